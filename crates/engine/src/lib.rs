@@ -1,0 +1,1 @@
+//! Limit order book and matching. Pure.

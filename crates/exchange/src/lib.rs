@@ -1,0 +1,1 @@
+//! The exchange: gateway, sequencer, engine, execution reports.

@@ -1,0 +1,1 @@
+//! This machine: topology, fingerprint, pinning, probes.

@@ -1,0 +1,3 @@
+//! Clocks, schedules, histograms, statistics over runs, and the schema of the run record.
+
+pub mod clock;

@@ -1,0 +1,1 @@
+//! What interrupts a core that wants to be left alone.

@@ -1,0 +1,1 @@
+//! The trader: load models and order entry.

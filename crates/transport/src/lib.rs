@@ -1,0 +1,1 @@
+//! Byte streams over several backends, with the stamps next to the system call.

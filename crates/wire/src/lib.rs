@@ -1,0 +1,1 @@
+//! The messages and their codecs. Bytes in, bytes out, no I/O.
