@@ -1,3 +1,12 @@
-//! Clocks, schedules, histograms, statistics over runs, and the schema of the run record.
+//! Clocks, arrival schedules, histograms, statistics over runs, and the schema of the run record.
+//!
+//! This crate knows nothing of sockets, orders or machines. It is the only one that reads a clock
+//! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
 pub mod clock;
+pub mod hlog;
+pub mod random;
+pub mod record;
+pub mod recorder;
+pub mod schedule;
+pub mod stats;

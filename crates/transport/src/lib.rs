@@ -1,1 +1,180 @@
-//! Byte streams over several backends, with the stamps next to the system call.
+//! Byte streams over several backends, with the stamps next to the system call, and the raw echo
+//! that gives the floor.
+//!
+//! Whoever speaks over a stream sees [`Streams`] alone. A backend is a row of [`BACKENDS`]; adding
+//! one touches nobody else.
+//!
+//! ```text
+//!   trader ──────────────┐                      ┌── exchange, echo: a `Service` run by `serve`
+//!                        v                      v
+//!                     Streams: wait, read, write, accept
+//!                        └── readiness: `spin`, `block`
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod echo;
+mod readiness;
+pub mod serve;
+
+use measure::clock::Clock;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+/// Which stream of a set. Ids are small and used again after [`Streams::remove`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u32);
+
+impl StreamId {
+    /// As an index into a table with a row a stream.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What [`Streams::wait`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// There may be something to read.
+    Readable(StreamId),
+    /// A stream that is watched for it takes bytes again.
+    Writable(StreamId),
+    /// There may be a connection to accept.
+    Incoming,
+}
+
+/// How a read went.
+#[derive(Debug)]
+pub enum Read {
+    /// So many bytes came; `stamp_ns` was taken first thing after the call returned.
+    Bytes {
+        /// At least 1.
+        n: usize,
+        /// On the clock that the backend was opened with.
+        stamp_ns: u64,
+    },
+    /// Nothing there now.
+    Empty,
+    /// The peer has ended the stream.
+    Closed,
+    /// The stream is broken.
+    Failed(io::Error),
+}
+
+/// How a write went.
+#[derive(Debug)]
+pub enum Write {
+    /// The kernel took the first `n` bytes, maybe none of them; `stamp_ns` was taken last thing
+    /// before the call.
+    Bytes {
+        /// At most what was given.
+        n: usize,
+        /// On the clock that the backend was opened with.
+        stamp_ns: u64,
+    },
+    /// The stream is broken.
+    Failed(io::Error),
+}
+
+/// A set of byte streams in one thread, and perhaps the listener from which they come.
+pub trait Streams {
+    /// Takes a connected stream into the set. Nagle's algorithm is switched off.
+    ///
+    /// # Errors
+    /// If the kernel refuses an option or the registration.
+    fn add(&mut self, stream: TcpStream) -> io::Result<StreamId>;
+
+    /// Ends the stream and forgets it; its id may be used again.
+    fn remove(&mut self, id: StreamId);
+
+    /// Sends the end of our side, so that the peer reads what was written and then the end.
+    fn shutdown(&mut self, id: StreamId);
+
+    /// Takes the listener whose connections [`accept`](Streams::accept) returns.
+    ///
+    /// # Errors
+    /// If the kernel refuses the registration.
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()>;
+
+    /// The next connection that waits, if any.
+    ///
+    /// # Errors
+    /// If the process or the system is out of descriptors, mostly.
+    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>>;
+
+    /// Adds what may be ready to `ready`. A backend that blocks waits for it until `until_ns`; one
+    /// that spins looks once and returns. Either may return with nothing.
+    ///
+    /// # Errors
+    /// If the kernel refuses to wait; an interrupted wait is no error.
+    fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()>;
+
+    /// Reads into `into`, which is not empty.
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read;
+
+    /// Writes from `from`, which is not empty.
+    fn write(&mut self, id: StreamId, from: &[u8]) -> Write;
+
+    /// Whether [`wait`](Streams::wait) shall report when the stream takes bytes again.
+    ///
+    /// # Errors
+    /// If the kernel refuses the registration.
+    fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()>;
+}
+
+/// One way to wait, read and write.
+pub struct Backend {
+    /// As scenarios and records name it.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Whether a waiting thread keeps its core busy.
+    pub spins: bool,
+    open: fn(Clock) -> io::Result<Box<dyn Streams>>,
+}
+
+/// The backends there are.
+pub const BACKENDS: &[Backend] = &[
+    Backend {
+        name: "spin",
+        about: "non-blocking sockets, polled without a pause; keeps its core busy",
+        spins: true,
+        open: readiness::spin,
+    },
+    Backend {
+        name: "block",
+        about: "the thread sleeps in epoll until something is ready",
+        spins: false,
+        open: readiness::block,
+    },
+];
+
+/// No such backend.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no backend {name:?}; there are: {known}")]
+pub struct UnknownBackend {
+    name: String,
+    known: String,
+}
+
+/// The backend of that name.
+///
+/// # Errors
+/// If there is none; the error lists those there are.
+pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
+    BACKENDS.iter().find(|backend| backend.name == name).ok_or_else(|| UnknownBackend {
+        name: name.to_owned(),
+        known: BACKENDS.iter().map(|backend| backend.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl Backend {
+    /// An empty set of streams of this backend. Stamps are taken on `clock`.
+    ///
+    /// # Errors
+    /// If the kernel lacks what the backend needs.
+    pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
+        (self.open)(clock)
+    }
+}

@@ -1,0 +1,317 @@
+//! The run record: what `run.json` holds, and what a client process says when it is done.
+//!
+//! Values of latencies are integers in the series' `unit`. Readers ignore keys that they don't know
+//! and fill absent ones with their default, so that old and new records open alike.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the schema that this code writes.
+pub const SCHEMA: u32 = 1;
+
+/// What the values of a series mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// From the intended send to the reply's first byte.
+    Response,
+    /// From the real send to the reply's first byte.
+    Service,
+    /// One stage of a path inside a process.
+    Stage,
+    /// What the machine does to a thread that wants nothing but the clock.
+    Noise,
+    /// Messages or bytes a second.
+    Throughput,
+    /// How far behind its schedule the pacer sent.
+    Lateness,
+}
+
+impl Kind {
+    /// The kind's name in a record and in an .hlog tag.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Response => "response",
+            Kind::Service => "service",
+            Kind::Stage => "stage",
+            Kind::Noise => "noise",
+            Kind::Throughput => "throughput",
+            Kind::Lateness => "lateness",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        [Kind::Response, Kind::Service, Kind::Stage, Kind::Noise, Kind::Throughput, Kind::Lateness]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+}
+
+/// Percentiles of one sample. `None` where the sample is too small for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Percentiles {
+    pub count: u64,
+    pub min: u64,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub p99_99: Option<u64>,
+    pub p99_999: Option<u64>,
+    pub max: u64,
+}
+
+impl Percentiles {
+    /// The percentiles in the order of [`crate::stats::PERCENTILES`].
+    pub fn values(&self) -> [Option<u64>; 7] {
+        [self.p50, self.p90, self.p95, self.p99, self.p99_9, self.p99_99, self.p99_999]
+    }
+}
+
+/// One series of one subject, over all valid runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Series {
+    /// `order`, `cancel`, `cycle`, …
+    pub name: String,
+    /// Response time, service time, …
+    pub kind: Kind,
+    /// Always `ns` so far.
+    pub unit: String,
+    /// All runs merged by histogram.
+    pub pooled: Percentiles,
+    /// Names of the pooled percentiles with fewer than 100 samples beyond them.
+    #[serde(default)]
+    pub uncertain: Vec<String>,
+    /// Each run alone, in order.
+    #[serde(default)]
+    pub per_run: Vec<Percentiles>,
+    /// Per percentile, a confidence interval of at least 95 % for the median over runs; absent with
+    /// fewer than six runs.
+    #[serde(default)]
+    pub interval: BTreeMap<String, [u64; 2]>,
+}
+
+/// What was sent and what came back, over the measured part of one or several runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Load {
+    /// `open` or `ping-pong`; empty where nothing was sent.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// Messages a second that the schedule asked for; `None` in ping-pong.
+    pub rate_per_second_offered: Option<f64>,
+    /// Messages a second that were sent.
+    pub rate_per_second_achieved: f64,
+    /// Orders and cancels written.
+    pub sent: u64,
+    /// Replies to them.
+    pub received: u64,
+    /// Messages without a reply when the run had drained.
+    pub lost: u64,
+    /// Replies to what had been answered already, or never sent.
+    pub duplicated: u64,
+    /// Replies on one connection that came in another order than their messages were sent.
+    pub out_of_order: u64,
+    /// Cancels that were sent before the ack of their order was read.
+    pub overtakes: u64,
+    /// Orders or cancels that were refused.
+    pub rejected: u64,
+    /// Messages that nobody asked for: fills of orders that were meant to rest, errors.
+    pub unexpected: u64,
+    /// Messages sent in the warm-up, which is thrown away.
+    pub warm_up_sent: u64,
+    /// The longest delay behind the schedule of 99 % of messages, ns; of the worst run.
+    pub lateness_ns_p99: Option<u64>,
+    /// Times the kernel took the measuring thread off its core, all runs.
+    pub context_switches_involuntary: u64,
+    /// Page faults of the measuring thread in the measured part, all runs.
+    pub page_faults: u64,
+}
+
+/// One of those who were measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Subject {
+    /// Its name in the scenario; `floor` and `hiccup` are tickpath's own.
+    pub name: String,
+    /// How it waits and reads: `spin`, `block`, …
+    #[serde(default)]
+    pub backend: String,
+    /// The cores that its threads and its exchange ran on.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// What it sent and received.
+    #[serde(default)]
+    pub load: Load,
+    /// Its latencies.
+    #[serde(default)]
+    pub series: Vec<Series>,
+}
+
+impl Subject {
+    /// The series of that name and kind.
+    pub fn series(&self, name: &str, kind: Kind) -> Option<&Series> {
+        self.series.iter().find(|series| series.name == name && series.kind == kind)
+    }
+}
+
+/// How a validity rule came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It was checked and holds.
+    Held,
+    /// It was checked and does not hold: the record is no result.
+    Broken,
+    /// It can't be checked here; `detail` says why.
+    NotApplicable,
+}
+
+/// One validity rule, for one subject or for the whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rule {
+    /// Its name, as in docs/METHODOLOGY.md.
+    pub rule: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// The figures it was decided on, in words.
+    pub detail: String,
+}
+
+/// The clock that stamped everything.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Clock {
+    /// `tsc`, `cntvct` or `monotonic_raw`.
+    pub source: String,
+    /// Median cost of one reading, ns; no interval shorter than this is meaningful.
+    pub cost_ns: u64,
+}
+
+/// `run.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Who wrote it, with its version.
+    pub tool: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// When it started, UTC, RFC 3339.
+    #[serde(default)]
+    pub started: String,
+    /// The command line that repeats it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// All runs were made and nobody interrupted them.
+    pub complete: bool,
+    /// Every validity rule that applies holds.
+    pub valid: bool,
+    /// The broken rules, in words.
+    pub invalid_because: Vec<String>,
+    /// Every rule with its verdict.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// Runs that count.
+    pub runs: u32,
+    /// Runs that were void and repeated.
+    pub runs_void: u32,
+    /// What the reader should know, and what to do about it.
+    pub warnings: Vec<String>,
+    /// The clock.
+    #[serde(default)]
+    pub clock: Clock,
+    /// The scenario as resolved: defaults filled in, overrides applied, cores chosen.
+    #[serde(default)]
+    pub resolved: serde_json::Value,
+    /// Who was measured, in the order of the scenario, then `floor`, then `hiccup`.
+    pub subjects: Vec<Subject>,
+}
+
+impl RunRecord {
+    /// The subject of that name.
+    pub fn subject(&self, name: &str) -> Option<&Subject> {
+        self.subjects.iter().find(|subject| subject.name == name)
+    }
+}
+
+/// What a client process prints on stdout, as one line of JSON, when its run is over; the latencies
+/// themselves stand in the .hlog that it wrote. See clients/CONTRACT.md.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientResult {
+    /// The run lasted as long as it was meant to and everything was drained.
+    pub complete: bool,
+    /// Why not, or what else went wrong, one sentence each.
+    pub failures: Vec<String>,
+    /// What was sent and received.
+    pub load: Load,
+    /// The clock that stamped it.
+    pub clock: Clock,
+}
+
+/// UTC time of `wall_ms` (ms since the epoch) as `2026-11-21T19:40:03Z`.
+pub fn utc(wall_ms: u64) -> String {
+    let seconds = wall_ms / 1000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Year, month, day of a count of days since 1970-01-01: Hinnant's `civil_from_days`.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utc_of_known_moments() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(951_782_400_000), "2000-02-29T00:00:00Z");
+        assert_eq!(utc(1_795_290_003_000), "2026-11-21T19:40:03Z");
+    }
+
+    /// The example of the design document: what stands there must open.
+    #[test]
+    fn a_record_with_few_and_with_unknown_keys_opens() {
+        let text = r#"{"schema": 1, "tool": "tickpath 0.1.0", "scenario": "order-to-ack",
+          "complete": true, "valid": true, "invalid_because": [], "runs": 6, "runs_void": 0,
+          "warnings": [], "from_the_future": 1,
+          "subjects": [{"name": "rust", "backend": "spin",
+            "load": {"model": "open", "rate_per_second_offered": 10000.0, "sent": 240000},
+            "series": [{"name": "order", "kind": "response", "unit": "ns",
+              "pooled": {"count": 120000, "p50": 1, "p99_999": null, "max": 2},
+              "uncertain": ["p99_99"], "per_run": [{"count": 20000, "p50": 0, "p99": 0}],
+              "interval": {"p50": [0, 0]}}]},
+            {"name": "floor", "backend": "spin", "load": {}, "series": []}]}"#;
+        let record: RunRecord = serde_json::from_str(text).unwrap();
+        let order = record.subject("rust").unwrap().series("order", Kind::Response).unwrap();
+        assert_eq!(order.pooled.count, 120_000);
+        let again = serde_json::to_string(&record).unwrap();
+        assert!(serde_json::from_str::<RunRecord>(&again).is_ok());
+    }
+
+    #[test]
+    fn kinds_have_one_name_each() {
+        for kind in [Kind::Response, Kind::Service, Kind::Stage, Kind::Noise, Kind::Lateness] {
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Latencies of a run, interval by interval. The measuring thread adds to preallocated histograms
+//! and swaps the whole set once an interval; whoever drains the other end encodes and adds up.
+//!
+//! ```text
+//!   measuring thread            two wait-free rings           drain (after the run, or a thread)
+//!   Recorder::record  ──full──>  [Interval] [Interval]  ──>   lines of the .hlog
+//!                     <──free──  [Interval] [Interval]  <──   cleared
+//! ```
+
+use crate::record::Kind;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+/// The longest latency a histogram holds, ns: an hour. Longer ones are counted as an hour.
+pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+/// Decimal digits that a histogram keeps of a value: an error of at most 0.1 %.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+/// Length of an interval.
+pub const INTERVAL_NS: u64 = 1_000_000_000;
+/// A run up to this long is encoded after it; a longer one needs a recorder thread beside it.
+pub const SECONDS_IN_MEMORY_MAX: f64 = 60.0;
+/// Sets of histograms in flight where a recorder thread drains: it may fall this many seconds back.
+const POOL_WITH_THREAD: usize = 16;
+
+/// A histogram of latencies as every series has it.
+pub fn histogram() -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, LATENCY_NS_MAX, SIGNIFICANT_DIGITS)
+        .expect("constant bounds are valid");
+    // A fresh allocation is mapped lazily: write to it here, not on the measured path.
+    histogram.record_n(1, 1).expect("in bounds");
+    histogram.reset();
+    histogram
+}
+
+/// What a series is called and what its values mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// `order`, `cancel`, `cycle`, …
+    pub name: &'static str,
+    /// Response time, service time, …
+    pub kind: Kind,
+}
+
+impl Series {
+    /// `subject.series.kind`, as the series stands in an .hlog file.
+    pub fn tag(&self, subject: &str) -> String {
+        format!("{subject}.{}.{}", self.name, self.kind.name())
+    }
+}
+
+struct Interval {
+    start_ns: u64,
+    end_ns: u64,
+    histograms: Vec<Histogram<u64>>,
+}
+
+/// The measuring thread's end. Nothing in it allocates, locks or calls the system.
+pub struct Recorder {
+    current: Option<Box<Interval>>,
+    boundary_ns: u64,
+    full: rtrb::Producer<Box<Interval>>,
+    free: rtrb::Consumer<Box<Interval>>,
+}
+
+/// The other end.
+pub struct Drain {
+    series: Vec<Series>,
+    full: rtrb::Consumer<Box<Interval>>,
+    free: rtrb::Producer<Box<Interval>>,
+}
+
+/// A recorder of `series` for a run of `seconds`, and the drain that belongs to it.
+pub fn recorder(series: &[Series], seconds: f64) -> (Recorder, Drain) {
+    // A run that is not drained while it lasts needs a set for each second, one for the second in
+    // which it drains its last replies, and some for a start or an end that is late.
+    let pool = if seconds <= SECONDS_IN_MEMORY_MAX {
+        seconds.ceil() as usize + 4
+    } else {
+        POOL_WITH_THREAD
+    };
+    let (full_in, full_out) = rtrb::RingBuffer::new(pool);
+    let (mut free_in, mut free_out) = rtrb::RingBuffer::new(pool);
+    for _ in 0..pool {
+        let histograms = series.iter().map(|_| histogram()).collect();
+        let interval = Box::new(Interval { start_ns: 0, end_ns: 0, histograms });
+        free_in.push(interval).unwrap_or_else(|_| unreachable!("the ring holds the whole pool"));
+    }
+    let current = free_out.pop().ok();
+    (
+        Recorder { current, boundary_ns: u64::MAX, full: full_in, free: free_out },
+        Drain { series: series.to_vec(), full: full_out, free: free_in },
+    )
+}
+
+impl Recorder {
+    /// Drops what was recorded so far (the warm-up) and starts the first interval.
+    pub fn start(&mut self, now_ns: u64) {
+        let current = self.current();
+        current.histograms.iter_mut().for_each(Histogram::reset);
+        current.start_ns = now_ns;
+        self.boundary_ns = now_ns + INTERVAL_NS;
+    }
+
+    /// Adds `value_ns` to series number `series`.
+    #[inline]
+    pub fn record(&mut self, series: usize, value_ns: u64) {
+        self.current().histograms[series].saturating_record(value_ns);
+    }
+
+    /// Ends the interval if its time is over. Call it between messages. Where no empty set is left
+    /// (the drain is far behind) the interval just gets longer: nothing is lost.
+    #[inline]
+    pub fn roll(&mut self, now_ns: u64) {
+        if now_ns >= self.boundary_ns {
+            self.swap(now_ns);
+        }
+    }
+
+    fn swap(&mut self, now_ns: u64) {
+        if let Ok(mut next) = self.free.pop() {
+            next.start_ns = now_ns;
+            self.boundary_ns += INTERVAL_NS * ((now_ns - self.boundary_ns) / INTERVAL_NS + 1);
+            let ended = self.current.replace(next);
+            self.push(ended, now_ns);
+        }
+    }
+
+    /// Ends the last interval, and the run.
+    pub fn finish(mut self, now_ns: u64) {
+        let ended = self.current.take();
+        self.push(ended, now_ns);
+    }
+
+    fn push(&mut self, ended: Option<Box<Interval>>, now_ns: u64) {
+        if let Some(mut ended) = ended {
+            ended.end_ns = now_ns;
+            self.full.push(ended).unwrap_or_else(|_| unreachable!("the ring holds the whole pool"));
+        }
+    }
+
+    #[inline]
+    fn current(&mut self) -> &mut Interval {
+        self.current.as_mut().expect("taken only by `finish`, which takes self")
+    }
+}
+
+impl Drain {
+    /// Takes intervals until the recorder has finished and writes each as a line per series, tagged
+    /// `subject.series.kind`, to `log` (an HdrHistogram interval log, values in ns). Blocks until
+    /// then: call it after the run, or on a thread of its own.
+    ///
+    /// `started` is the wall-clock time of `start_ns` on the recorder's clock.
+    ///
+    /// # Errors
+    /// The first error of `log`. The rest of the intervals are taken all the same, so that the
+    /// measuring thread goes on undisturbed.
+    pub fn run(
+        mut self,
+        subject: &str,
+        mut log: &mut dyn Write,
+        started: SystemTime,
+        start_ns: u64,
+    ) -> std::io::Result<()> {
+        let tags: Vec<String> = self.series.iter().map(|series| series.tag(subject)).collect();
+        let mut serializer = V2DeflateSerializer::new();
+        let mut writer = IntervalLogWriterBuilder::new()
+            .add_comment("[Logged with tickpath; values in nanoseconds]")
+            .with_start_time(started)
+            .with_base_time(started)
+            .begin_log_with(&mut log, &mut serializer);
+        while let Some(mut interval) = self.next() {
+            if let Ok(open) = &mut writer
+                && let Err(error) = write_interval(open, &tags, &interval, start_ns)
+            {
+                writer = Err(error);
+            }
+            interval.histograms.iter_mut().for_each(Histogram::reset);
+            // The recorder may be gone, with its end of this ring.
+            let _ = self.free.push(interval);
+        }
+        drop(writer?);
+        log.flush()
+    }
+
+    fn next(&mut self) -> Option<Box<Interval>> {
+        loop {
+            // The order matters: a recorder that is gone pushes nothing more.
+            let finished = self.full.is_abandoned();
+            match self.full.pop() {
+                Ok(interval) => return Some(interval),
+                Err(_) if finished => return None,
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+fn write_interval(
+    log: &mut IntervalLogWriter<'_, '_, &mut dyn Write, V2DeflateSerializer>,
+    tags: &[String],
+    interval: &Interval,
+    start_ns: u64,
+) -> std::io::Result<()> {
+    let offset = Duration::from_nanos(interval.start_ns.saturating_sub(start_ns));
+    let length = Duration::from_nanos(interval.end_ns - interval.start_ns);
+    for (tag, histogram) in tags.iter().zip(&interval.histograms) {
+        if !histogram.is_empty() {
+            log.write_histogram(histogram, offset, length, Tag::new(tag)).map_err(|error| {
+                match error {
+                    IntervalLogWriterError::IoError(error) => error,
+                    other => std::io::Error::other(format!("{other:?}")),
+                }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hlog;
+
+    const SERIES: [Series; 2] = [
+        Series { name: "order", kind: Kind::Response },
+        Series { name: "order", kind: Kind::Service },
+    ];
+
+    #[test]
+    fn warm_up_is_dropped_and_intervals_are_logged_and_added_up() {
+        let (mut recorder, drain) = recorder(&SERIES, 3.0);
+        recorder.record(0, 1);
+        recorder.start(5_000);
+        recorder.record(0, 100);
+        recorder.record(1, 50);
+        recorder.roll(5_000 + INTERVAL_NS);
+        recorder.record(0, 300);
+        recorder.finish(5_000 + INTERVAL_NS + 7);
+        let mut log = Vec::new();
+        drain.run("rust", &mut log, SystemTime::now(), 5_000).unwrap();
+
+        let lines = hlog::intervals(&log).unwrap();
+        let tags: Vec<&str> = lines.iter().map(|line| line.tag.as_str()).collect();
+        assert_eq!(tags, ["rust.order.response", "rust.order.service", "rust.order.response"]);
+        assert_eq!(lines[2].offset, Duration::from_secs(1));
+        let totals = hlog::totals(&log).unwrap();
+        assert_eq!(totals["rust.order.response"].len(), 2);
+        assert_eq!(totals["rust.order.response"].max(), 300);
+        assert_eq!(totals["rust.order.service"].len(), 1);
+    }
+
+    #[test]
+    fn a_drain_that_is_behind_makes_intervals_longer_and_loses_nothing() {
+        let (mut recorder, drain) = recorder(&SERIES, 1.0);
+        recorder.start(0);
+        for second in 1..100 {
+            recorder.record(0, second);
+            recorder.roll(second * INTERVAL_NS);
+        }
+        recorder.finish(100 * INTERVAL_NS);
+        let mut log = Vec::new();
+        drain.run("rust", &mut log, SystemTime::now(), 0).unwrap();
+        assert_eq!(hlog::totals(&log).unwrap()["rust.order.response"].len(), 99);
+    }
+
+    #[test]
+    fn a_recorder_thread_drains_while_the_run_lasts() {
+        let (mut recorder, drain) = recorder(&SERIES, 1_000.0);
+        let thread = std::thread::spawn(move || {
+            let mut log = Vec::new();
+            drain.run("s", &mut log, SystemTime::now(), 0).map(|()| log)
+        });
+        recorder.start(0);
+        for second in 1..=200 {
+            recorder.record(0, second);
+            recorder.roll(second * INTERVAL_NS);
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        recorder.finish(201 * INTERVAL_NS);
+        let log = thread.join().unwrap().unwrap();
+        assert_eq!(hlog::totals(&log).unwrap()["s.order.response"].len(), 200);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_the_recorder_goes_on() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::from_raw_os_error(libc::ENOSPC))
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (mut recorder, drain) = recorder(&SERIES, 1.0);
+        recorder.start(0);
+        recorder.record(0, 9);
+        recorder.finish(10);
+        let error = drain.run("rust", &mut Full, SystemTime::now(), 0).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
+    }
+}

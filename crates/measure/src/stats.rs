@@ -1,0 +1,143 @@
+//! What a sample, and a handful of runs, can say.
+
+use crate::record::Percentiles;
+use hdrhistogram::Histogram;
+
+/// A percentile is given if at least this many samples lie beyond it.
+pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
+/// And is marked as uncertain if fewer than this many do.
+pub const SAMPLES_BEYOND_CERTAIN: f64 = 100.0;
+
+/// The percentiles that tickpath knows: name in a record and quantile.
+pub const PERCENTILES: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("p99_999", 0.99999),
+];
+
+/// Percentiles of `histogram`, those that `n (1 - p) >= 10` supports (invariant 8), with the names of
+/// those that are uncertain, `n (1 - p) < 100`.
+pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
+    let count = histogram.len();
+    let mut uncertain = Vec::new();
+    let mut at = |(name, quantile): (&str, f64)| {
+        // A hair of slack: 10 000 * (1 - 0.999) is 9.99..9 in binary.
+        let beyond = count as f64 * (1.0 - quantile) * (1.0 + 1e-9);
+        if beyond < SAMPLES_BEYOND_MIN {
+            return None;
+        }
+        if beyond < SAMPLES_BEYOND_CERTAIN {
+            uncertain.push(name.to_owned());
+        }
+        Some(histogram.value_at_quantile(quantile))
+    };
+    let [p50, p90, p95, p99, p99_9, p99_99, p99_999] = PERCENTILES.map(&mut at);
+    let (min, max) = if count == 0 { (0, 0) } else { (histogram.min(), histogram.max()) };
+    let summary = Percentiles { count, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max };
+    (summary, uncertain)
+}
+
+/// The middle value, or the mean of the two middle ones (rounded down).
+pub fn median(values: &[u64]) -> Option<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        _ => Some(sorted[middle - 1].midpoint(sorted[middle])),
+    }
+}
+
+/// A confidence interval of at least 95 % for the median of the distribution that `values` were drawn
+/// from, by order statistics: no assumption about its shape. `None` for fewer than six values, for
+/// which even the whole range covers less.
+///
+/// The interval between the k-th smallest and the k-th largest of n covers the median with
+/// probability `1 - 2 * P(Binomial(n, 1/2) < k)`; six values give 96.9 %.
+pub fn median_interval(values: &[u64]) -> Option<[u64; 2]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let n = sorted.len();
+    let mut below = 0.0;
+    let mut chosen = None;
+    let mut ways = 0.5f64.powi(n as i32);
+    for k in 0..n / 2 {
+        below += ways;
+        if 1.0 - 2.0 * below < 0.95 {
+            break;
+        }
+        chosen = Some([sorted[k], sorted[n - 1 - k]]);
+        ways *= (n - k) as f64 / (k + 1) as f64;
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::histogram;
+    use proptest::prelude::*;
+
+    fn of(count: u64) -> Histogram<u64> {
+        let mut histogram = histogram();
+        (1..=count).for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_beyond_it() {
+        let (summary, uncertain) = percentiles(&of(10_000));
+        assert!(summary.p99_9.is_some());
+        assert_eq!(summary.p99_99, None);
+        assert_eq!(uncertain, ["p99_9"]);
+        assert_eq!(percentiles(&of(9_999)).0.p99_9, None);
+        assert_eq!(percentiles(&of(19)).0.p50, None);
+        assert!(percentiles(&of(20)).0.p50.is_some());
+    }
+
+    #[test]
+    fn an_empty_sample_has_no_percentiles() {
+        let (summary, uncertain) = percentiles(&histogram());
+        assert_eq!((summary.count, summary.p50, summary.max), (0, None, 0));
+        assert!(uncertain.is_empty());
+    }
+
+    #[test]
+    fn six_runs_are_the_fewest_with_an_interval() {
+        assert_eq!(median_interval(&[1, 2, 3, 4, 5]), None);
+        assert_eq!(median_interval(&[6, 2, 3, 5, 4, 1]), Some([1, 6]));
+        // n = 9: dropping one at each end still covers 96.1 %, two only 82 %.
+        assert_eq!(median_interval(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), Some([2, 8]));
+    }
+
+    #[test]
+    fn the_median_of_few() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3]), Some(3));
+        assert_eq!(median(&[9, 1, 4]), Some(4));
+        assert_eq!(median(&[1, 3]), Some(2));
+        assert_eq!(median(&[u64::MAX, u64::MAX]), Some(u64::MAX));
+    }
+
+    proptest! {
+        /// Over many draws of a known distribution the interval covers its median at least as often
+        /// as it says (95 %), less five standard errors of 400 draws.
+        #[test]
+        fn the_interval_covers_the_true_median(seed: u64, n in 6usize..30) {
+            let mut random = crate::random::SplitMix64::new(seed);
+            let covered = (0..400)
+                .filter(|_| {
+                    let values: Vec<u64> = (0..n).map(|_| random.bits() >> 32).collect();
+                    let [low, high] = median_interval(&values).unwrap();
+                    (low..=high).contains(&(1 << 31))
+                })
+                .count();
+            prop_assert!(covered as f64 >= 400.0 * 0.95 - 5.0 * 4.36, "covered {covered} of 400");
+        }
+    }
+}

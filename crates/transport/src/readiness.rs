@@ -1,0 +1,206 @@
+//! The backends that ask the kernel which socket is ready (epoll) and then read it: `spin` and
+//! `block`. They differ in [`Streams::wait`] alone.
+
+use crate::{Read, Ready, StreamId, Streams, Write};
+use measure::clock::Clock;
+use rustix::event::{Timespec, epoll};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+
+/// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
+/// first and then reading. With more, epoll says which one.
+const STREAMS_READ_IN_TURN_MAX: usize = 4;
+/// While streams are read in turn, epoll is asked every so many turns, for new connections and for
+/// streams that take bytes again.
+const TURNS_BETWEEN_EPOLL: u32 = 64;
+/// Events that one call of epoll returns.
+const EVENTS_MAX: usize = 256;
+/// The listener's token in epoll; streams have their index.
+const LISTENER: u64 = u64::MAX;
+
+pub(crate) fn spin(clock: Clock) -> io::Result<Box<dyn Streams>> {
+    Ok(Box::new(Readiness::new(clock, true)?))
+}
+
+pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Streams>> {
+    // By default the kernel may wake a sleeper 50 us late to save power.
+    let slack = std::num::NonZeroU64::MIN;
+    rustix::thread::set_current_timer_slack(Some(slack))?;
+    Ok(Box::new(Readiness::new(clock, false)?))
+}
+
+struct Readiness {
+    clock: Clock,
+    spins: bool,
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+    streams: Vec<Option<TcpStream>>,
+    open: usize,
+    listener: Option<TcpListener>,
+    turn: u32,
+}
+
+impl Readiness {
+    fn new(clock: Clock, spins: bool) -> io::Result<Readiness> {
+        Ok(Readiness {
+            clock,
+            spins,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(EVENTS_MAX),
+            streams: Vec::new(),
+            open: 0,
+            listener: None,
+            turn: 0,
+        })
+    }
+
+    fn stream(&mut self, id: StreamId) -> io::Result<&mut TcpStream> {
+        self.streams
+            .get_mut(id.index())
+            .and_then(Option::as_mut)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the stream was removed"))
+    }
+
+    fn ask_epoll(&mut self, timeout_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let timeout = Timespec {
+            tv_sec: (timeout_ns / 1_000_000_000) as i64,
+            tv_nsec: (timeout_ns % 1_000_000_000) as _,
+        };
+        self.events.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, spare, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in &self.events {
+            let token = event.data.u64();
+            if token == LISTENER {
+                ready.push(Ready::Incoming);
+                continue;
+            }
+            let id = StreamId(token as u32);
+            let flags = event.flags;
+            // An error or a hang-up is found by reading.
+            if flags.intersects(!epoll::EventFlags::OUT) {
+                ready.push(Ready::Readable(id));
+            }
+            if flags.contains(epoll::EventFlags::OUT) {
+                ready.push(Ready::Writable(id));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Streams for Readiness {
+    fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let index = match self.streams.iter().position(Option::is_none) {
+            Some(index) => index,
+            None => {
+                self.streams.push(None);
+                self.streams.len() - 1
+            }
+        };
+        let token = epoll::EventData::new_u64(index as u64);
+        epoll::add(&self.epoll, &stream, token, epoll::EventFlags::IN)?;
+        self.streams[index] = Some(stream);
+        self.open += 1;
+        Ok(StreamId(index as u32))
+    }
+
+    fn remove(&mut self, id: StreamId) {
+        // Closing the descriptor takes it out of epoll too.
+        if self.streams.get_mut(id.index()).and_then(Option::take).is_some() {
+            self.open -= 1;
+        }
+    }
+
+    fn shutdown(&mut self, id: StreamId) {
+        if let Ok(stream) = self.stream(id) {
+            // A stream that is already broken is found by the next read.
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+    }
+
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let token = epoll::EventData::new_u64(LISTENER);
+        epoll::add(&self.epoll, &listener, token, epoll::EventFlags::IN)?;
+        self.listener = Some(listener);
+        Ok(())
+    }
+
+    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        let Some(listener) = &self.listener else { return Ok(None) };
+        match listener.accept() {
+            Ok(connection) => Ok(Some(connection)),
+            Err(error) if would_block(&error) => Ok(None),
+            // The peer was gone before we came to it.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if !self.spins {
+            let timeout_ns = until_ns.saturating_sub(self.clock.now_ns());
+            return self.ask_epoll(timeout_ns, ready);
+        }
+        self.turn = self.turn.wrapping_add(1);
+        if self.open > STREAMS_READ_IN_TURN_MAX || self.turn.is_multiple_of(TURNS_BETWEEN_EPOLL) {
+            return self.ask_epoll(0, ready);
+        }
+        for (index, stream) in self.streams.iter().enumerate() {
+            if stream.is_some() {
+                ready.push(Ready::Readable(StreamId(index as u32)));
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+        debug_assert!(!into.is_empty());
+        let result = self.stream(id).and_then(|stream| stream.read(into));
+        let stamp_ns = self.clock.now_ns();
+        match result {
+            Ok(0) => Read::Closed,
+            Ok(n) => Read::Bytes { n, stamp_ns },
+            Err(error) if would_block(&error) => Read::Empty,
+            Err(error) => Read::Failed(error),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
+        debug_assert!(!from.is_empty());
+        let clock = self.clock;
+        let stream = match self.stream(id) {
+            Ok(stream) => stream,
+            Err(error) => return Write::Failed(error),
+        };
+        let stamp_ns = clock.now_ns();
+        match stream.write(from) {
+            Ok(n) => Write::Bytes { n, stamp_ns },
+            Err(error) if would_block(&error) => Write::Bytes { n: 0, stamp_ns },
+            Err(error) => Write::Failed(error),
+        }
+    }
+
+    fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        let mut flags = epoll::EventFlags::IN;
+        flags.set(epoll::EventFlags::OUT, watch);
+        let token = epoll::EventData::new_u64(u64::from(id.0));
+        let stream = self.streams.get(id.index()).and_then(Option::as_ref);
+        let stream = stream.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(epoll::modify(&self.epoll, stream, token, flags)?)
+    }
+}
+
+/// Nothing now, or a signal came: either way the caller looks again.
+fn would_block(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

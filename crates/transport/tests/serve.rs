@@ -1,0 +1,173 @@
+//! The server loop over real sockets, with the raw echo as its service, on every backend.
+
+use measure::clock::Clock;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use transport::BACKENDS;
+use transport::echo::{Echo, Message};
+use transport::serve::{Limits, Refused, serve};
+
+struct Running {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Refused>>,
+}
+
+impl Running {
+    fn start(backend: &'static transport::Backend, limits: Limits) -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let clock = Clock::calibrate();
+            let mut streams = backend.open(clock).unwrap();
+            streams.listen(listener).unwrap();
+            serve(&mut *streams, &mut Echo::default(), limits, clock, &stopped).unwrap()
+        });
+        Running { address, stop, thread: Some(thread) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    fn stop(mut self) -> Refused {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+const LIMITS: Limits = Limits { connections_max: 64, outbound_bytes_max: 1 << 20 };
+
+fn message(sequence: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Message { length_bytes: 212, reply_bytes: 291, kind: b'O', sequence }.encode(&mut bytes);
+    bytes
+}
+
+/// Reads one reply of the 291 bytes asked for, and returns its sequence.
+fn reply(stream: &mut TcpStream) -> u64 {
+    let mut bytes = [0; 291];
+    stream.read_exact(&mut bytes).unwrap();
+    Message::decode(&bytes).unwrap().unwrap().sequence
+}
+
+/// Few connections (read in turn when spinning) and many (found by epoll), interleaved, with
+/// messages that arrive in two parts.
+#[test]
+fn every_connection_gets_its_own_replies() {
+    for backend in BACKENDS {
+        for connections in [1, 3, 20] {
+            let server = Running::start(backend, LIMITS);
+            let mut streams: Vec<TcpStream> = (0..connections).map(|_| server.connect()).collect();
+            for round in 0..20u64 {
+                for (index, stream) in (0u64..).zip(&mut streams) {
+                    let bytes = message(round * 100 + index);
+                    stream.write_all(&bytes[..100]).unwrap();
+                    if round % 7 == 0 {
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                    stream.write_all(&bytes[100..]).unwrap();
+                }
+                for (index, stream) in (0u64..).zip(&mut streams) {
+                    assert_eq!(reply(stream), round * 100 + index, "{}", backend.name);
+                }
+            }
+            assert_eq!(server.stop(), Refused::default());
+        }
+    }
+}
+
+/// What could not be written at once is written later, in order, when the client reads again.
+#[test]
+fn a_client_that_reads_late_gets_everything() {
+    for backend in BACKENDS {
+        let limits = Limits { outbound_bytes_max: 64 << 20, ..LIMITS };
+        let server = Running::start(backend, limits);
+        let mut stream = server.connect();
+        let mut writer = stream.try_clone().unwrap();
+        // 29 MB of replies: more than both socket buffers hold.
+        let sender = std::thread::spawn(move || {
+            (0..100_000).for_each(|sequence| writer.write_all(&message(sequence)).unwrap());
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        for sequence in 0..100_000 {
+            assert_eq!(reply(&mut stream), sequence);
+        }
+        sender.join().unwrap();
+        assert_eq!(server.stop(), Refused::default());
+    }
+}
+
+#[test]
+fn a_client_that_never_reads_is_cut_off_and_the_others_do_not_notice() {
+    for backend in BACKENDS {
+        let server = Running::start(backend, LIMITS);
+        let mut silent = server.connect();
+        let mut polite = server.connect();
+        let mut cut_off = false;
+        for sequence in 0..400_000 {
+            if silent.write_all(&message(sequence)).is_err() {
+                cut_off = true;
+                break;
+            }
+            if sequence % 1000 == 0 {
+                polite.write_all(&message(sequence)).unwrap();
+                assert_eq!(reply(&mut polite), sequence);
+            }
+        }
+        assert!(cut_off, "{}", backend.name);
+        polite.write_all(&message(7)).unwrap();
+        assert_eq!(reply(&mut polite), 7);
+        assert_eq!(server.stop().slow_readers, 1);
+    }
+}
+
+#[test]
+fn a_connection_past_the_limit_is_ended_and_one_that_leaves_makes_room() {
+    for backend in BACKENDS {
+        let server = Running::start(backend, Limits { connections_max: 2, ..LIMITS });
+        let mut first = server.connect();
+        let mut second = server.connect();
+        for stream in [&mut first, &mut second] {
+            stream.write_all(&message(1)).unwrap();
+            assert_eq!(reply(stream), 1);
+        }
+        let mut refused = server.connect();
+        assert_eq!(refused.read(&mut [0; 16]).unwrap(), 0, "ended without a byte");
+        drop(first);
+        std::thread::sleep(Duration::from_millis(50));
+        let mut third = server.connect();
+        third.write_all(&message(3)).unwrap();
+        assert_eq!(reply(&mut third), 3);
+        assert_eq!(server.stop().connections, 1);
+    }
+}
+
+#[test]
+fn a_broken_message_ends_its_connection_alone() {
+    for backend in BACKENDS {
+        let server = Running::start(backend, LIMITS);
+        let mut broken = server.connect();
+        let mut whole = server.connect();
+        broken.write_all(&[0xff; 64]).unwrap();
+        assert_eq!(broken.read(&mut [0; 16]).unwrap(), 0);
+        whole.write_all(&message(5)).unwrap();
+        assert_eq!(reply(&mut whole), 5);
+        server.stop();
+    }
+}
