@@ -169,3 +169,136 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::num::NonZeroU32;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const _: () = assert!(size_of::<Option<Entry<u64, NonZeroU32>>>() == 16);
+
+    /// A key that falls where the test says, so that entries collide and wrap around the end.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    struct Placed {
+        /// The slot, in a table of 32.
+        home: u8,
+        name: u8,
+    }
+
+    impl Key for Placed {
+        fn hash(&self) -> u64 {
+            u64::from(self.home) << (64 - 5)
+        }
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Insert(Placed, u16),
+        Remove(Placed),
+        Add(Placed, u16),
+    }
+
+    fn placed() -> impl Strategy<Value = Placed> {
+        // Most homes are next to the end of the table.
+        (prop_oneof![4 => 28..32_u8, 1 => 0..32_u8], 0..6_u8)
+            .prop_map(|(home, name)| Placed { home, name })
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (placed(), any::<u16>()).prop_map(|(key, value)| Step::Insert(key, value)),
+            3 => placed().prop_map(Step::Remove),
+            1 => (placed(), any::<u16>()).prop_map(|(key, value)| Step::Add(key, value)),
+        ]
+    }
+
+    /// Deletion has left no hole between an entry and its home, and no entry that is not counted.
+    fn check_slots(map: &FlatMap<Placed, u16>) {
+        let mask = map.slots.len() - 1;
+        let mut entries = 0;
+        for (slot, entry) in map.slots.iter().enumerate() {
+            let Some(entry) = entry else { continue };
+            entries += 1;
+            let mut probe = map.home(&entry.key);
+            while probe != slot {
+                assert!(map.slots[probe].is_some(), "a hole before {entry:?} at {slot}");
+                probe = (probe + 1) & mask;
+            }
+        }
+        assert_eq!(entries, map.len());
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(steps in prop::collection::vec(step(), 0..400)) {
+            let capacity = 16_u32;
+            let mut map = FlatMap::new(capacity);
+            let mut model = HashMap::new();
+            for step in steps {
+                match step {
+                    Step::Insert(key, value) => {
+                        let expected = if model.contains_key(&key) {
+                            Err(InsertError::Duplicate)
+                        } else if model.len() == capacity as usize {
+                            Err(InsertError::Full)
+                        } else {
+                            model.insert(key, value);
+                            Ok(())
+                        };
+                        prop_assert_eq!(map.insert(key, value), expected);
+                    }
+                    Step::Remove(key) => prop_assert_eq!(map.remove(&key), model.remove(&key)),
+                    Step::Add(key, value) => {
+                        let expected = model.get_mut(&key).map(|v| { *v ^= value; *v });
+                        let changed = map.get_mut(&key).map(|v| { *v ^= value; *v });
+                        prop_assert_eq!(changed, expected);
+                    }
+                }
+                check_slots(&map);
+                prop_assert_eq!(map.is_empty(), model.is_empty());
+                for (key, value) in &model {
+                    prop_assert_eq!(map.get(key), Some(*value));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_the_slots_stay_free() {
+        for capacity in [0, 1, 2, 3, 4, 5, 1000, 1024, 1025] {
+            let mut map = FlatMap::new(capacity);
+            assert!(map.slots.len() >= 2 * capacity as usize);
+            for id in 0..u64::from(capacity) {
+                assert_eq!(map.insert(id, ()), Ok(()));
+            }
+            assert_eq!(map.insert(u64::MAX, ()), Err(InsertError::Full));
+            assert_eq!((map.len(), map.capacity()), (capacity as usize, capacity as usize));
+            assert_eq!(map.get(&u64::MAX), None);
+        }
+    }
+
+    #[test]
+    fn consecutive_ids_do_not_pile_up() {
+        let capacity = 1 << 16;
+        let mut map = FlatMap::new(capacity);
+        // A window of ids moves on, as it does over a day.
+        for id in 0..10 * u64::from(capacity) {
+            map.insert(id, ()).unwrap();
+            if id >= u64::from(capacity) - 1 {
+                map.remove(&(id + 1 - u64::from(capacity))).unwrap();
+            }
+        }
+        let mask = map.slots.len() - 1;
+        let longest = map
+            .slots
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, entry)| Some(slot.wrapping_sub(map.home(&(*entry)?.key)) & mask))
+            .max();
+        assert!(longest.unwrap() <= 2, "an entry stands {longest:?} slots from its home");
+    }
+}

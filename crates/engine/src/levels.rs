@@ -135,3 +135,55 @@ impl Levels {
         self.sorted[..far].binary_search_by_key(&key, |entry| entry.key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LEVELS_MAX: usize = 40;
+
+    proptest! {
+        /// Against a map of price to level, with more levels than are looked at one by one.
+        #[test]
+        fn levels_are_a_sorted_map(
+            side in prop_oneof![Just(Side::Buy), Just(Side::Sell)],
+            steps in prop::collection::vec((1..60_i64, any::<bool>()), 0..300),
+        ) {
+            let mut levels = Levels::new(side, LEVELS_MAX as u32);
+            let mut model = BTreeMap::new();
+            for (price_ticks, insert) in steps {
+                let known = model.get(&price_ticks).copied();
+                prop_assert_eq!(
+                    levels.has_room_for(price_ticks),
+                    known.is_some() || model.len() < LEVELS_MAX
+                );
+                if insert {
+                    let found = levels.find_or_insert(price_ticks);
+                    match (known, found) {
+                        (Some(known), found) => prop_assert_eq!(found, Some(known)),
+                        (None, Some(level)) => {
+                            prop_assert!(!model.values().any(|used| *used == level));
+                            model.insert(price_ticks, level);
+                        }
+                        (None, None) => prop_assert_eq!(model.len(), LEVELS_MAX),
+                    }
+                } else if let Some(level) = model.remove(&price_ticks) {
+                    levels.remove(level);
+                }
+                let mut expected: Vec<_> = model.keys().copied().collect();
+                if side == Side::Buy {
+                    expected.reverse();
+                }
+                let prices: Vec<_> = levels.best_first().map(|level| level.price_ticks).collect();
+                prop_assert_eq!(&prices, &expected);
+                prop_assert_eq!(levels.count(), expected.len());
+                let best = levels.best().map(|level| levels.level(level).price_ticks);
+                prop_assert_eq!(best, expected.first().copied());
+            }
+        }
+    }
+}

@@ -4,9 +4,13 @@ mod commands;
 mod reference;
 mod workload;
 
+use std::collections::HashSet;
+
 use commands::{commands, limits};
 use engine::*;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use reference::NaiveEngine;
 use workload::{LIMITS, Operation, Shallow};
 
@@ -56,6 +60,30 @@ proptest! {
             check_state(&engine, &naive, instruments, limits);
         }
     }
+}
+
+/// Guards the test above: were a limit or a reason never met, it would prove less than it says.
+#[test]
+fn random_commands_reach_every_outcome() {
+    let mut runner = TestRunner::deterministic();
+    let mut outcomes = HashSet::new();
+    for _ in 0..200 {
+        let case = (limits(), commands(300)).new_tree(&mut runner).unwrap().current();
+        let mut engine = Engine::new(3, case.0);
+        for command in &case.1 {
+            for event in apply(&mut engine, command) {
+                outcomes.insert(match event {
+                    Event::Booked { .. } => "booked",
+                    Event::Trade { .. } => "trade",
+                    Event::Done { reason: DoneReason::Filled, .. } => "filled",
+                    Event::Done { reason: DoneReason::Cancelled, .. } => "cancelled",
+                    Event::Done { reason: DoneReason::Expired, .. } => "expired",
+                    Event::Rejected { reason, .. } => reason.as_str(),
+                });
+            }
+        }
+    }
+    assert_eq!(outcomes.len(), 5 + 8, "{outcomes:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Workload W1 against its published counts. They were agreed on by five other engines, so they prove
-//! matching itself, apart from the reference that stands beside this test.
+//! Workload W1 against its published counts. They come from outside this project's code, so they check matching
+//! itself, apart from the naive engine, whose author could have made the same mistake twice.
 
 mod workload;
 
