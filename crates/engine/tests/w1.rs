@@ -1,0 +1,77 @@
+//! Workload W1 against its published counts. They come from outside this project's code, so they check matching
+//! itself, apart from the naive engine, whose author could have made the same mistake twice.
+
+mod workload;
+
+use engine::{Command, DoneReason, Engine, Event};
+use workload::{LIMITS, Operation, Shallow};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    acks: u64,
+    trades: u64,
+    cancel_acks: u64,
+    expired: u64,
+    modify_acks: u64,
+    cancel_rejects: u64,
+    modify_rejects: u64,
+}
+
+/// Applies one command, counts its trades and expiries, and says whether it was accepted.
+fn apply(engine: &mut Engine, command: Command, counts: &mut Counts) -> bool {
+    let mut accepted = true;
+    engine.apply(&command, &mut |event| match event {
+        Event::Trade { .. } => counts.trades += 1,
+        Event::Done { reason: DoneReason::Expired, .. } => counts.expired += 1,
+        Event::Rejected { .. } => accepted = false,
+        Event::Booked { .. } | Event::Done { .. } => {}
+    });
+    accepted
+}
+
+#[test]
+fn two_million_operations_give_the_published_counts() {
+    let mut engine = Engine::new(1, LIMITS);
+    let (workload, prefill) = Shallow::new();
+    for command in prefill {
+        assert!(apply(&mut engine, command, &mut Counts::default()));
+    }
+    let mut counts = Counts::default();
+    for operation in workload.take(2_000_000) {
+        match operation {
+            Operation::New(new) => {
+                assert!(apply(&mut engine, Command::New(new), &mut counts), "{new:?}");
+                counts.acks += 1;
+            }
+            Operation::Cancel(cancel) => {
+                if apply(&mut engine, Command::Cancel(cancel), &mut counts) {
+                    counts.cancel_acks += 1;
+                } else {
+                    counts.cancel_rejects += 1;
+                }
+            }
+            Operation::Modify(cancel, new) => {
+                if apply(&mut engine, Command::Cancel(cancel), &mut counts) {
+                    assert!(apply(&mut engine, Command::New(new), &mut counts), "{new:?}");
+                    counts.modify_acks += 1;
+                } else {
+                    counts.modify_rejects += 1;
+                }
+            }
+        }
+    }
+    // The published count of cancel acks holds the expired remainders of IOC orders.
+    counts.cancel_acks += counts.expired;
+    assert_eq!(
+        counts,
+        Counts {
+            acks: 1_058_830,
+            trades: 291_142,
+            cancel_acks: 730_756,
+            expired: 6_586,
+            modify_acks: 86_377,
+            cancel_rejects: 116_625,
+            modify_rejects: 13_998,
+        }
+    );
+}

@@ -1,0 +1,142 @@
+//! Workload W1: one deterministic order flow for every engine (splitmix64, seed 42).
+
+use engine::{Cancel, Command, EngineLimits, NewOrder, Side, TimeInForce};
+
+/// The account of all orders.
+pub const ACCOUNT: u32 = 1;
+
+/// Enough for the shallow variant.
+pub const LIMITS: EngineLimits = EngineLimits { open_orders_max: 1 << 17, price_levels_max: 1024 };
+
+const LIVE: u64 = 10_000;
+const D: u64 = 200;
+const MID_START: i64 = 20_000;
+
+/// One step of the workload.
+#[derive(Debug, Clone, Copy)]
+pub enum Operation {
+    New(NewOrder),
+    Cancel(Cancel),
+    /// Cancel, and, if that succeeds, enter again under the same id.
+    Modify(Cancel, NewOrder),
+}
+
+#[derive(Clone, Copy)]
+struct Live {
+    id: u64,
+    side: Side,
+    px: i64,
+    q: u64,
+}
+
+/// The generator. Names of variables are those of the definition.
+pub struct Shallow {
+    state: u64,
+    mid: i64,
+    id: u64,
+    v: Vec<Live>,
+    t: u64,
+}
+
+impl Shallow {
+    /// The generator, and the orders that fill the book before the first operation.
+    pub fn new() -> (Shallow, Vec<Command>) {
+        let mut w = Shallow { state: 42, mid: MID_START, id: 0, v: Vec::new(), t: 0 };
+        let prefill = (0..LIVE)
+            .map(|i| {
+                let side = if i & 1 == 0 { Side::Buy } else { Side::Sell };
+                let d = w.tri();
+                let px = if side == Side::Buy { w.mid - d } else { w.mid + d };
+                let q = 1 + w.below(100);
+                Command::New(w.add(side, px, q))
+            })
+            .collect();
+        (w, prefill)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let r = z ^ (z >> 31);
+        ((r >> 32) * n) >> 32
+    }
+
+    fn tri(&mut self) -> i64 {
+        let (a, b) = (self.below(D), self.below(D));
+        1 + a.min(b) as i64
+    }
+
+    fn side(&mut self) -> Side {
+        if self.below(2) == 0 { Side::Buy } else { Side::Sell }
+    }
+
+    fn pick(&mut self) -> usize {
+        let n = self.v.len() as u64;
+        let i = if self.below(10) < 7 { n - 1 - self.below(n.min(1000)) } else { self.below(n) };
+        i as usize
+    }
+
+    fn order(id: u64, side: Side, px: i64, q: u64, time_in_force: TimeInForce) -> NewOrder {
+        NewOrder {
+            order_id: id,
+            account: ACCOUNT,
+            tag: 0,
+            instrument: 0,
+            side,
+            time_in_force,
+            price_ticks: px,
+            quantity_lots: q,
+        }
+    }
+
+    fn add(&mut self, side: Side, px: i64, q: u64) -> NewOrder {
+        self.id += 1;
+        self.v.push(Live { id: self.id, side, px, q });
+        Shallow::order(self.id, side, px, q, TimeInForce::GoodTillCancelled)
+    }
+
+    fn cancel(id: u64) -> Cancel {
+        Cancel { order_id: id, account: ACCOUNT, tag: 0, instrument: 0 }
+    }
+}
+
+impl Iterator for Shallow {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        if self.t.is_multiple_of(1024) {
+            let (low, high) = (MID_START - D as i64 / 2, MID_START + D as i64 / 2);
+            self.mid = (self.mid + self.below(3) as i64 - 1).clamp(low, high);
+        }
+        self.t += 1;
+        let r = self.below(1000);
+        Some(if self.v.is_empty() || r < 450 {
+            // Here the definition has side 1 (sell) above the middle.
+            let side = self.side();
+            let d = if self.below(2) == 1 { 1 + self.below(8) as i64 } else { self.tri() };
+            let px = if side == Side::Sell { self.mid + d } else { self.mid - d };
+            let q = 1 + self.below(100);
+            Operation::New(self.add(side, px, q))
+        } else if r < 870 {
+            let i = self.pick();
+            Operation::Cancel(Shallow::cancel(self.v.swap_remove(i).id))
+        } else if r < 920 {
+            let i = self.pick();
+            let px = self.v[i].px + self.below(3) as i64 - 1;
+            let live = &mut self.v[i];
+            (live.px, live.q) = (px, live.q + 1);
+            let Live { id, side, px, q } = *live;
+            let new = Shallow::order(id, side, px, q, TimeInForce::GoodTillCancelled);
+            Operation::Modify(Shallow::cancel(id), new)
+        } else {
+            // And here a sell goes below the middle, so that it crosses.
+            let side = self.side();
+            let px = if side == Side::Sell { self.mid - 5 } else { self.mid + 5 };
+            let q = 1 + self.below(40);
+            self.id += 1;
+            Operation::New(Shallow::order(self.id, side, px, q, TimeInForce::ImmediateOrCancel))
+        })
+    }
+}
