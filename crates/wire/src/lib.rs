@@ -1,1 +1,30 @@
 //! The messages and their codecs. Bytes in, bytes out, no I/O.
+//!
+//! | module | from | to |
+//! |---|---|---|
+//! | [`http`] | the head of a connection | an upgrade, or a plain request |
+//! | [`frame`] | payload | WebSocket frames (RFC 6455), both sides |
+//! | [`reader`] | bytes as they come from a socket | whole messages, with the stamp of their first byte |
+//! | [`request`] | client's JSON | orders, cancels, authentication; and the encoders a client needs |
+//! | [`reply`] | exchange's facts | JSON; and the decoder a client needs |
+//!
+//! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from the bytes they read.
+//! In the normal case neither allocates: a test with a counting allocator holds them to it.
+#![forbid(unsafe_code)]
+
+pub mod client_id;
+pub mod decimal;
+mod digits;
+pub mod frame;
+pub mod http;
+pub mod json;
+pub mod order_id;
+pub mod reader;
+pub mod reply;
+mod reply_decode;
+pub mod request;
+
+pub use client_id::ClientId;
+pub use decimal::Decimal;
+pub use json::MessageFault;
+pub use order_id::OrderId;
