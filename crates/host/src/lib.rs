@@ -1,1 +1,20 @@
-//! This machine: topology, fingerprint, pinning, probes.
+//! This machine: what it is, whether it stays the same through a run, and where to put threads.
+//!
+//! Everything is read from `/proc` and `/sys` under a [`Root`] that tests replace. What can't be
+//! read is `None`; nothing here panics on a missing or odd file.
+
+pub mod error;
+pub mod fingerprint;
+pub mod placement;
+pub mod probe;
+pub mod root;
+pub mod scheduling;
+pub mod thread;
+pub mod topology;
+
+pub use error::HostError;
+pub use fingerprint::capture;
+pub use placement::{Cores, Placement};
+pub use root::Root;
+pub use scheduling::Scheduling;
+pub use topology::Topology;

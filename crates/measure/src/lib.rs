@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod hlog;
+pub mod machine;
 pub mod random;
 pub mod record;
 pub mod recorder;

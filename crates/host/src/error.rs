@@ -1,0 +1,103 @@
+//! What can go wrong with cores and scheduling: what happened, why, and what to try.
+
+use std::io;
+
+use crate::scheduling::{PRIORITY_MAX, PRIORITY_MIN, Scheduling};
+use crate::topology::CORES_MAX;
+
+/// Why a thread was not placed as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The kernel did not pin the thread.
+    #[error(
+        "cannot pin a thread to core {core}: {source}; online are cores {online}, and a container's \
+         cpuset may allow fewer: choose another core, or widen the cpuset"
+    )]
+    Pin {
+        /// The core that was asked for.
+        core: usize,
+        /// The cores that are online, as a list; `?` where that can't be read.
+        online: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+
+    /// The affinity mask could not be read.
+    #[error(
+        "cannot read which cores this process may use: {0}; name the cores instead of `auto`, or \
+         look whether a sandbox forbids sched_getaffinity"
+    )]
+    Affinity(io::Error),
+
+    /// A named core is not there, or not for this process.
+    #[error(
+        "core {core} can't be used: this process may use cores {usable}; name one of those, or \
+         bring the core online, or start without `taskset` and in a wider cpuset"
+    )]
+    CoreUnusable {
+        /// The core that was asked for.
+        core: usize,
+        /// The cores that can be, as a list.
+        usable: String,
+    },
+
+    /// A list of cores that names none.
+    #[error("the list of cores is empty: name at least one core, or write \"auto\"")]
+    CoresEmpty,
+
+    /// Text that is no list of cores.
+    #[error(
+        "\"{0}\" is no list of cores: write \"auto\", or numbers below {CORES_MAX} and ranges such \
+         as \"2,4-7\""
+    )]
+    CoresText(String),
+
+    /// Text that is no scheduling class.
+    #[error(
+        "\"{0}\" is no scheduling class: write \"other\", \"fifo:PRIORITY\" or \"rr:PRIORITY\" with \
+         a priority from {PRIORITY_MIN} to {PRIORITY_MAX}"
+    )]
+    SchedulingText(String),
+
+    /// A real-time priority out of range.
+    #[error(
+        "real-time priority {0} is out of range: take one from {PRIORITY_MIN} to {PRIORITY_MAX}"
+    )]
+    Priority(u8),
+
+    /// The kernel did not set the scheduling class.
+    #[error(
+        "cannot set scheduling {scheduling}: {source}; a real-time class needs CAP_SYS_NICE (run as \
+         root, or `setcap cap_sys_nice+ep` on the binary) or a limit `ulimit -r` of at least the \
+         priority (it is {limit}), and in a container the capability SYS_NICE"
+    )]
+    Scheduling {
+        /// What was asked for.
+        scheduling: Scheduling,
+        /// The present RLIMIT_RTPRIO, as text.
+        limit: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+
+    /// The scheduling class could not be read.
+    #[error("cannot read this thread's scheduling class: {0}; look whether a sandbox forbids it")]
+    SchedulingUnreadable(io::Error),
+
+    /// A class that tickpath doesn't name.
+    #[error(
+        "this thread has scheduling policy {0}, which tickpath does not use: start it with `chrt -o \
+         0`, or name a class in the scenario"
+    )]
+    SchedulingUnknown(i32),
+
+    /// Memory could not be locked.
+    #[error(
+        "cannot lock memory: {source}; a page fault may show in the tail; raise `ulimit -l` to \
+         unlimited, or give the binary CAP_IPC_LOCK"
+    )]
+    LockMemory {
+        /// The system's reason.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,268 @@
+//! Which cores the threads of a run get.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::HostError;
+use crate::topology::{CORES_MAX, Topology, format_core_list, parse_core_list};
+
+/// Cores as a scenario names them: `"auto"`, `[0, 2]` or `"0,2-4"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub enum Cores {
+    /// Let [`choose`] choose.
+    #[default]
+    Auto,
+    /// These, in this order: the first thread gets the first.
+    List(Vec<usize>),
+}
+
+/// The forms in which [`Cores`] stand in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Numbers(Vec<usize>),
+}
+
+impl TryFrom<Written> for Cores {
+    type Error = HostError;
+
+    fn try_from(written: Written) -> Result<Cores, HostError> {
+        match written {
+            Written::Text(text) => text.parse(),
+            Written::Numbers(cores) if cores.is_empty() => Err(HostError::CoresEmpty),
+            Written::Numbers(cores) => match cores.iter().find(|&&core| core >= CORES_MAX) {
+                Some(core) => Err(HostError::CoresText(core.to_string())),
+                None => Ok(Cores::List(cores)),
+            },
+        }
+    }
+}
+
+impl From<Cores> for Written {
+    fn from(cores: Cores) -> Written {
+        match cores {
+            Cores::Auto => Written::Text("auto".to_owned()),
+            Cores::List(cores) => Written::Numbers(cores),
+        }
+    }
+}
+
+impl FromStr for Cores {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Cores, HostError> {
+        if text == "auto" {
+            return Ok(Cores::Auto);
+        }
+        let unreadable = || HostError::CoresText(text.to_owned());
+        let mut cores = Vec::new();
+        for part in text.split(',') {
+            cores.extend(parse_core_list(part).ok_or_else(unreadable)?);
+            if cores.len() > CORES_MAX {
+                return Err(unreadable());
+            }
+        }
+        if cores.is_empty() { Err(HostError::CoresEmpty) } else { Ok(Cores::List(cores)) }
+    }
+}
+
+impl fmt::Display for Cores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cores::Auto => write!(f, "auto"),
+            Cores::List(cores) => {
+                let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+                write!(f, "{}", cores.join(","))
+            }
+        }
+    }
+}
+
+impl Cores {
+    /// The cores for `wanted` threads of a process that may use `allowed` (see
+    /// [`crate::thread::allowed`]). A list is taken as it is, with warnings about what is wrong with
+    /// it; a core in it that is offline or not allowed is an error.
+    pub fn place(
+        &self,
+        topology: &Topology,
+        allowed: &[usize],
+        wanted: usize,
+    ) -> Result<Placement, HostError> {
+        let cores = match self {
+            Cores::Auto => return Ok(choose(topology, allowed, wanted)),
+            Cores::List(cores) => cores,
+        };
+        let usable = usable(topology, allowed);
+        if let Some(&core) = cores.iter().find(|core| !usable.contains(core)) {
+            return Err(HostError::CoreUnusable { core, usable: format_core_list(&usable) });
+        }
+        if cores.is_empty() {
+            return Err(HostError::CoresEmpty);
+        }
+        Ok(assign(topology, cores, wanted))
+    }
+}
+
+/// Which thread gets which core.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The core of each thread, as many as were wanted. Cores repeat where threads must share;
+    /// empty where there is no core at all.
+    pub cores: Vec<usize>,
+    /// What a reader of the figures must know about it, and what to do.
+    pub warnings: Vec<String>,
+}
+
+/// Chooses cores for `wanted` threads among those that are online and `allowed`.
+///
+/// In this order: as few threads without a core of their own as possible, isolated cores, one NUMA
+/// node, no two siblings, one level 3 cache, not core 0 (the kernel's own work gathers there).
+/// Equal choices go to the lowest numbers, so that the same machine gives the same answer.
+pub fn choose(topology: &Topology, allowed: &[usize], wanted: usize) -> Placement {
+    let usable = usable(topology, allowed);
+    // The best choice within the whole machine, within each node and within each cache.
+    let mut regions: BTreeSet<Vec<usize>> = BTreeSet::from([usable.clone()]);
+    let nodes = topology.nodes.iter().flat_map(BTreeMap::values);
+    for region in nodes.chain(topology.cache_l3.values()) {
+        regions.insert(usable.iter().copied().filter(|core| region.contains(core)).collect());
+    }
+    let candidates = regions.iter().map(|region| pick(topology, region, wanted));
+    let best = candidates.min_by_key(|cores| (cost(topology, cores, wanted), cores.clone()));
+    assign(topology, &best.unwrap_or_default(), wanted)
+}
+
+/// Cores that are both online and allowed, ascending; all allowed ones where the list of those
+/// online can't be read.
+fn usable(topology: &Topology, allowed: &[usize]) -> Vec<usize> {
+    let is_online = |core: &usize| topology.online.as_ref().is_none_or(|all| all.contains(core));
+    allowed.iter().copied().filter(is_online).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Up to `wanted` cores of a region, ascending: isolated ones first, then one of each group of
+/// siblings, then those that don't share with core 0.
+fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
+    let mut order = region.to_vec();
+    order.sort_by_key(|&core| (!is_isolated(topology, core), core));
+    let mut taken_of: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut ranked: Vec<_> = order
+        .into_iter()
+        .map(|core| {
+            let taken = taken_of.entry(physical(topology, core)).or_default();
+            *taken += 1;
+            (!is_isolated(topology, core), *taken, physical(topology, core) == 0, core)
+        })
+        .collect();
+    ranked.sort_unstable();
+    let mut cores: Vec<usize> = ranked.into_iter().take(wanted).map(|(.., core)| core).collect();
+    cores.sort_unstable();
+    cores
+}
+
+/// What is bad about a choice, worst first; less is better.
+fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 6] {
+    [
+        wanted.saturating_sub(cores.len()),
+        cores.iter().filter(|&&core| !is_isolated(topology, core)).count(),
+        nodes_of(topology, cores).len(),
+        cores.len() - physical_cores(topology, cores).len(),
+        caches_of(topology, cores).len(),
+        cores.iter().filter(|&&core| physical(topology, core) == 0).count(),
+    ]
+}
+
+/// Gives each thread a core, repeating cores where there are too few, and says what is wrong.
+fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
+    let placed: Vec<usize> = cores.iter().copied().cycle().take(wanted).collect();
+    let distinct: BTreeSet<usize> = placed.iter().copied().collect();
+    let distinct: Vec<usize> = distinct.into_iter().collect();
+    let mut warnings = Vec::new();
+    if distinct.len() < wanted {
+        warnings.push(sharing_warning(&distinct, wanted));
+    }
+    let list = format_core_list(&distinct);
+    for group in physical_cores(topology, &distinct).into_values().filter(|group| group.len() > 1) {
+        warnings.push(format!(
+            "cores {} are hardware threads of one physical core: each slows the other while both \
+             run. Choose cores of different physical cores, or switch SMT off.",
+            format_core_list(&group)
+        ));
+    }
+    let nodes = nodes_of(topology, &distinct);
+    let caches = caches_of(topology, &distinct);
+    if nodes.len() > 1 {
+        let nodes = format_core_list(&nodes.into_iter().collect::<Vec<_>>());
+        warnings.push(format!(
+            "cores {list} lie on NUMA nodes {nodes}: what one writes and another reads crosses the \
+             sockets' link. Use fewer threads, or cores of one node."
+        ));
+    } else if caches.len() > 1 {
+        warnings.push(format!(
+            "cores {list} lie behind {} level 3 caches: what one writes and another reads crosses \
+             between them. Use fewer threads, or cores of one cache.",
+            caches.len()
+        ));
+    }
+    let (isolated, shared): (Vec<usize>, Vec<usize>) =
+        distinct.iter().partition(|&&core| is_isolated(topology, core));
+    if !isolated.is_empty() && !shared.is_empty() {
+        warnings.push(format!(
+            "cores {} are isolated but {} are not: other threads may run there and show in the \
+             tail. Isolate more cores (isolcpus=), or use fewer threads.",
+            format_core_list(&isolated),
+            format_core_list(&shared)
+        ));
+    }
+    Placement { cores: placed, warnings }
+}
+
+fn sharing_warning(cores: &[usize], wanted: usize) -> String {
+    let have = match cores.len() {
+        0 => return format!("no core can be used for {wanted} threads: the kernel places them"),
+        1 => format!("1 core ({})", cores[0]),
+        n => format!("{n} cores ({})", format_core_list(cores)),
+    };
+    format!(
+        "{wanted} threads share {have}: a thread that spins keeps the others waiting for up to a \
+         time slice, so latencies hold milliseconds that no other machine would show. Use fewer \
+         threads, blocking backends, or a machine with at least {wanted} cores."
+    )
+}
+
+fn is_isolated(topology: &Topology, core: usize) -> bool {
+    topology.isolated.as_ref().is_some_and(|isolated| isolated.contains(&core))
+}
+
+/// The lowest number among a core's siblings: a name for the physical core.
+fn physical(topology: &Topology, core: usize) -> usize {
+    topology.siblings.get(&core).and_then(|all| all.first().copied()).unwrap_or(core)
+}
+
+/// The physical cores of `cores`, each with those of them that are on it.
+fn physical_cores(topology: &Topology, cores: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for &core in cores {
+        groups.entry(physical(topology, core)).or_default().push(core);
+    }
+    groups
+}
+
+fn nodes_of(topology: &Topology, cores: &[usize]) -> BTreeSet<usize> {
+    let nodes = topology.nodes.iter().flatten();
+    let holds_any = |(_, of_node): &(_, &Vec<usize>)| cores.iter().any(|c| of_node.contains(c));
+    nodes.filter(holds_any).map(|(&node, _)| node).collect()
+}
+
+/// The level 3 caches of `cores`, each named by the lowest core behind it.
+fn caches_of(topology: &Topology, cores: &[usize]) -> BTreeSet<usize> {
+    let cache = |core: &usize| topology.cache_l3.get(core)?.first().copied();
+    cores.iter().filter_map(cache).collect()
+}
+
+#[cfg(test)]
+#[path = "placement_tests.rs"]
+mod tests;

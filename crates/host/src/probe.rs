@@ -1,0 +1,243 @@
+//! Two short measurements that tell a quiet machine from a contended one: how long a cache line
+//! takes to another core and back, and how long a blocking exchange over loopback TCP takes.
+//!
+//! Both end by a deadline whatever the machine does. A probe thread on a core that a real-time
+//! thread holds never runs, so the threads are not joined: they are waited for until a time, left
+//! behind after it, and end by their own deadline as soon as they get to run.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use measure::clock::Clock;
+use measure::machine::Probes;
+
+use crate::thread::pin;
+
+/// Time for each of the two probes.
+pub const PROBE_BUDGET: Duration = Duration::from_millis(100);
+/// Time beyond the budget for a probe's two threads to report, each.
+pub const PROBE_GRACE: Duration = Duration::from_millis(20);
+/// Fewer samples than this give no median.
+pub const SAMPLES_MIN: usize = 100;
+/// Bytes each way in the blocking round trip: the documents' average payload.
+pub const PAYLOAD_BYTES: usize = 120;
+
+const SAMPLES: usize = 1000;
+const SAMPLES_WARM_UP: usize = 50;
+/// Round trips of the cache line per sample, so that reading the clock doesn't count.
+const BATCH: u64 = 64;
+/// Loads of the line between two looks at the clock.
+const LOADS_PER_LOOK: u32 = 256;
+
+/// Takes the probes on two cores, within 300 ms. What can't be measured is `None`, with the reason
+/// in `missing_because`.
+pub fn run(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
+    let mut probes = Probes {
+        cores,
+        clock_cost_ns: Some(clock.cost_ns()),
+        clock_counter: Some(clock.source().name().to_owned()),
+        ..Probes::default()
+    };
+    let (first, second) = match cores {
+        Some((first, second)) if first != second => (first, second),
+        _ => {
+            let reason = "the round trips between cores were not probed: they need two cores";
+            probes.missing_because.push(reason.to_owned());
+            return probes;
+        }
+    };
+    let mut keep = |what: &str, result: Result<u64, String>| {
+        result.map_err(|why| probes.missing_because.push(format!("no {what}: {why}"))).ok()
+    };
+    probes.cache_line_round_trip_ns_p50 =
+        keep("cache line round trip", cache_line_round_trip_ns(*clock, first, second));
+    probes.blocking_round_trip_ns_p50 =
+        keep("blocking round trip", blocking_round_trip_ns(*clock, first, second));
+    probes
+}
+
+/// Alone in its cache line, and in the pair of lines that some processors fetch together.
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+/// In the line when nobody waits any more.
+const STOP: u64 = u64::MAX;
+
+fn cache_line_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u64, String> {
+    let deadline_ns = deadline_ns(&clock);
+    let line = Arc::new(Line(AtomicU64::new(0)));
+    let answering = Arc::clone(&line);
+    let answer = start_on(second, move || answer_line(&answering, &clock, deadline_ns))?;
+    let ask = start_on(first, move || {
+        let samples = ask_line(&line, &clock, deadline_ns);
+        line.0.store(STOP, Ordering::Release);
+        samples
+    })?;
+    let samples = report_of(&ask, PROBE_BUDGET + PROBE_GRACE)?;
+    report_of(&answer, PROBE_GRACE)?;
+    median(samples)
+}
+
+/// Counts the line up by one and waits for the other to do the same; ns per round trip, a batch's
+/// mean each.
+fn ask_line(line: &Line, clock: &Clock, deadline_ns: u64) -> Vec<u64> {
+    let mut samples = Vec::with_capacity(SAMPLES);
+    let mut turn = 0;
+    for sample in 0..SAMPLES_WARM_UP + SAMPLES {
+        let start_ns = clock.now_ns();
+        for _ in 0..BATCH {
+            line.0.store(turn + 1, Ordering::Release);
+            turn += 2;
+            if !wait_for(line, turn, clock, deadline_ns) {
+                return samples;
+            }
+        }
+        if sample >= SAMPLES_WARM_UP {
+            samples.push((clock.now_ns() - start_ns) / BATCH);
+        }
+    }
+    samples
+}
+
+fn answer_line(line: &Line, clock: &Clock, deadline_ns: u64) {
+    let mut turn = 1;
+    while wait_for(line, turn, clock, deadline_ns) {
+        line.0.store(turn + 1, Ordering::Release);
+        turn += 2;
+    }
+}
+
+/// Spins until the line holds `value`; false when it was stopped or the deadline passed. Without
+/// `PAUSE`: on some processors it takes as long as what is measured.
+fn wait_for(line: &Line, value: u64, clock: &Clock, deadline_ns: u64) -> bool {
+    loop {
+        for _ in 0..LOADS_PER_LOOK {
+            match line.0.load(Ordering::Acquire) {
+                found if found == value => return true,
+                STOP => return false,
+                _ => {}
+            }
+        }
+        if clock.now_ns() > deadline_ns {
+            return false;
+        }
+    }
+}
+
+fn blocking_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u64, String> {
+    let no_pair = |error: io::Error| format!("no loopback TCP connection: {error}");
+    let (asking, answering) = tcp_pair().map_err(no_pair)?;
+    // A shutdown ends the threads' reads, which have no time-out of their own: arming a timer for
+    // each read would be measured too.
+    let stop = asking.try_clone().map_err(no_pair)?;
+    let deadline_ns = deadline_ns(&clock);
+    let answer = start_on(second, move || answer_stream(answering))?;
+    let ask = start_on(first, move || {
+        let mut samples = Vec::with_capacity(SAMPLES);
+        // An error ends the connection; the samples taken until then count.
+        let _ = ask_stream(&asking, &clock, deadline_ns, &mut samples);
+        let _ = asking.shutdown(Shutdown::Both);
+        samples
+    });
+    let samples = ask.and_then(|ask| report_of(&ask, PROBE_BUDGET + PROBE_GRACE));
+    let _ = stop.shutdown(Shutdown::Both);
+    let answered = report_of(&answer, PROBE_GRACE);
+    let samples = samples?;
+    answered?;
+    median(samples)
+}
+
+fn ask_stream(
+    mut stream: &TcpStream,
+    clock: &Clock,
+    deadline_ns: u64,
+    samples: &mut Vec<u64>,
+) -> io::Result<()> {
+    let mut payload = [0; PAYLOAD_BYTES];
+    for sample in 0..SAMPLES_WARM_UP + SAMPLES {
+        let start_ns = clock.now_ns();
+        if start_ns > deadline_ns {
+            break;
+        }
+        stream.write_all(&payload)?;
+        stream.read_exact(&mut payload)?;
+        if sample >= SAMPLES_WARM_UP {
+            samples.push(clock.now_ns() - start_ns);
+        }
+    }
+    Ok(())
+}
+
+fn answer_stream(mut stream: TcpStream) {
+    let mut payload = [0; PAYLOAD_BYTES];
+    while stream.read_exact(&mut payload).is_ok() && stream.write_all(&payload).is_ok() {}
+}
+
+/// Two ends of a TCP connection over loopback.
+fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    let near = TcpStream::connect_timeout(&listener.local_addr()?, PROBE_GRACE)?;
+    // The connection may reach the listener's queue a moment after `connect` returns.
+    let mut far = listener.accept();
+    for _ in 0..PROBE_GRACE.as_millis() {
+        match &far {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                thread::sleep(Duration::from_millis(1));
+                far = listener.accept();
+            }
+            _ => break,
+        }
+    }
+    let (far, peer) = far?;
+    if peer != near.local_addr()? {
+        return Err(io::Error::other("another process connected to the probe's port"));
+    }
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    Ok((near, far))
+}
+
+/// Starts a thread that pins itself and works; its report comes over the channel.
+fn start_on<T: Send + 'static>(
+    core: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Receiver<Result<T, String>>, String> {
+    let (report, reports) = mpsc::sync_channel(1);
+    let thread = move || {
+        let result = pin(core).map(|()| work()).map_err(|error| error.to_string());
+        // Nobody listens any more when this thread was too late.
+        let _ = report.send(result);
+    };
+    let started = thread::Builder::new().name(format!("probe-{core}")).spawn(thread);
+    started.map_err(|error| format!("the probe's thread could not be started: {error}"))?;
+    Ok(reports)
+}
+
+fn report_of<T>(reports: &Receiver<Result<T, String>>, within: Duration) -> Result<T, String> {
+    reports.recv_timeout(within).unwrap_or_else(|_| {
+        Err("a probe's thread did not get to run in time; a real-time thread may hold its core"
+            .to_owned())
+    })
+}
+
+fn deadline_ns(clock: &Clock) -> u64 {
+    clock.now_ns() + PROBE_BUDGET.as_nanos() as u64
+}
+
+fn median(mut samples: Vec<u64>) -> Result<u64, String> {
+    if samples.len() < SAMPLES_MIN {
+        return Err(format!(
+            "{} samples in {} ms, fewer than {SAMPLES_MIN}: the cores are busy",
+            samples.len(),
+            PROBE_BUDGET.as_millis()
+        ));
+    }
+    samples.sort_unstable();
+    Ok(samples[samples.len() / 2])
+}

@@ -1,0 +1,213 @@
+//! Scheduling classes as a scenario names them, and what a real-time class brings with it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use measure::machine::Fixed;
+use serde::{Deserialize, Serialize};
+
+use crate::error::HostError;
+
+/// Lowest real-time priority on Linux.
+pub const PRIORITY_MIN: u8 = 1;
+/// Highest real-time priority on Linux.
+pub const PRIORITY_MAX: u8 = 99;
+/// The priority of `fifo` and `rr` without a number: just below the kernel's interrupt threads
+/// (50), which bring our packets.
+pub const PRIORITY_DEFAULT: u8 = 49;
+
+/// How the kernel chooses a thread to run. In scenarios `other`, `fifo:PRIORITY`, `rr:PRIORITY`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Scheduling {
+    /// `SCHED_OTHER`: shares the core with every other thread.
+    #[default]
+    Other,
+    /// `SCHED_FIFO` with a priority from [`PRIORITY_MIN`] to [`PRIORITY_MAX`]: runs until it blocks
+    /// or a higher priority wants to.
+    Fifo(u8),
+    /// `SCHED_RR`: as `Fifo`, but takes turns with threads of its priority.
+    RoundRobin(u8),
+}
+
+impl fmt::Display for Scheduling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scheduling::Other => write!(f, "other"),
+            Scheduling::Fifo(priority) => write!(f, "fifo:{priority}"),
+            Scheduling::RoundRobin(priority) => write!(f, "rr:{priority}"),
+        }
+    }
+}
+
+impl FromStr for Scheduling {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Scheduling, HostError> {
+        let unreadable = || HostError::SchedulingText(text.to_owned());
+        let (class, priority) = match text.split_once(':') {
+            Some((class, priority)) => (class, Some(priority.parse().map_err(|_| unreadable())?)),
+            None => (text, None),
+        };
+        let or_default = priority.unwrap_or(PRIORITY_DEFAULT);
+        let scheduling = match (class, priority) {
+            ("other", None) => Scheduling::Other,
+            ("fifo", _) => Scheduling::Fifo(or_default),
+            ("rr", _) => Scheduling::RoundRobin(or_default),
+            _ => return Err(unreadable()),
+        };
+        scheduling.checked()
+    }
+}
+
+impl TryFrom<String> for Scheduling {
+    type Error = HostError;
+
+    fn try_from(text: String) -> Result<Scheduling, HostError> {
+        text.parse()
+    }
+}
+
+impl From<Scheduling> for String {
+    fn from(scheduling: Scheduling) -> String {
+        scheduling.to_string()
+    }
+}
+
+impl Scheduling {
+    /// The priority of a real-time class.
+    pub fn priority(self) -> Option<u8> {
+        match self {
+            Scheduling::Other => None,
+            Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => Some(priority),
+        }
+    }
+
+    /// Itself if its priority is one that Linux has.
+    pub(crate) fn checked(self) -> Result<Scheduling, HostError> {
+        match self.priority() {
+            Some(priority) if !(PRIORITY_MIN..=PRIORITY_MAX).contains(&priority) => {
+                Err(HostError::Priority(priority))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// What a reader of the figures must know about a spinning thread of this class on this
+    /// machine, a sentence or two each.
+    ///
+    /// Until Linux 6.11 the kernel throttles real-time threads to `sched_rt_runtime_us` of each
+    /// period. From 6.12 on it does so only with `CONFIG_RT_GROUP_SCHED`; instead the fair server
+    /// gives waiting threads of other classes 50 ms a second, whatever that setting says.
+    pub fn warnings(self, fixed: &Fixed) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self == Scheduling::Other {
+            return warnings;
+        }
+        let has_fair_server = fixed.kernel_release.as_deref().is_some_and(has_fair_server);
+        if fixed.rt_runtime_us != Some(-1) && !has_fair_server {
+            let setting = match (fixed.rt_runtime_us, fixed.rt_period_us) {
+                (Some(runtime), Some(period)) => format!("is {runtime} of {period} us"),
+                (Some(runtime), None) => format!("is {runtime} us"),
+                (None, _) => "can't be read, 950000 of 1000000 us is usual".to_owned(),
+            };
+            warnings.push(format!(
+                "scheduling {self} with RT throttling: kernel.sched_rt_runtime_us {setting}, so the \
+                 kernel stops a real-time thread that spins for the rest of each period, about 50 \
+                 ms a second, seen as stalls of 37-50 ms in the tail. `sysctl -w \
+                 kernel.sched_rt_runtime_us=-1` for the run ends it."
+            ));
+        }
+        if has_fair_server && fixed.fair_server_runtime_ns != Some(0) {
+            warnings.push(format!(
+                "scheduling {self} with the fair server of Linux 6.12 and later: a thread that waits \
+                 for a core on which a real-time thread spins gets up to 50 ms of each second, seen \
+                 as stalls of 37-50 ms in the tail; kernel.sched_rt_runtime_us does not change \
+                 that. Keep other threads off these cores (isolcpus), or write 0 to \
+                 /sys/kernel/debug/sched/fair_server/cpuN/runtime for the run."
+            ));
+        }
+        warnings
+    }
+}
+
+/// Whether a kernel release is 6.12 or later.
+fn has_fair_server(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 12),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    #[test]
+    fn is_read_as_scenarios_write_it() {
+        assert_eq!("other".parse::<Scheduling>().unwrap(), Scheduling::Other);
+        assert_eq!("fifo:80".parse::<Scheduling>().unwrap(), Scheduling::Fifo(80));
+        assert_eq!("rr".parse::<Scheduling>().unwrap(), Scheduling::RoundRobin(PRIORITY_DEFAULT));
+    }
+
+    #[test]
+    fn a_wrong_class_or_priority_says_what_to_write() {
+        let error = "fast".parse::<Scheduling>().unwrap_err().to_string();
+        expect![[r#""fast" is no scheduling class: write "other", "fifo:PRIORITY" or "rr:PRIORITY" with a priority from 1 to 99"#]]
+            .assert_eq(&error);
+        let error = "fifo:0".parse::<Scheduling>().unwrap_err().to_string();
+        expect!["real-time priority 0 is out of range: take one from 1 to 99"].assert_eq(&error);
+        for text in ["", "other:3", "fifo:", "fifo:300", "fifo:-1", "FIFO", "fifo:1:2"] {
+            assert!(text.parse::<Scheduling>().is_err(), "{text}");
+        }
+    }
+
+    fn fixed(release: &str, rt_runtime_us: Option<i64>, fair: Option<u64>) -> Fixed {
+        Fixed {
+            kernel_release: Some(release.to_owned()),
+            rt_runtime_us,
+            rt_period_us: Some(1_000_000),
+            fair_server_runtime_ns: fair,
+            ..Fixed::default()
+        }
+    }
+
+    #[test]
+    fn real_time_meets_throttling_until_6_11() {
+        let throttled = fixed("6.8.0-45-generic", Some(950_000), None);
+        expect!["scheduling fifo:80 with RT throttling: kernel.sched_rt_runtime_us is 950000 of 1000000 us, so the kernel stops a real-time thread that spins for the rest of each period, about 50 ms a second, seen as stalls of 37-50 ms in the tail. `sysctl -w kernel.sched_rt_runtime_us=-1` for the run ends it."]
+            .assert_eq(&Scheduling::Fifo(80).warnings(&throttled).join("\n"));
+        assert_eq!(Scheduling::Other.warnings(&throttled), Vec::<String>::new());
+        assert_eq!(Scheduling::RoundRobin(1).warnings(&throttled).len(), 1);
+        let unlimited = fixed("6.8.0-45-generic", Some(-1), None);
+        assert_eq!(Scheduling::Fifo(80).warnings(&unlimited), Vec::<String>::new());
+        // What can't be read is taken for the usual.
+        assert_eq!(Scheduling::Fifo(80).warnings(&Fixed::default()).len(), 1);
+    }
+
+    #[test]
+    fn real_time_meets_the_fair_server_from_6_12() {
+        for runtime in [Some(950_000), Some(-1), None] {
+            let warnings = Scheduling::Fifo(80).warnings(&fixed("6.12.3", runtime, None));
+            assert_eq!(warnings.len(), 1, "{warnings:?}");
+            assert!(warnings[0].contains("fair server"), "{warnings:?}");
+        }
+        let off = fixed("7.0", Some(-1), Some(0));
+        assert_eq!(Scheduling::Fifo(80).warnings(&off), Vec::<String>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn written_and_read_again_is_the_same(class in 0..3, priority in PRIORITY_MIN..=PRIORITY_MAX) {
+            let scheduling = match class {
+                0 => Scheduling::Other,
+                1 => Scheduling::Fifo(priority),
+                _ => Scheduling::RoundRobin(priority),
+            };
+            prop_assert_eq!(scheduling.to_string().parse::<Scheduling>().unwrap(), scheduling);
+        }
+    }
+}
