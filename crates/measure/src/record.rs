@@ -95,6 +95,20 @@ pub struct Series {
     pub interval: BTreeMap<String, [u64; 2]>,
 }
 
+/// Mean length of each message on the stream, frame headers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageBytes {
+    /// Of an order.
+    pub order: u64,
+    /// Of its ack.
+    pub order_reply: u64,
+    /// Of a cancel.
+    pub cancel: u64,
+    /// Of its ack.
+    pub cancel_reply: u64,
+}
+
 /// What was sent and what came back, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -122,6 +136,10 @@ pub struct Load {
     pub rejected: u64,
     /// Messages that nobody asked for: fills of orders that were meant to rest, errors.
     pub unexpected: u64,
+    /// Messages that waited because too many were unanswered; their wait is in the response time.
+    pub held_back: u64,
+    /// How long messages were.
+    pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which is thrown away.
     pub warm_up_sent: u64,
     /// The longest delay behind the schedule of 99 % of messages, ns; of the worst run.

@@ -1,1 +1,26 @@
-//! The trader: load models and order entry.
+//! The trader: it sends orders and cancels on a schedule or in ping-pong, and stamps them.
+//!
+//! ```text
+//!   open_loop, ping_pong       when to send what                 (the two load models)
+//!        └─ desk               lanes, messages in flight, the two stamps, the recorder
+//!             ├─ in_flight     what has been sent and not yet answered
+//!             └─ order_entry   how an order is said: `websocket` (JSON) or `raw` (the floor)
+//! ```
+//!
+//! One thread does all of it. While it measures it does not allocate, lock, print or encode a
+//! histogram (invariant 4).
+
+#![forbid(unsafe_code)]
+
+mod desk;
+mod in_flight;
+mod open_loop;
+pub mod order_entry;
+mod ping_pong;
+pub mod plan;
+mod raw;
+pub mod run;
+mod websocket;
+
+pub use plan::Plan;
+pub use run::{TraderError, run};

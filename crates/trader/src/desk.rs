@@ -1,0 +1,376 @@
+//! The trader's desk: its lanes (connections), its messages in flight and its stopwatch. The load
+//! models say what to send when; the desk sends, stamps, reads and records.
+
+use crate::in_flight::{InFlight, Order, Progress, Stamps};
+use crate::order_entry::{Message, OrderEntry, Received, Reply};
+use measure::clock::Clock;
+use measure::record::{Kind, Load, MessageBytes};
+use measure::recorder::{Recorder, Series};
+use transport::{Read, Ready, StreamId, Streams, Write};
+
+/// What a trader records, in the order of the indices below.
+pub(crate) const SERIES: [Series; 6] = [
+    Series { name: "order", kind: Kind::Response },
+    Series { name: "order", kind: Kind::Service },
+    Series { name: "cancel", kind: Kind::Response },
+    Series { name: "cancel", kind: Kind::Service },
+    Series { name: "cycle", kind: Kind::Service },
+    Series { name: "send", kind: Kind::Lateness },
+];
+const CYCLE_SERVICE: usize = 4;
+const SEND_LATENESS: usize = 5;
+
+/// Bytes that wait in a lane when its socket takes no more; past that nothing is sent at all until
+/// it does, and everybody is late.
+const LANE_BYTES_MAX: usize = 256 * 1024;
+/// How long the other end may be silent while it owes a reply.
+const SILENCE_NS_MAX: u64 = 5_000_000_000;
+
+/// One connection.
+struct Lane {
+    stream: StreamId,
+    /// Encoded, and not yet taken by the kernel.
+    bytes: Vec<u8>,
+    /// The messages in `bytes`, with the offset at which each ends.
+    unsent: Vec<Unsent>,
+    watched: bool,
+    /// The highest sequence that was answered, to see replies out of order.
+    answered_sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Unsent {
+    number: u64,
+    message: Message,
+    end: usize,
+}
+
+/// Sums from which the mean lengths come.
+#[derive(Default)]
+struct Bytes {
+    order: (u64, u64),
+    order_reply: (u64, u64),
+    cancel: (u64, u64),
+    cancel_reply: (u64, u64),
+}
+
+pub(crate) struct Desk<E: OrderEntry> {
+    pub(crate) clock: Clock,
+    streams: Box<dyn Streams>,
+    pub(crate) entry: E,
+    lanes: Vec<Lane>,
+    lane_of_stream: Vec<usize>,
+    in_flight: InFlight,
+    recorder: Recorder,
+    /// Counters of the measured part.
+    pub(crate) load: Load,
+    bytes: Bytes,
+    /// Messages answered by the latest [`Desk::read`], and how.
+    pub(crate) answered: Vec<(Reply, u64)>,
+    pub(crate) ready: Vec<Ready>,
+    sequence: u64,
+    quiet_since_ns: u64,
+    pub(crate) measuring: bool,
+    pub(crate) measured_from_ns: u64,
+    pub(crate) last_sent_ns: u64,
+    /// Why the run can't go on.
+    pub(crate) failure: Option<String>,
+}
+
+impl<E: OrderEntry> Desk<E> {
+    /// `streams` holds one stream a lane, in order.
+    pub(crate) fn new(
+        clock: Clock,
+        streams: Box<dyn Streams>,
+        ids: &[StreamId],
+        entry: E,
+        recorder: Recorder,
+    ) -> Desk<E> {
+        let mut lane_of_stream = vec![0; ids.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
+        let lanes = ids.iter().enumerate().map(|(lane, &stream)| {
+            lane_of_stream[stream.index()] = lane;
+            Lane {
+                stream,
+                bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
+                unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+                watched: false,
+                answered_sequence: 0,
+            }
+        });
+        Desk {
+            clock,
+            streams,
+            entry,
+            lanes: lanes.collect(),
+            lane_of_stream,
+            in_flight: InFlight::new(),
+            recorder,
+            load: Load::default(),
+            bytes: Bytes::default(),
+            answered: Vec::with_capacity(4096),
+            ready: Vec::with_capacity(2 * ids.len() + 1),
+            sequence: 0,
+            quiet_since_ns: clock.now_ns(),
+            measuring: false,
+            measured_from_ns: 0,
+            last_sent_ns: 0,
+            failure: None,
+        }
+    }
+
+    /// The warm-up is over at `now_ns`: orders from here on are measured.
+    pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        self.measuring = true;
+        self.measured_from_ns = now_ns;
+        self.recorder.start(now_ns);
+    }
+
+    /// Ends the interval if its time is over.
+    #[inline]
+    pub(crate) fn roll(&mut self, now_ns: u64) {
+        self.recorder.roll(now_ns);
+    }
+
+    /// Appends a new order to its account's lane; it goes out with the next [`Desk::flush`]. `None`
+    /// if it must wait.
+    #[inline]
+    pub(crate) fn order(&mut self, number: u64, account: usize, intended_ns: u64) -> Option<()> {
+        if self.lane_is_full(account) {
+            return None;
+        }
+        self.in_flight.open(number, account, self.measuring)?;
+        self.append(Message::Order, number, intended_ns);
+        Some(())
+    }
+
+    /// Appends the cancel of an order. `None` if it must wait.
+    #[inline]
+    pub(crate) fn cancel(&mut self, number: u64, intended_ns: u64) -> Option<()> {
+        let order = *self.in_flight.order(number)?;
+        if self.lane_is_full(order.account) {
+            return None;
+        }
+        if order.measured && order.order.progress != Progress::Answered {
+            self.load.overtakes += 1;
+        }
+        self.append(Message::Cancel, number, intended_ns);
+        Some(())
+    }
+
+    fn lane_is_full(&self, account: usize) -> bool {
+        self.lanes[account % self.lanes.len()].bytes.len() > LANE_BYTES_MAX
+    }
+
+    fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
+        let Some(order) = self.in_flight.order(number) else { return };
+        self.sequence += 1;
+        let sequence = self.sequence;
+        *order.stamps(message) =
+            Stamps { intended_ns, sent_ns: 0, sequence, progress: Progress::InFlight };
+        let (account, measured) = (order.account, order.measured);
+        let lanes = self.lanes.len();
+        let lane = &mut self.lanes[account % lanes];
+        let start = lane.bytes.len();
+        self.entry.encode(message, number, account, &mut lane.bytes);
+        let end = lane.bytes.len();
+        lane.unsent.push(Unsent { number, message, end });
+        let sum = match message {
+            Message::Order => &mut self.bytes.order,
+            Message::Cancel => &mut self.bytes.cancel,
+        };
+        sum.0 += 1;
+        sum.1 += (end - start) as u64;
+        if measured {
+            self.load.sent += 1;
+        } else {
+            self.load.warm_up_sent += 1;
+        }
+        if self.in_flight.unanswered == 0 {
+            self.quiet_since_ns = intended_ns;
+        }
+        self.in_flight.unanswered += 1;
+    }
+
+    /// Writes what was appended, one call a lane.
+    #[inline]
+    pub(crate) fn flush(&mut self) {
+        for lane in 0..self.lanes.len() {
+            // A lane whose socket took no more is written when it is ready again.
+            if !self.lanes[lane].bytes.is_empty() && !self.lanes[lane].watched {
+                self.flush_lane(lane);
+            }
+        }
+    }
+
+    /// First stamp of invariant 6: taken last thing before the write, for every message of the
+    /// batch. A message whose last byte was not taken is stamped again by the write that takes it.
+    fn flush_lane(&mut self, index: usize) {
+        let lane = &mut self.lanes[index];
+        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes) {
+            Write::Bytes { n, stamp_ns } => (n, stamp_ns),
+            Write::Failed(error) => return self.fail_lane(index, &error.to_string()),
+        };
+        let whole = lane.unsent.iter().take_while(|unsent| unsent.end <= n).count();
+        for unsent in &lane.unsent[..whole] {
+            if let Some(order) = self.in_flight.order(unsent.number) {
+                let measured = order.measured;
+                let stamps = order.stamps(unsent.message);
+                stamps.sent_ns = stamp_ns;
+                if measured {
+                    let lateness_ns = stamp_ns.saturating_sub(stamps.intended_ns);
+                    self.recorder.record(SEND_LATENESS, lateness_ns);
+                }
+            }
+        }
+        if whole > 0 {
+            self.last_sent_ns = stamp_ns;
+        }
+        lane.unsent.drain(..whole);
+        lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
+        lane.bytes.drain(..n);
+        let watch = !lane.bytes.is_empty();
+        if watch != lane.watched {
+            lane.watched = watch;
+            if let Err(error) = self.streams.watch_writable(lane.stream, watch) {
+                self.fail_lane(index, &error.to_string());
+            }
+        }
+    }
+
+    /// Waits as the backend does; what was found stands in `ready`.
+    #[inline]
+    pub(crate) fn wait(&mut self, until_ns: u64) {
+        self.ready.clear();
+        if let Err(error) = self.streams.wait(until_ns, &mut self.ready) {
+            self.failure = Some(format!("waiting for replies failed: {error}"));
+        }
+    }
+
+    /// Handles one thing that was found: one read, or one write.
+    #[inline]
+    pub(crate) fn handle(&mut self, ready: Ready) {
+        match ready {
+            Ready::Readable(stream) => self.read(self.lane_of_stream[stream.index()]),
+            Ready::Writable(stream) => self.flush_lane(self.lane_of_stream[stream.index()]),
+            Ready::Incoming => {}
+        }
+    }
+
+    /// Second stamp of invariant 6: taken by the transport first thing after the read returned.
+    fn read(&mut self, lane: usize) {
+        self.answered.clear();
+        match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
+            Read::Empty => return,
+            Read::Closed => return self.fail_lane(lane, "the other end closed it"),
+            Read::Failed(error) => return self.fail_lane(lane, &error.to_string()),
+            Read::Bytes { n, stamp_ns } => {
+                self.entry.filled(lane, n, stamp_ns);
+                self.quiet_since_ns = stamp_ns;
+            }
+        }
+        loop {
+            match self.entry.next(lane, &mut self.lanes[lane].bytes) {
+                Ok(Some(received)) => self.account_for(lane, received),
+                Ok(None) => return,
+                Err(why) => return self.fail_lane(lane, &why),
+            }
+        }
+    }
+
+    fn account_for(&mut self, lane: usize, received: Received) {
+        let (message, number) = match received.reply {
+            Reply::Ack(message, number) => (message, number),
+            Reply::Rejected(number) => match self.in_flight.order(number) {
+                // Replies come in order, so a refusal is of what was asked first.
+                Some(order) if order.order.progress == Progress::InFlight => {
+                    (Message::Order, number)
+                }
+                _ => (Message::Cancel, number),
+            },
+            Reply::Unexpected => return self.load.unexpected += 1,
+            Reply::Aside => return,
+        };
+        let Some(order) = self.in_flight.order(number) else {
+            return self.load.duplicated += 1;
+        };
+        let stamps = order.stamps(message);
+        if stamps.progress != Progress::InFlight {
+            return self.load.duplicated += 1;
+        }
+        stamps.progress = Progress::Answered;
+        let sequence = stamps.sequence;
+        let order = *order;
+        self.in_flight.unanswered -= 1;
+        self.answered.push((received.reply, number));
+        let lane = &mut self.lanes[lane];
+        if sequence < lane.answered_sequence {
+            self.load.out_of_order += 1;
+        }
+        lane.answered_sequence = lane.answered_sequence.max(sequence);
+        if order.measured {
+            self.load.received += 1;
+            match received.reply {
+                Reply::Rejected(_) => self.load.rejected += 1,
+                _ => self.record(message, &order, received),
+            }
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, message: Message, order: &Order, received: Received) {
+        let (stamps, response, sum) = match message {
+            Message::Order => (order.order, 0, &mut self.bytes.order_reply),
+            Message::Cancel => (order.cancel, 2, &mut self.bytes.cancel_reply),
+        };
+        sum.0 += 1;
+        sum.1 += received.bytes as u64;
+        let at_ns = received.first_byte_ns;
+        self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
+        if self.load.rate_per_second_offered.is_some() {
+            self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
+        } else if message == Message::Cancel {
+            self.recorder.record(CYCLE_SERVICE, at_ns.saturating_sub(order.order.sent_ns));
+        }
+    }
+
+    fn fail_lane(&mut self, lane: usize, why: &str) {
+        self.failure.get_or_insert_with(|| {
+            format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
+        });
+    }
+
+    /// The account that has order `number`.
+    pub(crate) fn account_of(&mut self, number: u64) -> Option<usize> {
+        self.in_flight.order(number).map(|order| order.account)
+    }
+
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.in_flight.unanswered
+    }
+
+    /// Fails the run if the other end owes replies and has said nothing for too long.
+    #[inline]
+    pub(crate) fn check_silence(&mut self, now_ns: u64) {
+        if self.in_flight.unanswered > 0 && now_ns > self.quiet_since_ns + SILENCE_NS_MAX {
+            self.failure = Some(format!(
+                "no reply for {} s while {} messages were unanswered: is the other end still alive?",
+                SILENCE_NS_MAX / 1_000_000_000,
+                self.in_flight.unanswered
+            ));
+        }
+    }
+
+    /// Ends the last interval and gives the counters out.
+    pub(crate) fn finish(mut self) -> (Load, Option<String>, E) {
+        let mean = |(count, sum): (u64, u64)| if count == 0 { 0 } else { sum.div_ceil(count) };
+        self.load.message_bytes = MessageBytes {
+            order: mean(self.bytes.order),
+            order_reply: mean(self.bytes.order_reply),
+            cancel: mean(self.bytes.cancel),
+            cancel_reply: mean(self.bytes.cancel_reply),
+        };
+        self.load.lost = self.in_flight.unanswered;
+        self.recorder.finish(self.clock.now_ns());
+        (self.load, self.failure, self.entry)
+    }
+}

@@ -1,0 +1,83 @@
+//! Ping-pong: one message in flight per account. Order, ack, cancel at once, cancel ack, next order.
+//! What it can't see is a stall that hits nobody because nobody was sending; so it has service time
+//! and `cycle` only.
+
+use crate::desk::Desk;
+use crate::open_loop::drain;
+use crate::order_entry::{Message, OrderEntry, Reply};
+use crate::plan::Load;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A sleeping backend wakes at least this often, to see whether it shall stop.
+const WAIT_NS_MAX: u64 = 50_000_000;
+
+/// Runs the load; returns whether it came to its end.
+pub(crate) fn run<E: OrderEntry>(
+    desk: &mut Desk<E>,
+    load: &Load,
+    warm_up_seconds: f64,
+    seconds: f64,
+    stop: &AtomicBool,
+) -> bool {
+    let start_ns = desk.clock.now_ns();
+    let measure_at_ns = start_ns + (warm_up_seconds * 1e9) as u64;
+    let end_ns = measure_at_ns + (seconds * 1e9) as u64;
+    let mut next_number = 0;
+    for account in 0..load.accounts {
+        begin(desk, &mut next_number, account);
+    }
+    desk.flush();
+    let mut now_ns = start_ns;
+    while now_ns < end_ns && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
+        desk.wait(now_ns + WAIT_NS_MAX);
+        for index in 0..desk.ready.len() {
+            desk.handle(desk.ready[index]);
+            for index in 0..desk.answered.len() {
+                answer(desk, &mut next_number, index);
+            }
+            desk.answered.clear();
+            desk.flush();
+        }
+        now_ns = desk.clock.now_ns();
+        if now_ns >= measure_at_ns && !desk.measuring {
+            desk.start_measuring(now_ns);
+        }
+        desk.roll(now_ns);
+        desk.check_silence(now_ns);
+    }
+    if desk.measuring {
+        let measured_seconds = now_ns.saturating_sub(desk.measured_from_ns) as f64 / 1e9;
+        desk.load.rate_per_second_achieved = desk.load.sent as f64 / measured_seconds;
+    }
+    let complete = now_ns >= end_ns && desk.failure.is_none();
+    drain(desk);
+    complete
+}
+
+fn answer<E: OrderEntry>(desk: &mut Desk<E>, next_number: &mut u64, index: usize) {
+    let (reply, number) = desk.answered[index];
+    match reply {
+        Reply::Ack(Message::Order, _) => {
+            let now_ns = desk.clock.now_ns();
+            if desk.cancel(number, now_ns).is_none() {
+                desk.failure = Some(format!("no room to send the cancel of order {number}"));
+            }
+        }
+        Reply::Ack(Message::Cancel, _) | Reply::Rejected(_) => {
+            if let Some(account) = desk.account_of(number) {
+                begin(desk, next_number, account);
+            }
+        }
+        Reply::Unexpected | Reply::Aside => {}
+    }
+}
+
+fn begin<E: OrderEntry>(desk: &mut Desk<E>, next_number: &mut u64, account: usize) {
+    let now_ns = desk.clock.now_ns();
+    if desk.order(*next_number, account, now_ns).is_none() {
+        desk.failure = Some(format!(
+            "order {next_number} found an older one still unanswered: replies are lost"
+        ));
+    }
+    *next_number += 1;
+}

@@ -1,0 +1,185 @@
+//! One run of one plan: connect, log on, warm up, measure, drain, tell.
+
+use crate::desk::{Desk, SERIES};
+use crate::order_entry::OrderEntry;
+use crate::plan::{Model, Plan, Wire};
+use crate::raw::Raw;
+use crate::websocket::WebSocket;
+use crate::{open_loop, ping_pong};
+use measure::clock::Clock;
+use measure::record::{self, ClientResult};
+use measure::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+
+/// How long connecting, and each step of logging on, may take.
+const LOG_ON: Duration = Duration::from_secs(5);
+
+/// Why there is no result at all.
+#[derive(Debug, thiserror::Error)]
+pub enum TraderError {
+    /// The plan's load is out of range.
+    #[error(transparent)]
+    Load(#[from] crate::plan::BadLoad),
+    /// The plan names no backend that there is.
+    #[error(transparent)]
+    Backend(#[from] transport::UnknownBackend),
+    /// The backend can't be opened.
+    #[error("cannot open backend {backend}: {source}; the kernel may be too old or forbid it")]
+    Open {
+        /// Its name.
+        backend: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Nobody is there, or not whom we expect.
+    #[error("connection {lane} to {target}: {source}; is an exchange running there?")]
+    Connect {
+        /// `HOST:PORT`.
+        target: String,
+        /// Which connection.
+        lane: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The thread can't be placed as asked.
+    #[error(transparent)]
+    Host(#[from] host::HostError),
+    /// The log can't be written.
+    #[error("cannot write {path}: {source}; free some space or choose another place")]
+    Log {
+        /// Its path.
+        path: String,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// A bug.
+    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
+    Panic,
+}
+
+/// What the measuring thread needs to know to hand its recorder's other end out.
+struct Draining {
+    drain: Drain,
+    started: SystemTime,
+    start_ns: u64,
+}
+
+/// Carries the plan out. Returns as soon as `stop` is set, with what was measured until then.
+///
+/// The measuring thread is a thread of its own, pinned; the caller's thread writes the log: after the
+/// run, or, if that is longer than a minute, while it lasts.
+///
+/// # Errors
+/// If there is no result at all. A run that broke off has a result that says so.
+pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, TraderError> {
+    plan.load.check()?;
+    let (sender, receiver) = mpsc::channel::<Draining>();
+    let log_failed = |source| TraderError::Log { path: plan.hlog.clone(), source };
+    let mut log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
+    let mut write_log = |draining: Draining| {
+        let Draining { drain, started, start_ns } = draining;
+        drain.run(&plan.subject, &mut io::BufWriter::new(&mut log), started, start_ns)
+    };
+    std::thread::scope(|scope| {
+        let measuring = scope.spawn(move || measure(plan, stop, sender));
+        let mut logged = Ok(());
+        if plan.seconds > SECONDS_IN_MEMORY_MAX
+            && let Ok(draining) = receiver.recv()
+        {
+            logged = write_log(draining);
+        }
+        let result = measuring.join().map_err(|_| TraderError::Panic)??;
+        if let Ok(draining) = receiver.try_recv() {
+            logged = write_log(draining);
+        }
+        logged.map_err(log_failed)?;
+        Ok(result)
+    })
+}
+
+/// The measuring thread.
+fn measure(
+    plan: &Plan,
+    stop: &AtomicBool,
+    sender: mpsc::Sender<Draining>,
+) -> Result<ClientResult, TraderError> {
+    // First the core, so that memory comes from its NUMA node.
+    if let Some(core) = plan.core {
+        host::thread::pin(core)?;
+    }
+    let clock = Clock::calibrate();
+    let lanes = plan.load.connections;
+    match plan.wire {
+        Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), sender),
+        Wire::Raw(bytes) => measure_over(plan, stop, clock, Raw::new(bytes, lanes), sender),
+    }
+}
+
+fn measure_over<E: OrderEntry>(
+    plan: &Plan,
+    stop: &AtomicBool,
+    clock: Clock,
+    mut entry: E,
+    sender: mpsc::Sender<Draining>,
+) -> Result<ClientResult, TraderError> {
+    let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
+    let mut streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let mut ids = Vec::new();
+    for lane in 0..plan.load.connections {
+        let connected = connect(plan, lane, &mut entry).and_then(|stream| streams.add(stream));
+        let failed = |source| TraderError::Connect { target: plan.target.clone(), lane, source };
+        ids.push(connected.map_err(failed)?);
+    }
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&SERIES, plan.seconds);
+    let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
+    // Last, so that the set-up above does not run in a real-time class.
+    host::thread::set_scheduling(plan.scheduling)?;
+    let usage = host::thread::usage();
+    let draining = Draining { drain, started: SystemTime::now(), start_ns: clock.now_ns() };
+    // The other end waits for it as long as we live.
+    let _ = sender.send(draining);
+    let load = &plan.load;
+    let run = match load.model {
+        Model::Open => open_loop::run,
+        Model::PingPong => ping_pong::run,
+    };
+    let complete = run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop);
+    let usage = host::thread::usage().since(usage);
+    let (mut counted, failure, entry) = desk.finish();
+    counted.model = load.model.name().to_owned();
+    counted.context_switches_involuntary = usage.context_switches_involuntary;
+    counted.page_faults = usage.page_faults_minor + usage.page_faults_major;
+    let complaint =
+        entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
+    Ok(ClientResult {
+        complete,
+        failures: failure.into_iter().chain(complaint).collect(),
+        load: counted,
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+    })
+}
+
+fn connect<E: OrderEntry>(plan: &Plan, lane: usize, entry: &mut E) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = plan.target.to_socket_addrs()?.collect();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, LOG_ON) {
+            Ok(mut stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOG_ON))?;
+                stream.set_write_timeout(Some(LOG_ON))?;
+                let accounts: Vec<usize> =
+                    (lane..plan.load.accounts).step_by(plan.load.connections).collect();
+                entry.log_on(lane, &mut stream, &accounts)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
