@@ -13,6 +13,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
+use std::borrow::Cow;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
@@ -38,15 +39,20 @@ pub fn histogram() -> Histogram<u64> {
 }
 
 /// What a series is called and what its values mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     /// `order`, `cancel`, `cycle`, …
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Response time, service time, …
     pub kind: Kind,
 }
 
 impl Series {
+    /// A series with a fixed name.
+    pub const fn new(name: &'static str, kind: Kind) -> Series {
+        Series { name: Cow::Borrowed(name), kind }
+    }
+
     /// `subject.series.kind`, as the series stands in an .hlog file.
     pub fn tag(&self, subject: &str) -> String {
         format!("{subject}.{}.{}", self.name, self.kind.name())
@@ -227,8 +233,8 @@ mod tests {
     use crate::hlog;
 
     const SERIES: [Series; 2] = [
-        Series { name: "order", kind: Kind::Response },
-        Series { name: "order", kind: Kind::Service },
+        Series::new("order", Kind::Response),
+        Series::new("order", Kind::Service),
     ];
 
     #[test]

@@ -10,12 +10,12 @@ use transport::{Read, Ready, StreamId, Streams, Write};
 
 /// What a trader records, in the order of the indices below.
 pub(crate) const SERIES: [Series; 6] = [
-    Series { name: "order", kind: Kind::Response },
-    Series { name: "order", kind: Kind::Service },
-    Series { name: "cancel", kind: Kind::Response },
-    Series { name: "cancel", kind: Kind::Service },
-    Series { name: "cycle", kind: Kind::Service },
-    Series { name: "send", kind: Kind::Lateness },
+    Series::new("order", Kind::Response),
+    Series::new("order", Kind::Service),
+    Series::new("cancel", Kind::Response),
+    Series::new("cancel", Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
 ];
 const CYCLE_SERVICE: usize = 4;
 const SEND_LATENESS: usize = 5;
