@@ -232,11 +232,12 @@ fn is_virtual(
     dmi_vendor: Option<&str>,
     dmi_product: Option<&str>,
 ) -> Option<bool> {
-    has_hypervisor_flag.or(hypervisor.map(|_| true)).or(match (dmi_vendor?, dmi_product?) {
+    let from_firmware = || match (dmi_vendor?, dmi_product?) {
         ("Amazon EC2", product) => Some(!product.contains(".metal")),
         ("QEMU" | "Google" | "Microsoft Corporation", _) => Some(true),
         _ => None,
-    })
+    };
+    has_hypervisor_flag.or(hypervisor.map(|_| true)).or_else(from_firmware)
 }
 
 /// The kind of container, from the hints that the usual ones leave.

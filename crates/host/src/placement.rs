@@ -207,17 +207,42 @@ fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
             caches.len()
         ));
     }
+    warnings.extend(isolation_warnings(topology, &distinct));
+    Placement { cores: placed, warnings }
+}
+
+/// What is wrong with the isolation of `cores`, some of which are isolated.
+fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
+    let mut warnings = Vec::new();
     let (isolated, shared): (Vec<usize>, Vec<usize>) =
-        distinct.iter().partition(|&&core| is_isolated(topology, core));
+        cores.iter().partition(|&&core| is_isolated(topology, core));
     if !isolated.is_empty() && !shared.is_empty() {
         warnings.push(format!(
-            "cores {} are isolated but {} are not: other threads may run there and show in the \
-             tail. Isolate more cores (isolcpus=), or use fewer threads.",
+            "some cores are isolated ({}) and some are not ({}): on the latter other threads may run \
+             and show in the tail. Isolate more cores (isolcpus=), or use fewer threads.",
             format_core_list(&isolated),
             format_core_list(&shared)
         ));
     }
-    Placement { cores: placed, warnings }
+    let has_open_sibling = |core: &usize| !open_siblings(topology, *core).is_empty();
+    let exposed: Vec<usize> = isolated.into_iter().filter(has_open_sibling).collect();
+    if !exposed.is_empty() {
+        let open: Vec<usize> =
+            exposed.iter().flat_map(|&core| open_siblings(topology, core)).collect();
+        warnings.push(format!(
+            "cores {} are isolated, but the hardware threads {} of the same physical cores are not: \
+             what runs there slows them. Isolate these too (isolcpus=), or take them offline.",
+            format_core_list(&exposed),
+            format_core_list(&open)
+        ));
+    }
+    warnings
+}
+
+/// The siblings of a core that other threads may run on.
+fn open_siblings(topology: &Topology, core: usize) -> Vec<usize> {
+    let siblings = topology.siblings.get(&core).into_iter().flatten().copied();
+    siblings.filter(|&sibling| !is_isolated(topology, sibling)).collect()
 }
 
 fn sharing_warning(cores: &[usize], wanted: usize) -> String {

@@ -1,1 +1,24 @@
 //! A scenario file to processes, placed and pinned, to a run record with a verdict.
+//!
+//! ```text
+//!   file        TOML, --set, defaults            -> Scenario
+//!   placement   "auto" cores                     -> which thread runs where
+//!   conduct     runs, floor, hiccup, interleaved -> .hlog files, what each process said
+//!     └─ process   one exchange, one client: started, listened to, ended
+//!   assemble    .hlog files, what was said       -> RunRecord
+//!   validity    rules                            -> valid, or why not
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod assemble;
+pub mod conduct;
+mod directory;
+pub mod file;
+mod placement;
+mod process;
+mod validity;
+
+pub use conduct::{Conduct, ConductError};
+pub use directory::{load_record, save_record};
+pub use file::{Scenario, ScenarioError};

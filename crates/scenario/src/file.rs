@@ -1,0 +1,407 @@
+//! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
+//! line.
+
+use host::placement::Cores;
+use host::scheduling::Scheduling;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use trader::plan::{BadLoad, Load, SECONDS_MAX};
+
+/// The scenarios that ship: name, text.
+pub const SHIPPED: &[(&str, &str)] = &[
+    ("order-to-ack", include_str!("../../../scenarios/order-to-ack.toml")),
+    ("ping-pong", include_str!("../../../scenarios/ping-pong.toml")),
+    ("order-to-ack-400k", include_str!("../../../scenarios/order-to-ack-400k.toml")),
+];
+
+/// Runs that one scenario makes at most.
+pub const RUNS_MAX: u32 = 1_000;
+/// Names that are tickpath's own.
+const RESERVED: [&str; 2] = [FLOOR, noise::hiccup::SUBJECT];
+/// The subject that is the raw echo.
+pub const FLOOR: &str = "floor";
+
+/// What a scenario measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Orders and cancels to an exchange, and their acks.
+    OrderEntry,
+}
+
+/// The other end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Exchange {
+    /// Whether to start one; if not, `--connect` says where it is.
+    pub start: bool,
+    /// Its core.
+    pub cores: Cores,
+    /// The class of its thread.
+    pub scheduling: Scheduling,
+    /// How it waits and reads.
+    pub backend: String,
+    /// `synthetic`, or a path to a Databento MBO file.
+    pub book: String,
+    /// Path of an instruments file; empty for the four that ship.
+    pub instruments: String,
+    /// Orders and cancels that it keeps in memory, so that its state can be compared with a replay;
+    /// 0 = no comparison. 48 bytes each.
+    pub replay_inputs_max: u64,
+}
+
+impl Default for Exchange {
+    fn default() -> Exchange {
+        Exchange {
+            start: true,
+            cores: Cores::Auto,
+            scheduling: Scheduling::Other,
+            backend: "spin".to_owned(),
+            book: "synthetic".to_owned(),
+            instruments: String::new(),
+            replay_inputs_max: 1_000_000,
+        }
+    }
+}
+
+/// Who is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Subject {
+    /// Letters, digits, `-` and `_`.
+    pub name: String,
+    /// Its measuring thread's core.
+    pub cores: Cores,
+    /// The class of its measuring thread.
+    pub scheduling: Scheduling,
+    /// How it waits and reads.
+    pub backend: String,
+    /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
+    pub command: Vec<String>,
+}
+
+impl Default for Subject {
+    fn default() -> Subject {
+        Subject {
+            name: "rust".to_owned(),
+            cores: Cores::Auto,
+            scheduling: Scheduling::Other,
+            backend: "spin".to_owned(),
+            command: Vec::new(),
+        }
+    }
+}
+
+/// A scenario, every default filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Letters, digits, `-` and `_`.
+    pub name: String,
+    /// One line for people.
+    #[serde(default)]
+    pub about: String,
+    /// What it measures.
+    pub kind: Kind,
+    /// Fresh processes, connections and book each.
+    #[serde(default = "six")]
+    pub runs: u32,
+    /// Sent, counted and thrown away.
+    #[serde(default = "one_second")]
+    pub warm_up_seconds: f64,
+    /// Measured, per run.
+    #[serde(default = "four_seconds")]
+    pub seconds: f64,
+    /// Measured of the raw echo, per run; 0 = no floor.
+    #[serde(default)]
+    pub floor_seconds: f64,
+    /// The same cores without load, once; 0 = no hiccup row.
+    #[serde(default)]
+    pub hiccup_seconds: f64,
+    /// What to send.
+    #[serde(default)]
+    pub load: Load,
+    /// The other end.
+    #[serde(default)]
+    pub exchange: Exchange,
+    /// Who is measured; several are interleaved.
+    pub subject: Vec<Subject>,
+}
+
+fn six() -> u32 {
+    6
+}
+fn one_second() -> f64 {
+    1.0
+}
+fn four_seconds() -> f64 {
+    4.0
+}
+
+/// Why a scenario can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// Neither a name nor a file.
+    #[error("there is no scenario {name:?}: {source}; these ship: {shipped}")]
+    Unknown {
+        /// As asked.
+        name: String,
+        /// Why it is no file either.
+        source: std::io::Error,
+        /// Their names.
+        shipped: String,
+    },
+    /// Not TOML, a key that we don't know, a value of the wrong kind.
+    #[error("scenario {name}: {message}")]
+    Malformed {
+        /// Name or path.
+        name: String,
+        /// The parser's words, with the place.
+        message: String,
+    },
+    /// `--set` can't be applied.
+    #[error("--set {set}: {why}")]
+    Set {
+        /// As given.
+        set: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A value out of its range.
+    #[error("{key} = {value}: {why}")]
+    Range {
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        why: String,
+    },
+    /// A value of `[load]` out of its range.
+    #[error(transparent)]
+    Load(#[from] BadLoad),
+    /// No such backend.
+    #[error(transparent)]
+    Backend(#[from] transport::UnknownBackend),
+}
+
+impl Scenario {
+    /// Finds `name` among those that ship, or reads it as a file; applies `overrides`
+    /// (`key.path=value`) and checks everything.
+    ///
+    /// # Errors
+    /// If there is no such scenario, or anything in it is wrong.
+    pub fn find(name: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Scenario::parse(name, text, overrides);
+        }
+        let path = PathBuf::from(name);
+        let text = std::fs::read_to_string(&path).map_err(|source| ScenarioError::Unknown {
+            name: name.to_owned(),
+            source,
+            shipped: SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        })?;
+        Scenario::parse(&Path::new(name).display().to_string(), &text, overrides)
+    }
+
+    /// As [`Scenario::find`], from a text.
+    ///
+    /// # Errors
+    /// If anything in it is wrong.
+    pub fn parse(
+        name: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Scenario, ScenarioError> {
+        let malformed =
+            |message: String| ScenarioError::Malformed { name: name.to_owned(), message };
+        let mut table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+        for set in overrides {
+            apply(&mut table, set)
+                .map_err(|why| ScenarioError::Set { set: set.clone(), why })?;
+        }
+        // Back to text, so that a wrong key or value is shown with its line.
+        let merged = match overrides.is_empty() {
+            true => text.to_owned(),
+            false => toml::to_string(&table).map_err(|error| malformed(error.to_string()))?,
+        };
+        let scenario: Scenario =
+            toml::from_str(&merged).map_err(|error| malformed(error.to_string()))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        let require = |holds: bool, key: &str, value: String, why: &str| match holds {
+            true => Ok(()),
+            false => {
+                Err(ScenarioError::Range { key: key.to_owned(), value, why: why.to_owned() })
+            }
+        };
+        let plain = "a name has 1 to 40 letters, digits, - and _";
+        require(is_plain(&self.name), "name", self.name.clone(), plain)?;
+        require(
+            (1..=RUNS_MAX).contains(&self.runs),
+            "runs",
+            self.runs.to_string(),
+            "there must be 1 to 1000",
+        )?;
+        for (key, seconds, least) in [
+            ("warm_up_seconds", self.warm_up_seconds, 0.0),
+            ("seconds", self.seconds, 0.001),
+            ("floor_seconds", self.floor_seconds, 0.0),
+            ("hiccup_seconds", self.hiccup_seconds, 0.0),
+        ] {
+            require(
+                (least..=SECONDS_MAX).contains(&seconds),
+                key,
+                seconds.to_string(),
+                &format!("from {least} to 30 days"),
+            )?;
+        }
+        self.load.check()?;
+        transport::backend(&self.exchange.backend)?;
+        require(!self.subject.is_empty(), "subject", "[]".to_owned(), "there must be one")?;
+        for (index, subject) in self.subject.iter().enumerate() {
+            let key = format!("subject.{index}.name");
+            require(is_plain(&subject.name), &key, subject.name.clone(), plain)?;
+            require(
+                !RESERVED.contains(&subject.name.as_str()),
+                &key,
+                subject.name.clone(),
+                "floor and hiccup are tickpath's own",
+            )?;
+            require(
+                self.subject[..index].iter().all(|other| other.name != subject.name),
+                &key,
+                subject.name.clone(),
+                "two subjects have this name; give each its own",
+            )?;
+            transport::backend(&subject.backend)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=40).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// Applies `a.b.c=value`. A member of a list is named by its `name` or its index. The value is read
+/// as TOML, or else as a plain text.
+fn apply(table: &mut toml::Table, set: &str) -> Result<(), String> {
+    let (path, value) = set
+        .split_once('=')
+        .ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
+    let value = value.trim();
+    let value = format!("value = {value}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut parsed| parsed.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let mut keys: Vec<&str> = path.trim().split('.').collect();
+    let last = keys.pop().filter(|key| !key.is_empty()).ok_or("the key is empty")?;
+    let mut place = table;
+    for key in keys {
+        let entry = place
+            .entry(key.to_owned())
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = match entry {
+            toml::Value::Table(table) => table,
+            toml::Value::Array(_) => return apply_in_list(place, key, path, last, value),
+            _ => return Err(format!("{key} is a value, it has no keys of its own")),
+        };
+    }
+    match place.get(last) {
+        Some(toml::Value::Table(_)) => Err(format!("{last} is a table; set one of its keys")),
+        _ => {
+            place.insert(last.to_owned(), value);
+            Ok(())
+        }
+    }
+}
+
+/// `subject.NAME.key=value`, `subject.0.key=value`.
+fn apply_in_list(
+    place: &mut toml::Table,
+    list: &str,
+    path: &str,
+    last: &str,
+    value: toml::Value,
+) -> Result<(), String> {
+    let keys: Vec<&str> = path.trim().split('.').collect();
+    let [_, member, _] = keys[..] else {
+        return Err(format!("write {list}.NAME.KEY=VALUE or {list}.INDEX.KEY=VALUE"));
+    };
+    let members = place.get_mut(list).and_then(toml::Value::as_array_mut).ok_or("no such list")?;
+    let index = members
+        .iter()
+        .position(|one| one.get("name").and_then(toml::Value::as_str) == Some(member))
+        .or_else(|| member.parse().ok())
+        .filter(|index| *index < members.len())
+        .ok_or_else(|| format!("{list} has {} members, none is {member:?}", members.len()))?;
+    let table = members[index].as_table_mut().ok_or("not a table")?;
+    table.insert(last.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[test]
+    fn what_ships_is_right_and_named_as_its_file() {
+        for (name, text) in SHIPPED {
+            let scenario = Scenario::parse(name, text, &[]).unwrap();
+            assert_eq!(scenario.name, *name);
+            assert!(!scenario.about.is_empty());
+        }
+    }
+
+    #[test]
+    fn any_key_can_be_set() {
+        let set = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            Scenario::find("order-to-ack", &sets).unwrap()
+        };
+        assert_eq!(set(&["load.rate_per_second=400000"]).load.rate_per_second, 400_000.0);
+        assert_eq!(set(&["load.price=59000.5"]).load.price, "59000.5");
+        assert_eq!(set(&["runs=2", "seconds=0.5"]).runs, 2);
+        assert_eq!(set(&["subject.rust.backend=block"]).subject[0].backend, "block");
+        assert_eq!(set(&["subject.0.cores=[1]"]).subject[0].cores, Cores::List(vec![1]));
+        assert_eq!(set(&["exchange.book=/data/a=b.dbn"]).exchange.book, "/data/a=b.dbn");
+    }
+
+    #[test]
+    fn a_resolved_scenario_reads_back_as_itself() {
+        let scenario = Scenario::find("ping-pong", &["exchange.cores=[0]".to_owned()]).unwrap();
+        let text = toml::to_string(&scenario).unwrap();
+        assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
+    }
+
+    #[track_caller]
+    fn complains(sets: &[&str], expected: Expect) {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let error = Scenario::find("order-to-ack", &sets).unwrap_err();
+        expected.assert_eq(&error.to_string());
+    }
+
+    #[test]
+    fn errors_say_what_why_and_what_to_try() {
+        complains(&["runs"], expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]]);
+        complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
+        complains(&["subject.java.backend=spin"], expect![[r#"--set subject.java.backend=spin: subject has 1 members, none is "java""#]]);
+        complains(&["subject.rust.name=floor"], expect![[r#"subject.0.name = floor: floor and hiccup are tickpath's own"#]]);
+        complains(&["exchange.backend=dpdk"], expect![[r#"there is no backend "dpdk"; there are: spin, block"#]]);
+        complains(&["load.accounts=3"], expect![[r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#]]);
+        complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
+        complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
+        let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
+        assert!(error.contains("order-to-ack, ping-pong"), "{error}");
+        let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("unknown field `rat`"), "{error}");
+    }
+}
