@@ -271,6 +271,25 @@ pub struct ClientResult {
     pub clock: Clock,
 }
 
+/// What an exchange that was started for a run prints on stdout, as one line of JSON, when it is told
+/// to end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExchangeResult {
+    /// Orders that reached the gateway, whatever became of them.
+    pub orders: u64,
+    /// Cancels that reached the gateway, whatever became of them.
+    pub cancels: u64,
+    /// The state of all books, as 16 hex digits.
+    pub state_hash: String,
+    /// Whether a replay of all inputs gives the same state; `None` where it can't be told.
+    pub replay_equal: Option<bool>,
+    /// How, or why it can't be told.
+    pub replay_detail: String,
+    /// Everything it counted.
+    pub counts: serde_json::Value,
+}
+
 /// UTC time of `wall_ms` (ms since the epoch) as `2026-11-21T19:40:03Z`.
 pub fn utc(wall_ms: u64) -> String {
     let seconds = wall_ms / 1000;

@@ -215,19 +215,22 @@ impl Scenario {
     ) -> Result<Scenario, ScenarioError> {
         let malformed =
             |message: String| ScenarioError::Malformed { name: name.to_owned(), message };
-        let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
-        for set in overrides {
-            apply(&mut table, set)
-                .map_err(|why| ScenarioError::Set { set: set.clone(), why })?;
+        let mut scenario: Scenario =
+            toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        if !overrides.is_empty() {
+            // Applied to the whole scenario, defaults filled in: so it is known of what kind a
+            // value is, and a key that isn't there doesn't exist.
+            let mut table = toml::Table::try_from(&scenario)
+                .map_err(|error| malformed(error.to_string()))?;
+            for set in overrides {
+                apply(&mut table, set)
+                    .map_err(|why| ScenarioError::Set { set: set.clone(), why })?;
+            }
+            scenario = table.try_into().map_err(|error: toml::de::Error| {
+                let name = format!("{name} with {}", overrides.join(" "));
+                ScenarioError::Malformed { name, message: error.message().to_owned() }
+            })?;
         }
-        // Back to text, so that a wrong key or value is shown with its line.
-        let merged = match overrides.is_empty() {
-            true => text.to_owned(),
-            false => toml::to_string(&table).map_err(|error| malformed(error.to_string()))?,
-        };
-        let scenario: Scenario =
-            toml::from_str(&merged).map_err(|error| malformed(error.to_string()))?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -267,10 +270,10 @@ impl Scenario {
             let key = format!("subject.{index}.name");
             require(is_plain(&subject.name), &key, subject.name.clone(), plain)?;
             require(
-                !RESERVED.contains(&subject.name.as_str()),
+                !RESERVED.iter().any(|own| subject.name.starts_with(own)),
                 &key,
                 subject.name.clone(),
-                "floor and hiccup are tickpath's own",
+                "floor… and hiccup… are tickpath's own names",
             )?;
             require(
                 self.subject[..index].iter().all(|other| other.name != subject.name),
@@ -290,61 +293,74 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Applies `a.b.c=value`. A member of a list is named by its `name` or its index. The value is read
-/// as TOML, or else as a plain text.
-fn apply(table: &mut toml::Table, set: &str) -> Result<(), String> {
-    let (path, value) = set
-        .split_once('=')
-        .ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
-    let value = value.trim();
-    let value = format!("value = {value}")
-        .parse::<toml::Table>()
-        .ok()
-        .and_then(|mut parsed| parsed.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let mut keys: Vec<&str> = path.trim().split('.').collect();
-    let last = keys.pop().filter(|key| !key.is_empty()).ok_or("the key is empty")?;
-    let mut place = table;
-    for key in keys {
-        let entry = place
-            .entry(key.to_owned())
-            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = match entry {
-            toml::Value::Table(table) => table,
-            toml::Value::Array(_) => return apply_in_list(place, key, path, last, value),
-            _ => return Err(format!("{key} is a value, it has no keys of its own")),
-        };
-    }
-    match place.get(last) {
-        Some(toml::Value::Table(_)) => Err(format!("{last} is a table; set one of its keys")),
-        _ => {
-            place.insert(last.to_owned(), value);
-            Ok(())
+/// as TOML where it is, and as plain text otherwise.
+fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
+    let (path, text) =
+        set.split_once('=').ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
+    let (path, text) = (path.trim(), text.trim());
+    let mut place = scenario as &mut dyn Keyed;
+    let mut keys = path.split('.').peekable();
+    loop {
+        let key = keys.next().unwrap_or_default();
+        let known = place.keys();
+        let value = place
+            .value(key)
+            .ok_or_else(|| format!("there is no {key:?} in {path}; there are: {known}"))?;
+        match value {
+            toml::Value::Table(table) if keys.peek().is_some() => place = table,
+            toml::Value::Array(list) if keys.peek().is_some() => place = list,
+            toml::Value::Table(_) => {
+                return Err(format!("{path} is a table; set one of its keys"));
+            }
+            _ if keys.peek().is_some() => {
+                return Err(format!("{key} is a value, it has no keys of its own"));
+            }
+            value => {
+                *value = read_value(text, value);
+                return Ok(());
+            }
         }
     }
 }
 
-/// `subject.NAME.key=value`, `subject.0.key=value`.
-fn apply_in_list(
-    place: &mut toml::Table,
-    list: &str,
-    path: &str,
-    last: &str,
-    value: toml::Value,
-) -> Result<(), String> {
-    let keys: Vec<&str> = path.trim().split('.').collect();
-    let [_, member, _] = keys[..] else {
-        return Err(format!("write {list}.NAME.KEY=VALUE or {list}.INDEX.KEY=VALUE"));
-    };
-    let members = place.get_mut(list).and_then(toml::Value::as_array_mut).ok_or("no such list")?;
-    let index = members
-        .iter()
-        .position(|one| one.get("name").and_then(toml::Value::as_str) == Some(member))
-        .or_else(|| member.parse().ok())
-        .filter(|index| *index < members.len())
-        .ok_or_else(|| format!("{list} has {} members, none is {member:?}", members.len()))?;
-    let table = members[index].as_table_mut().ok_or("not a table")?;
-    table.insert(last.to_owned(), value);
-    Ok(())
+/// `text` as TOML, unless it is no TOML or a number where a text is wanted.
+fn read_value(text: &str, old: &toml::Value) -> toml::Value {
+    let parsed = format!("value = {text}").parse::<toml::Table>();
+    let parsed = parsed.ok().and_then(|mut table| table.remove("value"));
+    match parsed {
+        Some(toml::Value::Integer(_) | toml::Value::Float(_)) if old.is_str() => text.into(),
+        Some(value) => value,
+        None => text.into(),
+    }
+}
+
+/// What has values under keys: a table, and a list whose members have names.
+trait Keyed {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value>;
+    fn keys(&self) -> String;
+}
+
+impl Keyed for toml::Table {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
+        self.get_mut(key)
+    }
+
+    fn keys(&self) -> String {
+        toml::Table::keys(self).map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Keyed for Vec<toml::Value> {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
+        let named = |one: &toml::Value| one.get("name").and_then(toml::Value::as_str) == Some(key);
+        let index = self.iter().position(named).or_else(|| key.parse().ok())?;
+        self.get_mut(index)
+    }
+
+    fn keys(&self) -> String {
+        let name = |one: &toml::Value| one.get("name").map(|name| name.to_string().replace('"', ""));
+        self.iter().filter_map(name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[cfg(test)]
@@ -393,8 +409,8 @@ mod tests {
     fn errors_say_what_why_and_what_to_try() {
         complains(&["runs"], expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]]);
         complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
-        complains(&["subject.java.backend=spin"], expect![[r#"--set subject.java.backend=spin: subject has 1 members, none is "java""#]]);
-        complains(&["subject.rust.name=floor"], expect![[r#"subject.0.name = floor: floor and hiccup are tickpath's own"#]]);
+        complains(&["subject.java.backend=spin"], expect![[r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend; there are: rust"#]]);
+        complains(&["subject.rust.name=floor"], expect![[r#"subject.0.name = floor: floor… and hiccup… are tickpath's own names"#]]);
         complains(&["exchange.backend=dpdk"], expect![[r#"there is no backend "dpdk"; there are: spin, block"#]]);
         complains(&["load.accounts=3"], expect![[r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#]]);
         complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
@@ -402,6 +418,6 @@ mod tests {
         let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
         assert!(error.contains("order-to-ack, ping-pong"), "{error}");
         let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
-        assert!(error.to_string().contains("unknown field `rat`"), "{error}");
+        assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
     }
 }

@@ -1,0 +1,96 @@
+//! The directory of a record.
+
+use measure::clock::wall_ms;
+use measure::machine::Machine;
+use measure::record::{RunRecord, SCHEMA, utc};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Makes `runs/2026-11-21T19-40-03Z-NAME`, or with `-2`, `-3`, … behind it if that is there.
+pub(crate) fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
+    let stem = format!("{}-{name}", utc(wall_ms()).replace(':', "-"));
+    fs::create_dir_all(runs)?;
+    for attempt in 1.. {
+        let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+        let path = runs.join(format!("{stem}{suffix}"));
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(path),
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// The .hlog of run `run`, from 1.
+pub(crate) fn hlog(directory: &Path, run: u32) -> PathBuf {
+    directory.join(format!("{run:03}.hlog"))
+}
+
+/// Writes `run.json` and `machine.json`, each whole or not at all.
+///
+/// # Errors
+/// If the file system refuses.
+pub fn save_record(
+    directory: &Path,
+    record: &RunRecord,
+    machine: &Machine,
+) -> io::Result<()> {
+    write_whole(&directory.join("machine.json"), &serde_json::to_string_pretty(machine)?)?;
+    write_whole(&directory.join("run.json"), &serde_json::to_string_pretty(record)?)
+}
+
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    let written = fs::write(&partial, format!("{text}\n")).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+/// Reads the record in `path`: a run directory or its run.json.
+///
+/// # Errors
+/// If it isn't there, or was written by a later, incompatible version.
+pub fn load_record(path: &Path) -> io::Result<RunRecord> {
+    let file = if path.is_dir() { path.join("run.json") } else { path.to_owned() };
+    let text = fs::read_to_string(&file)?;
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let record: RunRecord = serde_json::from_str(&text)
+        .map_err(|error| invalid(format!("{} is no run record: {error}", file.display())))?;
+    if record.schema > SCHEMA {
+        return Err(invalid(format!(
+            "{} has schema {}, this tickpath knows {SCHEMA}: use {} or later",
+            file.display(),
+            record.schema,
+            record.tool
+        )));
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_in_one_second_get_a_directory_each() {
+        let runs = tempfile::tempdir().unwrap();
+        let made: std::collections::HashSet<PathBuf> =
+            (0..5).map(|_| create(runs.path(), "ping-pong").unwrap()).collect();
+        assert_eq!(made.len(), 5);
+    }
+
+    #[test]
+    fn a_record_of_the_future_is_refused_with_advice() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = r#"{"schema": 99, "tool": "tickpath 9.0.0", "scenario": "x", "complete": true,
+            "valid": true, "invalid_because": [], "runs": 1, "runs_void": 0, "warnings": [],
+            "subjects": []}"#;
+        fs::write(directory.path().join("run.json"), text).unwrap();
+        let error = load_record(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("use tickpath 9.0.0 or later"), "{error}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Who runs where. All cores are chosen at once, so that `"auto"` of one never meets another's.
+
+use crate::file::{Scenario, Subject};
+use host::placement::choose;
+use host::{Cores, HostError, Scheduling, Topology};
+use measure::machine::Fixed;
+
+/// The cores of one scenario. Subjects run one after the other, so they may share one core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// The exchange's; `None` where none is started or there is no core to choose.
+    pub exchange: Option<usize>,
+    /// One a subject.
+    pub subjects: Vec<Option<usize>>,
+    pub warnings: Vec<String>,
+}
+
+pub(crate) fn place(
+    scenario: &Scenario,
+    topology: &Topology,
+    allowed: &[usize],
+    fixed: &Fixed,
+) -> Result<Placed, HostError> {
+    let mut roles: Vec<&Cores> = scenario.subject.iter().map(|subject| &subject.cores).collect();
+    if scenario.exchange.start {
+        roles.insert(0, &scenario.exchange.cores);
+    }
+    // What was said by hand is taken first; "auto" keeps out of its way where it can.
+    let mut warnings = Vec::new();
+    let mut taken = Vec::new();
+    for cores in roles.iter().filter(|cores| ***cores != Cores::Auto) {
+        let placement = cores.place(topology, allowed, 1)?;
+        warnings.extend(placement.warnings);
+        taken.extend(placement.cores);
+    }
+    let free: Vec<usize> = allowed.iter().copied().filter(|core| !taken.contains(core)).collect();
+    let pool = if free.is_empty() { allowed } else { &free };
+    let exchange_auto = scenario.exchange.start && scenario.exchange.cores == Cores::Auto;
+    let subject_auto = scenario.subject.iter().any(|subject| subject.cores == Cores::Auto);
+    let automatic = choose(topology, pool, usize::from(exchange_auto) + usize::from(subject_auto));
+    if exchange_auto || subject_auto {
+        warnings.extend(automatic.warnings.iter().cloned());
+    }
+    let core_of = |cores: &Cores, automatic: Option<&usize>| match cores {
+        Cores::Auto => automatic.copied(),
+        Cores::List(list) => list.first().copied(),
+    };
+    let exchange = match scenario.exchange.start {
+        true => core_of(&scenario.exchange.cores, automatic.cores.first()),
+        false => None,
+    };
+    let subject_core =
+        |subject: &Subject| core_of(&subject.cores, automatic.cores.last());
+    let subjects: Vec<Option<usize>> = scenario.subject.iter().map(subject_core).collect();
+    if let Some(core) = exchange.filter(|core| subjects.contains(&Some(*core))) {
+        warnings.push(format!(
+            "the exchange and a subject share core {core}: each waits while the other runs, and the \
+             figures are mostly that. Give them a core each."
+        ));
+    }
+    let classes: Vec<Scheduling> = scenario
+        .subject
+        .iter()
+        .map(|subject| subject.scheduling)
+        .chain(starts.then_some(scenario.exchange.scheduling))
+        .collect();
+    warnings.extend(classes.into_iter().flat_map(|class| class.warnings(fixed)));
+    let mut seen = std::collections::HashSet::new();
+    warnings.retain(|warning| seen.insert(warning.clone()));
+    Ok(Placed { exchange, subjects, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cores(n: usize) -> (Topology, Vec<usize>) {
+        let online: Vec<usize> = (0..n).collect();
+        (Topology { online: Some(online.clone()), ..Topology::default() }, online)
+    }
+
+    fn placed(sets: &[&str], n: usize) -> Placed {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let scenario = Scenario::find("order-to-ack", &sets).unwrap();
+        let (topology, allowed) = cores(n);
+        place(&scenario, &topology, &allowed, &Fixed::default()).unwrap()
+    }
+
+    #[test]
+    fn exchange_and_subject_never_share_where_there_are_two_cores() {
+        for sets in [&[][..], &["exchange.cores=[1]"], &["subject.rust.cores=[0]"]] {
+            let placed = placed(sets, 2);
+            assert_ne!(placed.exchange, placed.subjects[0], "{sets:?}");
+            assert_eq!(placed.warnings, [""; 0]);
+        }
+        assert_eq!(placed(&["exchange.cores=[1]"], 2).subjects, [Some(0)]);
+    }
+
+    #[test]
+    fn one_core_is_shared_and_said_so() {
+        let placed = placed(&[], 1);
+        assert_eq!((placed.exchange, placed.subjects), (Some(0), vec![Some(0)]));
+        assert!(!placed.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_foreign_exchange_has_no_core_here() {
+        assert_eq!(placed(&["exchange.start=false"], 2).exchange, None);
+    }
+}

@@ -1,0 +1,139 @@
+//! One process of a run: started in a group of its own (so that Ctrl-C reaches it through us alone),
+//! listened to line by line, ended in time.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Ctrl-C, from whoever hears it to whoever must end.
+#[derive(Clone, Default)]
+pub struct Interrupt {
+    stop: Arc<AtomicBool>,
+    client: Arc<Mutex<Option<Pid>>>,
+}
+
+impl Interrupt {
+    /// Ends the run: the client that measures now is told to finish, nothing new is started.
+    pub fn interrupt(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(pid) = *self.client.lock().unwrap_or_else(PoisonError::into_inner) {
+            // It may just have ended by itself.
+            let _ = kill_process(pid, Signal::INT);
+        }
+    }
+
+    /// Whether the run shall end.
+    pub fn is_set(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The flag, for code that runs in this process.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    pub(crate) fn watch(&self, pid: Option<Pid>) {
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+        // It was started while we were interrupted, and has not heard of it.
+        if pid.is_some() && self.is_set() {
+            self.interrupt();
+        }
+    }
+}
+
+pub(crate) struct Process {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// Sends SIGKILL at the deadline unless its sender is dropped before.
+    watchdog: Option<(mpsc::Sender<()>, JoinHandle<bool>)>,
+}
+
+impl Process {
+    /// Starts `command`, gives it `input` on stdin, its stderr to `stderr`, and `deadline` to end.
+    pub(crate) fn start(
+        mut command: Command,
+        input: &str,
+        stderr: File,
+        deadline: Duration,
+    ) -> io::Result<Process> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .process_group(0)
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that ends without reading says why on stderr.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let stdout = child.stdout.take().ok_or_else(|| io::Error::other("no stdout"))?;
+        let pid = Pid::from_child(&child);
+        let (sender, receiver) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let timed_out = receiver.recv_timeout(deadline) == Err(mpsc::RecvTimeoutError::Timeout);
+            if timed_out {
+                // Nobody has waited for the child yet, so the pid is still its own.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            timed_out
+        });
+        let stdout = BufReader::new(stdout);
+        Ok(Process { child, stdout, watchdog: Some((sender, thread)) })
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// The next line of its stdout; `None` when there will be none.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        match self.stdout.read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line.trim_end().to_owned()),
+        }
+    }
+
+    /// The last line of its stdout, when it has ended.
+    pub(crate) fn last_line(&mut self) -> Option<String> {
+        std::iter::from_fn(|| self.line()).filter(|line| !line.is_empty()).last()
+    }
+
+    pub(crate) fn terminate(&self) {
+        let _ = kill_process(self.pid(), Signal::TERM);
+    }
+
+    /// Waits for its end; says how it was, and whether it had to be killed at its deadline.
+    pub(crate) fn wait(mut self) -> io::Result<(ExitStatus, bool)> {
+        let timed_out = self.disarm();
+        let status = self.child.wait()?;
+        Ok((status, timed_out))
+    }
+
+    fn disarm(&mut self) -> bool {
+        match self.watchdog.take() {
+            Some((sender, thread)) => {
+                drop(sender);
+                thread.join().unwrap_or(false)
+            }
+            None => false,
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Nothing that we started outlives us.
+    fn drop(&mut self) {
+        if self.watchdog.is_some() {
+            self.disarm();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

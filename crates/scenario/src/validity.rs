@@ -1,0 +1,217 @@
+//! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
+//! is broken. docs/METHODOLOGY.md says why each is there.
+
+use crate::conduct::Run;
+use measure::record::{ClientResult, ExchangeResult, Rule, Verdict};
+
+/// Sent over offered, at least.
+pub(crate) const RATE_SHARE_MIN: f64 = 0.999;
+/// The pacer's p99 lateness over the service time's p50, at most.
+pub(crate) const LATENESS_SHARE_MAX: f64 = 0.1;
+/// How far the machine's probes may differ before and after.
+pub(crate) const PROBE_RATIO_MAX: f64 = 1.5;
+
+/// One subject in one run.
+pub(crate) struct Evidence<'a> {
+    pub result: &'a ClientResult,
+    /// Of the exchange that we started; `None` for the raw echo and for another's exchange.
+    pub exchange: Option<&'a ExchangeResult>,
+    pub order_service_p50_ns: Option<u64>,
+    pub lateness_p99_ns: Option<u64>,
+    pub interrupted: bool,
+}
+
+type Check = fn(&Evidence) -> (Verdict, String);
+
+const RULES: &[(&str, Check)] = &[
+    ("complete", complete),
+    ("rate", rate),
+    ("replies", replies),
+    ("accepted", accepted),
+    ("lateness", lateness),
+    ("accounted", accounted),
+    ("state", state),
+];
+
+fn held_if(holds: bool) -> Verdict {
+    if holds { Verdict::Held } else { Verdict::Broken }
+}
+
+fn complete(evidence: &Evidence) -> (Verdict, String) {
+    let result = evidence.result;
+    let why = match (result.complete, evidence.interrupted) {
+        (true, _) => "the run lasted as long as planned".to_owned(),
+        (false, true) => "the run was interrupted".to_owned(),
+        (false, false) if result.failures.is_empty() => "the run broke off".to_owned(),
+        (false, false) => format!("the run broke off: {}", result.failures.join("; ")),
+    };
+    (held_if(result.complete), why)
+}
+
+fn rate(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let Some(offered) = load.rate_per_second_offered else {
+        return (Verdict::NotApplicable, "ping-pong offers no rate".to_owned());
+    };
+    let share = load.rate_per_second_achieved / offered;
+    let why = format!(
+        "achieved {:.2} % of the offered {offered} messages/s, at least {:.1} % is asked",
+        share * 100.0,
+        RATE_SHARE_MIN * 100.0
+    );
+    (held_if(share >= RATE_SHARE_MIN), why)
+}
+
+fn replies(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let why = format!(
+        "of {} messages {} lost, {} duplicated",
+        load.sent + load.warm_up_sent,
+        load.lost,
+        load.duplicated
+    );
+    (held_if(load.lost == 0 && load.duplicated == 0), why)
+}
+
+fn accepted(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let mut why = format!("{} rejected, {} unexpected replies", load.rejected, load.unexpected);
+    let holds = load.rejected == 0 && load.unexpected == 0;
+    if let Some(first) = evidence.result.failures.last().filter(|_| !holds) {
+        why = format!("{why}; {first}");
+    }
+    (held_if(holds), why)
+}
+
+fn lateness(evidence: &Evidence) -> (Verdict, String) {
+    if evidence.result.load.rate_per_second_offered.is_none() {
+        return (Verdict::NotApplicable, "ping-pong has no schedule".to_owned());
+    }
+    let (Some(late), Some(p50)) = (evidence.lateness_p99_ns, evidence.order_service_p50_ns) else {
+        return (Verdict::NotApplicable, "too few messages for a p99 of lateness".to_owned());
+    };
+    let why = format!(
+        "messages left up to {late} ns late (p99), {:.0} % of the service time's p50 of {p50} ns; at \
+         most {:.0} % is asked",
+        late as f64 / p50 as f64 * 100.0,
+        LATENESS_SHARE_MAX * 100.0
+    );
+    (held_if(late as f64 <= p50 as f64 * LATENESS_SHARE_MAX), why)
+}
+
+fn accounted(evidence: &Evidence) -> (Verdict, String) {
+    let Some(exchange) = evidence.exchange else {
+        return (Verdict::NotApplicable, "the other end is not our exchange".to_owned());
+    };
+    let load = &evidence.result.load;
+    let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels);
+    (held_if(sent == came), format!("{sent} messages sent, {came} came to the exchange"))
+}
+
+fn state(evidence: &Evidence) -> (Verdict, String) {
+    let Some(exchange) = evidence.exchange else {
+        return (Verdict::NotApplicable, "the other end is not our exchange".to_owned());
+    };
+    match exchange.replay_equal {
+        Some(equal) => (held_if(equal), exchange.replay_detail.clone()),
+        None => (Verdict::NotApplicable, exchange.replay_detail.clone()),
+    }
+}
+
+/// What broke in one run, in words.
+pub(crate) fn broken(run: &Run) -> Vec<String> {
+    run.measured
+        .iter()
+        .flat_map(|measured| {
+            let evidence = run.evidence(measured);
+            RULES.iter().filter_map(move |(rule, check)| match check(&evidence) {
+                (Verdict::Broken, why) => Some(format!("{} {rule}: {why}", measured.subject)),
+                _ => None,
+            })
+        })
+        .collect()
+}
+
+/// Every rule for every subject, over all runs that count.
+pub(crate) fn rules(subjects: &[String], runs: &[Run]) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for subject in subjects {
+        for (rule, check) in RULES {
+            let mut outcome: Option<(Verdict, String)> = None;
+            for (number, run) in (1..).zip(runs) {
+                let measured = run.measured.iter().find(|measured| measured.subject == *subject);
+                let Some(measured) = measured else { continue };
+                let (verdict, why) = check(&run.evidence(measured));
+                let worse = match &outcome {
+                    None => true,
+                    Some((so_far, _)) => {
+                        verdict == Verdict::Broken && *so_far != Verdict::Broken
+                            || verdict == Verdict::Held && *so_far == Verdict::NotApplicable
+                    }
+                };
+                if worse {
+                    outcome = Some((verdict, format!("run {number}: {why}")));
+                }
+            }
+            if let Some((verdict, detail)) = outcome {
+                rules.push(Rule { rule: format!("{subject}.{rule}"), verdict, detail });
+            }
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::record::Load;
+
+    fn fine() -> ClientResult {
+        ClientResult {
+            complete: true,
+            load: Load {
+                rate_per_second_offered: Some(1000.0),
+                rate_per_second_achieved: 1000.0,
+                sent: 900,
+                warm_up_sent: 100,
+                received: 900,
+                ..Load::default()
+            },
+            ..ClientResult::default()
+        }
+    }
+
+    fn verdicts(change: fn(&mut ClientResult, &mut ExchangeResult)) -> Vec<&'static str> {
+        let mut result = fine();
+        let mut exchange = ExchangeResult {
+            orders: 500,
+            cancels: 500,
+            replay_equal: Some(true),
+            ..ExchangeResult::default()
+        };
+        change(&mut result, &mut exchange);
+        let evidence = Evidence {
+            result: &result,
+            exchange: Some(&exchange),
+            order_service_p50_ns: Some(10_000),
+            lateness_p99_ns: Some(result.load.lateness_ns_p99.unwrap_or(1_000)),
+            interrupted: false,
+        };
+        let broken = |(_, check): &&(&str, Check)| check(&evidence).0 == Verdict::Broken;
+        RULES.iter().filter(broken).map(|(rule, _)| *rule).collect()
+    }
+
+    #[test]
+    fn each_rule_breaks_by_its_own_cause_alone() {
+        assert_eq!(verdicts(|_, _| ()), [""; 0]);
+        assert_eq!(verdicts(|result, _| result.complete = false), ["complete"]);
+        assert_eq!(verdicts(|result, _| result.load.rate_per_second_achieved = 998.9), ["rate"]);
+        assert_eq!(verdicts(|result, _| result.load.lost = 1), ["replies"]);
+        assert_eq!(verdicts(|result, _| result.load.duplicated = 1), ["replies"]);
+        assert_eq!(verdicts(|result, _| result.load.rejected = 1), ["accepted"]);
+        assert_eq!(verdicts(|result, _| result.load.unexpected = 1), ["accepted"]);
+        assert_eq!(verdicts(|result, _| result.load.lateness_ns_p99 = Some(1_001)), ["lateness"]);
+        assert_eq!(verdicts(|_, exchange| exchange.cancels = 499), ["accounted"]);
+        assert_eq!(verdicts(|_, exchange| exchange.replay_equal = Some(false)), ["state"]);
+    }
+}
