@@ -52,15 +52,15 @@ impl Book {
         }
     }
 
-    /// Whether what may be left of an order could be booked. Asked before any trade, since a
-    /// trade can't be taken back.
+    /// Whether what may be left of an order could be booked. Asked before any trade, since a trade
+    /// can't be taken back.
     ///
     /// Open orders: exact. If a crossing order has a remainder, it has used up at least one resting
     /// order and so freed a slot; only an order that does not cross needs a slot that is free now.
     ///
-    /// Price levels: conservative. A full side refuses a GTC order at a price that it does not have, even if
-    /// all of it would trade: to know that would take a walk through the other side. An IOC order
-    /// never rests and passes.
+    /// Price levels: conservative. A full side refuses a GTC order at a price that it does not
+    /// have, even if all of it would trade: to know that would take a walk through the other side.
+    /// An IOC order never rests and passes.
     pub fn check_room(&self, new: &NewOrder, open: &OpenOrders) -> Result<(), Reject> {
         if new.time_in_force == TimeInForce::ImmediateOrCancel {
             return Ok(());
@@ -165,9 +165,9 @@ impl Book {
     }
 
     /// Books what is left. The three expectations hold for every command: `check_room` has seen a
-    /// slot and a level, matching has only freed more, the engine has seen that the id is not open, and the
-    /// id table holds exactly the orders of the slab. To go on if one were wrong would be to trade on a broken
-    /// book.
+    /// slot and a level, matching has only freed more, the engine has seen that the id is not open,
+    /// and the id table holds exactly the orders of the slab. To go on if one were wrong would be
+    /// to trade on a broken book.
     fn rest(&mut self, new: &NewOrder, remaining_lots: u64, open: &mut OpenOrders) {
         let levels = self.side_mut(new.side);
         let level = levels.find_or_insert(new.price_ticks).expect("check_room saw a level");

@@ -16,14 +16,14 @@ pub const OPEN_ORDERS_MAX: u32 = 1 << 24;
 pub struct EngineLimits {
     /// Orders that rest, over all instruments, 1 to [`OPEN_ORDERS_MAX`]. 72 to 104 bytes each.
     pub open_orders_max: u32,
-    /// Prices per side and instrument, 1 to [`OPEN_ORDERS_MAX`]. 52 bytes each, times twice the number of
-    /// instruments.
+    /// Prices per side and instrument, 1 to [`OPEN_ORDERS_MAX`]. 52 bytes each, times twice the
+    /// number of instruments.
     pub price_levels_max: u32,
 }
 
 impl EngineLimits {
-    /// Whether an engine can be made with these limits. Ask before [`Engine::new`] when they come from
-    /// outside.
+    /// Whether an engine can be made with these limits. Ask before [`Engine::new`] when they come
+    /// from outside.
     ///
     /// # Errors
     /// The limit that is out of range.
@@ -158,14 +158,14 @@ impl Engine {
         Ok(())
     }
 
-    /// A hash over everything that decides what the engine will do next, and over nothing else: two engines
-    /// in the same state have the same hash, however they came there. It visits every open order:
-    /// not for the hot path.
+    /// A hash over everything that decides what the engine will do next, and over nothing else: two
+    /// engines in the same state have the same hash, however they came there. It visits every open
+    /// order: not for the hot path.
     ///
     /// The words, hashed in this order, are: the number of instruments, `open_orders_max`,
-    /// `price_levels_max`; for each instrument, for buy then sell: the number of price levels; for each
-    /// level, best first: its price and its number of orders; for each order, first in first: its id, its
-    /// account times 2^32 plus its tag, and what it has left in lots.
+    /// `price_levels_max`; for each instrument, for buy then sell: the number of price levels; for
+    /// each level, best first: its price and its number of orders; for each order, first in first:
+    /// its id, its account times 2^32 plus its tag, and what it has left in lots.
     #[must_use]
     pub fn state_hash(&self) -> u64 {
         let mut hash = StateHash::new();
@@ -189,7 +189,8 @@ impl Engine {
         hash.finish()
     }
 
-    /// The best prices of an instrument. One that the engine does not have looks like an empty book.
+    /// The best prices of an instrument. One that the engine does not have looks like an empty
+    /// book.
     #[must_use]
     pub fn top(&self, instrument: u16) -> Top {
         let best = |side| {

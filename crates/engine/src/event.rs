@@ -11,16 +11,16 @@ pub struct Party {
     pub account: u32,
     /// The tag of the [`crate::NewOrder`] that entered it.
     pub tag: u32,
-    /// What is left of the order, in lots, after what the event tells. In [`Event::Done`] for an order
-    /// that was cancelled or expired: the quantity that will now not trade.
+    /// What is left of the order, in lots, after what the event tells. In [`Event::Done`] for an
+    /// order that was cancelled or expired: the quantity that will now not trade.
     pub remaining_lots: u64,
 }
 
 /// What happened, in the order in which it happened.
 ///
 /// A crossing order gives, for each resting order that it meets in price-time priority, a `Trade`,
-/// followed at once by `Done` (`Filled`) if the resting order is used up. Then comes one event about
-/// the crossing order itself: `Done` (`Filled`), `Booked` (GTC), or `Done` (`Expired`, IOC).
+/// followed at once by `Done` (`Filled`) if the resting order is used up. Then comes one event
+/// about the crossing order itself: `Done` (`Filled`), `Booked` (GTC), or `Done` (`Expired`, IOC).
 /// `Rejected` always stands alone, and then nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -86,8 +86,8 @@ pub enum DoneReason {
     Expired = 2,
 }
 
-/// Why a command was refused. Checked in the order in which they stand here; the first that applies is
-/// reported.
+/// Why a command was refused. Checked in the order in which they stand here; the first that applies
+/// is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Reject {

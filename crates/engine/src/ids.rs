@@ -6,15 +6,15 @@ use crate::memory::filled;
 
 /// What a [`FlatMap`] can be keyed by.
 pub trait Key: Copy + Eq {
-    /// A number whose **highest** bits differ between keys that are in use together. It decides speed only:
-    /// no result depends on it. Keys that a stranger chooses should be hashed with a secret, or he can
-    /// choose them so that they collide, and every look-up becomes a search.
+    /// A number whose **highest** bits differ between keys that are in use together. It decides
+    /// speed only: no result depends on it. Keys that a stranger chooses should be hashed with a
+    /// secret, or he can choose them so that they collide, and every look-up becomes a search.
     fn hash(&self) -> u64;
 }
 
 impl Key for u64 {
-    /// Fibonacci hashing (Knuth, volume 3, section 6.4): ids given out one after the other land as far
-    /// from each other as can be, so that at half load they hardly ever touch.
+    /// Fibonacci hashing (Knuth, volume 3, section 6.4): ids given out one after the other land as
+    /// far from each other as can be, so that at half load they hardly ever touch.
     fn hash(&self) -> u64 {
         self.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
@@ -49,9 +49,10 @@ struct Entry<K, V> {
 /// A hash map that never allocates, never rehashes and never leaves a tombstone: open addressing,
 /// linear probing, deletion by shifting back.
 ///
-/// At most half of the slots are in use, so a probe is short and mostly stays in one cache line. Deletion
-/// moves the entries behind the hole into it where they may stand, so a map that has run for a day is as fast as
-/// a new one. Where `V` has a spare value, as `NonZeroU32` has, a slot is no larger than key and value.
+/// At most half of the slots are in use, so a probe is short and mostly stays in one cache line.
+/// Deletion moves the entries behind the hole into it where they may stand, so a map that has run
+/// for a day is as fast as a new one. Where `V` has a spare value, as `NonZeroU32` has, a slot is
+/// no larger than key and value.
 #[derive(Debug)]
 pub struct FlatMap<K, V> {
     slots: Vec<Option<Entry<K, V>>>,
@@ -62,7 +63,8 @@ pub struct FlatMap<K, V> {
 }
 
 impl<K: Key, V: Copy> FlatMap<K, V> {
-    /// A map for at most `capacity` keys. It allocates between two and four slots for each, and writes to all of them.
+    /// A map for at most `capacity` keys. It allocates between two and four slots for each, and
+    /// writes to all of them.
     #[must_use]
     pub fn new(capacity: u32) -> FlatMap<K, V> {
         let capacity = capacity as usize;
@@ -112,8 +114,8 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
     /// Adds a key that is not in the map.
     ///
     /// # Errors
-    /// [`InsertError::Duplicate`] if it is, [`InsertError::Full`] if there is no room. Nothing has changed
-    /// then.
+    /// [`InsertError::Duplicate`] if it is, [`InsertError::Full`] if there is no room. Nothing has
+    /// changed then.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<(), InsertError> {
         match self.find(&key) {
@@ -137,8 +139,8 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         loop {
             slot = (slot + 1) & mask;
             let Some(entry) = self.slots[slot] else { break };
-            // An entry may move back to the hole, but not in front of its home, where no probe would
-            // find it. Distances are taken modulo the table, since a probe wraps around.
+            // An entry may move back to the hole, but not in front of its home, where no probe
+            // would find it. Distances are taken modulo the table, since a probe wraps around.
             let from_home = slot.wrapping_sub(self.home(&entry.key)) & mask;
             let from_hole = slot.wrapping_sub(hole) & mask;
             if from_home >= from_hole {
@@ -155,7 +157,8 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         (key.hash() >> self.shift) as usize
     }
 
-    /// The slot of a key, or the free slot where it would go. Ends because half of the slots are free.
+    /// The slot of a key, or the free slot where it would go. Ends because half of the slots are
+    /// free.
     #[inline]
     fn find(&self, key: &K) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;

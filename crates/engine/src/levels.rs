@@ -1,10 +1,10 @@
 //! How a price level is found: one sorted vector per side, the best price at its end.
 //!
-//! Orders come and go near the touch, so a new level or an emptied one moves only the few entries behind
-//! it. An entry is 16 bytes, so the twenty best prices are five cache lines. This stops being good when
-//! orders arrive far from the touch in a book of thousands of levels: the search then misses the cache
-//! at each step, and an insertion moves tens of kilobytes. A tick array with a bitmap of occupied levels
-//! has neither cost (REFERENCE, section 6); it would replace this file.
+//! Orders come and go near the touch, so a new level or an emptied one moves only the few entries
+//! behind it. An entry is 16 bytes, so the twenty best prices are five cache lines. This stops
+//! being good when orders arrive far from the touch in a book of thousands of levels: the search
+//! then misses the cache at each step, and an insertion moves tens of kilobytes. A tick array with
+//! a bitmap of occupied levels has neither cost (REFERENCE, section 6); it would replace this file.
 
 use crate::command::Side;
 use crate::memory::{filled, touched};

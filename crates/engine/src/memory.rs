@@ -4,10 +4,10 @@ use std::hint::black_box;
 
 /// An empty vector with room for `capacity` values, every page of which has been written to.
 ///
-/// Memory fresh from the system is mapped on first touch, which costs a page fault: a
-/// microsecond or so, on the path, at a moment nobody chose. Writing here moves that to construction.
-/// The vector is hidden from the optimiser between allocation and writing, because the pair "allocate,
-/// fill with zeros" is otherwise turned into "allocate zeroed", which is lazily mapped.
+/// Memory fresh from the system is mapped on first touch, which costs a page fault: a microsecond
+/// or so, on the path, at a moment nobody chose. Writing here moves that to construction. The
+/// vector is hidden from the optimiser around the writing, because "allocate, then fill with zeros"
+/// may be compiled to "allocate zeroed", as `vec![0; n]` is, and that is mapped lazily.
 pub(crate) fn touched<T: Copy>(capacity: usize, filler: T) -> Vec<T> {
     let mut memory = filled(capacity, filler);
     memory.clear();

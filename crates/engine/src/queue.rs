@@ -1,8 +1,9 @@
-//! How orders queue at a price level: first in, first out, in one slab for all books, linked by index.
+//! How orders queue at a price level: first in, first out, in one slab for all books, linked by
+//! index.
 //!
-//! A queue of pointers or one vector per level would allocate, and would make a cancel in mid-queue a
-//! search. Here a cancel is two writes, an order is 40 bytes, and a freed slot is the next one to be used,
-//! while it is still in the cache.
+//! A queue of pointers or one vector per level would allocate, and would make a cancel in mid-queue
+//! a search. Here a cancel is two writes, an order is 40 bytes, and a freed slot is the next one to
+//! be used, while it is still in the cache.
 
 use std::num::NonZeroU32;
 
@@ -20,7 +21,8 @@ pub(crate) struct Order {
     pub remaining_lots: u64,
     pub account: u32,
     pub tag: u32,
-    /// Index of its level in the `Levels` of its side, so that a cancel does not search for the price.
+    /// Index of its level in the `Levels` of its side, so that a cancel does not search for the
+    /// price.
     pub level: u32,
     pub instrument: u16,
     pub side: Side,
@@ -153,8 +155,8 @@ impl OrderSlab {
         order
     }
 
-    /// Takes a part of an order away; it keeps its place. `quantity_lots` is at most what it has left.
-    /// Gives the order as it is afterwards.
+    /// Takes a part of an order away; it keeps its place. `quantity_lots` is at most what it has
+    /// left. Gives the order as it is afterwards.
     pub fn reduce(&mut self, queue: &mut Queue, handle: Handle, quantity_lots: u64) -> Party {
         let order = &mut self.slots[handle.get() as usize].order;
         order.remaining_lots -= quantity_lots;

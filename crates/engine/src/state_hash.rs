@@ -2,9 +2,10 @@
 
 /// A hash of a sequence of 64-bit words, in which their order counts.
 ///
-/// It starts at the ASCII bytes of `tickpath`; for each word it becomes `mix(hash ^ word)`, where `mix`
-/// is the output function of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). It
-/// tells two states apart that differ by accident. It is no defence against someone who wants them to collide.
+/// It starts at the ASCII bytes of `tickpath`; for each word it becomes `mix(hash ^ word)`, where
+/// `mix` is the output function of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom
+/// number generators, 2014). It tells two states apart that differ by accident. It is no defence
+/// against someone who wants them to collide.
 #[derive(Debug)]
 pub(crate) struct StateHash(u64);
 

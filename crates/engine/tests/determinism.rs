@@ -35,8 +35,9 @@ fn hash_of(orders: &[NewOrder]) -> u64 {
     engine.state_hash()
 }
 
-/// Leaves empty books behind, but slots of orders, levels and ids that are free in another order than in a
-/// new engine: they were all in use, and were given back in the order that `cancels` says.
+/// Leaves empty books behind, but slots of orders, levels and ids that are free in another order
+/// than in a new engine: they were all in use, and were given back in the order that `cancels`
+/// says.
 fn stir(engine: &mut Engine, limits: EngineLimits, cancels: &[u64]) {
     let ids = 0..u64::from(limits.open_orders_max);
     for order_id in ids.clone() {
@@ -112,8 +113,8 @@ fn every_part_of_the_state_shows() {
     assert_eq!(hashes.len(), count);
 }
 
-/// The figure was computed from the definition by another program, in another language. Journals will keep such
-/// hashes: a change of the definition must be seen.
+/// The figure was computed from the definition by another program, in another language. Journals
+/// will keep such hashes: a change of the definition must be seen.
 #[test]
 fn the_hash_is_the_same_on_every_machine() {
     let second = NewOrder { order_id: 2, side: Side::Sell, price_ticks: 101, ..ORDER };

@@ -1,5 +1,5 @@
-//! The events alone are enough: who hears them all can keep the book, as a market data feed must, and can
-//! account for every lot.
+//! The events alone are enough: who hears them all can keep the book, as a market data feed must,
+//! and can account for every lot.
 
 mod commands;
 

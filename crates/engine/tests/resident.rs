@@ -1,5 +1,5 @@
-//! The memory of an engine is mapped when it is constructed, not when it is first used. Alone in its file, because it
-//! looks at the memory of its whole process.
+//! The memory of an engine is mapped when it is constructed, not when it is first used. Alone in
+//! its file, because it looks at the memory of its whole process.
 
 use engine::*;
 

@@ -1,5 +1,6 @@
-//! Workload W1 against its published counts. They come from outside this project's code, so they check matching
-//! itself, apart from the naive engine, whose author could have made the same mistake twice.
+//! Workload W1 against its published counts. They come from outside this project's code, so they
+//! check matching itself, apart from the naive engine, whose author could have made the same
+//! mistake twice.
 
 mod workload;
 

@@ -39,7 +39,10 @@ fn side() -> impl Strategy<Value = Side> {
 }
 
 fn time_in_force() -> impl Strategy<Value = TimeInForce> {
-    prop_oneof![4 => Just(TimeInForce::GoodTillCancelled), 1 => Just(TimeInForce::ImmediateOrCancel)]
+    prop_oneof![
+        4 => Just(TimeInForce::GoodTillCancelled),
+        1 => Just(TimeInForce::ImmediateOrCancel),
+    ]
 }
 
 /// Mostly the first instrument, so that its book fills.

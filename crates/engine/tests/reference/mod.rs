@@ -1,6 +1,6 @@
-//! The engine again, written to be obviously right instead of fast: maps of price to queue, searched
-//! from end to end. It shares nothing with the engine but the messages; the state hash is written anew from its
-//! description.
+//! The engine again, written to be obviously right instead of fast: maps of price to queue,
+//! searched from end to end. It shares nothing with the engine but the messages; the state hash is
+//! written anew from its description.
 
 use std::collections::{BTreeMap, VecDeque};
 
