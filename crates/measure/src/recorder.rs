@@ -232,10 +232,8 @@ mod tests {
     use super::*;
     use crate::hlog;
 
-    const SERIES: [Series; 2] = [
-        Series::new("order", Kind::Response),
-        Series::new("order", Kind::Service),
-    ];
+    const SERIES: [Series; 2] =
+        [Series::new("order", Kind::Response), Series::new("order", Kind::Service)];
 
     #[test]
     fn warm_up_is_dropped_and_intervals_are_logged_and_added_up() {

@@ -1,1 +1,9 @@
-//! Run records to tables.
+//! Run records to tables. It only renders: it sees records, not how they came about, and it is the
+//! only one that formats a number for a person.
+
+#![forbid(unsafe_code)]
+
+mod number;
+pub mod table;
+
+pub use table::table;

@@ -28,22 +28,34 @@ pub(crate) fn hlog(directory: &Path, run: u32) -> PathBuf {
     directory.join(format!("{run:03}.hlog"))
 }
 
+/// What processes said on stderr, each in its file.
+pub(crate) fn stderr(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.stderr"))
+}
+
+/// Removes what processes said, where nobody needs it.
+pub(crate) fn remove_stderr(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "stderr") {
+            // One that stays does no harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Writes `run.json` and `machine.json`, each whole or not at all.
 ///
 /// # Errors
 /// If the file system refuses.
-pub fn save_record(
-    directory: &Path,
-    record: &RunRecord,
-    machine: &Machine,
-) -> io::Result<()> {
+pub fn save_record(directory: &Path, record: &RunRecord, machine: &Machine) -> io::Result<()> {
     write_whole(&directory.join("machine.json"), &serde_json::to_string_pretty(machine)?)?;
     write_whole(&directory.join("run.json"), &serde_json::to_string_pretty(record)?)
 }
 
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let partial = path.with_extension("partial");
-    let written = fs::write(&partial, format!("{text}\n")).and_then(|()| fs::rename(&partial, path));
+    let written =
+        fs::write(&partial, format!("{text}\n")).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         let _ = fs::remove_file(&partial);
     }

@@ -208,11 +208,7 @@ impl Scenario {
     ///
     /// # Errors
     /// If anything in it is wrong.
-    pub fn parse(
-        name: &str,
-        text: &str,
-        overrides: &[String],
-    ) -> Result<Scenario, ScenarioError> {
+    pub fn parse(name: &str, text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
         let malformed =
             |message: String| ScenarioError::Malformed { name: name.to_owned(), message };
         let mut scenario: Scenario =
@@ -220,8 +216,8 @@ impl Scenario {
         if !overrides.is_empty() {
             // Applied to the whole scenario, defaults filled in: so it is known of what kind a
             // value is, and a key that isn't there doesn't exist.
-            let mut table = toml::Table::try_from(&scenario)
-                .map_err(|error| malformed(error.to_string()))?;
+            let mut table =
+                toml::Table::try_from(&scenario).map_err(|error| malformed(error.to_string()))?;
             for set in overrides {
                 apply(&mut table, set)
                     .map_err(|why| ScenarioError::Set { set: set.clone(), why })?;
@@ -238,9 +234,7 @@ impl Scenario {
     fn check(&self) -> Result<(), ScenarioError> {
         let require = |holds: bool, key: &str, value: String, why: &str| match holds {
             true => Ok(()),
-            false => {
-                Err(ScenarioError::Range { key: key.to_owned(), value, why: why.to_owned() })
-            }
+            false => Err(ScenarioError::Range { key: key.to_owned(), value, why: why.to_owned() }),
         };
         let plain = "a name has 1 to 40 letters, digits, - and _";
         require(is_plain(&self.name), "name", self.name.clone(), plain)?;
@@ -306,16 +300,15 @@ fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
         let value = place
             .value(key)
             .ok_or_else(|| format!("there is no {key:?} in {path}; there are: {known}"))?;
-        match value {
-            toml::Value::Table(table) if keys.peek().is_some() => place = table,
-            toml::Value::Array(list) if keys.peek().is_some() => place = list,
-            toml::Value::Table(_) => {
+        let is_last = keys.peek().is_none();
+        match (value, is_last) {
+            (toml::Value::Table(table), false) => place = table,
+            (toml::Value::Array(list), false) => place = list,
+            (_, false) => return Err(format!("{key} is a value, it has no keys of its own")),
+            (toml::Value::Table(_), true) => {
                 return Err(format!("{path} is a table; set one of its keys"));
             }
-            _ if keys.peek().is_some() => {
-                return Err(format!("{key} is a value, it has no keys of its own"));
-            }
-            value => {
+            (value, true) => {
                 *value = read_value(text, value);
                 return Ok(());
             }
@@ -358,7 +351,8 @@ impl Keyed for Vec<toml::Value> {
     }
 
     fn keys(&self) -> String {
-        let name = |one: &toml::Value| one.get("name").map(|name| name.to_string().replace('"', ""));
+        let name =
+            |one: &toml::Value| one.get("name").map(|name| name.to_string().replace('"', ""));
         self.iter().filter_map(name).collect::<Vec<_>>().join(", ")
     }
 }
@@ -407,12 +401,31 @@ mod tests {
 
     #[test]
     fn errors_say_what_why_and_what_to_try() {
-        complains(&["runs"], expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]]);
+        complains(
+            &["runs"],
+            expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]],
+        );
         complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
-        complains(&["subject.java.backend=spin"], expect![[r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend; there are: rust"#]]);
-        complains(&["subject.rust.name=floor"], expect![[r#"subject.0.name = floor: floor… and hiccup… are tickpath's own names"#]]);
-        complains(&["exchange.backend=dpdk"], expect![[r#"there is no backend "dpdk"; there are: spin, block"#]]);
-        complains(&["load.accounts=3"], expect![[r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#]]);
+        complains(
+            &["subject.java.backend=spin"],
+            expect![[
+                r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend; there are: rust"#
+            ]],
+        );
+        complains(
+            &["subject.rust.name=floor"],
+            expect![[r#"subject.0.name = floor: floor… and hiccup… are tickpath's own names"#]],
+        );
+        complains(
+            &["exchange.backend=dpdk"],
+            expect![[r#"there is no backend "dpdk"; there are: spin, block"#]],
+        );
+        complains(
+            &["load.accounts=3"],
+            expect![[
+                r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#
+            ]],
+        );
         complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
         complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
         let error = Scenario::find("no-such", &[]).unwrap_err().to_string();

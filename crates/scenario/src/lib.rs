@@ -7,10 +7,12 @@
 //!     └─ process   one exchange, one client: started, listened to, ended
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
+//!   advice      what a reader should know        -> warnings
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod assemble;
 pub mod conduct;
 mod directory;

@@ -4,6 +4,7 @@ use crate::file::{Scenario, Subject};
 use host::placement::choose;
 use host::{Cores, HostError, Scheduling, Topology};
 use measure::machine::Fixed;
+use std::collections::{BTreeSet, HashSet};
 
 /// The cores of one scenario. Subjects run one after the other, so they may share one core.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,15 @@ pub(crate) struct Placed {
     /// One a subject.
     pub subjects: Vec<Option<usize>>,
     pub warnings: Vec<String>,
+}
+
+impl Placed {
+    /// Every core in use, once, ascending.
+    pub(crate) fn cores(&self) -> Vec<usize> {
+        let subjects = self.subjects.iter().flatten().copied();
+        let cores: BTreeSet<usize> = self.exchange.into_iter().chain(subjects).collect();
+        cores.into_iter().collect()
+    }
 }
 
 pub(crate) fn place(
@@ -49,8 +59,7 @@ pub(crate) fn place(
         true => core_of(&scenario.exchange.cores, automatic.cores.first()),
         false => None,
     };
-    let subject_core =
-        |subject: &Subject| core_of(&subject.cores, automatic.cores.last());
+    let subject_core = |subject: &Subject| core_of(&subject.cores, automatic.cores.last());
     let subjects: Vec<Option<usize>> = scenario.subject.iter().map(subject_core).collect();
     if let Some(core) = exchange.filter(|core| subjects.contains(&Some(*core))) {
         warnings.push(format!(
@@ -62,10 +71,10 @@ pub(crate) fn place(
         .subject
         .iter()
         .map(|subject| subject.scheduling)
-        .chain(starts.then_some(scenario.exchange.scheduling))
+        .chain(scenario.exchange.start.then_some(scenario.exchange.scheduling))
         .collect();
     warnings.extend(classes.into_iter().flat_map(|class| class.warnings(fixed)));
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     Ok(Placed { exchange, subjects, warnings })
 }

@@ -374,3 +374,7 @@ impl<E: OrderEntry> Desk<E> {
         (self.load, self.failure, self.entry)
     }
 }
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

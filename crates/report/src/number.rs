@@ -1,0 +1,51 @@
+//! Numbers as a person reads them in a column.
+
+/// Latency in microseconds with three digits or so; whole seconds where it is that bad.
+pub(crate) fn us(ns: u64) -> String {
+    let us = ns as f64 / 1e3;
+    match ns {
+        0..10_000 => format!("{us:.2}"),
+        10_000..100_000 => format!("{us:.1}"),
+        100_000..1_000_000_000 => format!("{us:.0}"),
+        _ => format!("{:.2}s", us / 1e6),
+    }
+}
+
+/// A count with k or M behind three digits.
+pub(crate) fn count(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000..100_000_000 => format!("{:.1}M", n as f64 / 1e6),
+        _ => format!("{}M", n / 1_000_000),
+    }
+}
+
+/// A rate a second with thin groups of thousands.
+pub(crate) fn rate(per_second: f64) -> String {
+    let whole = format!("{per_second:.0}");
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stay_narrow() {
+        let shown: Vec<String> =
+            [0, 999, 9_994, 52_340, 999_499, 48_123_456, 3_600_000_000_000].map(us).into();
+        assert_eq!(shown, ["0.00", "1.00", "9.99", "52.3", "999", "48123", "3600.00s"]);
+        let shown: Vec<String> = [7, 9_999, 120_000, 1_234_567, 432_000_000].map(count).into();
+        assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
+        let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();
+        assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
+    }
+}

@@ -1,0 +1,231 @@
+//! The table for a terminal, at most 100 columns wide.
+
+use crate::number::{count, rate, us};
+use measure::record::{Kind, RunRecord, Series, Subject, Verdict};
+use std::fmt::Write;
+
+const WIDTH: usize = 100;
+
+/// The record as text: verdict, latencies, what the software adds to the floor, what to know.
+pub fn table(record: &RunRecord) -> String {
+    let mut out = String::new();
+    headline(&mut out, record);
+    latencies(&mut out, record);
+    over_the_floor(&mut out, record);
+    notes(&mut out, record);
+    out
+}
+
+fn headline(out: &mut String, record: &RunRecord) {
+    let verdict = match (record.valid, record.complete) {
+        (true, _) => "valid",
+        (false, true) => "INVALID, not a result",
+        (false, false) => "INVALID AND INCOMPLETE, not a result",
+    };
+    let void = match record.runs_void {
+        0 => String::new(),
+        n => format!(", {n} void and repeated"),
+    };
+    let runs = if record.runs == 1 { "run" } else { "runs" };
+    let _ = writeln!(out, "{} · {verdict} · {} {runs}{void}", record.scenario, record.runs);
+    for reason in &record.invalid_because {
+        wrap(out, "  ! ", reason);
+    }
+    for subject in &record.subjects {
+        let load = &subject.load;
+        if load.model.is_empty() {
+            continue;
+        }
+        let sent = match load.rate_per_second_offered {
+            Some(offered) => format!(
+                "{} of {} messages/s, {} sent",
+                rate(load.rate_per_second_achieved),
+                rate(offered),
+                count(load.sent)
+            ),
+            None => format!(
+                "{} messages/s, {} sent",
+                rate(load.rate_per_second_achieved),
+                count(load.sent)
+            ),
+        };
+        let late =
+            load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
+        let line = format!(
+            "{}: {}, {}, {}, {sent}, {} lost{late}",
+            subject.name,
+            load.model,
+            subject.backend,
+            cores(&subject.cores),
+            load.lost + load.duplicated
+        );
+        wrap(out, "  ", &line);
+    }
+}
+
+fn cores(cores: &[usize]) -> String {
+    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+    match cores.len() {
+        0 => "not pinned".to_owned(),
+        1 => format!("core {}", list[0]),
+        _ => format!("cores {}", list.join(" ")),
+    }
+}
+
+fn latencies(out: &mut String, record: &RunRecord) {
+    let _ = writeln!(
+        out,
+        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {:<13}",
+        "us", "", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "n", "p50 interval"
+    );
+    for subject in &record.subjects {
+        let mut name = subject.name.as_str();
+        for series in subject.series.iter().filter(|series| series.kind != Kind::Lateness) {
+            let p = &series.pooled;
+            let title = match series.kind {
+                Kind::Noise => series.name.clone(),
+                kind => format!("{} {}", series.name, kind.name()),
+            };
+            let _ = writeln!(
+                out,
+                "{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
+                clip(name, 8),
+                clip(&title, 15),
+                cell(series, "p50", p.p50),
+                cell(series, "p90", p.p90),
+                cell(series, "p95", p.p95),
+                cell(series, "p99", p.p99),
+                cell(series, "p99_9", p.p99_9),
+                cell(series, "p99_99", p.p99_99),
+                us(p.max),
+                count(p.count),
+                interval(series, "p50"),
+            );
+            name = "";
+        }
+    }
+    let uncertain = record
+        .subjects
+        .iter()
+        .flat_map(|subject| &subject.series)
+        .any(|series| !series.uncertain.is_empty());
+    if uncertain {
+        out.push_str("  ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown\n");
+    }
+}
+
+fn cell(series: &Series, name: &str, value: Option<u64>) -> String {
+    let uncertain = series.uncertain.iter().any(|uncertain| uncertain == name);
+    match value {
+        None => "-".to_owned(),
+        Some(ns) if uncertain => format!("~{}", us(ns)),
+        Some(ns) => us(ns),
+    }
+}
+
+fn interval(series: &Series, name: &str) -> String {
+    series
+        .interval
+        .get(name)
+        .map_or(String::new(), |[low, high]| format!("{}-{}", us(*low), us(*high)))
+}
+
+fn clip(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+fn is_floor(subject: &Subject) -> bool {
+    subject.name.starts_with("floor")
+}
+
+/// What each subject adds to the raw echo of the same bytes on the same cores.
+fn over_the_floor(out: &mut String, record: &RunRecord) {
+    let mut rows = String::new();
+    for subject in record.subjects.iter().filter(|subject| !is_floor(subject)) {
+        let floor = record.subjects.iter().find(|floor| {
+            is_floor(floor) && floor.backend == subject.backend && floor.cores == subject.cores
+        });
+        let Some(floor) = floor else { continue };
+        for series in &subject.series {
+            let (Some(p50), Some(p99)) = (series.pooled.p50, series.pooled.p99) else { continue };
+            let Some(under) = floor.series(&series.name, series.kind) else { continue };
+            let (Some(floor_p50), Some(floor_p99)) = (under.pooled.p50, under.pooled.p99) else {
+                continue;
+            };
+            if series.kind == Kind::Lateness {
+                continue;
+            }
+            let spread = series.pooled.p90.map_or("-".to_owned(), |p90| us(p90 - p50));
+            let _ = writeln!(
+                rows,
+                "{:<9}{:<16}{:>9}{:>11}{:>11}{:>8}{:>11}{:>11}{:>8}",
+                clip(&subject.name, 8),
+                clip(&format!("{} {}", series.name, series.kind.name()), 15),
+                spread,
+                us(floor_p50),
+                added(p50, floor_p50),
+                times(p50, floor_p50),
+                us(floor_p99),
+                added(p99, floor_p99),
+                times(p99, floor_p99),
+            );
+        }
+    }
+    if !rows.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{:<9}{:<16}{:>9}{:>11}{:>11}{:>8}{:>11}{:>11}{:>8}",
+            "us", "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add", ""
+        );
+        out.push_str(&rows);
+    }
+}
+
+fn added(ours: u64, floor: u64) -> String {
+    match ours.checked_sub(floor) {
+        Some(added) => format!("+{}", us(added)),
+        None => format!("-{}", us(floor - ours)),
+    }
+}
+
+fn times(ours: u64, floor: u64) -> String {
+    if floor == 0 { "-".to_owned() } else { format!("{:.2}x", ours as f64 / floor as f64) }
+}
+
+fn notes(out: &mut String, record: &RunRecord) {
+    let skipped: Vec<String> = record
+        .rules
+        .iter()
+        .filter(|rule| rule.verdict == Verdict::NotApplicable && !rule.rule.starts_with("floor"))
+        .map(|rule| format!("{} ({})", rule.rule, rule.detail))
+        .collect();
+    if !skipped.is_empty() || !record.warnings.is_empty() {
+        out.push('\n');
+    }
+    if !skipped.is_empty() {
+        wrap(out, "  not checked: ", &skipped.join("; "));
+    }
+    for warning in &record.warnings {
+        wrap(out, "  * ", warning);
+    }
+}
+
+/// Appends `text` behind `lead`, broken at spaces, later lines indented as far as `lead`.
+fn wrap(out: &mut String, lead: &str, text: &str) {
+    let indent = " ".repeat(lead.chars().count());
+    let mut line = lead.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{}", line.trim_end());
+            line.clone_from(&indent);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}

@@ -1,0 +1,79 @@
+//! Warnings that teach: what in these figures a reader may misread, why, and what to do about it.
+
+use crate::file::Scenario;
+use measure::record::{Kind, Subject};
+use trader::plan::Model;
+
+/// A median's interval wider than this share of it is worth a word.
+const INTERVAL_SHARE_MAX: f64 = 0.2;
+/// Response over service at p50 beyond which the trader itself is the bottleneck.
+const RESPONSE_SHARE_MAX: f64 = 1.15;
+
+pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
+    let mut advice = Vec::new();
+    if runs < 6 {
+        advice.push(format!(
+            "{runs} runs give no confidence interval: six are the fewest whose range covers the \
+             median with 95 %. Add --set runs=6."
+        ));
+    }
+    if scenario.floor_seconds <= 0.0 {
+        advice.push(
+            "no floor was measured, so it can't be told what the machine costs and what the \
+             software: --set floor_seconds=2."
+                .to_owned(),
+        );
+    }
+    for subject in subjects {
+        advice.extend(of_subject(scenario, subject, runs));
+    }
+    advice
+}
+
+fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String> {
+    let mut advice = Vec::new();
+    let name = &subject.name;
+    let load = &subject.load;
+    if load.context_switches_involuntary > 0 {
+        advice.push(format!(
+            "the kernel took {name}'s thread off its core {} times in {runs} runs: each is a stall of \
+             up to some ms in the tail. Isolated cores (isolcpus) or scheduling = \"fifo:10\" keep \
+             other threads away.",
+            load.context_switches_involuntary
+        ));
+    }
+    if load.held_back > 0 {
+        advice.push(format!(
+            "{name} held messages back {} times because too many were unanswered: the exchange is \
+             slower than the schedule, and its response time includes that wait. Lower \
+             load.rate_per_second.",
+            load.held_back
+        ));
+    }
+    let order = |kind| subject.series("order", kind).and_then(|series| series.pooled.p50);
+    if scenario.load.model == Model::Open
+        && let (Some(response), Some(service)) = (order(Kind::Response), order(Kind::Service))
+        && response as f64 > service as f64 * RESPONSE_SHARE_MAX
+    {
+        advice.push(format!(
+            "{name}'s response time at p50 is {:.2} x its service time: messages wait in the trader \
+             before they are sent. Response time is what a strategy would feel; service time alone \
+             would hide it.",
+            response as f64 / service as f64
+        ));
+    }
+    for series in &subject.series {
+        if series.kind == Kind::Service
+            && let (Some([low, high]), Some(p50)) = (series.interval.get("p50"), series.pooled.p50)
+            && (high - low) as f64 > p50 as f64 * INTERVAL_SHARE_MAX
+        {
+            advice.push(format!(
+                "the medians of {name} {} differ by {:.0} % between runs: the machine is noisy, and \
+                 a difference smaller than that says nothing. More runs, or a quieter machine.",
+                series.name,
+                (high - low) as f64 / p50 as f64 * 100.0
+            ));
+        }
+    }
+    advice
+}
