@@ -4,8 +4,8 @@
 use crate::assemble::{self, HICCUP_LOG, Parts};
 use crate::directory;
 use crate::file::{FLOOR, Scenario};
+use crate::launch::Launch;
 use crate::placement::{Placed, place};
-use crate::process::Process;
 use crate::validity::{self, Evidence};
 use hdrhistogram::Histogram;
 use host::{HostError, Root, Topology};
@@ -13,23 +13,15 @@ use measure::clock::{Clock, wall_ms};
 use measure::machine::Machine;
 use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes, RunRecord};
 use noise::hiccup;
-use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
-use trader::plan::{Plan, Wire};
 
 pub use crate::process::Interrupt;
 
 /// A run that is void is repeated at most so often, all runs together.
 pub const REPEATS_MAX: u32 = 2;
-/// How long an exchange may take to be ready (a large book is read first), or to end.
-const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
-/// How long a client may take beyond its run: connecting, draining, writing.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What to carry out, and with what.
 #[derive(Clone, Debug)]
@@ -382,14 +374,22 @@ impl Stage<'_> {
         entrant: &Entrant,
         bytes: Option<MessageBytes>,
     ) -> Result<Measured, ConductError> {
-        let mut exchange = self.start_exchange(number, entrant)?;
+        let launch = Launch {
+            conduct: self.conduct,
+            placed: self.placed,
+            path: self.path,
+            interrupt: self.interrupt,
+            number,
+            entrant,
+        };
+        let exchange = launch.start_exchange()?;
         let target = match &exchange {
             Some((_, address)) => address.clone(),
             None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
             None => self.conduct.connect.clone().unwrap_or_default(),
         };
-        let result = self.client(number, entrant, target, bytes);
-        let ended = exchange.take().map(|(process, _)| self.end_exchange(process, entrant));
+        let result = launch.client(target, bytes);
+        let ended = exchange.map(|(process, _)| launch.end_exchange(process));
         let mut result = result?;
         let exchange = match ended {
             Some(Ok(ended)) => ended,
@@ -402,140 +402,6 @@ impl Stage<'_> {
         };
         Ok(Measured { subject: entrant.name.clone(), result, exchange })
     }
-
-    fn start_exchange(
-        &self,
-        number: u32,
-        entrant: &Entrant,
-    ) -> Result<Option<(Process, String)>, ConductError> {
-        let spec = &self.conduct.scenario.exchange;
-        if !spec.start {
-            return Ok(None);
-        }
-        let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
-        let mut command = Command::new(&self.conduct.program);
-        command.args(["exchange", "--listen", "127.0.0.1:0", "--die-with-parent"]);
-        command.args(["--backend", &spec.backend]);
-        command.args(["--scheduling", &spec.scheduling.to_string()]);
-        if let Some(core) = self.placed.exchange {
-            command.args(["--core", &core.to_string()]);
-        }
-        if entrant.is_floor {
-            command.arg("--echo");
-        } else {
-            command.args(["--any-token", "--book", &spec.book]);
-            command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
-            if !spec.instruments.is_empty() {
-                command.args(["--instruments", &spec.instruments]);
-            }
-        }
-        let stderr = Stderr::new(self.path, &format!("{number:03}.{}.exchange", entrant.name))
-            .map_err(|source| self.record_error(source))?;
-        let patience = self.lasts(entrant) + EXCHANGE_PATIENCE + CLIENT_PATIENCE;
-        let mut process = Process::start(command, "", stderr.file, patience)
-            .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        #[derive(Deserialize)]
-        struct ReadyLine {
-            listening: String,
-        }
-        let line = process.line().unwrap_or_default();
-        match serde_json::from_str::<ReadyLine>(&line) {
-            Ok(ready) => Ok(Some((process, ready.listening))),
-            Err(_) => {
-                let _ = process.wait();
-                Err(failed(stderr_text(&stderr.path)))
-            }
-        }
-    }
-
-    /// What the exchange says when it is told to end; the raw echo says nothing.
-    fn end_exchange(
-        &self,
-        mut process: Process,
-        entrant: &Entrant,
-    ) -> Result<Option<ExchangeResult>, String> {
-        process.terminate();
-        let line = process.last_line();
-        let (status, timed_out) = process.wait().map_err(|error| error.to_string())?;
-        if timed_out || !status.success() {
-            let how = if timed_out { "hung and was killed".to_owned() } else { status.to_string() };
-            return Err(format!("the exchange died in mid-run: {how}"));
-        }
-        if entrant.is_floor {
-            return Ok(None);
-        }
-        let line = line.unwrap_or_default();
-        serde_json::from_str(&line)
-            .map(Some)
-            .map_err(|error| format!("the exchange's last words make no sense: {error}: {line}"))
-    }
-
-    fn client(
-        &self,
-        number: u32,
-        entrant: &Entrant,
-        target: String,
-        bytes: Option<MessageBytes>,
-    ) -> Result<ClientResult, ConductError> {
-        let scenario = &self.conduct.scenario;
-        let spec = &scenario.subject[entrant.index];
-        let failed = |why: String| ConductError::Process { who: entrant.name.clone(), why };
-        let wire = match (entrant.is_floor, bytes) {
-            (false, _) => Wire::WebsocketJson,
-            (true, Some(bytes)) => Wire::Raw(bytes),
-            (true, None) => return Err(failed("no message lengths are known yet".to_owned())),
-        };
-        let (warm_up_seconds, seconds) = self.phases(entrant);
-        let plan = Plan {
-            subject: entrant.name.clone(),
-            target,
-            wire,
-            backend: spec.backend.clone(),
-            core: entrant.core,
-            scheduling: spec.scheduling,
-            load: scenario.load.clone(),
-            warm_up_seconds,
-            seconds,
-            hlog: directory::hlog(self.path, number).display().to_string(),
-        };
-        let own = [self.conduct.program.display().to_string(), "trade".to_owned()];
-        let words: &[String] =
-            if spec.command.is_empty() || entrant.is_floor { &own } else { &spec.command };
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).args(["--plan", "-"]);
-        let plan = serde_json::to_string(&plan).map_err(|error| failed(error.to_string()))?;
-        let stderr = Stderr::new(self.path, &format!("{number:03}.{}", entrant.name))
-            .map_err(|source| self.record_error(source))?;
-        let patience = self.lasts(entrant) + CLIENT_PATIENCE;
-        let mut process = Process::start(command, &plan, stderr.file, patience)
-            .map_err(|error| failed(format!("{} can't be started: {error}", words[0])))?;
-        self.interrupt.watch(Some(process.pid()));
-        let line = process.last_line();
-        self.interrupt.watch(None);
-        let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
-        if timed_out {
-            return Err(failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
-        }
-        match line.map(|line| serde_json::from_str(&line)) {
-            Some(Ok(result)) => Ok(result),
-            _ => Err(failed(format!("{status}: {}", stderr_text(&stderr.path)))),
-        }
-    }
-
-    fn phases(&self, entrant: &Entrant) -> (f64, f64) {
-        let scenario = &self.conduct.scenario;
-        match entrant.is_floor {
-            true => {
-                (scenario.warm_up_seconds.min(scenario.floor_seconds / 4.0), scenario.floor_seconds)
-            }
-            false => (scenario.warm_up_seconds, scenario.seconds),
-        }
-    }
-
-    fn lasts(&self, entrant: &Entrant) -> Duration {
-        let (warm_up_seconds, seconds) = self.phases(entrant);
-        Duration::from_secs_f64(warm_up_seconds + seconds)
-    }
 }
 
 /// The lengths of the messages of the subject that `floor` is the floor of, if `run` has it.
@@ -543,23 +409,4 @@ fn message_bytes(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Option<Mes
     let subject = &entrants.iter().find(|one| !one.is_floor && one.index == floor.index)?.name;
     let measured = run.measured.iter().find(|measured| measured.subject == *subject)?;
     Some(measured.result.load.message_bytes).filter(|bytes| bytes.order > 0)
-}
-
-/// Where a process's stderr goes.
-struct Stderr {
-    path: PathBuf,
-    file: File,
-}
-
-impl Stderr {
-    fn new(directory: &Path, name: &str) -> io::Result<Stderr> {
-        let path = directory::stderr(directory, name);
-        Ok(Stderr { file: File::create(&path)?, path })
-    }
-}
-
-fn stderr_text(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let text = text.trim().trim_start_matches("error: ").to_owned();
-    if text.is_empty() { "it said nothing".to_owned() } else { text }
 }

@@ -4,7 +4,7 @@
 //!   file        TOML, --set, defaults            -> Scenario
 //!   placement   "auto" cores                     -> which thread runs where
 //!   conduct     runs, floor, hiccup, interleaved -> .hlog files, what each process said
-//!     └─ process   one exchange, one client: started, listened to, ended
+//!     └─ launch    one exchange, one client: started, listened to, ended
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
@@ -17,8 +17,10 @@ mod assemble;
 pub mod conduct;
 mod directory;
 pub mod file;
+mod launch;
 mod placement;
 mod process;
+mod set;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};

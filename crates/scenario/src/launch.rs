@@ -1,0 +1,200 @@
+//! Starts the processes of one entrant in one run, and hears what they say.
+
+use crate::conduct::{Conduct, ConductError, Entrant, Interrupt};
+use crate::directory;
+use crate::placement::Placed;
+use crate::process::Process;
+use measure::record::{ClientResult, ExchangeResult, MessageBytes};
+use serde::Deserialize;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use trader::plan::{Plan, Wire};
+
+/// How long an exchange may take to be ready (a large book is read first), or to end.
+const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a client may take beyond its run: connecting, draining, writing.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// One entrant in one run.
+pub(crate) struct Launch<'a> {
+    pub conduct: &'a Conduct,
+    pub placed: &'a Placed,
+    /// The run directory.
+    pub path: &'a Path,
+    pub interrupt: &'a Interrupt,
+    /// Which run, from 1.
+    pub number: u32,
+    pub entrant: &'a Entrant,
+}
+
+/// The first line of an exchange.
+#[derive(Deserialize)]
+struct ReadyLine {
+    listening: String,
+}
+
+impl Launch<'_> {
+    /// A fresh exchange, or raw echo, and its address; `None` where the scenario starts none.
+    pub(crate) fn start_exchange(&self) -> Result<Option<(Process, String)>, ConductError> {
+        if !self.conduct.scenario.exchange.start {
+            return Ok(None);
+        }
+        let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
+        let (stderr, file) = self.stderr(".exchange")?;
+        let patience = self.lasts() + EXCHANGE_PATIENCE + CLIENT_PATIENCE;
+        let mut process = Process::start(self.exchange_command(), "", file, patience)
+            .map_err(|error| failed(format!("it can't be started: {error}")))?;
+        let line = process.line().unwrap_or_default();
+        if let Ok(ready) = serde_json::from_str::<ReadyLine>(&line) {
+            return Ok(Some((process, ready.listening)));
+        }
+        // It has ended, or will at its deadline.
+        let _ = process.wait();
+        Err(failed(said(&stderr)))
+    }
+
+    fn exchange_command(&self) -> Command {
+        let spec = &self.conduct.scenario.exchange;
+        let mut command = Command::new(&self.conduct.program);
+        command.args(["exchange", "--listen", "127.0.0.1:0", "--die-with-parent"]);
+        command.args(["--backend", &spec.backend]);
+        command.args(["--scheduling", &spec.scheduling.to_string()]);
+        if let Some(core) = self.placed.exchange {
+            command.args(["--core", &core.to_string()]);
+        }
+        if self.entrant.is_floor {
+            command.arg("--echo");
+            return command;
+        }
+        command.args(["--any-token", "--book", &spec.book]);
+        command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
+        if !spec.instruments.is_empty() {
+            command.args(["--instruments", &spec.instruments]);
+        }
+        command
+    }
+
+    /// What the exchange says when it is told to end; the raw echo says nothing.
+    pub(crate) fn end_exchange(
+        &self,
+        mut process: Process,
+    ) -> Result<Option<ExchangeResult>, String> {
+        process.terminate();
+        let line = process.last_line();
+        let (status, timed_out) = process.wait().map_err(|error| error.to_string())?;
+        if timed_out || !status.success() {
+            let how = if timed_out { "hung and was killed".to_owned() } else { status.to_string() };
+            return Err(format!("the exchange died in mid-run: {how}"));
+        }
+        if self.entrant.is_floor {
+            return Ok(None);
+        }
+        let line = line.unwrap_or_default();
+        serde_json::from_str(&line)
+            .map(Some)
+            .map_err(|error| format!("the exchange's last words make no sense: {error}: {line}"))
+    }
+
+    /// One client, from its start to its result. `bytes` are a floor's message lengths.
+    pub(crate) fn client(
+        &self,
+        target: String,
+        bytes: Option<MessageBytes>,
+    ) -> Result<ClientResult, ConductError> {
+        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
+        let wire = match (self.entrant.is_floor, bytes) {
+            (false, _) => Wire::WebsocketJson,
+            (true, Some(bytes)) => Wire::Raw(bytes),
+            (true, None) => return Err(failed("no message lengths are known yet".to_owned())),
+        };
+        let plan = serde_json::to_string(&self.plan(target, wire))
+            .map_err(|error| failed(error.to_string()))?;
+        let (stderr, file) = self.stderr("")?;
+        let patience = self.lasts() + CLIENT_PATIENCE;
+        let mut process = Process::start(self.client_command(), &plan, file, patience)
+            .map_err(|error| failed(format!("it can't be started: {error}")))?;
+        self.interrupt.watch(Some(process.pid()));
+        let line = process.last_line();
+        self.interrupt.watch(None);
+        let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
+        if timed_out {
+            return Err(failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
+        }
+        match line.map(|line| serde_json::from_str(&line)) {
+            Some(Ok(result)) => Ok(result),
+            _ => Err(failed(format!("{status}: {}", said(&stderr)))),
+        }
+    }
+
+    fn plan(&self, target: String, wire: Wire) -> Plan {
+        let scenario = &self.conduct.scenario;
+        let spec = &scenario.subject[self.entrant.index];
+        let (warm_up_seconds, seconds) = self.phases();
+        Plan {
+            subject: self.entrant.name.clone(),
+            target,
+            wire,
+            backend: spec.backend.clone(),
+            core: self.entrant.core,
+            scheduling: spec.scheduling,
+            load: scenario.load.clone(),
+            warm_up_seconds,
+            seconds,
+            hlog: directory::hlog(self.path, self.number).display().to_string(),
+        }
+    }
+
+    fn client_command(&self) -> Command {
+        let foreign = &self.conduct.scenario.subject[self.entrant.index].command;
+        let mut command = match foreign.split_first() {
+            Some((program, arguments)) if !self.entrant.is_floor => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+            _ => {
+                let mut command = Command::new(&self.conduct.program);
+                command.args(["trade", "--die-with-parent"]);
+                command
+            }
+        };
+        command.args(["--plan", "-"]);
+        command
+    }
+
+    /// Seconds of warm-up, and measured.
+    fn phases(&self) -> (f64, f64) {
+        let scenario = &self.conduct.scenario;
+        let floor = scenario.floor_seconds;
+        match self.entrant.is_floor {
+            true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
+            false => (scenario.warm_up_seconds, scenario.seconds),
+        }
+    }
+
+    fn lasts(&self) -> Duration {
+        let (warm_up_seconds, seconds) = self.phases();
+        Duration::from_secs_f64(warm_up_seconds + seconds)
+    }
+
+    /// A file for a process's stderr.
+    fn stderr(&self, suffix: &str) -> Result<(PathBuf, File), ConductError> {
+        let name = format!("{:03}.{}{suffix}", self.number, self.entrant.name);
+        let path = directory::stderr(self.path, &name);
+        match File::create(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(source) => {
+                Err(ConductError::Record { path: self.path.display().to_string(), source })
+            }
+        }
+    }
+}
+
+/// What a process said before it ended.
+fn said(stderr: &Path) -> String {
+    let text = fs::read_to_string(stderr).unwrap_or_default();
+    let text = text.trim().trim_start_matches("error: ").to_owned();
+    if text.is_empty() { "it said nothing".to_owned() } else { text }
+}

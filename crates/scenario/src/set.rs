@@ -1,0 +1,72 @@
+//! `--set KEY=VALUE`: any key of a scenario, named by its path.
+
+/// Applies `a.b.c=value`. A member of a list is named by its `name` or its index. The value is read
+/// as TOML where it is, and as plain text otherwise.
+pub(crate) fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
+    let (path, text) =
+        set.split_once('=').ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
+    let (path, text) = (path.trim(), text.trim());
+    let mut place = scenario as &mut dyn Keyed;
+    let mut keys = path.split('.').peekable();
+    loop {
+        let key = keys.next().unwrap_or_default();
+        let known = place.keys();
+        let value = place
+            .value(key)
+            .ok_or_else(|| format!("there is no {key:?} in {path}; there are: {known}"))?;
+        let is_last = keys.peek().is_none();
+        match (value, is_last) {
+            (toml::Value::Table(table), false) => place = table,
+            (toml::Value::Array(list), false) => place = list,
+            (_, false) => return Err(format!("{key} is a value, it has no keys of its own")),
+            (toml::Value::Table(_), true) => {
+                return Err(format!("{path} is a table; set one of its keys"));
+            }
+            (value, true) => {
+                *value = read_value(text, value);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// `text` as TOML, unless it is no TOML or a number where a text is wanted.
+fn read_value(text: &str, old: &toml::Value) -> toml::Value {
+    let parsed = format!("value = {text}").parse::<toml::Table>();
+    let parsed = parsed.ok().and_then(|mut table| table.remove("value"));
+    match parsed {
+        Some(toml::Value::Integer(_) | toml::Value::Float(_)) if old.is_str() => text.into(),
+        Some(value) => value,
+        None => text.into(),
+    }
+}
+
+/// What has values under keys: a table, and a list whose members have names.
+trait Keyed {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value>;
+    fn keys(&self) -> String;
+}
+
+impl Keyed for toml::Table {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
+        self.get_mut(key)
+    }
+
+    fn keys(&self) -> String {
+        toml::Table::keys(self).map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Keyed for Vec<toml::Value> {
+    fn value(&mut self, key: &str) -> Option<&mut toml::Value> {
+        let named = |one: &toml::Value| one.get("name").and_then(toml::Value::as_str) == Some(key);
+        let index = self.iter().position(named).or_else(|| key.parse().ok())?;
+        self.get_mut(index)
+    }
+
+    fn keys(&self) -> String {
+        let name =
+            |one: &toml::Value| one.get("name").map(|name| name.to_string().replace('"', ""));
+        self.iter().filter_map(name).collect::<Vec<_>>().join(", ")
+    }
+}
