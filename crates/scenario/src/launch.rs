@@ -58,7 +58,8 @@ impl Launch<'_> {
     fn exchange_command(&self) -> Command {
         let spec = &self.conduct.scenario.exchange;
         let mut command = Command::new(&self.conduct.program);
-        command.args(["exchange", "--listen", "127.0.0.1:0", "--die-with-parent"]);
+        command.args(["exchange", "--listen", "127.0.0.1:0"]);
+        command.args(["--die-with-parent", &std::process::id().to_string()]);
         command.args(["--backend", &spec.backend]);
         command.args(["--scheduling", &spec.scheduling.to_string()]);
         if let Some(core) = self.placed.exchange {
@@ -156,7 +157,7 @@ impl Launch<'_> {
             }
             _ => {
                 let mut command = Command::new(&self.conduct.program);
-                command.args(["trade", "--die-with-parent"]);
+                command.args(["trade", "--die-with-parent", &std::process::id().to_string()]);
                 command
             }
         };

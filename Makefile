@@ -1,0 +1,20 @@
+# The two commands of the README. Each does all its set-up.
+.PHONY: run test lint setup
+
+CARGO ?= cargo
+
+# Builds, runs the main scenario, prints the table, leaves the record in runs/.
+run: setup
+	$(CARGO) build --release --locked -p tickpath
+	./target/release/tickpath run $(SCENARIO)
+
+# Builds and tests everything.
+test: setup
+	$(CARGO) test --workspace --locked
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+setup:
+	@./scripts/setup

@@ -1,0 +1,141 @@
+//! `tickpath exchange`: the exchange, or the raw echo in its place.
+
+use crate::cli::ExchangeArguments;
+use crate::{DONE, signals};
+use anyhow::{Context, bail};
+use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
+use host::Scheduling;
+use measure::clock::Clock;
+use measure::record::ExchangeResult;
+use rustix::process::{Resource, Rlimit, Signal};
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use transport::echo::Echo;
+use transport::serve::{self, Refused, Service, serve};
+
+/// Descriptors beside those of connections: standard streams, epoll, files.
+const DESCRIPTORS_SPARE: u64 = 128;
+
+pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    // First the core, so that memory comes from its NUMA node.
+    if let Some(core) = arguments.core {
+        host::thread::pin(core)?;
+    }
+    let scheduling: Scheduling = arguments.scheduling.parse()?;
+    if arguments.echo {
+        let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
+        listen(arguments, scheduling, limits, &mut Echo::default(), &stop)?;
+        return Ok(DONE);
+    }
+    let mut exchange = Exchange::new(config(arguments)?)?;
+    let limits = exchange.limits().serve();
+    let refused = listen(arguments, scheduling, limits, &mut exchange, &stop)?;
+    let check = exchange.replay_check();
+    let counts = exchange.counts().with_refused(refused);
+    let result = ExchangeResult {
+        orders: counts.orders,
+        cancels: counts.cancels,
+        state_hash: format!("{:016x}", exchange.state_hash()),
+        replay_equal: check.equal,
+        replay_detail: check.why,
+        counts: serde_json::to_value(&counts)?,
+    };
+    say(&serde_json::to_string(&result)?);
+    Ok(DONE)
+}
+
+fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
+    let tokens = match (&arguments.tokens, arguments.any_token) {
+        (Some(path), _) => Tokens::read(path)?,
+        (None, true) => {
+            eprintln!(
+                "warning: --any-token lets everybody trade as anybody; for benchmarks on a closed \
+                 network only"
+            );
+            Tokens::Any
+        }
+        (None, false) => bail!(
+            "nobody could trade: say whose tokens are good with --tokens FILE, or --any-token for a \
+             benchmark"
+        ),
+    };
+    let instruments = match &arguments.instruments {
+        Some(path) => Instruments::read(path)?,
+        None => Instruments::shipped(),
+    };
+    let start_book = match arguments.book.as_str() {
+        "synthetic" => StartBook::default(),
+        "empty" => StartBook::Empty,
+        path => StartBook::DatabentoMbo(PathBuf::from(path)),
+    };
+    let mut limits = Limits::default();
+    if let Some(connections_max) = arguments.connections_max {
+        limits.connections_max = connections_max;
+    }
+    let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
+    Ok(Config { tokens, instruments, start_book, limits, replay_inputs_max })
+}
+
+/// Serves until `stop` is set.
+fn listen(
+    arguments: &ExchangeArguments,
+    scheduling: Scheduling,
+    limits: serve::Limits,
+    service: &mut impl Service,
+    stop: &AtomicBool,
+) -> anyhow::Result<Refused> {
+    raise_descriptors(limits.connections_max as u64);
+    let clock = Clock::calibrate();
+    let mut streams = transport::backend(&arguments.backend)?
+        .open(clock)
+        .with_context(|| format!("cannot open backend {}", arguments.backend))?;
+    let listener = TcpListener::bind(&arguments.listen).with_context(|| {
+        format!(
+            "cannot listen on {}; is another exchange there? Port 0 lets the system choose one",
+            arguments.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    streams.listen(listener)?;
+    host::thread::set_scheduling(scheduling)?;
+    say(&serde_json::json!({ "listening": address.to_string() }).to_string());
+    Ok(serve(&mut *streams, service, limits, clock, stop)?)
+}
+
+/// One line on stdout. Nobody may be listening there any more.
+fn say(line: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+}
+
+/// As many descriptors as connections need, or as many as we may have, and a word if that's too few.
+fn raise_descriptors(connections: u64) {
+    let wanted = connections + DESCRIPTORS_SPARE;
+    let now = rustix::process::getrlimit(Resource::Nofile);
+    if now.current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let reached = now.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let raised = Rlimit { current: Some(reached), maximum: now.maximum };
+    if rustix::process::setrlimit(Resource::Nofile, raised).is_err() || reached < wanted {
+        eprintln!(
+            "warning: this process may have {reached} descriptors, and {connections} connections \
+             need {wanted}; raise the limit (ulimit -Hn) or lower --connections-max"
+        );
+    }
+}
+
+/// Whoever starts us for a run must not leave us behind, even if it is killed.
+pub(crate) fn die_with(parent: Option<i32>) -> anyhow::Result<()> {
+    let Some(parent) = parent else { return Ok(()) };
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    // It may have died before the line above.
+    if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
+        bail!("process {parent}, which started this one, is gone");
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! `tickpath trade`: one client, one run.
+
+use crate::cli::TradeArguments;
+use crate::exchange::die_with;
+use crate::{DONE, INVALID, signals};
+use anyhow::{Context, bail};
+use scenario::Scenario;
+use std::io::Read;
+use trader::plan::{Plan, Wire};
+
+pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let plan = match &arguments.plan {
+        Some(path) => read_plan(&path.display().to_string())?,
+        None => plan(arguments)?,
+    };
+    let stop = signals::stop_flag()?;
+    let result = trader::run(&plan, &stop)?;
+    println!("{}", serde_json::to_string(&result)?);
+    Ok(if result.complete { DONE } else { INVALID })
+}
+
+fn read_plan(path: &str) -> anyhow::Result<Plan> {
+    let text = match path {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("cannot read the plan on stdin")?;
+            text
+        }
+        path => std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?,
+    };
+    serde_json::from_str(&text).with_context(|| format!("{path} is no plan; see CONTRACT.md"))
+}
+
+fn plan(arguments: &TradeArguments) -> anyhow::Result<Plan> {
+    let scenario = arguments.scenario.as_deref().unwrap_or_default();
+    let scenario = Scenario::find(scenario, &arguments.set)?;
+    let subject = match &arguments.subject {
+        None => &scenario.subject[0],
+        Some(name) => match scenario.subject.iter().find(|subject| subject.name == *name) {
+            Some(subject) => subject,
+            None => bail!("{} has no subject {name:?}", scenario.name),
+        },
+    };
+    let core = match &subject.cores {
+        host::Cores::Auto => None,
+        host::Cores::List(cores) => cores.first().copied(),
+    };
+    Ok(Plan {
+        subject: subject.name.clone(),
+        target: arguments.connect.clone().unwrap_or_default(),
+        wire: Wire::WebsocketJson,
+        backend: subject.backend.clone(),
+        core,
+        scheduling: subject.scheduling,
+        load: scenario.load.clone(),
+        warm_up_seconds: scenario.warm_up_seconds,
+        seconds: scenario.seconds,
+        hlog: arguments.hlog.display().to_string(),
+    })
+}
