@@ -10,7 +10,14 @@ use wire::frame::{
 };
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 
+/// The vectors' key.
 const KEY: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
+
+macro_rules! vector {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../clients/vectors/", $name)).as_slice()
+    };
+}
 
 /// Bytes to read on one side, bytes written on the other.
 #[derive(Default)]
@@ -187,4 +194,32 @@ fn headers_are_refused_at_their_second_byte() {
     assert_eq!(refused(&[0x81, 126, 0, 125]), FrameError::LengthForm);
     assert_eq!(refused(&[0x81, 127, 0, 0, 0, 0, 0, 0, 255, 255]), FrameError::LengthForm);
     assert_eq!(refused(&[0x81, 127, 128, 0, 0, 0, 0, 1, 0, 0]), FrameError::LengthForm);
+}
+
+#[test]
+fn frames_have_their_golden_bytes() {
+    for (opcode, mask, payload, golden) in [
+        (
+            Opcode::Text,
+            Some(KEY),
+            vector!("create_order.json"),
+            vector!("create_order.client.frame"),
+        ),
+        (
+            Opcode::Text,
+            Some(KEY),
+            vector!("cancel_order.json"),
+            vector!("cancel_order.client.frame"),
+        ),
+        (Opcode::Text, None, vector!("booked.json"), vector!("booked.server.frame")),
+        (Opcode::Ping, Some(KEY), b"tick", vector!("ping.client.frame")),
+        (Opcode::Pong, None, b"tick", vector!("pong.server.frame")),
+    ] {
+        let mut out = Vec::new();
+        write_frame_with(&mut out, opcode, mask, |out| out.extend_from_slice(payload));
+        assert_eq!(out, golden);
+    }
+    let mut out = Vec::new();
+    write_close(&mut out, 1000, "done", Some(KEY));
+    assert_eq!(out, vector!("close.client.frame"));
 }

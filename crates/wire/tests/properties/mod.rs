@@ -2,6 +2,9 @@
 //! `fuzz/` from libFuzzer.
 #![allow(dead_code, reason = "each fuzz target uses one")]
 
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use wire::MessageFault;
 use wire::frame::FrameError;
 use wire::http::{UpgradeKey, check_upgrade_response, parse_head};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
@@ -70,9 +73,27 @@ pub fn same_in_pieces(role: Role, message_bytes_max: usize, stream: &[u8], piece
     }
 }
 
+/// serde_json judges the grammar: what it can't read we refuse as unreadable, what it reads we don't.
+fn same_grammar(data: &[u8], fault: Option<MessageFault>) {
+    use MessageFault::{Duplicate, Malformed, NotUtf8, WrongKind};
+    // Ours stops at the first field that stands twice, or at once where no object begins.
+    if matches!(fault, Some(Duplicate { .. } | WrongKind { field: "message", .. })) {
+        return;
+    }
+    let unreadable = matches!(fault, Some(Malformed { .. } | NotUtf8 { .. }));
+    // `IgnoredAny` takes any JSON; `Value` also wants every escape and number to have a meaning.
+    let text = std::str::from_utf8(data);
+    let json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    let meaning = text.is_ok_and(|text| serde_json::from_str::<Value>(text).is_ok());
+    assert!(json || unreadable, "no JSON, but {fault:?}");
+    assert!(!meaning || !unreadable, "proper JSON, but {fault:?}");
+}
+
 /// What decodes, encodes; and what that encodes, decodes to the same.
 pub fn request(data: &[u8]) {
-    let Ok(decoded) = decode_request(data) else { return };
+    let decoded = decode_request(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.fault));
+    let Ok(decoded) = decoded else { return };
     let mut out = Vec::new();
     match &decoded {
         Request::Authenticate { api_token } => request::encode_authenticate(&mut out, api_token),
@@ -88,7 +109,9 @@ pub fn request(data: &[u8]) {
 
 /// What decodes, encodes; and what that encodes, decodes to the same.
 pub fn reply(data: &[u8]) {
-    let Ok(decoded) = decode_reply(data) else { return };
+    let decoded = decode_reply(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.0));
+    let Ok(decoded) = decoded else { return };
     let mut out = Vec::new();
     encode_reply(&mut out, &decoded);
     if !matches!(decoded, Reply::Other { .. }) {
