@@ -4,8 +4,8 @@
 //! that a field of the wrong kind is named, and the client id read, whatever else is wrong. Only
 //! bytes that are no JSON object stop it.
 //!
-//! The scanner is our own because serde's derived structs took twice the time of the whole
-//! reading here, in moving half-filled structs about; what is unusual is still serde_json's to read.
+//! The scanner is our own because structs derived with serde took twice as long to fill, much of it spent
+//! in moving them about half full; what is unusual is still serde_json's to read.
 
 use crate::fault::MessageFault;
 use serde::de::IgnoredAny;

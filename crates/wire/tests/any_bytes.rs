@@ -4,7 +4,9 @@
 mod properties;
 
 use proptest::prelude::*;
+use wire::MessageFault;
 use wire::frame::{Opcode, write_frame};
+use wire::reply::decode_reply;
 
 const HEADS: [&[u8]; 4] = [
     include_bytes!("../../../clients/vectors/upgrade_request.http"),
@@ -26,7 +28,9 @@ const MESSAGES: [&[u8]; 8] = [
 
 /// One of `originals` with up to three bytes replaced, inserted or removed.
 fn damaged(originals: &'static [&'static [u8]]) -> impl Strategy<Value = Vec<u8>> {
-    let change = (any::<prop::sample::Index>(), any::<u8>(), 0..3u8);
+    let shaping = b"{}[]:;,'\"\\ \t\n0123456789.-+eEtfnu/".to_vec();
+    let byte = prop_oneof![3 => prop::sample::select(shaping), 1 => any::<u8>()];
+    let change = (any::<prop::sample::Index>(), byte, 0..3u8);
     (prop::sample::select(originals), prop::collection::vec(change, 0..=3)).prop_map(
         |(original, changes)| {
             let mut bytes = original.to_vec();
@@ -65,8 +69,45 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+#[test]
+fn what_serde_json_refuses_we_refuse() {
+    for text in [
+        "{'time':01}",
+        "{'time':-}",
+        "{'time':1.}",
+        "{'time':1e}",
+        "{'time':+1}",
+        "{'time':.5}",
+        "{'time':1;'a':2}",
+        "{'time':1,}",
+        "{,'time':1}",
+        "{'time'1}",
+        "{'time':}",
+        "{time:1}",
+        "{'a':[1,]}",
+        "{'a':[1 2]}",
+        "{'a':tru}",
+        "{'channels':[{}{}]}",
+        "{'channels':[,]}",
+        "{'channels':[{};{}]}",
+        "{'channels':[{}",
+        "{'a':'\\x'}",
+        "{'uid':'\\x'}",
+        "{'uid':'\\ud800'}",
+        "{'uid':'\n'}",
+        "{'uid':'a",
+        "{'uid':'a'}}",
+        "{'uid':'a'}\0",
+    ] {
+        let json = text.replace('\'', "\"");
+        properties::reply(json.as_bytes());
+        let fault = decode_reply(json.as_bytes()).expect_err(text).0;
+        assert!(matches!(fault, MessageFault::Malformed { .. }), "{text}: {fault}");
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
 
     #[test]
     fn reader_of_any_bytes(data in prop::collection::vec(any::<u8>(), 0..300)) {
