@@ -1,89 +1,15 @@
 //! What requests and replies share: reading flat JSON without allocating, and writing strings.
 //!
-//! A message is deserialized into a struct of [`Slot`]s, which takes any value in any order without an
-//! error, so that a field of the wrong kind is named, and the client id read, whatever else is
-//! wrong. Only bytes that are no JSON object stop it.
+//! A message is read into a struct of [`Slot`]s, which takes any value in any order without an error, so
+//! that a field of the wrong kind is named, and the client id read, whatever else is wrong. Only
+//! bytes that are no JSON object stop it.
+//!
+//! The scanner is our own because structs derived with serde took twice as long to fill, much of it spent
+//! in moving them about half full; what is unusual is still serde_json's to read.
 
-use crate::client_id::ClientIdError;
-use crate::decimal::DecimalError;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::error::Category;
+use crate::fault::MessageFault;
+use serde::de::IgnoredAny;
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
-
-/// Why a message can't be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MessageFault {
-    /// Not text. A WebSocket peer is closed with 1007 for it.
-    #[error("the message is not UTF-8 from byte {at_byte} on; send JSON in a text frame")]
-    NotUtf8 {
-        /// How many bytes were.
-        at_byte: usize,
-    },
-    /// Not JSON.
-    #[error("malformed JSON at line {line} column {column}")]
-    Malformed {
-        /// From 1.
-        line: usize,
-        /// In bytes, from 1; 0 before the line's first.
-        column: usize,
-    },
-    /// A key that means something to us stands twice in an object: which one counts is not known.
-    #[error("a field stands twice, the second at line {line} column {column}; send it once")]
-    Duplicate {
-        /// From 1.
-        line: usize,
-        /// In bytes, from 1.
-        column: usize,
-    },
-    /// No such field.
-    #[error("field {field} is missing")]
-    Missing {
-        /// Its name, with the object's in front.
-        field: &'static str,
-    },
-    /// A number where a string is due, and the like.
-    #[error("field {field} is not {expected}")]
-    WrongKind {
-        /// Its name, with the object's in front.
-        field: &'static str,
-        /// What is due.
-        expected: &'static str,
-    },
-    /// A string that is none of those allowed.
-    #[error("field {field} is none of {allowed}")]
-    UnknownValue {
-        /// Its name, with the object's in front.
-        field: &'static str,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// A `type` that we don't serve.
-    #[error("unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER or CANCEL_ORDER")]
-    UnknownType,
-    /// A price or amount that is no decimal number.
-    #[error("field {field}: {why}")]
-    BadDecimal {
-        /// Its name, with the object's in front.
-        field: &'static str,
-        /// What is wrong with it.
-        why: DecimalError,
-    },
-    /// A client id that can't be one.
-    #[error("{0}")]
-    BadClientId(ClientIdError),
-    /// More than a limit allows.
-    #[error("field {field} is over limit {limit} = {max}")]
-    Limit {
-        /// The field.
-        field: &'static str,
-        /// The limit's name.
-        limit: &'static str,
-        /// Its value, in the unit that its name says.
-        max: usize,
-    },
-}
 
 /// A field as it was found.
 #[derive(Debug, Default)]
@@ -139,145 +65,263 @@ pub(crate) trait Kind {
     const NAME: &'static str;
 }
 
-/// What a [`Slot`] of this type takes; whatever it does not override is of the wrong kind.
-pub(crate) trait Accept<'de>: Kind + Sized {
-    fn text(_: Cow<'de, str>) -> Option<Self> {
-        None
-    }
-
-    fn integer(_: i64) -> Option<Self> {
-        None
-    }
-
-    fn object<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
-
-    fn array<A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
+/// An object's fields: what each key's value is read into.
+pub(crate) trait Fields<'a> {
+    /// Reads the value of `key`, which stands next, or skips it.
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault>;
 }
+
+/// A JSON object read into a struct.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
 
 impl Kind for Text<'_> {
     const NAME: &'static str = "a string";
-}
-
-impl<'de: 'a, 'a> Accept<'de> for Text<'a> {
-    fn text(text: Cow<'de, str>) -> Option<Text<'a>> {
-        Some(text)
-    }
 }
 
 impl Kind for i64 {
     const NAME: &'static str = "an integer of 64 bits";
 }
 
-impl Accept<'_> for i64 {
-    fn integer(n: i64) -> Option<i64> {
-        Some(n)
-    }
-}
-
-/// A JSON object read into a struct; an array is not one, though serde would take it for one.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
-
 impl<T> Kind for Object<T> {
     const NAME: &'static str = "an object";
-}
-
-impl<'de, T: Deserialize<'de>> Accept<'de> for Object<T> {
-    fn object<A: MapAccess<'de>>(map: A) -> Result<Option<Object<T>>, A::Error> {
-        T::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(|t| Some(Object(t)))
-    }
 }
 
 impl<T> Kind for Vec<T> {
     const NAME: &'static str = "an array";
 }
 
-impl<'de, T: Deserialize<'de>> Accept<'de> for Vec<T> {
-    fn array<A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Vec<T>>, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
+/// Reads JSON from the front to the back. What a normal message is made of (objects, strings without
+/// an escape, short integers) it reads itself; any other value it hands to serde_json, whose grammar
+/// thereby holds.
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// Reads a field that should be a string.
+    pub(crate) fn text(&mut self, slot: &mut Slot<Text<'a>>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        *slot = match self.peek() {
+            Some(b'"') => Slot::Value(self.string()?),
+            _ => self.other()?,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be an integer.
+    pub(crate) fn integer(&mut self, slot: &mut Slot<i64>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        *slot = match self.peek() {
+            Some(b'-' | b'0'..=b'9') => self.value()?.parse().map_or(Slot::WrongKind, Slot::Value),
+            _ => self.other()?,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be an object, in its place.
+    pub(crate) fn object<T: Fields<'a> + Default>(
+        &mut self,
+        slot: &mut Slot<Object<T>>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        if self.peek() != Some(b'{') {
+            *slot = self.other()?;
+            return Ok(());
         }
-        Ok(Some(items))
+        *slot = Slot::Value(Object(T::default()));
+        match slot {
+            Slot::Value(Object(fields)) => self.fields(fields),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a field that should be an array of objects.
+    pub(crate) fn array<T: Fields<'a> + Default>(
+        &mut self,
+        slot: &mut Slot<Vec<Slot<Object<T>>>>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        if self.peek() != Some(b'[') {
+            *slot = self.other()?;
+            return Ok(());
+        }
+        self.at += 1;
+        let mut items = Vec::new();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+        } else {
+            loop {
+                let mut item = Slot::Absent;
+                self.object(&mut item)?;
+                items.push(item);
+                if self.ends(b']')? {
+                    break;
+                }
+            }
+        }
+        *slot = Slot::Value(items);
+        Ok(())
+    }
+
+    /// Reads over a value of any kind.
+    pub(crate) fn skip(&mut self) -> Result<(), MessageFault> {
+        match self.peek() {
+            Some(b'"') => self.string().map(drop),
+            _ => self.value().map(drop),
+        }
+    }
+
+    /// Reads an object's fields, from its opening brace to its closing one.
+    fn fields(&mut self, fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.malformed());
+            }
+            let key = self.string()?;
+            if self.peek() != Some(b':') {
+                return Err(self.malformed());
+            }
+            self.at += 1;
+            fields.read(&key, self)?;
+            if self.ends(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Behind an item: takes the comma or the closing bracket, and says which it was.
+    fn ends(&mut self, close: u8) -> Result<bool, MessageFault> {
+        match self.peek() {
+            Some(byte) if byte == b',' || byte == close => {
+                self.at += 1;
+                Ok(byte == close)
+            }
+            _ => Err(self.malformed()),
+        }
+    }
+
+    /// The next byte that is no white space, which stays.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
+    }
+
+    /// Reads a string, from its opening quote on.
+    #[inline]
+    fn string(&mut self) -> Result<Text<'a>, MessageFault> {
+        let start = self.at + 1;
+        let end = start + plain_bytes(&self.text.as_bytes()[start..]);
+        match self.text.as_bytes().get(end) {
+            Some(b'"') => {
+                self.at = end + 1;
+                Ok(Cow::Borrowed(&self.text[start..end]))
+            }
+            Some(b'\\') => self.escaped(),
+            _ => Err(self.malformed()),
+        }
+    }
+
+    #[cold]
+    fn escaped(&mut self) -> Result<Text<'a>, MessageFault> {
+        let fault = self.malformed();
+        serde_json::from_str(self.value()?).map(Cow::Owned).map_err(|_| fault)
+    }
+
+    /// A value of a kind that was not asked for; null is absence.
+    #[cold]
+    fn other<T>(&mut self) -> Result<Slot<T>, MessageFault> {
+        Ok(if self.value()? == "null" { Slot::Absent } else { Slot::WrongKind })
+    }
+
+    /// Reads over any value and returns its text. serde_json checks it, without recursion.
+    fn value(&mut self) -> Result<&'a str, MessageFault> {
+        if let Some(integer) = self.short_integer() {
+            return Ok(integer);
+        }
+        let rest = &self.text[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => {
+                let length = values.byte_offset();
+                self.at += length;
+                Ok(&rest[..length])
+            }
+            _ => Err(self.malformed()),
+        }
+    }
+
+    /// The digits of an integer without a sign, if that is what stands next.
+    fn short_integer(&mut self) -> Option<&'a str> {
+        let rest = &self.text[self.at..];
+        let length = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let ended = matches!(rest.as_bytes().get(length), Some(b',' | b'}'));
+        if length == 0 || !ended || (length > 1 && rest.starts_with('0')) {
+            return None;
+        }
+        self.at += length;
+        Some(&rest[..length])
+    }
+
+    fn vacant<T>(&self, slot: &Slot<T>) -> Result<(), MessageFault> {
+        match slot {
+            Slot::Absent => Ok(()),
+            _ => Err(MessageFault::Duplicate { at_byte: self.at }),
+        }
+    }
+
+    fn malformed(&self) -> MessageFault {
+        MessageFault::Malformed { at_byte: self.at }
     }
 }
 
-impl<'de, T: Accept<'de>> Deserialize<'de> for Slot<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Slot<T>, D::Error> {
-        deserializer.deserialize_any(SlotVisitor(PhantomData))
+/// How many bytes come before the first quote, backslash or control character; eight at a time.
+#[inline]
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte's high bit is set where `word`'s byte is below `limit`; above the first such byte, a
+    // borrow may set others, but only the first is asked for.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES * 0x80);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let (quote, backslash) = (ONES * u64::from(b'"'), ONES * u64::from(b'\\'));
+        let stops = below(word, 0x20) | below(word ^ quote, 1) | below(word ^ backslash, 1);
+        if stops != 0 {
+            return i * 8 + stops.trailing_zeros() as usize / 8;
+        }
     }
+    let stops = |&b: &u8| b < b' ' || b == b'"' || b == b'\\';
+    bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
 }
 
-struct SlotVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Accept<'de>> Visitor<'de> for SlotVisitor<T> {
-    type Value = Slot<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Slot<T>, E> {
-        Ok(found(T::text(Cow::Borrowed(text))))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Slot<T>, E> {
-        Ok(found(T::text(Cow::Owned(text.to_owned()))))
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Slot<T>, E> {
-        Ok(found(T::integer(n)))
-    }
-
-    fn visit_u64<E>(self, n: u64) -> Result<Slot<T>, E> {
-        Ok(found(i64::try_from(n).ok().and_then(T::integer)))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Slot<T>, E> {
-        Ok(Slot::WrongKind)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Slot<T>, E> {
-        Ok(Slot::WrongKind)
-    }
-
-    fn visit_unit<E>(self) -> Result<Slot<T>, E> {
-        Ok(Slot::Absent)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Slot<T>, A::Error> {
-        T::object(map).map(found)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Slot<T>, A::Error> {
-        T::array(seq).map(found)
-    }
-}
-
-fn found<T>(value: Option<T>) -> Slot<T> {
-    value.map_or(Slot::WrongKind, Slot::Value)
-}
-
-/// Reads one JSON object. The bytes are checked once to be UTF-8, sixteen at a time, which costs
-/// less than a check of each string and leaves no string unchecked.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, MessageFault> {
+/// Reads a message's one object. The bytes are checked once to be UTF-8, sixteen at a time, which
+/// costs less than a check of each string and leaves no string unchecked.
+pub(crate) fn parse<'a>(bytes: &'a [u8], fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| MessageFault::NotUtf8 { at_byte: error.valid_up_to() })?;
-    let mut slot: Slot<Object<T>> = serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        match error.classify() {
-            // No slot refuses a value, so the only error left to the data is a key that repeats.
-            Category::Data => MessageFault::Duplicate { line, column },
-            _ => MessageFault::Malformed { line, column },
-        }
-    })?;
-    slot.take("message").map(|Object(message)| message)
+    let mut scanner = Scanner { text, at: 0 };
+    if scanner.peek() != Some(b'{') {
+        scanner.value()?;
+        return Err(MessageFault::WrongKind { field: "message", expected: "an object" });
+    }
+    scanner.fields(fields)?;
+    match scanner.peek() {
+        None => Ok(()),
+        Some(_) => Err(scanner.malformed()),
+    }
 }
 
 /// Holds a text against a limit of bytes.
@@ -319,6 +363,22 @@ fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
                 out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
             }
             _ => out.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_bytes_stop_where_a_plain_loop_does(
+            text in prop::collection::vec(prop_oneof![8 => b' '..=255, 1 => any::<u8>()], 0..40),
+        ) {
+            let stop = text.iter().position(|&b| b < b' ' || b == b'"' || b == b'\\');
+            prop_assert_eq!(plain_bytes(&text), stop.unwrap_or(text.len()));
         }
     }
 }

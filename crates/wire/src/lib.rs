@@ -15,9 +15,10 @@
 pub mod client_id;
 pub mod decimal;
 mod digits;
+pub mod fault;
 pub mod frame;
 pub mod http;
-pub mod json;
+mod json;
 pub mod order_id;
 pub mod reader;
 pub mod reply;
@@ -26,5 +27,5 @@ pub mod request;
 
 pub use client_id::ClientId;
 pub use decimal::Decimal;
-pub use json::MessageFault;
+pub use fault::MessageFault;
 pub use order_id::OrderId;

@@ -12,8 +12,21 @@ pub struct OrderId(pub u128);
 /// Version 8 (vendor's own, RFC 9562 section 5.8) and the variant's bits: what makes ours well-formed.
 const OURS: u128 = 0x0000_0000_0000_8000_8000_0000_0000_0000;
 const LOW_48: u64 = (1 << 48) - 1;
-/// Where the hyphens stand in the text.
-const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+/// Where the hyphens stand in the text, and the two digits of each byte.
+const HYPHENS_AT: [usize; 4] = [8, 13, 18, 23];
+const PAIRS_AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/// A hexadecimal digit's value by its byte; 0xff for what is none.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        nibbles[b"0123456789abcdef"[value] as usize] = value as u8;
+        nibbles[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    nibbles
+};
 
 impl OrderId {
     /// The UUID of order number `n`: `00000000-HHHH-8000-8000-LLLLLLLLLLLL`, with the high 16 bits of `n`
@@ -31,17 +44,16 @@ impl OrderId {
     /// Reads the 36-character text, in either case; `None` if it is not a UUID's.
     pub fn parse(text: &str) -> Option<OrderId> {
         let text: &[u8; ORDER_ID_BYTES] = text.as_bytes().try_into().ok()?;
-        let mut bits = 0u128;
-        for (at, &byte) in text.iter().enumerate() {
-            if HYPHENS.contains(&at) {
-                if byte != b'-' {
-                    return None;
-                }
-                continue;
-            }
-            bits = bits << 4 | u128::from((byte as char).to_digit(16)?);
+        // Faults are gathered and asked for once: a nibble that is none has bits above the fourth.
+        let mut bytes = [0; 16];
+        let mut faults = 0;
+        for (byte, at) in bytes.iter_mut().zip(PAIRS_AT) {
+            let (high, low) = (NIBBLES[usize::from(text[at])], NIBBLES[usize::from(text[at + 1])]);
+            faults |= (high | low) & !0xf;
+            *byte = high << 4 | low;
         }
-        Some(OrderId(bits))
+        let hyphens = HYPHENS_AT.iter().all(|&at| text[at] == b'-');
+        (hyphens && faults == 0).then(|| OrderId(u128::from_be_bytes(bytes)))
     }
 
     /// The 36-character text, in lower case.
@@ -49,14 +61,9 @@ impl OrderId {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         let bytes = self.0.to_be_bytes();
         let mut text = [b'-'; ORDER_ID_BYTES];
-        let mut at = 0;
-        for (i, byte) in bytes.iter().enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                at += 1;
-            }
+        for (byte, at) in bytes.iter().zip(PAIRS_AT) {
             text[at] = HEX[usize::from(byte >> 4)];
             text[at + 1] = HEX[usize::from(byte & 15)];
-            at += 2;
         }
         text
     }

@@ -3,7 +3,8 @@
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
 use crate::digits::write_i64;
-use crate::json::{MessageFault, write_string};
+use crate::fault::MessageFault;
+use crate::json::write_string;
 use crate::order_id::OrderId;
 pub use crate::reply_decode::{ReplyError, decode_reply};
 use crate::request::Side;

@@ -1,64 +1,82 @@
 //! The decoder of what the exchange sends: ours, or the incumbent's.
 
-use crate::json::{self, MessageFault, Object, Slot, Text};
+use crate::fault::MessageFault;
+use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
 use crate::reply::{Booked, Done, DoneStatus, Fill, Rejected, Reply, Subscription, Subscriptions};
 use crate::request::{Side, client_id, decimal};
-use serde::Deserialize;
 
 /// A reply that can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable reply: {0}")]
 pub struct ReplyError(pub MessageFault);
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+#[derive(Default)]
 struct RawReply<'a> {
-    #[serde(borrow, rename = "type")]
     kind: Slot<Text<'a>>,
-    #[serde(borrow)]
     client_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     instrument_code: Slot<Text<'a>>,
-    #[serde(borrow)]
     side: Slot<Text<'a>>,
-    #[serde(borrow)]
     price: Slot<Text<'a>>,
-    #[serde(borrow)]
     amount: Slot<Text<'a>>,
-    #[serde(borrow)]
     remaining: Slot<Text<'a>>,
-    #[serde(borrow)]
     order_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     status: Slot<Text<'a>>,
-    #[serde(borrow)]
     reason: Slot<Text<'a>>,
-    #[serde(borrow)]
     uid: Slot<Text<'a>>,
     order_book_sequence: Slot<i64>,
     time: Slot<i64>,
     trade_id: Slot<i64>,
-    #[serde(borrow)]
     channels: Slot<Vec<Slot<Object<RawSubscription<'a>>>>>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+impl<'a> Fields<'a> for RawReply<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "type" => value.text(&mut self.kind),
+            "client_id" => value.text(&mut self.client_id),
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "side" => value.text(&mut self.side),
+            "price" => value.text(&mut self.price),
+            "amount" => value.text(&mut self.amount),
+            "remaining" => value.text(&mut self.remaining),
+            "order_id" => value.text(&mut self.order_id),
+            "status" => value.text(&mut self.status),
+            "reason" => value.text(&mut self.reason),
+            "uid" => value.text(&mut self.uid),
+            "order_book_sequence" => value.integer(&mut self.order_book_sequence),
+            "time" => value.integer(&mut self.time),
+            "trade_id" => value.integer(&mut self.trade_id),
+            "channels" => value.array(&mut self.channels),
+            _ => value.skip(),
+        }
+    }
+}
+
+#[derive(Default)]
 struct RawSubscription<'a> {
-    #[serde(borrow)]
     account_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     name: Slot<Text<'a>>,
+}
+
+impl<'a> Fields<'a> for RawSubscription<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "account_id" => value.text(&mut self.account_id),
+            "name" => value.text(&mut self.name),
+            _ => value.skip(),
+        }
+    }
 }
 
 /// Decodes an exchange's message, ours or the incumbent's. Keys in any order, unknown keys ignored.
 pub fn decode_reply(bytes: &[u8]) -> Result<Reply<'_>, ReplyError> {
-    json::parse::<RawReply<'_>>(bytes).and_then(RawReply::reply).map_err(ReplyError)
+    let mut raw = RawReply::default();
+    json::parse(bytes, &mut raw).and_then(|()| raw.reply()).map_err(ReplyError)
 }
 
 impl<'a> RawReply<'a> {
-    fn reply(mut self) -> Result<Reply<'a>, MessageFault> {
+    fn reply(&mut self) -> Result<Reply<'a>, MessageFault> {
         let kind = self.kind.take("type")?;
         Ok(match &*kind {
             "BOOKED" => Reply::Booked(self.booked()?),

@@ -2,8 +2,8 @@
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
-use crate::json::{self, MessageFault, Object, Slot, Text, bounded, write_string};
-use serde::Deserialize;
+use crate::fault::MessageFault;
+use crate::json::{self, Fields, Object, Scanner, Slot, Text, bounded, write_string};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -145,55 +145,76 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+#[derive(Default)]
 struct RawRequest<'a> {
-    #[serde(borrow, rename = "type")]
     kind: Slot<Text<'a>>,
-    #[serde(borrow)]
     order: Slot<Object<RawOrder<'a>>>,
-    #[serde(borrow)]
     client_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     instrument_code: Slot<Text<'a>>,
-    #[serde(borrow)]
     account_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     api_token: Slot<Text<'a>>,
-    #[serde(borrow)]
     channels: Slot<Vec<Slot<Object<RawChannel<'a>>>>>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+impl<'a> Fields<'a> for RawRequest<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "type" => value.text(&mut self.kind),
+            "order" => value.object(&mut self.order),
+            "client_id" => value.text(&mut self.client_id),
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "account_id" => value.text(&mut self.account_id),
+            "api_token" => value.text(&mut self.api_token),
+            "channels" => value.array(&mut self.channels),
+            _ => value.skip(),
+        }
+    }
+}
+
+#[derive(Default)]
 struct RawOrder<'a> {
-    #[serde(borrow)]
     instrument_code: Slot<Text<'a>>,
-    #[serde(borrow)]
     client_id: Slot<Text<'a>>,
-    #[serde(borrow)]
     side: Slot<Text<'a>>,
-    #[serde(borrow, rename = "type")]
     kind: Slot<Text<'a>>,
-    #[serde(borrow)]
     price: Slot<Text<'a>>,
-    #[serde(borrow)]
     amount: Slot<Text<'a>>,
-    #[serde(borrow)]
     time_in_force: Slot<Text<'a>>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+impl<'a> Fields<'a> for RawOrder<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "client_id" => value.text(&mut self.client_id),
+            "side" => value.text(&mut self.side),
+            "type" => value.text(&mut self.kind),
+            "price" => value.text(&mut self.price),
+            "amount" => value.text(&mut self.amount),
+            "time_in_force" => value.text(&mut self.time_in_force),
+            _ => value.skip(),
+        }
+    }
+}
+
+#[derive(Default)]
 struct RawChannel<'a> {
-    #[serde(borrow)]
     name: Slot<Text<'a>>,
+}
+
+impl<'a> Fields<'a> for RawChannel<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "name" => value.text(&mut self.name),
+            _ => value.skip(),
+        }
+    }
 }
 
 /// Decodes a client's message. Keys in any order, unknown keys ignored; `null` is absence.
 pub fn decode_request(bytes: &[u8]) -> Result<Request<'_>, RequestError> {
-    let mut raw: RawRequest<'_> =
-        json::parse(bytes).map_err(|fault| RequestError { fault, client_id: None })?;
+    let mut raw = RawRequest::default();
+    json::parse(bytes, &mut raw).map_err(|fault| RequestError { fault, client_id: None })?;
     raw.request().map_err(|fault| RequestError { fault, client_id: raw.any_client_id() })
 }
 

@@ -1,0 +1,110 @@
+//! No allocation per message in the normal case, counted.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use wire::frame::{Opcode, write_frame_with};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+use wire::reply::{decode_reply, encode_booked, encode_done, encode_fill, encode_rejected};
+use wire::request::{decode_request, encode_cancel_order, encode_create_order};
+use wire::{reply::Reply, request::Request};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged; the counter is a constant-initialised
+// thread local without a destructor, which does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps GlobalAlloc's contract, and we pass it on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; `pointer` came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as above; `pointer` came from `System`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How many allocations `work` makes on this thread.
+fn allocations(mut work: impl FnMut()) -> u64 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+const CREATE: &[u8] = include_bytes!("../../../clients/vectors/create_order_ioc_account.json");
+const CANCEL: &[u8] = include_bytes!("../../../clients/vectors/cancel_order.json");
+const REPLIES: [&[u8]; 4] = [
+    include_bytes!("../../../clients/vectors/booked.json"),
+    include_bytes!("../../../clients/vectors/fill.json"),
+    include_bytes!("../../../clients/vectors/done_cancelled.json"),
+    include_bytes!("../../../clients/vectors/rejected.json"),
+];
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn requests_decode_without_allocating() {
+    let count = allocations(|| {
+        assert!(matches!(decode_request(CREATE), Ok(Request::CreateOrder(_))));
+        assert!(matches!(decode_request(CANCEL), Ok(Request::CancelOrder(_))));
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn replies_decode_without_allocating() {
+    // The last has an escape in its reason and so is allowed its copy.
+    for reply in &REPLIES[..3] {
+        assert_eq!(allocations(|| assert!(decode_reply(reply).is_ok())), 0);
+    }
+}
+
+#[test]
+fn a_gateways_loop_does_not_allocate_once_its_buffers_have_grown() {
+    let replies = REPLIES.map(|bytes| decode_reply(bytes).unwrap());
+    let Ok(Request::CreateOrder(order)) = decode_request(CREATE) else { panic!() };
+    let Ok(Request::CancelOrder(cancel)) = decode_request(CANCEL) else { panic!() };
+    let mut reader = MessageReader::new(Role::Server, FrameLimits::default());
+    let (mut sent, mut answer) = (Vec::new(), Vec::new());
+    let mut turn = || {
+        sent.clear();
+        answer.clear();
+        let mask = Some([1, 2, 3, 4]);
+        write_frame_with(&mut sent, Opcode::Text, mask, |out| encode_create_order(out, &order));
+        write_frame_with(&mut sent, Opcode::Text, mask, |out| encode_cancel_order(out, &cancel));
+        assert_eq!(reader.fill_from(&sent, 1), sent.len());
+        while let Some(received) = reader.next().unwrap() {
+            let Message::Text(text) = received.message else { panic!() };
+            assert!(decode_request(text).is_ok());
+            for reply in &replies {
+                write_frame_with(&mut answer, Opcode::Text, None, |out| match reply {
+                    Reply::Booked(booked) => encode_booked(out, booked),
+                    Reply::Fill(fill) => encode_fill(out, fill),
+                    Reply::Done(done) => encode_done(out, done),
+                    Reply::Rejected(rejected) => encode_rejected(out, rejected),
+                    other => panic!("{other:?}"),
+                });
+            }
+        }
+    };
+    turn();
+    let turns = allocations(|| (0..1000).for_each(|_| turn()));
+    assert_eq!(turns, 0);
+}
