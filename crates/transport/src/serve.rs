@@ -112,7 +112,9 @@ impl Outbound {
         self.lanes.get(id.index()).is_some_and(|lane| lane.state == State::Open)
     }
 
-    fn open(&mut self, id: StreamId) {
+    /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
+    /// [`Service`] without sockets does it itself.
+    pub fn open(&mut self, id: StreamId) {
         while self.lanes.len() <= id.index() {
             let bytes = Vec::with_capacity(LANE_BYTES);
             self.lanes.push(Lane { bytes, ..Lane::default() });

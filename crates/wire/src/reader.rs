@@ -132,6 +132,20 @@ impl MessageReader {
         }
     }
 
+    /// Makes the reader as new, for the next connection: its buffer stays.
+    pub fn reset(&mut self) {
+        self.unread = 0..0;
+        self.assembly = None;
+        self.latest_at = 0;
+        self.state = State::Open;
+    }
+
+    /// Whether a message has begun to arrive and is not whole. Of use once [`MessageReader::next`] has
+    /// returned `None`: a server that gives up on half a message asks this.
+    pub fn is_within_message(&self) -> bool {
+        self.assembly.is_some() || !self.unread.is_empty()
+    }
+
     /// Where the next read should put its bytes: [`READ_BYTES_MIN`] or more once `next` has returned
     /// `None`, empty only if whole messages wait to be taken.
     pub fn space(&mut self) -> &mut [u8] {
@@ -304,4 +318,33 @@ fn close_parts(payload: &[u8]) -> Result<(Option<u16>, &[u8]), FrameError> {
         return Err(FrameError::CloseReason);
     }
     Ok((Some(code), reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::write_frame;
+
+    /// After a reset nothing of the connection before is left, whatever state it was left in.
+    #[test]
+    fn a_reset_reader_is_as_new() {
+        let mut reader = MessageReader::new(Role::Server, FrameLimits::default());
+        let mut text = Vec::new();
+        write_frame(&mut text, true, Opcode::Text, Some([1, 2, 3, 4]), b"hello");
+        let mut fragment = Vec::new();
+        write_frame(&mut fragment, false, Opcode::Text, Some([1, 2, 3, 4]), b"half");
+        for left_behind in [&b"\x88\x80\0\0\0\0"[..], b"\xff\xff", &text[..4], &fragment] {
+            assert_eq!(reader.fill_from(left_behind, 1), left_behind.len());
+            let _ = reader.next();
+            reader.reset();
+            assert!(!reader.is_within_message());
+            assert_eq!(reader.fill_from(&text[..6], 2), 6);
+            assert_eq!(reader.next(), Ok(None));
+            assert!(reader.is_within_message());
+            assert_eq!(reader.fill_from(&text[6..], 3), text.len() - 6);
+            let received = reader.next().unwrap().unwrap();
+            assert_eq!(received, Received { message: Message::Text(b"hello"), first_byte_ns: 2 });
+            assert!(!reader.is_within_message());
+        }
+    }
 }

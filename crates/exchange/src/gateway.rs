@@ -1,0 +1,323 @@
+//! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
+
+use crate::counts::Counts;
+use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, nanoseconds};
+use crate::order_entry::{Close, OrderEntry};
+use crate::sequencer::{ReplayCheck, Sequencer};
+use crate::sessions::Sessions;
+use crate::{Config, ConfigError};
+use measure::clock::wall_ms;
+use std::hint::black_box;
+use transport::StreamId;
+use transport::serve::{Outbound, Service};
+use wire::frame::{FrameError, Opcode, write_close, write_frame};
+use wire::http::{self, HttpError, Request};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+
+/// The order gateway and what stands behind it: a service for [`transport::serve::serve`].
+pub struct Exchange {
+    connections: Vec<Connection>,
+    entry: OrderEntry,
+    frames: FrameLimits,
+    handshake_ns_max: u64,
+    message_ns_max: u64,
+    refusal: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// None, or one that we have ended.
+    #[default]
+    Ended,
+    /// Speaks HTTP.
+    Head,
+    /// Speaks WebSocket.
+    Frames,
+}
+
+struct Connection {
+    phase: Phase,
+    /// Since when the connection owes us the rest of what it has begun: its head, or a message.
+    owes_since_ns: Option<u64>,
+    head: Box<[u8]>,
+    head_bytes: usize,
+    reader: MessageReader,
+}
+
+impl Connection {
+    /// With all its memory, touched.
+    fn new(frames: FrameLimits) -> Connection {
+        let mut reader = MessageReader::new(Role::Server, frames);
+        // Without the box the compiler may see that the memory is zero already, and not touch it.
+        black_box(reader.space()).fill(0);
+        let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
+        black_box(&mut head).fill(0);
+        Connection { phase: Phase::Ended, owes_since_ns: None, head, head_bytes: 0, reader }
+    }
+}
+
+impl Exchange {
+    /// Takes all memory that the limits allow for, and makes the start book.
+    ///
+    /// # Errors
+    /// If a limit is out of range or the start book can't be made.
+    pub fn new(config: Config) -> Result<Exchange, ConfigError> {
+        let Config { tokens, instruments, start_book, limits, replay_inputs_max } = config;
+        limits.check()?;
+        let orders = start_book.orders(&instruments)?;
+        let sequencer =
+            Sequencer::new(instruments.count(), limits.engine(), orders, replay_inputs_max)
+                .map_err(ConfigError::StartBookRefused)?;
+        let sessions = Sessions::new(tokens, &limits);
+        let frames = limits.frames();
+        let mut refusal = Vec::new();
+        let full = "too many connections (limit connections_max); try again later";
+        http::response(&mut refusal, 503, full, false);
+        Ok(Exchange {
+            connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
+            entry: OrderEntry::new(instruments, sessions, sequencer, limits),
+            frames,
+            handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
+            message_ns_max: nanoseconds(limits.message_seconds_max),
+            refusal,
+        })
+    }
+
+    /// Those it was made with.
+    pub fn limits(&self) -> &Limits {
+        &self.entry.limits
+    }
+
+    /// What it has done.
+    pub fn counts(&self) -> Counts {
+        self.entry.counts()
+    }
+
+    /// The engine, to look at: its depth, its open orders.
+    pub fn engine(&self) -> &engine::Engine {
+        self.entry.sequencer.engine()
+    }
+
+    /// [`engine::Engine::state_hash`].
+    pub fn state_hash(&self) -> u64 {
+        self.entry.sequencer.state_hash()
+    }
+
+    /// Holds the engine against a replay of all that it was told. Not while messages are expected: it takes the time
+    /// and the memory of a second engine.
+    pub fn replay_check(&self) -> ReplayCheck {
+        self.entry.sequencer.replay_check()
+    }
+
+    /// Answers the HTTP requests that are whole. An upgrade ends this phase: what follows it is
+    /// frames.
+    fn heads(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
+        let mut start = 0;
+        while self.connections[id.index()].phase == Phase::Head {
+            let connection = &mut self.connections[id.index()];
+            let rest = &connection.head[start..connection.head_bytes];
+            let out = outbound.to(id);
+            let head = match http::parse_head(rest) {
+                Ok(Some(head)) => head,
+                Ok(None) => {
+                    connection.head.copy_within(start..connection.head_bytes, 0);
+                    connection.head_bytes -= start;
+                    return;
+                }
+                Err(error) => return self.refuse_head(id, &error, outbound),
+            };
+            start += head.head_bytes;
+            connection.owes_since_ns = Some(stamp_ns);
+            match head.request {
+                Request::Upgrade { key } => {
+                    http::accept_response(out, &key);
+                    connection.phase = Phase::Frames;
+                    connection.owes_since_ns = None;
+                    return self.frames_behind_head(id, start, stamp_ns, outbound);
+                }
+                Request::Health => http::response(out, 200, "OK", head.keep_alive),
+                Request::Balances { .. } => {
+                    let body = "balances are not kept here; orders need none\n";
+                    http::response(out, 200, body, head.keep_alive);
+                }
+                Request::NotFound => {
+                    let body = "not found; there are /, /health and /private/account/user/balances";
+                    http::response(out, 404, body, head.keep_alive);
+                }
+            }
+            if !head.keep_alive {
+                self.end(id, outbound);
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
+        if error.status == 431 {
+            let headers = error.reason.contains("http_headers_max");
+            let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
+            self.entry.refusals.limits.add(limit);
+        }
+        http::error_response(outbound.to(id), error);
+        self.end(id, outbound);
+    }
+
+    /// Gives the reader what came in the same read as the head.
+    fn frames_behind_head(
+        &mut self,
+        id: StreamId,
+        mut start: usize,
+        stamp_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        loop {
+            let connection = &mut self.connections[id.index()];
+            let rest = &connection.head[start..connection.head_bytes];
+            if rest.is_empty() || connection.phase != Phase::Frames {
+                return;
+            }
+            start += connection.reader.fill_from(rest, stamp_ns);
+            self.frames(id, stamp_ns, outbound);
+        }
+    }
+
+    /// Answers the messages that are whole.
+    fn frames(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
+        let connection = &mut self.connections[id.index()];
+        let entry = &mut self.entry;
+        let time_ms = wall_ms() as i64;
+        // A ping between two fragments does not pay for the message.
+        let mut paid = false;
+        loop {
+            let message = match connection.reader.next() {
+                Ok(Some(received)) => received.message,
+                Ok(None) => break,
+                Err(error) => return self.refuse_frame(id, error, outbound),
+            };
+            let closed = match message {
+                Message::Text(text) => {
+                    paid = true;
+                    entry.text(id, text, time_ms, outbound)
+                }
+                Message::Ping(payload) => {
+                    write_frame(outbound.to(id), true, Opcode::Pong, None, payload);
+                    Ok(())
+                }
+                Message::Pong(_) => Ok(()),
+                Message::Binary(_) => {
+                    entry.error(outbound.to(id), &"binary message; send JSON in a text frame");
+                    Err(Close(1003, "text frames only"))
+                }
+                Message::Close { code, .. } => {
+                    match code {
+                        Some(code) => write_close(outbound.to(id), code, "", None),
+                        None => write_frame(outbound.to(id), true, Opcode::Close, None, &[]),
+                    }
+                    return self.end(id, outbound);
+                }
+            };
+            if let Err(Close(code, reason)) = closed {
+                write_close(outbound.to(id), code, reason, None);
+                return self.end(id, outbound);
+            }
+        }
+        let owes = connection.reader.is_within_message();
+        connection.owes_since_ns = match connection.owes_since_ns {
+            Some(since_ns) if owes && !paid => Some(since_ns),
+            _ => owes.then_some(stamp_ns),
+        };
+    }
+
+    #[cold]
+    fn refuse_frame(&mut self, id: StreamId, error: FrameError, outbound: &mut Outbound) {
+        if matches!(error, FrameError::MessageTooBig { .. }) {
+            self.entry.refusals.limits.add("message_bytes_max");
+        }
+        let out = outbound.to(id);
+        self.entry.error(out, &error);
+        write_close(out, error.close_code(), "", None);
+        self.end(id, outbound);
+    }
+
+    /// Nothing more is read from the connection or reported to it.
+    fn end(&mut self, id: StreamId, outbound: &mut Outbound) {
+        outbound.close(id);
+        self.connections[id.index()].phase = Phase::Ended;
+        self.entry.sessions.ended(id);
+    }
+}
+
+impl Service for Exchange {
+    fn opened(&mut self, id: StreamId, now_ns: u64) {
+        // Refused connections hold ids too, so an id may lie a little beyond connections_max.
+        while self.connections.len() <= id.index() {
+            self.connections.push(Connection::new(self.frames));
+        }
+        let connection = &mut self.connections[id.index()];
+        connection.phase = Phase::Head;
+        connection.owes_since_ns = Some(now_ns);
+        connection.head_bytes = 0;
+        connection.reader.reset();
+        self.entry.opened(id);
+    }
+
+    #[inline]
+    fn space(&mut self, id: StreamId) -> &mut [u8] {
+        let connection = &mut self.connections[id.index()];
+        match connection.phase {
+            Phase::Frames => connection.reader.space(),
+            // Never empty: a head that fills it is refused.
+            Phase::Head | Phase::Ended => &mut connection.head[connection.head_bytes..],
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
+        let connection = &mut self.connections[id.index()];
+        match connection.phase {
+            Phase::Frames => {
+                connection.reader.filled(n, stamp_ns);
+                self.frames(id, stamp_ns, outbound);
+            }
+            Phase::Head => {
+                connection.head_bytes += n;
+                self.heads(id, stamp_ns, outbound);
+            }
+            Phase::Ended => {}
+        }
+    }
+
+    fn closed(&mut self, id: StreamId) {
+        self.connections[id.index()].phase = Phase::Ended;
+        self.entry.sessions.ended(id);
+    }
+
+    fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
+        for index in 0..self.connections.len() {
+            let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
+            else {
+                continue;
+            };
+            let id = StreamId(index as u32);
+            let waited_ns = now_ns.saturating_sub(since_ns);
+            if phase == Phase::Head && waited_ns > self.handshake_ns_max {
+                self.entry.refusals.limits.add("handshake_seconds_max");
+                let late =
+                    "the head of a request did not come in time (limit handshake_seconds_max)";
+                http::response(outbound.to(id), 408, late, false);
+                self.end(id, outbound);
+            } else if phase == Phase::Frames && waited_ns > self.message_ns_max {
+                self.entry.refusals.limits.add("message_seconds_max");
+                let out = outbound.to(id);
+                let late = "half a message, and the rest did not come (limit message_seconds_max)";
+                self.entry.error(out, &late);
+                write_close(out, 1008, "limit message_seconds_max", None);
+                self.end(id, outbound);
+            }
+        }
+    }
+
+    fn refusal(&self) -> &[u8] {
+        &self.refusal
+    }
+}

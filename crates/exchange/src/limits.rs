@@ -1,0 +1,148 @@
+//! Every limit of the exchange, by name. What is past a limit is refused with an error that says
+//! which, and is counted under that name.
+
+use engine::EngineLimits;
+use serde::Deserialize;
+use wire::reader::FrameLimits;
+
+/// The longest HTTP head, in bytes. Not configurable: the decoder in `wire` holds it.
+pub const HTTP_HEAD_BYTES_MAX: usize = wire::http::HTTP_HEAD_BYTES_MAX;
+/// The longest client id, in bytes. Not configurable: an open order holds it in one cache line.
+pub const CLIENT_ID_BYTES_MAX: usize = wire::client_id::CLIENT_ID_BYTES_MAX;
+/// The most instruments.
+pub const INSTRUMENTS_MAX: usize = 1024;
+/// The most commands that the log for the replay check may be made for, 48 bytes each.
+pub const REPLAY_INPUTS_MAX: usize = 1 << 28;
+/// The longest time-out: what is longer than an hour is a mistake in the unit.
+const SECONDS_MAX: f64 = 3600.0;
+
+/// How much the exchange takes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Connections at the same time; one more is told 503 and ended.
+    pub connections_max: usize,
+    /// Bytes that wait for a client that does not read; past that it is cut off.
+    pub outbound_bytes_max: usize,
+    /// The longest message, its fragments together; a longer one is closed with 1009.
+    pub message_bytes_max: usize,
+    /// From the connection, or the last plain request, to a whole HTTP head.
+    pub handshake_seconds_max: f64,
+    /// From a message's first byte to its last.
+    pub message_seconds_max: f64,
+    /// Messages before authentication; with the last of them the connection is closed.
+    pub unauthenticated_messages_max: u32,
+    /// Accounts that the exchange has met since its start.
+    pub accounts_max: u32,
+    /// Accounts authenticated on one connection.
+    pub accounts_per_connection_max: usize,
+    /// Orders that rest, those of the start book with them.
+    pub open_orders_max: u32,
+    /// Orders of one account that rest.
+    pub open_orders_per_account_max: u32,
+    /// Prices per side and instrument.
+    pub price_levels_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 1024,
+            outbound_bytes_max: 1 << 20,
+            message_bytes_max: 16 * 1024,
+            handshake_seconds_max: 5.0,
+            message_seconds_max: 10.0,
+            unauthenticated_messages_max: 10,
+            accounts_max: 10_000,
+            accounts_per_connection_max: 1024,
+            open_orders_max: 1_000_000,
+            open_orders_per_account_max: 100_000,
+            price_levels_max: 16_384,
+        }
+    }
+}
+
+/// A limit that no exchange can be made with.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("limit {name} is {value}, but must be from {min} to {max}: set it in this range")]
+pub struct LimitsError {
+    name: &'static str,
+    value: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Limits {
+    /// Whether an exchange can be made with these limits.
+    ///
+    /// # Errors
+    /// The first limit that is out of its range.
+    pub fn check(&self) -> Result<(), LimitsError> {
+        let orders_max = f64::from(engine::OPEN_ORDERS_MAX - 1);
+        for (name, value, min, max) in [
+            ("connections_max", self.connections_max as f64, 1.0, 65_536.0),
+            ("outbound_bytes_max", self.outbound_bytes_max as f64, 1024.0, (1u64 << 40) as f64),
+            ("message_bytes_max", self.message_bytes_max as f64, 256.0, (1u64 << 24) as f64),
+            ("handshake_seconds_max", self.handshake_seconds_max, 0.001, SECONDS_MAX),
+            ("message_seconds_max", self.message_seconds_max, 0.001, SECONDS_MAX),
+            ("unauthenticated_messages_max", self.unauthenticated_messages_max.into(), 1.0, 1e6),
+            ("accounts_max", self.accounts_max.into(), 1.0, 1e7),
+            ("accounts_per_connection_max", self.accounts_per_connection_max as f64, 1.0, 1e7),
+            ("open_orders_max", self.open_orders_max.into(), 1.0, orders_max),
+            ("open_orders_per_account_max", self.open_orders_per_account_max.into(), 1.0, 4e9),
+            ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
+        ] {
+            if !(min..=max).contains(&value) {
+                return Err(LimitsError { name, value, min, max });
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that the server loop holds.
+    pub fn serve(&self) -> transport::serve::Limits {
+        let Limits { connections_max, outbound_bytes_max, .. } = *self;
+        transport::serve::Limits { connections_max, outbound_bytes_max }
+    }
+
+    pub(crate) fn engine(&self) -> EngineLimits {
+        let Limits { open_orders_max, price_levels_max, .. } = *self;
+        EngineLimits { open_orders_max, price_levels_max }
+    }
+
+    pub(crate) fn frames(&self) -> FrameLimits {
+        FrameLimits { message_bytes_max: self.message_bytes_max }
+    }
+}
+
+/// A time-out in nanoseconds.
+pub(crate) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_out_of_range_is_named() {
+        assert_eq!(Limits::default().check(), Ok(()));
+        for (text, name) in [
+            ("connections_max = 0", "connections_max"),
+            ("message_bytes_max = 1", "message_bytes_max"),
+            ("handshake_seconds_max = nan", "handshake_seconds_max"),
+            ("message_seconds_max = -1.0", "message_seconds_max"),
+            ("open_orders_max = 16777216", "open_orders_max"),
+            ("price_levels_max = 0", "price_levels_max"),
+        ] {
+            let limits: Limits = toml::from_str(text).unwrap();
+            assert_eq!(limits.check().unwrap_err().name, name);
+        }
+    }
+
+    #[test]
+    fn a_limit_that_does_not_exist_is_an_error() {
+        let error = toml::from_str::<Limits>("conections_max = 1").unwrap_err().to_string();
+        assert!(error.contains("conections_max"), "{error}");
+    }
+}

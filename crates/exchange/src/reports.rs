@@ -1,0 +1,204 @@
+//! From what the engine says to messages, and to the connections that are to have them.
+
+use crate::counts::{Counts, Tally};
+use crate::instruments::Instruments;
+use crate::orders::{ClientOrder, ClientOrders};
+use crate::sequencer::Sequenced;
+use crate::sessions::Sessions;
+use engine::{DoneReason, Event, Party, Reject, Side};
+use transport::StreamId;
+use transport::serve::Outbound;
+use wire::frame::{Opcode, write_frame_with};
+use wire::reply::{self, Booked, Done, DoneStatus, Fill, Rejected};
+use wire::{ClientId, OrderId};
+
+/// Appends a text frame.
+#[inline]
+pub(crate) fn send(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    write_frame_with(out, Opcode::Text, None, write);
+}
+
+/// Refusals, counted.
+pub(crate) struct Refusals {
+    /// `REJECTED`, by reason.
+    pub rejected: Tally,
+    /// By the limit's name.
+    pub limits: Tally,
+}
+
+impl Refusals {
+    /// Tells an account that a request about an order is refused, and counts it under `name`.
+    pub fn reject(
+        &mut self,
+        out: &mut Vec<u8>,
+        name: &'static str,
+        client_id: ClientId,
+        reason: &str,
+        time_ms: i64,
+        uid: &str,
+    ) {
+        self.rejected.add(name);
+        let (reason, uid) = (reason.into(), uid.into());
+        let rejected = Rejected { client_id, reason, time_ms, uid };
+        send(out, |out| reply::encode_rejected(out, &rejected));
+    }
+}
+
+/// Writes the reports of one command.
+pub(crate) struct Reports<'a> {
+    pub instruments: &'a Instruments,
+    pub sessions: &'a Sessions,
+    pub orders: &'a mut ClientOrders,
+    pub counts: &'a mut Counts,
+    pub done: &'a mut [u64; 3],
+    pub refusals: &'a mut Refusals,
+    pub outbound: &'a mut Outbound,
+    /// Who sent the command.
+    pub requester: StreamId,
+    pub time_ms: i64,
+}
+
+impl Reports<'_> {
+    #[inline]
+    pub fn event(&mut self, sequenced: Sequenced) {
+        match sequenced.event {
+            Event::Booked { instrument, order, side, price_ticks } => {
+                self.booked(&sequenced, instrument, order, side, price_ticks);
+            }
+            Event::Trade { aggressor_side, aggressor, resting, .. } => {
+                self.counts.trades += 1;
+                self.fill(&sequenced, aggressor, aggressor_side);
+                self.fill(&sequenced, resting, aggressor_side.opposite());
+            }
+            Event::Done { instrument, order, reason } => {
+                self.done(&sequenced, instrument, order, reason);
+            }
+            Event::Rejected { tag, reason, .. } => self.rejected(tag, reason),
+        }
+    }
+
+    fn booked(
+        &mut self,
+        sequenced: &Sequenced,
+        instrument: u16,
+        order: Party,
+        side: Side,
+        price_ticks: i64,
+    ) {
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        self.counts.booked += 1;
+        let Some(to) = self.route(&client_order) else { return };
+        let instrument = self.instruments.get(instrument);
+        let booked = Booked {
+            client_id: client_order.client_id,
+            instrument_code: instrument.code.as_str().into(),
+            side: wire_side(side),
+            price: instrument.price(price_ticks),
+            amount: instrument.amount(client_order.quantity_lots),
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        send(self.outbound.to(to), |out| reply::encode_booked(out, &booked));
+    }
+
+    fn fill(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
+        let Event::Trade { instrument, price_ticks, quantity_lots, .. } = sequenced.event else {
+            return;
+        };
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        let Some(to) = self.route(&client_order) else { return };
+        let instrument = self.instruments.get(instrument);
+        let fill = Fill {
+            client_id: client_order.client_id,
+            instrument_code: instrument.code.as_str().into(),
+            side: wire_side(side),
+            price: instrument.price(price_ticks),
+            amount: instrument.amount(quantity_lots),
+            remaining: instrument.amount(order.remaining_lots),
+            order_id: OrderId::from_u64(order.order_id),
+            trade_id: sequenced.trade_id,
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        send(self.outbound.to(to), |out| reply::encode_fill(out, &fill));
+    }
+
+    /// A cancel is acknowledged to whoever asked for it, and to the order's own connection if that is
+    /// another.
+    fn done(&mut self, sequenced: &Sequenced, instrument: u16, order: Party, reason: DoneReason) {
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        self.orders.remove(order.tag);
+        self.done[reason as usize] += 1;
+        let instrument = self.instruments.get(instrument);
+        let done = Done {
+            client_id: client_order.client_id,
+            instrument_code: instrument.code.as_str().into(),
+            status: status(reason),
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        let owner = self.sessions.route(client_order.sender, client_order.account);
+        let requester = (reason == DoneReason::Cancelled).then_some(self.requester);
+        if owner.or(requester).is_none() {
+            self.counts.reports_to_nobody += 1;
+        }
+        for to in [requester, owner.filter(|owner| Some(*owner) != requester)].into_iter().flatten()
+        {
+            send(self.outbound.to(to), |out| reply::encode_done(out, &done));
+        }
+    }
+
+    /// What the engine refuses has passed our own checks: a limit, or a state that should not be.
+    #[cold]
+    fn rejected(&mut self, tag: u32, reason: Reject) {
+        let Some(client_order) = self.orders.get(tag).copied() else { return };
+        self.orders.remove(tag);
+        let (name, text) = match reason {
+            Reject::LimitOpenOrders => {
+                ("open_orders_max", "too many orders rest on this exchange (limit open_orders_max)")
+            }
+            Reject::LimitPriceLevels => (
+                "price_levels_max",
+                "too many prices on this side of the book (limit price_levels_max)",
+            ),
+            other => (other.as_str(), other.as_str()),
+        };
+        if matches!(reason, Reject::LimitOpenOrders | Reject::LimitPriceLevels) {
+            self.refusals.limits.add(name);
+        }
+        let uid = self.sessions.account_id(client_order.account);
+        let out = self.outbound.to(self.requester);
+        self.refusals.reject(out, name, client_order.client_id, text, self.time_ms, uid);
+    }
+
+    #[inline]
+    fn route(&mut self, order: &ClientOrder) -> Option<StreamId> {
+        let to = self.sessions.route(order.sender, order.account);
+        self.counts.reports_to_nobody += u64::from(to.is_none());
+        to
+    }
+}
+
+/// The statuses by `DoneReason as usize`.
+pub(crate) const STATUSES: [DoneReason; 3] =
+    [DoneReason::Filled, DoneReason::Cancelled, DoneReason::Expired];
+
+pub(crate) fn status(reason: DoneReason) -> DoneStatus {
+    match reason {
+        DoneReason::Filled => DoneStatus::Filled,
+        DoneReason::Cancelled => DoneStatus::Cancelled,
+        DoneReason::Expired => DoneStatus::Expired,
+    }
+}
+
+fn wire_side(side: Side) -> wire::request::Side {
+    match side {
+        Side::Buy => wire::request::Side::Buy,
+        Side::Sell => wire::request::Side::Sell,
+    }
+}
