@@ -122,7 +122,7 @@ pub(crate) fn run<E: OrderEntry>(
 }
 
 /// Waits for the replies that are still owed.
-pub(crate) fn drain<E: OrderEntry>(desk: &mut Desk<E>) {
+fn drain<E: OrderEntry>(desk: &mut Desk<E>) {
     let until_ns = desk.clock.now_ns() + DRAIN_NS;
     while desk.unanswered() > 0 && desk.failure.is_none() && desk.clock.now_ns() < until_ns {
         desk.flush();

@@ -3,7 +3,7 @@
 //! and `cycle` only.
 
 use crate::desk::Desk;
-use crate::open_loop::drain;
+use crate::open_loop::DRAIN_NS;
 use crate::order_entry::{Message, OrderEntry, Reply};
 use crate::plan::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,12 +28,19 @@ pub(crate) fn run<E: OrderEntry>(
     }
     desk.flush();
     let mut now_ns = start_ns;
-    while now_ns < end_ns && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
+    let mut drained_at_ns = end_ns + DRAIN_NS;
+    // To the end of every account's last cycle, so that nothing is left in the book.
+    while desk.unanswered() > 0 && desk.failure.is_none() && now_ns < drained_at_ns {
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped {
+            drained_at_ns = drained_at_ns.min(now_ns + DRAIN_NS);
+        }
+        let goes_on = now_ns < end_ns && !stopped;
         desk.wait(now_ns + WAIT_NS_MAX);
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
             for index in 0..desk.answered.len() {
-                answer(desk, &mut next_number, index);
+                answer(desk, &mut next_number, index, goes_on);
             }
             desk.answered.clear();
             desk.flush();
@@ -49,12 +56,15 @@ pub(crate) fn run<E: OrderEntry>(
         let measured_seconds = now_ns.saturating_sub(desk.measured_from_ns) as f64 / 1e9;
         desk.load.rate_per_second_achieved = desk.load.sent as f64 / measured_seconds;
     }
-    let complete = now_ns >= end_ns && desk.failure.is_none();
-    drain(desk);
-    complete
+    now_ns >= end_ns && desk.failure.is_none()
 }
 
-fn answer<E: OrderEntry>(desk: &mut Desk<E>, next_number: &mut u64, index: usize) {
+fn answer<E: OrderEntry>(
+    desk: &mut Desk<E>,
+    next_number: &mut u64,
+    index: usize,
+    goes_on: bool,
+) {
     let (reply, number) = desk.answered[index];
     match reply {
         Reply::Ack(Message::Order, _) => {
@@ -63,12 +73,12 @@ fn answer<E: OrderEntry>(desk: &mut Desk<E>, next_number: &mut u64, index: usize
                 desk.failure = Some(format!("no room to send the cancel of order {number}"));
             }
         }
-        Reply::Ack(Message::Cancel, _) | Reply::Rejected(_) => {
+        Reply::Ack(Message::Cancel, _) | Reply::Rejected(_) if goes_on => {
             if let Some(account) = desk.account_of(number) {
                 begin(desk, next_number, account);
             }
         }
-        Reply::Unexpected | Reply::Aside => {}
+        _ => {}
     }
 }
 

@@ -1,0 +1,198 @@
+//! Each command with wrong arguments, and the two ends on their own.
+
+mod support;
+
+use support::*;
+
+#[track_caller]
+fn refuses(arguments: &[&str], expected: &str) {
+    let done = output(arguments);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(expected), "{arguments:?}: {said}");
+}
+
+#[test]
+fn usage_errors_exit_with_2_and_say_what_to_try() {
+    refuses(&[], "Usage");
+    refuses(&["runn"], "unrecognized subcommand");
+    refuses(&["run", "no-such-scenario"], "these ship: order-to-ack");
+    refuses(&["run", "--set", "load.rate_per_second=-1"], "load.rate_per_second = -1");
+    refuses(&["run", "--set", "exchange.cores=[99]"], "99");
+    refuses(&["run", "--set", "exchange.start=false"], "--connect HOST:PORT");
+    refuses(&["run", "--connect", "127.0.0.1:1"], "--set exchange.start=false");
+    refuses(
+        &["run", "--set", "exchange.book=/no/such/book.dbn", "--out", "/tmp"],
+        "/no/such/book.dbn",
+    );
+    refuses(&["run", "--out", "/proc/nowhere"], "--out");
+    refuses(&["exchange"], "--any-token");
+    refuses(&["exchange", "--any-token", "--core", "9999"], "9999");
+    refuses(&["exchange", "--any-token", "--backend", "dpdk"], "spin, block");
+    refuses(&["exchange", "--any-token", "--listen", "no.such.host.invalid:1"], "cannot listen");
+    refuses(&["exchange", "--any-token", "--scheduling", "fifo:100"], "100");
+    refuses(&["exchange", "--tokens", "/no/such/file"], "/no/such/file");
+    refuses(&["exchange", "--any-token", "--instruments", "/no/such/file"], "/no/such/file");
+    refuses(&["trade"], "--connect");
+    refuses(&["trade", "ping-pong", "--connect", "127.0.0.1:1"], "is an exchange running there?");
+    refuses(&["trade", "--plan", "/no/such/plan"], "/no/such/plan");
+    refuses(&["report", "/no/such/run"], "/no/such/run");
+    refuses(&["scenarios", "no-such"], "tickpath scenarios");
+}
+
+#[test]
+fn every_command_explains_itself() {
+    for command in ["run", "scenarios", "report", "exchange", "trade"] {
+        let done = output(&[command, "--help"]);
+        assert!(done.status.success());
+        assert!(text(&done.stdout).contains("Usage: tickpath"), "{command}");
+    }
+    let listed = text(&output(&["scenarios"]).stdout);
+    for name in ["order-to-ack", "ping-pong", "order-to-ack-400k"] {
+        assert!(listed.contains(name));
+        let shown = output(&["scenarios", name]);
+        assert!(text(&shown.stdout).contains(&format!("name = \"{name}\"")));
+    }
+}
+
+#[test]
+fn trade_against_exchange_and_both_agree() {
+    let exchange = Exchange::start(&["--any-token", "--replay-inputs-max", "100000"]);
+    let directory = tempfile::tempdir().unwrap();
+    let hlog = directory.path().join("trade.hlog").display().to_string();
+    let done = output(&[
+        "trade",
+        "ping-pong",
+        "--connect",
+        &exchange.address,
+        "--hlog",
+        &hlog,
+        "--set",
+        "seconds=0.3",
+        "--set",
+        "warm_up_seconds=0.1",
+        "--set",
+        "subject.rust.backend=block",
+    ]);
+    let result: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(result["complete"], true, "{result}");
+    let load = &result["load"];
+    let sent = load["sent"].as_u64().unwrap() + load["warm_up_sent"].as_u64().unwrap();
+    let told = exchange.end();
+    assert_eq!(told["orders"].as_u64().unwrap() + told["cancels"].as_u64().unwrap(), sent);
+    assert_eq!(told["replay_equal"], true, "{told}");
+    let totals = measure::hlog::totals(&std::fs::read(hlog).unwrap()).unwrap();
+    assert_eq!(totals["rust.order.service"].len() * 2, load["received"].as_u64().unwrap());
+}
+
+/// A full disk: /dev/full takes no byte.
+#[test]
+fn a_full_disk_is_told() {
+    let exchange = Exchange::start(&["--any-token"]);
+    refuses(
+        &[
+            "trade",
+            "ping-pong",
+            "--connect",
+            &exchange.address,
+            "--hlog",
+            "/dev/full",
+            "--set",
+            "seconds=0.2",
+            "--set",
+            "warm_up_seconds=0",
+            "--set",
+            "subject.rust.backend=block",
+        ],
+        "cannot write /dev/full: No space left on device",
+    );
+}
+
+/// Orders that are refused make no result: an instrument that does not exist.
+#[test]
+fn refusals_are_counted_and_the_first_is_quoted() {
+    let exchange = Exchange::start(&["--any-token"]);
+    let directory = tempfile::tempdir().unwrap();
+    let hlog = directory.path().join("trade.hlog").display().to_string();
+    let done = output(&[
+        "trade",
+        "ping-pong",
+        "--connect",
+        &exchange.address,
+        "--hlog",
+        &hlog,
+        "--set",
+        "seconds=0.2",
+        "--set",
+        "warm_up_seconds=0",
+        "--set",
+        "subject.rust.backend=block",
+        "--set",
+        "load.instrument=DOGE_USD",
+    ]);
+    let result: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(result["load"]["rejected"].as_u64() > Some(0), "{result}");
+    assert!(result["failures"].to_string().contains("unknown instrument"), "{result}");
+}
+
+#[test]
+fn tokens_of_a_file_are_the_only_good_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let tokens = directory.path().join("tokens.toml");
+    std::fs::write(&tokens, "[tokens]\n\"3001\" = \"alice\"\n").unwrap();
+    let exchange = Exchange::start(&["--tokens", &tokens.display().to_string()]);
+    let trade = |first_token: &str| {
+        let hlog = directory.path().join("trade.hlog").display().to_string();
+        output(&[
+            "trade",
+            "ping-pong",
+            "--connect",
+            &exchange.address,
+            "--hlog",
+            &hlog,
+            "--set",
+            "seconds=0.1",
+            "--set",
+            "warm_up_seconds=0",
+            "--set",
+            "subject.rust.backend=block",
+            "--set",
+            &format!("load.first_token={first_token}"),
+        ])
+    };
+    assert_eq!(trade("3001").status.code(), Some(0));
+    let refused = trade("3002");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("token"), "{}", text(&refused.stderr));
+}
+
+/// Orders land in the depth of a real book.
+#[test]
+fn a_real_book_is_loaded() {
+    let Some(data) = std::env::var_os("TICKPATH_MARKET_DATA") else {
+        eprintln!("skipped: TICKPATH_MARKET_DATA is not set");
+        return;
+    };
+    let book = std::path::Path::new(&data).join("esh4-glbx-mdp3-20231224.mbo.dbn.zst");
+    let exchange = Exchange::start(&["--any-token", "--book", &book.display().to_string()]);
+    let directory = tempfile::tempdir().unwrap();
+    let hlog = directory.path().join("trade.hlog").display().to_string();
+    let done = output(&[
+        "trade",
+        "ping-pong",
+        "--connect",
+        &exchange.address,
+        "--hlog",
+        &hlog,
+        "--set",
+        "seconds=0.2",
+        "--set",
+        "warm_up_seconds=0",
+        "--set",
+        "subject.rust.backend=block",
+    ]);
+    let result: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(result["complete"], true, "{result}");
+    assert_eq!(result["load"]["rejected"], 0, "{result}");
+    assert_eq!(result["load"]["unexpected"], 0, "{result}");
+}

@@ -1,0 +1,258 @@
+//! `tickpath run` as a whole: real processes over real sockets, and what happens when one of them goes.
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use support::*;
+
+fn series<'a>(record: &'a Value, subject: &str, name: &str, kind: &str) -> &'a Value {
+    let subjects = record["subjects"].as_array().unwrap();
+    let subject = subjects.iter().find(|one| one["name"] == subject).unwrap();
+    let all = subject["series"].as_array().unwrap();
+    all.iter().find(|one| one["name"] == name && one["kind"] == kind).unwrap()
+}
+
+fn rule<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let rules = record["rules"].as_array().unwrap();
+    rules.iter().find(|rule| rule["rule"] == name).unwrap_or_else(|| panic!("no rule {name}"))
+}
+
+#[test]
+fn a_run_leaves_a_record_that_agrees_with_its_logs() {
+    let runs = tempfile::tempdir().unwrap();
+    let out = runs.path().display().to_string();
+    let done = tickpath().args(SHORT).args(["--out", &out, "--set", "runs=2"]).output().unwrap();
+    let table = text(&done.stdout);
+    let run = only_run(runs.path());
+    let record = record(&run);
+
+    assert_eq!(record["complete"], true, "{}{table}", text(&done.stderr));
+    assert_eq!(done.status.code(), Some(if record["valid"] == true { 0 } else { 3 }));
+    for name in ["rust.complete", "rust.replies", "rust.accepted", "rust.accounted", "rust.state"] {
+        assert_eq!(rule(&record, name)["verdict"], "held", "{}", rule(&record, name));
+    }
+    // 500 measured messages a run, half orders, half cancels.
+    for kind in ["response", "service"] {
+        for name in ["order", "cancel"] {
+            assert_eq!(series(&record, "rust", name, kind)["pooled"]["count"], 500);
+            assert_eq!(series(&record, "floor", name, kind)["pooled"]["count"], 300);
+        }
+    }
+    assert_eq!(record["subjects"][0]["load"]["message_bytes"]["order"], 212);
+    // The record's figures are those of the logs, and only of the runs that count.
+    let mut all: Option<hdrhistogram::Histogram<u64>> = None;
+    for number in ["001", "002"] {
+        let log = std::fs::read(run.join(format!("{number}.hlog"))).unwrap();
+        let mut totals = measure::hlog::totals(&log).unwrap();
+        let order = totals.remove("rust.order.response").unwrap();
+        match &mut all {
+            Some(all) => all.add(&order).unwrap(),
+            None => all = Some(order),
+        }
+    }
+    let pooled = &series(&record, "rust", "order", "response")["pooled"];
+    let all = all.unwrap();
+    assert_eq!(pooled["p50"], all.value_at_quantile(0.5));
+    assert_eq!(pooled["max"], all.max());
+    assert_eq!(pooled["p99_9"], Value::Null, "500 samples don't support it");
+
+    let machine: Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("machine.json")).unwrap()).unwrap();
+    assert!(machine["before"]["fixed"]["kernel_release"].is_string());
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    for word in ["order response", "cancel service", "floor", "hiccup", "p99.99", "record: "] {
+        assert!(table.contains(word), "no {word:?} in {table}");
+    }
+
+    let again = output(&["report", &run.display().to_string()]);
+    assert_eq!(text(&again.stdout), table.split("\nrecord: ").next().unwrap());
+    let json = output(&["report", "--json", &run.display().to_string()]);
+    assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap(), record);
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else() {
+    let runs = tempfile::tempdir().unwrap();
+    let out = runs.path().display().to_string();
+    let ping_pong =
+        ["--set", "load.model=ping-pong", "--set", "floor_seconds=0", "--set", "hiccup_seconds=0"];
+    let done =
+        tickpath().args(SHORT).args(["--json", "--out", &out]).args(ping_pong).output().unwrap();
+    let printed: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(printed, record(&only_run(runs.path())));
+    assert!(series(&printed, "rust", "cycle", "service")["pooled"]["count"].as_u64() > Some(100));
+    assert_eq!(rule(&printed, "rust.rate")["verdict"], "not_applicable");
+}
+
+#[test]
+fn several_subjects_each_get_their_floor() {
+    let runs = tempfile::tempdir().unwrap();
+    let scenario = runs.path().join("two.toml");
+    std::fs::write(
+        &scenario,
+        r#"
+name = "two"
+kind = "order-entry"
+runs = 1
+warm_up_seconds = 0.1
+seconds = 0.3
+floor_seconds = 0.2
+[load]
+rate_per_second = 500
+accounts = 4
+connections = 2
+[exchange]
+backend = "block"
+[[subject]]
+name = "spinning"
+backend = "spin"
+[[subject]]
+name = "blocking"
+backend = "block"
+"#,
+    )
+    .unwrap();
+    let out = runs.path().join("runs");
+    let done = output(&[
+        "run",
+        &scenario.display().to_string(),
+        "--json",
+        "--out",
+        &out.display().to_string(),
+    ]);
+    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let names: Vec<&str> = record["subjects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|subject| subject["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["spinning", "blocking", "floor", "floor-2"]);
+    assert_eq!(record["subjects"][3]["backend"], "block");
+    // Two accounts share a connection: their messages name the account.
+    assert!(record["subjects"][0]["load"]["message_bytes"]["order"].as_u64() > Some(212));
+    assert_eq!(rule(&record, "spinning.accepted")["verdict"], "held");
+}
+
+/// A run of `tickpath` in the background, long enough that only what the test does ends it.
+fn long_run(out: &str) -> std::process::Child {
+    tickpath()
+        .args(SHORT)
+        .args(["--out", out, "--set", "seconds=60", "--set", "floor_seconds=0"])
+        .args(["--set", "hiccup_seconds=0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn child_of(run: u32, word: &str) -> u32 {
+    wait_for(word, || children(run, word).first().copied())
+}
+
+#[test]
+fn an_exchange_that_is_killed_makes_an_invalid_record_that_says_so() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = long_run(&runs.path().display().to_string());
+    let exchange = child_of(run.id(), "exchange");
+    child_of(run.id(), "trade");
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(exchange, Signal::KILL);
+    let killed = Instant::now();
+    let done = run.wait_with_output().unwrap();
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_eq!(done.status.code(), Some(3));
+    let record = record(&only_run(runs.path()));
+    assert_eq!((&record["valid"], &record["complete"]), (&false.into(), &false.into()));
+    let reasons = record["invalid_because"].to_string();
+    assert!(reasons.contains("the exchange died in mid-run"), "{reasons}");
+    assert!(series(&record, "rust", "order", "response")["pooled"]["count"].as_u64() > Some(0));
+}
+
+#[test]
+fn ctrl_c_leaves_what_was_measured_marked_incomplete() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = long_run(&runs.path().display().to_string());
+    let pid = run.id();
+    child_of(pid, "trade");
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(pid, Signal::INT);
+    let asked = Instant::now();
+    let done = run.wait_with_output().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert_eq!(done.status.code(), Some(3));
+    let record = record(&only_run(runs.path()));
+    assert_eq!(record["complete"], false);
+    let reasons = record["invalid_because"].to_string();
+    assert!(reasons.contains("interrupted"), "{reasons}");
+    let measured = series(&record, "rust", "order", "response")["pooled"]["count"].as_u64();
+    assert!(measured > Some(100), "{measured:?}");
+    // What was sent was answered, and the exchange agrees.
+    assert_eq!(rule(&record, "rust.replies")["verdict"], "held");
+    assert_eq!(rule(&record, "rust.accounted")["verdict"], "held");
+}
+
+#[test]
+fn nothing_outlives_a_run_that_is_killed() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut run = long_run(&runs.path().display().to_string());
+    let started = [child_of(run.id(), "exchange"), child_of(run.id(), "trade")];
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_for("the end of exchange and client", || {
+        let alive = |pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            !line.is_empty()
+        };
+        (!started.iter().any(alive)).then_some(())
+    });
+}
+
+/// clients/CONTRACT.md: a client is any program that reads the plan and prints the result.
+#[test]
+fn a_foreign_client_is_started_as_the_contract_says() {
+    let runs = tempfile::tempdir().unwrap();
+    let out = runs.path().display().to_string();
+    let own = format!(r#"subject.rust.command=["{}", "trade"]"#, env!("CARGO_BIN_EXE_tickpath"));
+    let done =
+        tickpath().args(SHORT).args(["--json", "--out", &out, "--set", &own]).output().unwrap();
+    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
+
+    for (client, expected) in [
+        (r#"["/bin/echo", "hello"]"#, "rust failed"),
+        (r#"["/bin/sh", "-c", "echo broken hardware >&2; exit 7"]"#, "broken hardware"),
+        (r#"["/no/such/client"]"#, "can't be started"),
+    ] {
+        let set = format!("subject.rust.command={client}");
+        let done = tickpath().args(SHORT).args(["--out", &out, "--set", &set]).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{}", text(&done.stdout));
+        assert!(text(&done.stderr).contains(expected), "{}", text(&done.stderr));
+    }
+}
+
+#[test]
+fn an_exchange_that_runs_already_is_measured_over_connect() {
+    let exchange = Exchange::start(&["--any-token"]);
+    let echo = Exchange::start(&["--echo"]);
+    let runs = tempfile::tempdir().unwrap();
+    let out = runs.path().display().to_string();
+    let done = tickpath()
+        .args(SHORT)
+        .args(["--json", "--out", &out, "--set", "exchange.start=false"])
+        .args(["--connect", &exchange.address, "--connect-floor", &echo.address])
+        .output()
+        .unwrap();
+    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
+    assert_eq!(rule(&record, "rust.state")["verdict"], "not_applicable");
+    assert_eq!(series(&record, "floor", "order", "service")["pooled"]["count"], 150);
+    let counts = exchange.end();
+    assert_eq!(counts["orders"], counts["cancels"]);
+    // Warm-up and measured part, of every run made.
+    let runs = 1 + record["runs_void"].as_u64().unwrap();
+    assert_eq!(counts["orders"], 300 * runs);
+}

@@ -1,0 +1,133 @@
+//! The binary, run as a person would.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub fn tickpath() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickpath"));
+    command.stdin(Stdio::null());
+    command
+}
+
+pub fn output(arguments: &[&str]) -> Output {
+    tickpath().args(arguments).output().unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A scenario that is over in a few seconds. The backend blocks: tests share their cores with
+/// whatever else runs.
+pub const SHORT: &[&str] = &[
+    "run",
+    "order-to-ack",
+    "--set",
+    "runs=1",
+    "--set",
+    "warm_up_seconds=0.1",
+    "--set",
+    "seconds=0.5",
+    "--set",
+    "floor_seconds=0.3",
+    "--set",
+    "hiccup_seconds=0.1",
+    "--set",
+    "load.rate_per_second=1000",
+    "--set",
+    "exchange.backend=block",
+    "--set",
+    "subject.rust.backend=block",
+];
+
+/// An exchange in the background, ended with the value.
+pub struct Exchange {
+    pub child: Child,
+    pub address: String,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Exchange {
+    pub fn start(arguments: &[&str]) -> Exchange {
+        let mut child = tickpath()
+            .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let address = ready["listening"].as_str().unwrap().to_owned();
+        Exchange { child, address, lines }
+    }
+
+    /// Ends it with SIGTERM; what it says last.
+    pub fn end(mut self) -> serde_json::Value {
+        signal(self.child.id(), rustix::process::Signal::TERM);
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// The children of `pid` whose command line has `word`.
+pub fn children(pid: u32, word: &str) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|child| {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+            parent == Some(&pid.to_string())
+        })
+        .filter(|child| {
+            let line = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            text(&line).split('\0').any(|part| part == word)
+        })
+        .collect()
+}
+
+/// Waits until `find` finds something.
+pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} did not come in 20 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The only run directory in `runs`.
+pub fn only_run(runs: &Path) -> PathBuf {
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+pub fn record(run: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap()
+}
