@@ -1,1 +1,94 @@
-//! Tests.
+//! Numbers, and the replay that finds a difference.
+
+use super::*;
+use crate::instruments::Instruments;
+use crate::start_book::StartBook;
+
+const LIMITS: EngineLimits = EngineLimits { open_orders_max: 20_000, price_levels_max: 1_000 };
+
+fn sequencer(inputs_max: usize) -> Sequencer {
+    let orders = StartBook::Synthetic.orders(&Instruments::shipped()).unwrap();
+    Sequencer::new(4, LIMITS, orders, inputs_max).unwrap()
+}
+
+fn order(sequencer: &Sequencer, instrument: u16, price_ticks: i64) -> Command {
+    Command::New(NewOrder {
+        order_id: sequencer.next_order_id(),
+        account: 1,
+        tag: 1,
+        instrument,
+        side: Side::Buy,
+        time_in_force: TimeInForce::GoodTillCancelled,
+        price_ticks,
+        quantity_lots: 100_000,
+    })
+}
+
+fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
+    let mut numbers = Vec::new();
+    sequencer.execute(&command, &mut |sequenced| {
+        numbers.push((sequenced.order_book_sequence, sequenced.trade_id));
+    });
+    numbers
+}
+
+/// Each book counts its own events; trades are counted for all, and a refusal is no event.
+#[test]
+fn numbers_count() {
+    let mut sequencer = sequencer(0);
+    let start_orders = sequencer.next_order_id() - 1;
+    for (instrument, expected) in [(0, (1, 0)), (0, (2, 0)), (1, (1, 0)), (0, (3, 0))] {
+        let order = order(&sequencer, instrument, 100);
+        assert_eq!(execute(&mut sequencer, order), [expected]);
+    }
+    let refused = order(&sequencer, 0, 0);
+    assert_eq!(execute(&mut sequencer, refused), [(3, 0)]);
+    let crossing = order(&sequencer, 0, 7_000_000);
+    let numbers = execute(&mut sequencer, crossing);
+    assert_eq!(numbers.first(), Some(&(4, 1)));
+    assert!(numbers.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1));
+    assert_eq!(sequencer.next_order_id(), start_orders + 7);
+}
+
+#[test]
+fn a_replay_finds_the_same_state_and_sees_a_difference() {
+    let mut sequencer = sequencer(10);
+    for price_ticks in [100, 6_400_000, 7_000_000, 100] {
+        let order = order(&sequencer, 0, price_ticks);
+        execute(&mut sequencer, order);
+    }
+    let cancel =
+        Cancel { order_id: sequencer.next_order_id() - 1, account: 1, tag: 0, instrument: 0 };
+    execute(&mut sequencer, Command::Cancel(cancel));
+    assert_eq!(sequencer.replay_check().equal, Some(true));
+    // As if a bit of the log had flipped.
+    let Command::New(first) = &mut sequencer.inputs[0] else { panic!("an order") };
+    first.quantity_lots ^= 1;
+    assert_eq!(sequencer.replay_check().equal, Some(false));
+}
+
+#[test]
+fn a_log_that_stopped_says_so() {
+    let mut off = sequencer(0);
+    let mut full = sequencer(2);
+    assert_eq!(full.replay_check().equal, Some(true), "nothing yet");
+    for sequencer in [&mut off, &mut full] {
+        for _ in 0..3 {
+            let order = order(sequencer, 0, 100);
+            execute(sequencer, order);
+        }
+    }
+    let (off, full) = (off.replay_check(), full.replay_check());
+    assert_eq!((off.equal, full.equal), (None, None));
+    assert!(off.why.contains("replay_inputs_max is 0"), "{}", off.why);
+    assert!(full.why.contains("replay_inputs_max = 2, and 1 inputs"), "{}", full.why);
+}
+
+#[test]
+fn a_start_book_past_a_limit_is_refused() {
+    let orders = StartBook::Synthetic.orders(&Instruments::shipped()).unwrap();
+    let few = EngineLimits { open_orders_max: 100, ..LIMITS };
+    assert_eq!(Sequencer::new(4, few, orders.clone(), 0).err(), Some(Reject::LimitOpenOrders));
+    let flat = EngineLimits { price_levels_max: 10, ..LIMITS };
+    assert_eq!(Sequencer::new(4, flat, orders, 0).err(), Some(Reject::LimitPriceLevels));
+}

@@ -1,9 +1,9 @@
 //! What the book does, as its clients see it: whole dialogues.
 
-mod exchange;
+mod running;
 
-use exchange::{Running, cancel, config, immediate, order};
 use expect_test::expect;
+use running::{Client, Running, cancel, config, immediate, order};
 
 #[test]
 fn the_incumbents_dialogue() {
@@ -40,7 +40,7 @@ fn price_time_priority_and_partial_fills_on_both_sides() {
     one.ask(&order("first", "SELL", "100", "0.5"));
     two.ask(&order("second", "SELL", "100", "0.5"));
     aggressor.send(&order("buy", "BUY", "101.5", "1.5"));
-    let seen = |client: &mut exchange::Client, n: usize| {
+    let seen = |client: &mut Client, n: usize| {
         let lines: Vec<String> = (0..n).map(|_| brief(&client.read())).collect();
         lines.join("\n")
     };

@@ -1,0 +1,136 @@
+//! An exchange without sockets: bytes in through `space` and `received`, answers out of `Outbound`.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
+use transport::StreamId;
+use transport::serve::{Outbound, Service};
+use wire::frame::{Opcode, write_frame_with};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+use wire::request::{CancelOrder, CreateOrder, Side, TimeInForce};
+use wire::{ClientId, Decimal, request};
+
+pub fn config() -> Config {
+    Config {
+        tokens: Tokens::Any,
+        instruments: Instruments::shipped(),
+        start_book: StartBook::Empty,
+        limits: Limits {
+            connections_max: 8,
+            accounts_max: 8,
+            open_orders_max: 2000,
+            price_levels_max: 200,
+            ..Limits::default()
+        },
+        replay_inputs_max: 1 << 20,
+    }
+}
+
+pub struct Driven {
+    pub exchange: Exchange,
+    outbound: Outbound,
+}
+
+impl Driven {
+    pub fn new(config: Config) -> Driven {
+        Driven { exchange: Exchange::new(config).unwrap(), outbound: Outbound::default() }
+    }
+
+    /// A connection past its handshake; the answer to it is not kept.
+    pub fn connect(&mut self, stream: u32) {
+        let id = StreamId(stream);
+        self.outbound.open(id);
+        self.exchange.opened(id, 0);
+        let mut head = Vec::new();
+        wire::http::upgrade_request(&mut head, "x", &wire::http::UpgradeKey::from_nonce([1; 16]));
+        self.feed(stream, &head);
+        self.outbound.to(id).clear();
+    }
+
+    pub fn disconnect(&mut self, stream: u32) {
+        self.exchange.closed(StreamId(stream));
+    }
+
+    /// As if one or more reads had brought the bytes.
+    pub fn feed(&mut self, stream: u32, mut bytes: &[u8]) {
+        let id = StreamId(stream);
+        while !bytes.is_empty() {
+            let space = self.exchange.space(id);
+            let n = space.len().min(bytes.len());
+            space[..n].copy_from_slice(&bytes[..n]);
+            bytes = &bytes[n..];
+            self.exchange.received(id, n, 0, &mut self.outbound);
+        }
+    }
+
+    /// What was answered on this connection and not yet cleared, in frames.
+    pub fn answers(&mut self, stream: u32) -> &mut Vec<u8> {
+        self.outbound.to(StreamId(stream))
+    }
+
+    pub fn is_open(&self, stream: u32) -> bool {
+        self.outbound.is_open(StreamId(stream))
+    }
+
+    /// The texts that were answered on this connection, taken.
+    pub fn texts(&mut self, stream: u32) -> Vec<String> {
+        let bytes = std::mem::take(self.answers(stream));
+        let mut reader = MessageReader::new(Role::Client, FrameLimits::default());
+        let (mut texts, mut rest) = (Vec::new(), &bytes[..]);
+        while !rest.is_empty() {
+            rest = &rest[reader.fill_from(rest, 0)..];
+            while let Some(received) = reader.next().unwrap() {
+                if let Message::Text(text) = received.message {
+                    texts.push(String::from_utf8(text.to_vec()).unwrap());
+                }
+            }
+        }
+        texts
+    }
+
+    /// Sends a text and gives what this connection was answered.
+    pub fn ask(&mut self, stream: u32, text: &str) -> Vec<String> {
+        let mut frame = Vec::new();
+        write_text(&mut frame, |out| out.extend_from_slice(text.as_bytes()));
+        self.feed(stream, &frame);
+        self.texts(stream)
+    }
+}
+
+/// Appends a client's text frame.
+pub fn write_text(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    write_frame_with(out, Opcode::Text, Some([9, 8, 7, 6]), write);
+}
+
+pub fn write_authenticate(out: &mut Vec<u8>, account: &str) {
+    write_text(out, |out| request::encode_authenticate(out, account));
+}
+
+/// An order of BTC_USDT, its price in ticks and its amount in lots of a hundredth.
+pub fn write_order(
+    out: &mut Vec<u8>,
+    client_id: ClientId,
+    side: Side,
+    price_ticks: i64,
+    hundredths: i64,
+    immediate: bool,
+) {
+    let order = CreateOrder {
+        instrument_code: "BTC_USDT".into(),
+        client_id,
+        side,
+        price: Decimal::new(price_ticks, 2).unwrap(),
+        amount: Decimal::new(hundredths, 2).unwrap(),
+        time_in_force: match immediate {
+            true => TimeInForce::ImmediateOrCancelled,
+            false => TimeInForce::GoodTillCancelled,
+        },
+        account_id: None,
+    };
+    write_text(out, |out| request::encode_create_order(out, &order));
+}
+
+pub fn write_cancel(out: &mut Vec<u8>, client_id: ClientId) {
+    let cancel = CancelOrder { client_id, instrument_code: "BTC_USDT".into(), account_id: None };
+    write_text(out, |out| request::encode_cancel_order(out, &cancel));
+}

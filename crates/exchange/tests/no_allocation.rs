@@ -1,0 +1,153 @@
+//! In the steady state the exchange does not meet the allocator, whatever it is asked.
+
+mod driven;
+
+use driven::{Driven, config, write_authenticate, write_cancel, write_order};
+use exchange::StartBook;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt::Write;
+use wire::ClientId;
+use wire::request::Side;
+
+thread_local! {
+    /// Per thread, because the test harness allocates on its own threads at any time.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts every call, and leaves the work to the system's allocator.
+struct Counting;
+
+fn count() {
+    // A thread that is ending has no counter any more, and nothing here to count.
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call is passed on unchanged to `System`, which keeps the contract; counting neither
+// allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above; `pointer` came from `System`, since all allocations do.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ACCOUNTS: u32 = 4;
+
+/// Encodes one round of messages of one account into `bytes`, which was cleared.
+type Round = fn(&mut Vec<u8>, &mut String, u64);
+
+fn name(text: &mut String, round: u64, what: &str) -> ClientId {
+    text.clear();
+    write!(text, "0f8fad5b-d9cb-469f-a165-{what}{round:011x}").unwrap();
+    ClientId::new(text).unwrap()
+}
+
+/// The order that rests and its cancel, in one read.
+fn order_and_cancel(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
+    let client_id = name(text, round, "a");
+    write_order(bytes, client_id, Side::Buy, 100, 100, false);
+    write_cancel(bytes, client_id);
+}
+
+/// Trades on both sides, an order that expires, and refusals of many kinds.
+fn trades_and_refusals(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
+    let (sell, buy) = (name(text, round, "b"), name(text, round, "c"));
+    write_order(bytes, sell, Side::Sell, 9_000_000, 100, false);
+    write_order(bytes, sell, Side::Sell, 9_000_000, 100, false);
+    write_order(bytes, buy, Side::Buy, 1, 100, true);
+    write_order(bytes, buy, Side::Buy, -1, 100, true);
+    write_order(bytes, buy, Side::Buy, 100, 0, true);
+    write_cancel(bytes, buy);
+    write_cancel(bytes, sell);
+    // At the touch of the synthetic book, against orders of others.
+    write_order(bytes, buy, Side::Buy, 6_400_000 + round.cast_signed() % 1000, 3, false);
+    write_order(bytes, sell, Side::Sell, 6_400_000, 3, true);
+    write_cancel(bytes, buy);
+    driven::write_text(bytes, |out| out.extend_from_slice(b"{\"type\":\"CANCEL_ORDER\"}"));
+}
+
+/// The allocator's calls inside the exchange over `rounds`, after as many as a warm-up.
+fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
+    let mut driven = Driven::new(exchange::Config { start_book: StartBook::Synthetic, ..quick() });
+    let mut bytes = Vec::with_capacity(64 * 1024);
+    for stream in 0..ACCOUNTS {
+        driven.connect(stream);
+        bytes.clear();
+        write_authenticate(&mut bytes, &format!("account-{stream}"));
+        driven.feed(stream, &bytes);
+        driven.answers(stream).clear();
+    }
+    let mut text = String::with_capacity(64);
+    let mut run = |driven: &mut Driven, rounds: std::ops::Range<u64>| {
+        let mut inside = 0;
+        for round in rounds {
+            for stream in 0..ACCOUNTS {
+                bytes.clear();
+                round_of(&mut bytes, &mut text, round);
+                let before = CALLS.get();
+                driven.feed(stream, &bytes);
+                inside += CALLS.get() - before;
+                assert!(!driven.answers(stream).is_empty());
+                (0..ACCOUNTS).for_each(|stream| driven.answers(stream).clear());
+            }
+        }
+        inside
+    };
+    run(&mut driven, 0..100);
+    let inside = run(&mut driven, 100..100 + rounds);
+    (inside, driven)
+}
+
+fn quick() -> exchange::Config {
+    let mut config = config();
+    config.limits.open_orders_max = 50_000;
+    config.limits.price_levels_max = 2_000;
+    config
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = CALLS.get();
+    drop(std::hint::black_box(Box::new(1_u64)));
+    assert_eq!(CALLS.get() - before, 2);
+}
+
+#[test]
+fn a_hundred_thousand_orders_and_cancels_do_not_allocate() {
+    let (inside, driven) = calls(25_000, order_and_cancel);
+    let counts = driven.exchange.counts();
+    assert_eq!((counts.booked, counts.done["CANCELLED"]), (100_400, 100_400));
+    assert_eq!(inside, 0);
+}
+
+/// Malformed JSON is left out: the JSON library boxes its error.
+#[test]
+fn trades_and_refusals_do_not_allocate() {
+    let (inside, driven) = calls(1_000, trades_and_refusals);
+    let counts = driven.exchange.counts();
+    assert!(counts.trades > 1_000 && counts.rejected.len() >= 4, "{counts:?}");
+    assert_eq!(inside, 0);
+}
