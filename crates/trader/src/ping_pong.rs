@@ -59,12 +59,7 @@ pub(crate) fn run<E: OrderEntry>(
     now_ns >= end_ns && desk.failure.is_none()
 }
 
-fn answer<E: OrderEntry>(
-    desk: &mut Desk<E>,
-    next_number: &mut u64,
-    index: usize,
-    goes_on: bool,
-) {
+fn answer<E: OrderEntry>(desk: &mut Desk<E>, next_number: &mut u64, index: usize, goes_on: bool) {
     let (reply, number) = desk.answered[index];
     match reply {
         Reply::Ack(Message::Order, _) => {
