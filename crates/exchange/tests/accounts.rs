@@ -134,7 +134,8 @@ fn an_order_is_refused_with_a_reason() {
             "decimal_digits_max": 1
           },
           "reports_to_nobody": 0
-        }"#]].assert_eq(&serde_json::to_string_pretty(&counts).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&counts).unwrap());
 }
 
 /// A client id is the account's own, and free again when its order is done, however it ended.
@@ -179,7 +180,8 @@ fn several_accounts_share_a_connection() {
         BOOKED 0 b
         DONE second a CANCELLED
         REJECTED second a unknown order: this account has no open order with this client_id
-        DONE 0 a CANCELLED"#]].assert_eq(&brief(&asked));
+        DONE 0 a CANCELLED"#]]
+    .assert_eq(&brief(&asked));
     let subscriptions = driven.ask(0, SUBSCRIBE).concat();
     assert!(subscriptions.contains(r#"{"account_id":"0","name":"ORDERS"}"#), "{subscriptions}");
     assert!(subscriptions.contains(r#"{"account_id":"second","name":"ORDERS"}"#));
@@ -253,9 +255,13 @@ fn accounts_have_limits() {
         ERROR too many accounts on this exchange (limit accounts_max)
         AUTHENTICATED
         ERROR the api_token is empty or longer than an account id (limit account_id_bytes_max)
-        ERROR the api_token is empty or longer than an account id (limit account_id_bytes_max)"#]].assert_eq(&brief(&asked));
+        ERROR the api_token is empty or longer than an account id (limit account_id_bytes_max)"#]]
+    .assert_eq(&brief(&asked));
     let limits = driven.exchange.counts().limits;
-    expect![[r#"{"account_id_bytes_max": 2, "accounts_max": 1, "accounts_per_connection_max": 1}"#]].assert_eq(&format!("{limits:?}"));
+    expect![[
+        r#"{"account_id_bytes_max": 2, "accounts_max": 1, "accounts_per_connection_max": 1}"#
+    ]]
+    .assert_eq(&format!("{limits:?}"));
     // What was there before still works.
     assert_eq!(brief(&driven.ask(0, &order("o", r#","account_id":"a""#))), "BOOKED a o");
 }
@@ -283,9 +289,11 @@ fn orders_have_limits() {
         BOOKED 1 e
         REJECTED 1 f too many orders rest on this exchange (limit open_orders_max)
         FILL 2 g
-        DONE 2 g FILLED"#]].assert_eq(&brief(&asked));
+        DONE 2 g FILLED"#]]
+    .assert_eq(&brief(&asked));
     let limits = driven.exchange.counts().limits;
-    expect![[r#"{"open_orders_max": 1, "open_orders_per_account_max": 1, "price_levels_max": 1}"#]].assert_eq(&format!("{limits:?}"));
+    expect![[r#"{"open_orders_max": 1, "open_orders_per_account_max": 1, "price_levels_max": 1}"#]]
+        .assert_eq(&format!("{limits:?}"));
     // A client id that was refused is free.
     driven.ask(0, &cancel_of("BTC_USDT", "a", ""));
     assert_eq!(brief(&driven.ask(1, &order("f", ""))), "BOOKED 1 f");
