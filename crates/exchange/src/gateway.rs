@@ -1,7 +1,7 @@
 //! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
 
 use crate::counts::Counts;
-use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, nanoseconds};
+use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use crate::order_entry::{Close, OrderEntry};
 use crate::sequencer::{ReplayCheck, Sequencer};
 use crate::sessions::Sessions;
@@ -16,7 +16,10 @@ use wire::reader::{FrameLimits, Message, MessageReader, Role};
 
 /// The order gateway and what stands behind it: a service for [`transport::serve::serve`].
 pub struct Exchange {
+    /// By stream.
     connections: Vec<Connection>,
+    /// How many of them have ever been in use: a sweep stops there.
+    used: usize,
     entry: OrderEntry,
     frames: FrameLimits,
     handshake_ns_max: u64,
@@ -64,6 +67,8 @@ impl Exchange {
     pub fn new(config: Config) -> Result<Exchange, ConfigError> {
         let Config { tokens, instruments, start_book, limits, replay_inputs_max } = config;
         limits.check()?;
+        let inputs = replay_inputs_max as f64;
+        LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
         let orders = start_book.orders(&instruments)?;
         let sequencer =
             Sequencer::new(instruments.count(), limits.engine(), orders, replay_inputs_max)
@@ -75,6 +80,7 @@ impl Exchange {
         http::response(&mut refusal, 503, full, false);
         Ok(Exchange {
             connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
+            used: 0,
             entry: OrderEntry::new(instruments, sessions, sequencer, limits),
             frames,
             handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
@@ -253,6 +259,7 @@ impl Service for Exchange {
         while self.connections.len() <= id.index() {
             self.connections.push(Connection::new(self.frames));
         }
+        self.used = self.used.max(id.index() + 1);
         let connection = &mut self.connections[id.index()];
         connection.phase = Phase::Head;
         connection.owes_since_ns = Some(now_ns);
@@ -293,7 +300,7 @@ impl Service for Exchange {
     }
 
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
-        for index in 0..self.connections.len() {
+        for index in 0..self.used {
             let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
             else {
                 continue;

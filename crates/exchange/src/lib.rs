@@ -22,6 +22,7 @@ pub mod instruments;
 pub mod limits;
 mod order_entry;
 mod orders;
+mod refusals;
 mod reports;
 mod sequencer;
 mod sessions;

@@ -72,6 +72,16 @@ pub struct LimitsError {
     max: f64,
 }
 
+impl LimitsError {
+    /// Holds a value against its range.
+    pub(crate) fn check(name: &'static str, value: f64, min: f64, max: f64) -> Result<(), Self> {
+        match (min..=max).contains(&value) {
+            true => Ok(()),
+            false => Err(LimitsError { name, value, min, max }),
+        }
+    }
+}
+
 impl Limits {
     /// Whether an exchange can be made with these limits.
     ///
@@ -92,9 +102,7 @@ impl Limits {
             ("open_orders_per_account_max", self.open_orders_per_account_max.into(), 1.0, 4e9),
             ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
         ] {
-            if !(min..=max).contains(&value) {
-                return Err(LimitsError { name, value, min, max });
-            }
+            LimitsError::check(name, value, min, max)?;
         }
         Ok(())
     }

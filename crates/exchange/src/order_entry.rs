@@ -1,21 +1,23 @@
 //! From a client's text to a command for the engine, or to a refusal.
 
-use crate::counts::{Counts, Tally};
-use crate::instruments::{Instruments, Violation};
+use crate::counts::Counts;
+use crate::instruments::Instruments;
 use crate::limits::Limits;
-use crate::orders::{ClientOrder, ClientOrders, InsertError};
-use crate::reports::{Refusals, Reports, STATUSES, send, status};
+use crate::orders::{ClientOrder, ClientOrders};
+use crate::refusals::{
+    About, OPEN_ORDERS_PER_ACCOUNT, OTHER_ACCOUNT, OTHER_INSTRUMENT, Refusals, Refused,
+    UNKNOWN_ORDER, limit_of, not_inserted,
+};
+use crate::reports::{Reports, STATUSES, send, status};
 use crate::sequencer::Sequencer;
 use crate::sessions::{AuthenticateError, Sessions};
 use engine::{Cancel, Command, NewOrder, Side, TimeInForce};
 use std::fmt::{Display, Write};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::client_id::ClientIdError;
-use wire::decimal::DecimalError;
+use wire::MessageFault;
 use wire::reply::{self, Subscription, Subscriptions};
 use wire::request::{self, CancelOrder, CreateOrder, Request, RequestError};
-use wire::{ClientId, MessageFault};
 
 /// The channel there is.
 const CHANNEL: &str = "ORDERS";
@@ -40,30 +42,6 @@ pub(crate) struct OrderEntry {
     reason: String,
 }
 
-/// What a refusal is about.
-struct About<'a> {
-    from: StreamId,
-    account_id: Option<&'a str>,
-    client_id: ClientId,
-    time_ms: i64,
-}
-
-/// Why an order or a cancel is refused.
-struct Refused<'a> {
-    /// Under which it is counted.
-    name: &'static str,
-    /// For a person.
-    reason: &'a str,
-    /// Whether `name` is a limit's.
-    limit: bool,
-}
-
-impl<'a> From<Violation<'a>> for Refused<'a> {
-    fn from(Violation { name, reason }: Violation<'a>) -> Refused<'a> {
-        Refused { name, reason, limit: false }
-    }
-}
-
 impl OrderEntry {
     pub fn new(
         instruments: Instruments,
@@ -79,7 +57,7 @@ impl OrderEntry {
             limits,
             counts: Counts::default(),
             done: [0; 3],
-            refusals: Refusals { rejected: Tally::new(), limits: Tally::new() },
+            refusals: Refusals::new(),
             strikes: Vec::with_capacity(limits.connections_max),
             reason: String::with_capacity(1024),
         }
@@ -174,7 +152,8 @@ impl OrderEntry {
                 self.reason.clear();
                 let _ = write!(self.reason, "{error}");
                 let uid = self.sessions.account_id(account);
-                self.refusals.reject(out, "unreadable", client_id, &self.reason, time_ms, uid);
+                let refused = Refused { name: "unreadable", reason: &self.reason, limit: false };
+                self.refusals.reject(out, &refused, client_id, time_ms, uid);
             }
             _ => self.error(out, error),
         }
@@ -267,7 +246,7 @@ impl OrderEntry {
             Err(refused) => {
                 let account_id = create.account_id.as_deref();
                 let about = About { from, account_id, client_id: create.client_id, time_ms };
-                refuse(&self.sessions, &mut self.refusals, &about, &refused, outbound);
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
     }
@@ -286,7 +265,7 @@ impl OrderEntry {
             Err(refused) => {
                 let account_id = cancel.account_id.as_deref();
                 let about = About { from, account_id, client_id: cancel.client_id, time_ms };
-                refuse(&self.sessions, &mut self.refusals, &about, &refused, outbound);
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
     }
@@ -338,25 +317,6 @@ fn check_cancel<'a>(
     Ok(Command::Cancel(Cancel { order_id: order.order_id, account, tag: 0, instrument }))
 }
 
-#[cold]
-fn refuse(
-    sessions: &Sessions,
-    refusals: &mut Refusals,
-    about: &About<'_>,
-    refused: &Refused<'_>,
-    outbound: &mut Outbound,
-) {
-    let Refused { name, reason, limit } = *refused;
-    if limit {
-        refusals.limits.add(name);
-    }
-    let About { from, account_id, client_id, time_ms } = *about;
-    // An account that is not authenticated here is called what the client calls it.
-    let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
-    let uid = account_id.or_else(first).unwrap_or_default();
-    refusals.reject(outbound.to(from), name, client_id, reason, time_ms, uid);
-}
-
 #[inline]
 fn execute(
     entry: &mut OrderEntry,
@@ -378,57 +338,4 @@ fn execute(
         time_ms,
     };
     sequencer.execute(command, &mut |sequenced| reports.event(sequenced));
-}
-
-const OTHER_ACCOUNT: Refused<'static> = Refused {
-    name: "not_authenticated",
-    reason: "account_id is not authenticated on this connection; send AUTHENTICATE for it first",
-    limit: false,
-};
-const UNKNOWN_ORDER: Refused<'static> = Refused {
-    name: "unknown_order",
-    reason: "unknown order: this account has no open order with this client_id",
-    limit: false,
-};
-const OTHER_INSTRUMENT: Refused<'static> = Refused {
-    name: "other_instrument",
-    reason: "instrument_code does not match the order's",
-    limit: false,
-};
-const OPEN_ORDERS_PER_ACCOUNT: Refused<'static> = Refused {
-    name: "open_orders_per_account_max",
-    reason: "too many orders of this account rest (limit open_orders_per_account_max)",
-    limit: true,
-};
-
-fn not_inserted(error: InsertError) -> Refused<'static> {
-    let (name, reason, limit) = match error {
-        InsertError::DuplicateClientId => {
-            ("duplicate_client_id", "duplicate client_id: an order with it is open", false)
-        }
-        InsertError::HashCollision => (
-            "client_id_collision",
-            "client_id has the hash of another open order's; send a different one",
-            false,
-        ),
-        InsertError::Full => (
-            "open_orders_max",
-            "too many orders rest on this exchange (limit open_orders_max)",
-            true,
-        ),
-    };
-    Refused { name, reason, limit }
-}
-
-/// The limit for which a message is refused, if it is for one.
-fn limit_of(fault: &MessageFault) -> Option<&'static str> {
-    match fault {
-        MessageFault::Limit { limit, .. } => Some(limit),
-        MessageFault::BadClientId(ClientIdError::TooLong) => Some("client_id_bytes_max"),
-        MessageFault::BadDecimal { why: DecimalError::TooManyDigits, .. } => {
-            Some("decimal_digits_max")
-        }
-        MessageFault::BadDecimal { why: DecimalError::TooLong, .. } => Some("decimal_bytes_max"),
-        _ => None,
-    }
 }

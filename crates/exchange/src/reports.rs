@@ -1,47 +1,22 @@
 //! From what the engine says to messages, and to the connections that are to have them.
 
-use crate::counts::{Counts, Tally};
+use crate::counts::Counts;
 use crate::instruments::Instruments;
 use crate::orders::{ClientOrder, ClientOrders};
+use crate::refusals::{Refusals, by_engine};
 use crate::sequencer::Sequenced;
 use crate::sessions::Sessions;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
+use wire::OrderId;
 use wire::frame::{Opcode, write_frame_with};
-use wire::reply::{self, Booked, Done, DoneStatus, Fill, Rejected};
-use wire::{ClientId, OrderId};
+use wire::reply::{self, Booked, Done, DoneStatus, Fill};
 
 /// Appends a text frame.
 #[inline]
 pub(crate) fn send(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     write_frame_with(out, Opcode::Text, None, write);
-}
-
-/// Refusals, counted.
-pub(crate) struct Refusals {
-    /// `REJECTED`, by reason.
-    pub rejected: Tally,
-    /// By the limit's name.
-    pub limits: Tally,
-}
-
-impl Refusals {
-    /// Tells an account that a request about an order is refused, and counts it under `name`.
-    pub fn reject(
-        &mut self,
-        out: &mut Vec<u8>,
-        name: &'static str,
-        client_id: ClientId,
-        reason: &str,
-        time_ms: i64,
-        uid: &str,
-    ) {
-        self.rejected.add(name);
-        let (reason, uid) = (reason.into(), uid.into());
-        let rejected = Rejected { client_id, reason, time_ms, uid };
-        send(out, |out| reply::encode_rejected(out, &rejected));
-    }
 }
 
 /// Writes the reports of one command.
@@ -153,27 +128,13 @@ impl Reports<'_> {
         }
     }
 
-    /// What the engine refuses has passed our own checks: a limit, or a state that should not be.
     #[cold]
     fn rejected(&mut self, tag: u32, reason: Reject) {
         let Some(client_order) = self.orders.get(tag).copied() else { return };
         self.orders.remove(tag);
-        let (name, text) = match reason {
-            Reject::LimitOpenOrders => {
-                ("open_orders_max", "too many orders rest on this exchange (limit open_orders_max)")
-            }
-            Reject::LimitPriceLevels => (
-                "price_levels_max",
-                "too many prices on this side of the book (limit price_levels_max)",
-            ),
-            other => (other.as_str(), other.as_str()),
-        };
-        if matches!(reason, Reject::LimitOpenOrders | Reject::LimitPriceLevels) {
-            self.refusals.limits.add(name);
-        }
         let uid = self.sessions.account_id(client_order.account);
-        let out = self.outbound.to(self.requester);
-        self.refusals.reject(out, name, client_order.client_id, text, self.time_ms, uid);
+        let (out, refused) = (self.outbound.to(self.requester), by_engine(reason));
+        self.refusals.reject(out, &refused, client_order.client_id, self.time_ms, uid);
     }
 
     #[inline]

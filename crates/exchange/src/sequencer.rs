@@ -1,7 +1,6 @@
 //! One order of everything: gives each command its order id, each event its sequence in its book,
 //! and remembers the commands, so that the engine's state can be held against a replay.
 
-use crate::limits::REPLAY_INPUTS_MAX;
 use crate::sessions::HOUSE;
 use engine::{Cancel, Command, Engine, EngineLimits, Event, NewOrder, Reject, Side, TimeInForce};
 use std::hint::black_box;
@@ -52,7 +51,6 @@ impl Sequencer {
         start_book: Vec<NewOrder>,
         inputs_max: usize,
     ) -> Result<Sequencer, Reject> {
-        let inputs_max = inputs_max.min(REPLAY_INPUTS_MAX);
         let (engine, refused) = start(instruments, limits, &start_book);
         if let Some(reason) = refused {
             return Err(reason);

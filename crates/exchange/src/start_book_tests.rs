@@ -120,13 +120,19 @@ fn market_data(name: &str) -> Option<PathBuf> {
 fn the_opening_snapshot_of_a_future() {
     let Some(path) = market_data("esh4-glbx-mdp3-20231224.mbo.dbn.zst") else { return };
     let (engine, orders) = engine(&StartBook::DatabentoMbo(path));
-    println!("{orders} {} {:?}", engine.open_orders(), engine.top(0));
-    assert_eq!(orders, 8725);
+    assert_eq!((orders, engine.open_orders()), (8725, 8725));
+    let top = engine.top(0);
+    // 4799.00 and 4799.50, with a tick of a quarter.
+    assert_eq!(top.bid.map(|bid| bid.price_ticks), Some(19_196));
+    assert_eq!(top.ask.map(|ask| ask.price_ticks), Some(19_198));
 }
 
 #[test]
 fn a_day_of_a_future() {
     let Some(path) = market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
     let (engine, orders) = engine(&StartBook::DatabentoMbo(path));
-    println!("{orders} {} {:?}", engine.open_orders(), engine.top(0));
+    // Not crossed: what is live at the end all rests.
+    assert_eq!((orders, engine.open_orders()), (11_217, 11_217));
+    let levels = [Side::Buy, Side::Sell].map(|side| engine.levels(0, side).count());
+    assert_eq!(levels, [922, 565]);
 }

@@ -236,6 +236,20 @@ fn an_order_of_another_account_is_unknown() {
     assert!(reply.starts_with("REJECTED 1 o unknown order"), "{reply}");
 }
 
+/// A connection does not pay for the one that had its stream before.
+#[test]
+fn messages_before_authentication_are_counted_by_connection() {
+    let mut driven = Driven::new(config());
+    for _ in 0..3 {
+        driven.connect(0);
+        for _ in 0..9 {
+            assert!(brief(&driven.ask(0, SUBSCRIBE)).starts_with("ERROR not authenticated"));
+        }
+        assert!(driven.is_open(0));
+        driven.disconnect(0);
+    }
+}
+
 #[test]
 fn accounts_have_limits() {
     let mut config = config();

@@ -88,23 +88,45 @@ proptest! {
         prop_assert_eq!(one.exchange.counts(), other.exchange.counts());
         prop_assert_eq!(one.exchange.replay_check().equal, Some(true));
     }
+}
 
+proptest! {
     /// Whatever comes, there is no panic, and another connection goes on.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), framed in any::<bool>()) {
-        let mut driven = Driven::new(config());
-        (0..2).for_each(|stream| driven.connect(stream));
-        let mut other = Vec::new();
-        write_authenticate(&mut other, "other");
         let mut sent = Vec::new();
         match framed {
             true => driven::write_text(&mut sent, |out| out.extend_from_slice(&bytes)),
             false => sent.extend_from_slice(&bytes),
         }
-        driven.feed(0, &sent);
-        driven.feed(1, &other);
-        prop_assert_eq!(driven.texts(1), ["{\"type\":\"AUTHENTICATED\"}"]);
+        others_go_on(&sent)?;
     }
+
+    /// Messages that were right, and a few bytes of them wrong: in headers, in JSON, in numbers.
+    #[test]
+    fn damaged_messages(
+        seed in any::<u64>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut sent: Vec<u8> = flow(seed, 30).into_iter().flat_map(|(_, bytes)| bytes).collect();
+        for (at, bits) in damage {
+            let at = at.index(sent.len());
+            sent[at] ^= bits;
+        }
+        others_go_on(&sent)?;
+    }
+}
+
+fn others_go_on(sent: &[u8]) -> Result<(), TestCaseError> {
+    let mut driven = Driven::new(config());
+    (0..2).for_each(|stream| driven.connect(stream));
+    driven.feed(0, sent);
+    let mut other = Vec::new();
+    write_authenticate(&mut other, "other");
+    driven.feed(1, &other);
+    prop_assert_eq!(driven.texts(1), ["{\"type\":\"AUTHENTICATED\"}"]);
+    prop_assert_eq!(driven.exchange.replay_check().equal, Some(true));
+    Ok(())
 }
 
 /// What its clients were told, added up: their open orders.

@@ -22,7 +22,7 @@ pub fn config() -> Config {
             price_levels_max: 200,
             ..Limits::default()
         },
-        replay_inputs_max: 1 << 20,
+        replay_inputs_max: 1 << 15,
     }
 }
 
