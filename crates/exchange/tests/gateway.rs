@@ -46,7 +46,7 @@ fn unreadable_messages_are_answered_and_the_connection_stays() {
     let mut other = running.login("other");
     let mut client = running.login("3001");
     for (text, reply) in [
-        ("{\"type\":", error("malformed JSON at line 1 column 8")),
+        ("{\"type\":", error("malformed JSON at byte 8")),
         ("[]", error("field message is not an object")),
         (r#"{"order":{}}"#, error("field type is missing")),
         (r#"{"type":7}"#, error("field type is not a string")),

@@ -63,6 +63,7 @@ fn fixed(root: &Root, topology: &Topology) -> Fixed {
             .read("sys/kernel/mm/transparent_hugepage/enabled")
             .and_then(|text| bracketed(&text)),
         autogroup: root.read_flag("proc/sys/kernel/sched_autogroup_enabled"),
+        tcp_congestion_control: root.read("proc/sys/net/ipv4/tcp_congestion_control"),
         cgroup_cpu_max: cgroup_cpu_max(root),
         is_virtual: is_virtual(
             info.has_hypervisor_flag,

@@ -34,9 +34,38 @@ const BATCH: u64 = 64;
 /// Loads of the line between two looks at the clock.
 const LOADS_PER_LOOK: u32 = 256;
 
-/// Takes the probes on two cores, within 300 ms. What can't be measured is `None`, with the reason
-/// in `missing_because`.
+/// How often each probe is taken; the best counts. A hypervisor places a virtual core anew when it
+/// wakes, for a moment badly; what it does from moment to moment shows in the spread between runs.
+/// The probes are to tell what has changed for good.
+pub const TRIES: u32 = 3;
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// Takes the probes on two cores, [`TRIES`] times, within a second. What can't be measured is
+/// `None`, with the reason in `missing_because`.
 pub fn run(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
+    let mut best = once(clock, cores);
+    for _ in 1..TRIES {
+        if best.cache_line_round_trip_ns_p50.is_none() && best.blocking_round_trip_ns_p50.is_none()
+        {
+            break;
+        }
+        thread::sleep(PAUSE);
+        let again = once(clock, cores);
+        let better = |best: Option<u64>, again: Option<u64>| match (best, again) {
+            (Some(best), Some(again)) => Some(best.min(again)),
+            _ => None,
+        };
+        best.cache_line_round_trip_ns_p50 =
+            better(best.cache_line_round_trip_ns_p50, again.cache_line_round_trip_ns_p50);
+        best.blocking_round_trip_ns_p50 =
+            better(best.blocking_round_trip_ns_p50, again.blocking_round_trip_ns_p50);
+        best.missing_because.extend(again.missing_because);
+    }
+    best
+}
+
+fn once(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
     let mut probes = Probes {
         cores,
         clock_cost_ns: Some(clock.cost_ns()),

@@ -48,6 +48,7 @@ const SMALL_VM: &str = r"
     proc/sys/kernel/sched_rt_runtime_us: 950000
     proc/sys/kernel/sched_rt_period_us: 1000000
     proc/sys/kernel/sched_autogroup_enabled: 1
+    proc/sys/net/ipv4/tcp_congestion_control: bbr
     sys/fs/cgroup/cpu/cpu.cfs_quota_us: -1
     sys/fs/cgroup/cpu/cpu.cfs_period_us: 100000
     sys/devices/system/cpu/online: 0-1
@@ -110,6 +111,7 @@ fn a_small_virtual_machine() {
             rt_runtime_us 950000
             siblings {"0":[0],"1":[1]}
             smt "notsupported"
+            tcp_congestion_control "bbr"
             transparent_huge_pages "madvise"
             interfaces_virtual [{"driver":null,"driver_version":null,"mtu_bytes":1500,"name":"ifb0","speed_mbit":null}]
             load_average [0.19,0.15,0.09]
@@ -219,7 +221,7 @@ fn bare_metal_with_two_sockets() {
             transparent_huge_pages "never"
             turbo false
             interfaces_virtual []
-            absent autogroup container hypervisor kernel_version memory_total_kib mitigations load_average threads_runnable ticks uptime_seconds
+            absent autogroup container hypervisor kernel_version memory_total_kib mitigations tcp_congestion_control load_average threads_runnable ticks uptime_seconds
         "#]],
     );
     let all: Vec<usize> = (0..16).collect();
@@ -285,7 +287,7 @@ fn an_arm_instance() {
             siblings {"0":[0],"1":[1],"2":[2],"3":[3]}
             smt "notimplemented"
             interfaces_virtual []
-            absent autogroup cgroup_cpu_max container cores_nohz_full fair_server_runtime_ns frequency_driver hypervisor idle_driver idle_governor idle_states kernel_command_line kernel_version memory_total_kib microcode mitigations rt_period_us rt_runtime_us transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
+            absent autogroup cgroup_cpu_max container cores_nohz_full fair_server_runtime_ns frequency_driver hypervisor idle_driver idle_governor idle_states kernel_command_line kernel_version memory_total_kib microcode mitigations rt_period_us rt_runtime_us tcp_congestion_control transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
         "#]],
     );
     check_choice(&root, &[0, 1, 2, 3], 2, expect!["[1, 2] "]);
@@ -305,12 +307,12 @@ fn a_container_with_almost_nothing() {
     check(
         &root,
         expect![[r#"
-        cgroup_cpu_max "150000 100000"
-        container "kubepods"
-        nics []
-        interfaces_virtual [{"driver":null,"driver_version":null,"mtu_bytes":1450,"name":"eth0","speed_mbit":null}]
-        absent autogroup clock_source clock_sources_available cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations numa_nodes rt_period_us rt_runtime_us siblings smt transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
-    "#]],
+            cgroup_cpu_max "150000 100000"
+            container "kubepods"
+            nics []
+            interfaces_virtual [{"driver":null,"driver_version":null,"mtu_bytes":1450,"name":"eth0","speed_mbit":null}]
+            absent autogroup clock_source clock_sources_available cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations numa_nodes rt_period_us rt_runtime_us siblings smt tcp_congestion_control transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
+        "#]],
     );
     check_choice(&root, &[4, 5], 2, expect!["[4, 5] "]);
 }
@@ -344,10 +346,10 @@ fn nonsense_is_absent() {
     check(
         &root,
         expect![[r#"
-        nics []
-        interfaces_virtual []
-        absent autogroup cgroup_cpu_max clock_source clock_sources_available container cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations numa_nodes rt_period_us rt_runtime_us siblings smt transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
-    "#]],
+            nics []
+            interfaces_virtual []
+            absent autogroup cgroup_cpu_max clock_source clock_sources_available container cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations numa_nodes rt_period_us rt_runtime_us siblings smt tcp_congestion_control transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
+        "#]],
     );
 }
 
@@ -357,9 +359,9 @@ fn an_empty_root_is_absent() {
     check(
         &root,
         expect![[r#"
-        interfaces_virtual []
-        absent autogroup cgroup_cpu_max clock_source clock_sources_available container cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations nics numa_nodes rt_period_us rt_runtime_us siblings smt transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
-    "#]],
+            interfaces_virtual []
+            absent autogroup cgroup_cpu_max clock_source clock_sources_available container cores_isolated cores_nohz_full cores_online cpu_model cpu_vendor dmi_product dmi_vendor fair_server_runtime_ns frequency_driver governors hypervisor idle_driver idle_governor idle_states is_virtual kernel_command_line kernel_release kernel_version memory_total_kib microcode mitigations nics numa_nodes rt_period_us rt_runtime_us siblings smt tcp_congestion_control transparent_huge_pages turbo load_average threads_runnable ticks uptime_seconds
+        "#]],
     );
     assert_eq!(Topology::read(&root), Topology::default());
 }

@@ -105,6 +105,9 @@ pub struct Fixed {
     pub transparent_huge_pages: Option<String>,
     /// Whether the scheduler groups threads by session.
     pub autogroup: Option<bool>,
+    /// Congestion control of new TCP connections (`net.ipv4.tcp_congestion_control`). BBR paces its
+    /// sends with timers, on loopback too.
+    pub tcp_congestion_control: Option<String>,
     /// The tightest processor limit on this process's control groups, as cgroup v2 writes it:
     /// quota and period in us (`200000 100000`), or `max 100000` without a limit.
     pub cgroup_cpu_max: Option<String>,

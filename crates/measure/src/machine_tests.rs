@@ -36,6 +36,7 @@ fn filled() -> Fingerprint {
         fair_server_runtime_ns: Some(50_000_000),
         transparent_huge_pages: text("madvise"),
         autogroup: Some(true),
+        tcp_congestion_control: Some("cubic".into()),
         cgroup_cpu_max: text("max 100000"),
         is_virtual: Some(true),
         hypervisor: text("kvm"),

@@ -1,7 +1,8 @@
 //! The table for a terminal, at most 100 columns wide.
 
 use crate::number::{count, rate, us};
-use measure::record::{Kind, RunRecord, Series, Subject, Verdict};
+use measure::record::{Kind, Percentiles, RunRecord, Series, Subject, Verdict};
+use measure::stats::median;
 use std::fmt::Write;
 
 const WIDTH: usize = 100;
@@ -138,7 +139,8 @@ fn is_floor(subject: &Subject) -> bool {
     subject.name.starts_with("floor")
 }
 
-/// What each subject adds to the raw echo of the same bytes on the same cores.
+/// What each subject adds to the raw echo of the same bytes on the same cores. Run by run, because a
+/// machine may change its regime between runs, and the median over them.
 fn over_the_floor(out: &mut String, record: &RunRecord) {
     let mut rows = String::new();
     for subject in record.subjects.iter().filter(|subject| !is_floor(subject)) {
@@ -146,50 +148,84 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
             is_floor(floor) && floor.backend == subject.backend && floor.cores == subject.cores
         });
         let Some(floor) = floor else { continue };
-        for series in &subject.series {
-            let (Some(p50), Some(p99)) = (series.pooled.p50, series.pooled.p99) else { continue };
+        for series in subject.series.iter().filter(|series| series.kind != Kind::Lateness) {
             let Some(under) = floor.series(&series.name, series.kind) else { continue };
-            let (Some(floor_p50), Some(floor_p99)) = (under.pooled.p50, under.pooled.p99) else {
-                continue;
+            let p50 = Over::paired(series, under, |percentiles| percentiles.p50);
+            let p99 = Over::paired(series, under, |percentiles| percentiles.p99);
+            let (Some(p50), Some(p99)) = (p50, p99) else { continue };
+            let spread = match (series.pooled.p50, series.pooled.p90) {
+                (Some(p50), Some(p90)) => us(p90 - p50),
+                _ => "-".to_owned(),
             };
-            if series.kind == Kind::Lateness {
-                continue;
-            }
-            let spread = series.pooled.p90.map_or("-".to_owned(), |p90| us(p90 - p50));
             let _ = writeln!(
                 rows,
-                "{:<9}{:<16}{:>9}{:>11}{:>11}{:>8}{:>11}{:>11}{:>8}",
+                "{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}{:>8}",
                 clip(&subject.name, 8),
                 clip(&format!("{} {}", series.name, series.kind.name()), 15),
                 spread,
-                us(floor_p50),
-                added(p50, floor_p50),
-                times(p50, floor_p50),
-                us(floor_p99),
-                added(p99, floor_p99),
-                times(p99, floor_p99),
+                us(p50.floor),
+                p50.added(),
+                p50.times(),
+                us(p99.floor),
+                p99.added(),
+                p99.times(),
             );
         }
     }
     if !rows.is_empty() {
         let _ = writeln!(
             out,
-            "\n{:<9}{:<16}{:>9}{:>11}{:>11}{:>8}{:>11}{:>11}{:>8}",
+            "\n{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}{:>8}",
             "us", "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add", ""
         );
         out.push_str(&rows);
+        out.push_str("  medians over runs, each run against the floor of the same run\n");
     }
 }
 
-fn added(ours: u64, floor: u64) -> String {
-    match ours.checked_sub(floor) {
-        Some(added) => format!("+{}", us(added)),
-        None => format!("-{}", us(floor - ours)),
-    }
+/// A percentile against the floor's.
+struct Over {
+    floor: u64,
+    added_ns: i64,
+    ratio: f64,
 }
 
-fn times(ours: u64, floor: u64) -> String {
-    if floor == 0 { "-".to_owned() } else { format!("{:.2}x", ours as f64 / floor as f64) }
+impl Over {
+    fn paired(
+        ours: &Series,
+        floor: &Series,
+        percentile: fn(&Percentiles) -> Option<u64>,
+    ) -> Option<Over> {
+        let pairs: Option<Vec<(u64, u64)>> = ours
+            .per_run
+            .iter()
+            .zip(&floor.per_run)
+            .map(|(ours, floor)| Some((percentile(ours)?, percentile(floor)?)))
+            .collect();
+        let pairs = pairs.filter(|pairs| pairs.iter().all(|(_, floor)| *floor > 0))?;
+        let floors: Vec<u64> = pairs.iter().map(|(_, floor)| *floor).collect();
+        let mut added: Vec<i64> =
+            pairs.iter().map(|(ours, floor)| ours.cast_signed() - floor.cast_signed()).collect();
+        let mut ratios: Vec<f64> =
+            pairs.iter().map(|(ours, floor)| *ours as f64 / *floor as f64).collect();
+        added.sort_unstable();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let (low, high) = ((pairs.len().checked_sub(1)?) / 2, pairs.len() / 2);
+        Some(Over {
+            floor: median(&floors)?,
+            added_ns: added[low].midpoint(added[high]),
+            ratio: f64::midpoint(ratios[low], ratios[high]),
+        })
+    }
+
+    fn added(&self) -> String {
+        let sign = if self.added_ns < 0 { '-' } else { '+' };
+        format!("{sign}{}", us(self.added_ns.unsigned_abs()))
+    }
+
+    fn times(&self) -> String {
+        format!("{:.2}x", self.ratio)
+    }
 }
 
 fn notes(out: &mut String, record: &RunRecord) {

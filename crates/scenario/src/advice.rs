@@ -1,6 +1,7 @@
 //! Warnings that teach: what in these figures a reader may misread, why, and what to do about it.
 
 use crate::file::Scenario;
+use crate::validity::LATE_SHARE_OF_SERVICE;
 use measure::record::{Kind, Subject};
 use trader::plan::Model;
 
@@ -24,10 +25,28 @@ pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> 
                 .to_owned(),
         );
     }
+    advice.extend(machine_is_late(subjects));
     for subject in subjects {
         advice.extend(of_subject(scenario, subject, runs));
     }
     advice
+}
+
+/// An idle thread that is late tells from which percentile on the figures are the machine's.
+fn machine_is_late(subjects: &[Subject]) -> Option<String> {
+    let p99 = |subject: &Subject| {
+        let noise = subject.series.iter().filter(|series| series.kind == Kind::Noise);
+        noise.filter_map(|series| series.pooled.p99).max()
+    };
+    let late = subjects.iter().filter_map(p99).max()?;
+    let service = subjects.iter().find_map(|one| one.series("order", Kind::Service)?.pooled.p50)?;
+    (late as f64 > service as f64 * LATE_SHARE_OF_SERVICE).then(|| {
+        format!(
+            "the machine itself is late: an idle thread on these cores saw its time {late} ns late in \
+             one of a hundred looks (hiccup row). From p99 on these figures are mostly the \
+             machine's; `tickpath report` beside a quieter machine's tells how much."
+        )
+    })
 }
 
 fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String> {

@@ -11,9 +11,6 @@ use measure::stats::{PERCENTILES, median_interval, percentiles};
 use noise::hiccup;
 use std::collections::BTreeMap;
 
-/// Where the hiccup row stands, beside the runs.
-pub(crate) const HICCUP_LOG: &str = "hiccup.hlog";
-
 /// What a record is made of.
 pub(crate) struct Parts<'a> {
     pub conduct: &'a Conduct,
@@ -25,8 +22,6 @@ pub(crate) struct Parts<'a> {
     pub machine: &'a Machine,
     pub clock: Clock,
     pub started_wall_ms: u64,
-    /// The hiccup row's latencies, by tag.
-    pub hiccups: BTreeMap<String, Histogram<u64>>,
 }
 
 /// Joins it all.
@@ -49,7 +44,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     }
     let mut subjects: Vec<Subject> =
         parts.entrants.iter().map(|entrant| subject(entrant, &parts)).collect();
-    subjects.extend(hiccup_subject(parts.placed, &parts.hiccups));
+    subjects.extend(hiccup_subject(&parts));
     let mut warnings = parts.warnings;
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
     RunRecord {
@@ -86,27 +81,32 @@ fn machine_rule(machine: &Machine) -> Rule {
 }
 
 fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
-    let (placed, runs, runs_planned) = (parts.placed, parts.runs, parts.conduct.scenario.runs);
+    let (placed, runs) = (parts.placed, parts.runs);
+    Subject {
+        name: entrant.name.clone(),
+        backend: entrant.backend.clone(),
+        cores: placed.exchange.into_iter().chain(entrant.core).collect(),
+        load: load(entrant, runs),
+        series: series(&entrant.name, parts),
+    }
+}
+
+/// Every series of a subject, over all runs.
+fn series(subject: &str, parts: &Parts) -> Vec<Series> {
     let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
-    for run in runs {
+    for run in parts.runs {
         for (tag, histogram) in &run.totals {
-            if let Some((name, kind)) = series_of(tag, &entrant.name) {
+            if let Some((name, kind)) = series_of(tag, subject) {
                 by_series.entry((name, kind)).or_default().push(histogram);
             }
         }
     }
     let mut series: Vec<Series> = by_series
         .into_iter()
-        .map(|((name, kind), histograms)| pooled(name, kind, &histograms, runs_planned))
+        .map(|((name, kind), runs)| pooled(name, kind, &runs, parts.conduct.scenario.runs))
         .collect();
     series.sort_by_key(|series| rank(&series.name));
-    Subject {
-        name: entrant.name.clone(),
-        backend: entrant.backend.clone(),
-        cores: placed.exchange.into_iter().chain(entrant.core).collect(),
-        load: load(entrant, runs),
-        series,
-    }
+    series
 }
 
 /// Orders, then cancels, then the cycle, then the rest.
@@ -176,17 +176,11 @@ fn load(entrant: &Entrant, runs: &[Run]) -> Load {
     }
 }
 
-fn hiccup_subject(placed: &Placed, totals: &BTreeMap<String, Histogram<u64>>) -> Option<Subject> {
-    let series: Vec<Series> = totals
-        .iter()
-        .filter_map(|(tag, histogram)| {
-            let (name, kind) = series_of(tag, hiccup::SUBJECT)?;
-            Some(pooled(name, kind, &[histogram], 1))
-        })
-        .collect();
+fn hiccup_subject(parts: &Parts) -> Option<Subject> {
+    let series = series(hiccup::SUBJECT, parts);
     (!series.is_empty()).then(|| Subject {
         name: hiccup::SUBJECT.to_owned(),
-        cores: placed.cores(),
+        cores: parts.placed.cores(),
         series,
         ..Subject::default()
     })

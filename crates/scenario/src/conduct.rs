@@ -1,12 +1,12 @@
 //! Carries a scenario out: for each run a fresh exchange and a fresh client a subject, the raw echo
 //! between them, each pair alone on its cores. This process sleeps while they measure.
 
-use crate::assemble::{self, HICCUP_LOG, Parts};
+use crate::assemble::{self, Parts};
 use crate::directory;
 use crate::file::{FLOOR, Scenario};
 use crate::launch::Launch;
 use crate::placement::{Placed, place};
-use crate::validity::{self, Evidence};
+use crate::validity::{self, Evidence, LATE_SHARE_OF_SERVICE};
 use hdrhistogram::Histogram;
 use host::{HostError, Root, Topology};
 use measure::clock::{Clock, wall_ms};
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 pub use crate::process::Interrupt;
 
+/// Fewer samples than this can't tell one in a hundred.
+const SAMPLES_MIN: u64 = 1000;
 /// A run that is void is repeated at most so often, all runs together.
 pub const REPEATS_MAX: u32 = 2;
 
@@ -77,6 +79,8 @@ pub enum ConductError {
 /// What one subject did in one run.
 pub(crate) struct Measured {
     pub subject: String,
+    /// Of its measuring thread.
+    pub core: Option<usize>,
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
 }
@@ -103,16 +107,24 @@ impl Run {
     }
 
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
-        let at = |name, kind, quantile| {
-            self.histogram(&measured.subject, name, kind)
-                .filter(|histogram| histogram.len() >= 1000)
-                .map(|histogram| histogram.value_at_quantile(quantile))
+        let enough = |histogram: &&Histogram<u64>| histogram.len() >= SAMPLES_MIN;
+        let of_subject = |name, kind| self.histogram(&measured.subject, name, kind).filter(enough);
+        let order_service_p50_ns =
+            of_subject("order", Kind::Service).map(|service| service.value_at_quantile(0.5));
+        let late_from_ns =
+            order_service_p50_ns.map(|p50| (p50 as f64 * LATE_SHARE_OF_SERVICE) as u64 + 1);
+        let late = |histogram: &Histogram<u64>| {
+            Some(histogram.count_between(late_from_ns?, u64::MAX) as f64 / histogram.len() as f64)
         };
+        let idle = measured.core.and_then(|core| {
+            self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise).filter(enough)
+        });
         Evidence {
             result: &measured.result,
             exchange: measured.exchange.as_ref(),
-            order_service_p50_ns: at("order", Kind::Service, 0.5),
-            lateness_p99_ns: at("send", Kind::Lateness, 0.99),
+            order_service_p50_ns,
+            late: of_subject("send", Kind::Lateness).and_then(late),
+            late_without_load: idle.and_then(late),
             interrupted: self.interrupted,
         }
     }
@@ -207,10 +219,6 @@ impl Conduct {
         let after = host::capture(&root, &clock, probed);
         let machine = Machine { before, after: Some(after) };
         warnings.splice(0..0, placed.warnings.iter().cloned());
-        let hiccups = fs::read(path.join(HICCUP_LOG))
-            .ok()
-            .and_then(|log| measure::hlog::totals(&log).ok())
-            .unwrap_or_default();
         let record = assemble::record(Parts {
             conduct: self,
             placed: &placed,
@@ -221,7 +229,6 @@ impl Conduct {
             machine: &machine,
             clock,
             started_wall_ms,
-            hiccups,
         });
         if runs.iter().all(|run| !run.failed) {
             directory::remove_stderr(&path);
@@ -272,10 +279,9 @@ impl Stage<'_> {
         let mut runs: Vec<Run> = Vec::new();
         let mut void = 0;
         let mut warnings = Vec::new();
-        self.hiccup(clock)?;
         while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
             let number = runs.len() as u32 + 1;
-            let run = self.one_run(number, entrants, &runs)?;
+            let run = self.one_run(number, entrants, &runs, clock)?;
             let broken = validity::broken(&run);
             let over = run.failed || run.interrupted;
             if broken.is_empty() || over || void == REPEATS_MAX {
@@ -299,20 +305,22 @@ impl Stage<'_> {
         ConductError::Record { path: self.path.display().to_string(), source }
     }
 
-    fn hiccup(&mut self, clock: Clock) -> Result<(), ConductError> {
+    /// What the machine does at this time, before each run.
+    fn hiccup(&mut self, number: u32, clock: Clock) -> Result<(), ConductError> {
         let scenario = &self.conduct.scenario;
         let cores = self.placed.cores();
         if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
             return Ok(());
         }
-        (self.say)("hiccups: the same cores without load");
+        let runs = scenario.runs;
+        (self.say)(&format!("run {number} of {runs}: hiccups, the same cores without load"));
         let look = hiccup::Look {
             cores,
             scheduling: scenario.subject[0].scheduling,
             rate_per_second: scenario.load.rate_per_second,
             seconds: scenario.hiccup_seconds,
         };
-        let hlog = self.path.join(HICCUP_LOG);
+        let hlog = directory::hlog(self.path, number);
         Ok(hiccup::look(&look, clock, &hlog, self.interrupt.flag())?)
     }
 
@@ -323,7 +331,9 @@ impl Stage<'_> {
         number: u32,
         entrants: &[Entrant],
         earlier: &[Run],
+        clock: Clock,
     ) -> Result<Run, ConductError> {
+        self.hiccup(number, clock)?;
         let mut order: Vec<&Entrant> = entrants.iter().collect();
         // The first run tells how long messages are, which a floor must know.
         if number.is_multiple_of(2) {
@@ -351,7 +361,8 @@ impl Stage<'_> {
                         ..ClientResult::default()
                     };
                     let subject = entrant.name.clone();
-                    run.measured.push(Measured { subject, result, exchange: None });
+                    let core = entrant.core;
+                    run.measured.push(Measured { subject, core, result, exchange: None });
                 }
             }
             if run.failed {
@@ -400,7 +411,7 @@ impl Stage<'_> {
             }
             None => None,
         };
-        Ok(Measured { subject: entrant.name.clone(), result, exchange })
+        Ok(Measured { subject: entrant.name.clone(), core: entrant.core, result, exchange })
     }
 }
 

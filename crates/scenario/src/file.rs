@@ -46,6 +46,8 @@ pub struct Exchange {
     pub book: String,
     /// Path of an instruments file; empty for the four that ship.
     pub instruments: String,
+    /// Orders that rest at the same time, those of the start book included.
+    pub open_orders_max: u32,
     /// Orders and cancels that it keeps in memory, so that its state can be compared with a replay;
     /// 0 = no comparison. 48 bytes each.
     pub replay_inputs_max: u64,
@@ -60,6 +62,7 @@ impl Default for Exchange {
             backend: "spin".to_owned(),
             book: "synthetic".to_owned(),
             instruments: String::new(),
+            open_orders_max: 65_536,
             replay_inputs_max: 1_000_000,
         }
     }
@@ -116,7 +119,7 @@ pub struct Scenario {
     /// Measured of the raw echo, per run; 0 = no floor.
     #[serde(default)]
     pub floor_seconds: f64,
-    /// The same cores without load, once; 0 = no hiccup row.
+    /// The same cores without load, before each run; 0 = no hiccup row.
     #[serde(default)]
     pub hiccup_seconds: f64,
     /// What to send.

@@ -70,6 +70,7 @@ impl Launch<'_> {
             return command;
         }
         command.args(["--any-token", "--book", &spec.book]);
+        command.args(["--open-orders-max", &spec.open_orders_max.to_string()]);
         command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
         if !spec.instruments.is_empty() {
             command.args(["--instruments", &spec.instruments]);

@@ -108,6 +108,9 @@ pub(crate) struct ExchangeArguments {
     /// Connections at the same time
     #[arg(long, value_name = "N")]
     pub connections_max: Option<usize>,
+    /// Orders that rest at the same time, those of the start book included
+    #[arg(long, value_name = "N")]
+    pub open_orders_max: Option<u32>,
     /// Orders and cancels kept in memory to compare the state with a replay at the end; 0 = none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub replay_inputs_max: u64,

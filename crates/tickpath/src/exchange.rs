@@ -76,6 +76,10 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
     if let Some(connections_max) = arguments.connections_max {
         limits.connections_max = connections_max;
     }
+    if let Some(open_orders_max) = arguments.open_orders_max {
+        limits.open_orders_max = open_orders_max;
+        limits.open_orders_per_account_max = open_orders_max;
+    }
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
     Ok(Config { tokens, instruments, start_book, limits, replay_inputs_max })
 }
