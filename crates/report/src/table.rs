@@ -76,7 +76,7 @@ fn cores(cores: &[usize]) -> String {
 fn latencies(out: &mut String, record: &RunRecord) {
     let _ = writeln!(
         out,
-        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {:<13}",
+        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
         "us", "", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "n", "p50 interval"
     );
     for subject in &record.subjects {
@@ -87,8 +87,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
                 Kind::Noise => series.name.clone(),
                 kind => format!("{} {}", series.name, kind.name()),
             };
-            let _ = writeln!(
-                out,
+            let row = format!(
                 "{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
                 clip(name, 8),
                 clip(&title, 15),
@@ -102,6 +101,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
                 count(p.count),
                 interval(series, "p50"),
             );
+            let _ = writeln!(out, "{}", row.trim_end());
             name = "";
         }
     }
@@ -175,8 +175,8 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
     if !rows.is_empty() {
         let _ = writeln!(
             out,
-            "\n{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}{:>8}",
-            "us", "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add", ""
+            "\n{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}",
+            "us", "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add"
         );
         out.push_str(&rows);
         out.push_str("  medians over runs, each run against the floor of the same run\n");
