@@ -76,8 +76,8 @@ fn cores(cores: &[usize]) -> String {
 fn latencies(out: &mut String, record: &RunRecord) {
     let _ = writeln!(
         out,
-        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
-        "us", "", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "n", "p50 interval"
+        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  p50 interval",
+        "us", "", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "n"
     );
     for subject in &record.subjects {
         let mut name = subject.name.as_str();
