@@ -2,6 +2,8 @@
 //! `gateway` in `fuzz/` from libFuzzer.
 
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
+use exchange::{Config, Limits};
+use std::sync::LazyLock;
 use wire::ClientId;
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{Reply, decode_reply};
@@ -18,6 +20,22 @@ enum Start {
     Authenticated,
 }
 
+/// Small enough that a few messages meet each limit, and that a fuzzer makes many exchanges a second.
+static SMALL: LazyLock<Config> = LazyLock::new(|| {
+    let config = config();
+    let limits = Limits {
+        connections_max: 2,
+        message_bytes_max: 1024,
+        accounts_max: 4,
+        accounts_per_connection_max: 2,
+        open_orders_max: 16,
+        open_orders_per_account_max: 8,
+        price_levels_max: 4,
+        ..config.limits
+    };
+    Config { limits, replay_inputs_max: 1 << 10, ..config }
+});
+
 /// The bytes as one connection's stream, from each start, in one piece and byte by byte: there is no panic,
 /// the answers are the same and well-formed, the neighbour goes on, the engine equals its replay.
 pub fn gateway(stream: &[u8]) {
@@ -29,7 +47,7 @@ pub fn gateway(stream: &[u8]) {
 
 /// All that the stranger is answered, times set to 0, and how the engine then stands.
 fn answers(start: Start, stream: &[u8], portion_bytes: usize) -> (Vec<u8>, u64) {
-    let mut driven = Driven::new(config());
+    let mut driven = Driven::new(SMALL.clone());
     driven.connect(NEIGHBOUR);
     authenticate(&mut driven, NEIGHBOUR, "neighbour");
     let id = ClientId::new("resting").unwrap();
