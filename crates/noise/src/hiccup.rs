@@ -16,6 +16,9 @@ use std::time::SystemTime;
 /// The subject's name in records and tags.
 pub const SUBJECT: &str = "hiccup";
 
+/// Looks a second, at most: beyond that a look takes longer than the gap to the next.
+pub const RATE_PER_SECOND_MAX: f64 = 1e6;
+
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -23,7 +26,7 @@ pub struct Look {
     pub cores: Vec<usize>,
     /// The class of the threads.
     pub scheduling: Scheduling,
-    /// How often: the rate of the load that is to be compared.
+    /// How often: the rate of the load that is to be compared, at most [`RATE_PER_SECOND_MAX`].
     pub rate_per_second: f64,
     /// How long.
     pub seconds: f64,
@@ -79,7 +82,8 @@ fn look_on(
     host::thread::pin(core)?;
     let series = Series { name: format!("core{core}").into(), kind: Kind::Noise };
     let (mut recorder, drain) = recorder(&[series], look.seconds);
-    let mut schedule = Schedule::new(look.rate_per_second, Arrival::Uniform, 1, 0);
+    let rate_per_second = look.rate_per_second.min(RATE_PER_SECOND_MAX);
+    let mut schedule = Schedule::new(rate_per_second, Arrival::Uniform, 1, 0);
     host::thread::set_scheduling(look.scheduling)?;
     let start_ns = clock.now_ns();
     let end_ns = start_ns + (look.seconds * 1e9) as u64;

@@ -1,7 +1,7 @@
 //! `tickpath trade`: one client, one run.
 
 use crate::cli::TradeArguments;
-use crate::exchange::die_with;
+use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
 use scenario::Scenario;
@@ -14,6 +14,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         Some(path) => read_plan(&path.display().to_string())?,
         None => plan(arguments)?,
     };
+    raise_descriptors(plan.load.connections as u64);
     let stop = signals::stop_flag()?;
     let result = trader::run(&plan, &stop)?;
     println!("{}", serde_json::to_string(&result)?);

@@ -21,8 +21,12 @@ const CYCLE_SERVICE: usize = 4;
 const SEND_LATENESS: usize = 5;
 
 /// Bytes that wait in a lane when its socket takes no more; past that nothing is sent at all until
-/// it does, and everybody is late.
-const LANE_BYTES_MAX: usize = 256 * 1024;
+/// it does, and everybody is late. Half of what one read takes, so that replies are read as fast as
+/// they are caused.
+const LANE_BYTES_MAX: usize = 32 * 1024;
+/// Messages of one lane that may be unanswered; one more waits and is late. Their replies stay below the
+/// megabyte that an exchange keeps for a client before it takes it for one who does not read.
+pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 /// How long the other end may be silent while it owes a reply.
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
 
@@ -33,7 +37,10 @@ struct Lane {
     bytes: Vec<u8>,
     /// The messages in `bytes`, with the offset at which each ends.
     unsent: Vec<Unsent>,
+    /// Stands in the desk's list of lanes to write.
+    dirty: bool,
     watched: bool,
+    unanswered: u32,
     /// The highest sequence that was answered, to see replies out of order.
     answered_sequence: u64,
 }
@@ -60,6 +67,8 @@ pub(crate) struct Desk<E: OrderEntry> {
     pub(crate) entry: E,
     lanes: Vec<Lane>,
     lane_of_stream: Vec<usize>,
+    /// Lanes with bytes that nobody has tried to write yet.
+    dirty: Vec<usize>,
     in_flight: InFlight,
     recorder: Recorder,
     /// Counters of the measured part.
@@ -75,6 +84,7 @@ pub(crate) struct Desk<E: OrderEntry> {
     pub(crate) last_sent_ns: u64,
     /// Why the run can't go on.
     pub(crate) failure: Option<String>,
+    broken: bool,
 }
 
 impl<E: OrderEntry> Desk<E> {
@@ -93,7 +103,9 @@ impl<E: OrderEntry> Desk<E> {
                 stream,
                 bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
                 unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+                dirty: false,
                 watched: false,
+                unanswered: 0,
                 answered_sequence: 0,
             }
         });
@@ -103,6 +115,7 @@ impl<E: OrderEntry> Desk<E> {
             entry,
             lanes: lanes.collect(),
             lane_of_stream,
+            dirty: Vec::with_capacity(ids.len()),
             in_flight: InFlight::new(),
             recorder,
             load: Load::default(),
@@ -115,6 +128,7 @@ impl<E: OrderEntry> Desk<E> {
             measured_from_ns: 0,
             last_sent_ns: 0,
             failure: None,
+            broken: false,
         }
     }
 
@@ -158,7 +172,8 @@ impl<E: OrderEntry> Desk<E> {
     }
 
     fn lane_is_full(&self, account: usize) -> bool {
-        self.lanes[account % self.lanes.len()].bytes.len() > LANE_BYTES_MAX
+        let lane = &self.lanes[account % self.lanes.len()];
+        lane.bytes.len() > LANE_BYTES_MAX || lane.unanswered >= LANE_UNANSWERED_MAX
     }
 
     fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
@@ -168,12 +183,17 @@ impl<E: OrderEntry> Desk<E> {
         *order.stamps(message) =
             Stamps { intended_ns, sent_ns: 0, sequence, progress: Progress::InFlight };
         let (account, measured) = (order.account, order.measured);
-        let lanes = self.lanes.len();
-        let lane = &mut self.lanes[account % lanes];
+        let index = account % self.lanes.len();
+        let lane = &mut self.lanes[index];
         let start = lane.bytes.len();
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
         lane.unsent.push(Unsent { number, message, end });
+        lane.unanswered += 1;
+        if !lane.dirty {
+            lane.dirty = true;
+            self.dirty.push(index);
+        }
         let sum = match message {
             Message::Order => &mut self.bytes.order,
             Message::Cancel => &mut self.bytes.cancel,
@@ -194,9 +214,10 @@ impl<E: OrderEntry> Desk<E> {
     /// Writes what was appended, one call a lane.
     #[inline]
     pub(crate) fn flush(&mut self) {
-        for lane in 0..self.lanes.len() {
+        while let Some(lane) = self.dirty.pop() {
+            self.lanes[lane].dirty = false;
             // A lane whose socket took no more is written when it is ready again.
-            if !self.lanes[lane].bytes.is_empty() && !self.lanes[lane].watched {
+            if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
                 self.flush_lane(lane);
             }
         }
@@ -243,6 +264,7 @@ impl<E: OrderEntry> Desk<E> {
         self.ready.clear();
         if let Err(error) = self.streams.wait(until_ns, &mut self.ready) {
             self.failure = Some(format!("waiting for replies failed: {error}"));
+            self.broken = true;
         }
     }
 
@@ -268,12 +290,17 @@ impl<E: OrderEntry> Desk<E> {
                 self.quiet_since_ns = stamp_ns;
             }
         }
+        let unsent_bytes = self.lanes[lane].bytes.len();
         loop {
             match self.entry.next(lane, &mut self.lanes[lane].bytes) {
                 Ok(Some(received)) => self.account_for(lane, received),
-                Ok(None) => return,
+                Ok(None) => break,
                 Err(why) => return self.fail_lane(lane, &why),
             }
+        }
+        // A pong goes out at once.
+        if self.lanes[lane].bytes.len() > unsent_bytes && !self.lanes[lane].watched {
+            self.flush_lane(lane);
         }
     }
 
@@ -302,6 +329,9 @@ impl<E: OrderEntry> Desk<E> {
         let order = *order;
         self.in_flight.unanswered -= 1;
         self.answered.push((received.reply, number));
+        // The lane that owes it, whichever brought it.
+        let owing = order.account % self.lanes.len();
+        self.lanes[owing].unanswered -= 1;
         let lane = &mut self.lanes[lane];
         if sequence < lane.answered_sequence {
             self.load.out_of_order += 1;
@@ -334,9 +364,15 @@ impl<E: OrderEntry> Desk<E> {
     }
 
     fn fail_lane(&mut self, lane: usize, why: &str) {
+        self.broken = true;
         self.failure.get_or_insert_with(|| {
             format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
         });
+    }
+
+    /// A connection is gone; replies on it won't come.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// The account that has order `number`.
@@ -357,6 +393,7 @@ impl<E: OrderEntry> Desk<E> {
                 SILENCE_NS_MAX / 1_000_000_000,
                 self.in_flight.unanswered
             ));
+            self.broken = true;
         }
     }
 

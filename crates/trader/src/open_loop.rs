@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long the last replies may take after the last message.
 pub(crate) const DRAIN_NS: u64 = 1_000_000_000;
+/// How far behind its end the schedule may be; then the load is more than this trader or that exchange
+/// can take, and waiting would not make it a measurement.
+const OVERRUN_NS_MAX: u64 = 1_000_000_000;
 /// The first message is due so long after the desk is set up.
 const LEAD_NS: u64 = 1_000_000;
 /// With many streams ready the schedule is looked at after so many reads. After each one would be more
@@ -83,6 +86,16 @@ impl Agenda {
         desk.flush();
     }
 
+    fn overrun(&self) -> String {
+        format!(
+            "{} of {} messages were sent when the schedule had been over for {} s: the load is more \
+             than this trader and that exchange can take; lower load.rate_per_second",
+            self.schedule.index(),
+            self.messages,
+            OVERRUN_NS_MAX / 1_000_000_000
+        )
+    }
+
     fn append<E: OrderEntry>(&self, desk: &mut Desk<E>, intended_ns: u64) -> Option<()> {
         let index = self.schedule.index();
         if index == self.warm_up_messages && !desk.measuring {
@@ -110,9 +123,13 @@ pub(crate) fn run<E: OrderEntry>(
     let start_ns = desk.clock.now_ns() + LEAD_NS;
     let mut agenda = Agenda::new(load, warm_up_seconds, seconds, start_ns);
     desk.load.rate_per_second_offered = Some(load.rate_per_second);
+    let end_ns = start_ns + ((warm_up_seconds + seconds) * 1e9) as u64 + OVERRUN_NS_MAX;
     while !agenda.is_over() && desk.failure.is_none() && !stop.load(Ordering::Relaxed) {
         agenda.send_due(desk);
         let now_ns = desk.clock.now_ns();
+        if now_ns > end_ns && agenda.intended_ns() < now_ns {
+            desk.failure = Some(agenda.overrun());
+        }
         desk.wait(agenda.intended_ns().min(now_ns + WAIT_NS_MAX));
         for index in 0..desk.ready.len() {
             desk.handle(desk.ready[index]);
@@ -137,7 +154,7 @@ pub(crate) fn run<E: OrderEntry>(
 /// Waits for the replies that are still owed.
 fn drain<E: OrderEntry>(desk: &mut Desk<E>) {
     let until_ns = desk.clock.now_ns() + DRAIN_NS;
-    while desk.unanswered() > 0 && desk.failure.is_none() && desk.clock.now_ns() < until_ns {
+    while desk.unanswered() > 0 && !desk.is_broken() && desk.clock.now_ns() < until_ns {
         desk.flush();
         desk.wait(until_ns);
         for index in 0..desk.ready.len() {

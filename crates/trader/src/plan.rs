@@ -12,6 +12,8 @@ use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
 pub const ACCOUNTS_MAX: usize = 10_000;
 /// Connections that one trader opens at most.
 pub const CONNECTIONS_MAX: usize = 4_096;
+/// Accounts that share one connection at most.
+pub const ACCOUNTS_PER_CONNECTION_MAX: usize = 1_024;
 /// The longest run: 30 days.
 pub const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 
@@ -132,6 +134,15 @@ impl Load {
             &connections,
             &format!(
                 "{accounts} accounts can use at most as many connections; set load.accounts too"
+            ),
+        )?;
+        require(
+            accounts.div_ceil(connections) <= ACCOUNTS_PER_CONNECTION_MAX,
+            "accounts",
+            &accounts,
+            &format!(
+                "{connections} connections can hold {ACCOUNTS_PER_CONNECTION_MAX} each; set \
+                 load.connections too"
             ),
         )?;
         let cancel_after = self.cancel_after;

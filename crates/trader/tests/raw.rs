@@ -170,6 +170,21 @@ fn a_stall_is_felt_by_every_message_that_was_due() {
     assert!(ping_pong <= 3, "{ping_pong} messages waited");
 }
 
+/// More than anybody can send: the run ends when the schedule has been over for a second.
+#[test]
+fn a_load_that_is_too_much_ends_in_time_and_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = server(None);
+    let load = Load { rate_per_second: 1e8, ..open_load() };
+    let started = Instant::now();
+    let (result, _) = run(&plan(&server, &directory, load), &AtomicBool::new(false));
+    assert!(started.elapsed() < Duration::from_secs(15));
+    assert!(!result.complete);
+    assert!(result.failures[0].contains("lower load.rate_per_second"), "{:?}", result.failures);
+    assert!(result.load.rate_per_second_achieved < 1e8);
+    assert_eq!((result.load.lost, result.load.duplicated), (0, 0), "{:?}", result.load);
+}
+
 #[test]
 fn a_run_that_is_stopped_tells_what_it_has() {
     let directory = tempfile::tempdir().unwrap();
