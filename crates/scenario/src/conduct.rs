@@ -8,20 +8,23 @@ use crate::launch::Launch;
 use crate::placement::{Placed, place};
 use crate::validity::{self, Evidence, LATE_SHARE_OF_SERVICE};
 use hdrhistogram::Histogram;
-use host::{HostError, Root, Topology};
+use host::{HostError, Root, Scheduling, Topology};
 use measure::clock::{Clock, wall_ms};
 use measure::machine::Machine;
 use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes, RunRecord};
 use noise::hiccup;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use trader::plan::Model;
 
 pub use crate::process::Interrupt;
 
-/// Fewer samples than this can't tell one in a hundred.
-const SAMPLES_MIN: u64 = 1000;
+/// Fewer samples than this have no p50 (invariant 8).
+const SAMPLES_FOR_P50_MIN: u64 = 20;
+/// Fewer samples than this can't tell one in a hundred (invariant 8).
+const SAMPLES_FOR_ONE_PERCENT_MIN: u64 = 1000;
 /// A run that is void is repeated at most so often, all runs together.
 pub const REPEATS_MAX: u32 = 2;
 
@@ -81,6 +84,10 @@ pub(crate) struct Measured {
     pub subject: String,
     /// Of its measuring thread.
     pub core: Option<usize>,
+    /// The rate that the scenario asks for; `None` in ping-pong.
+    pub offered: Option<f64>,
+    /// Messages that the scenario asks for in the measured part; `None` in ping-pong.
+    pub planned: Option<u64>,
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
 }
@@ -89,6 +96,8 @@ pub(crate) struct Measured {
 #[derive(Default)]
 pub(crate) struct Run {
     pub measured: Vec<Measured>,
+    /// What broke in it beside what the results say.
+    pub failures: Vec<String>,
     /// The latencies of this run, by tag.
     pub totals: BTreeMap<String, Histogram<u64>>,
     pub interrupted: bool,
@@ -107,23 +116,30 @@ impl Run {
     }
 
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
-        let enough = |histogram: &&Histogram<u64>| histogram.len() >= SAMPLES_MIN;
-        let of_subject = |name, kind| self.histogram(&measured.subject, name, kind).filter(enough);
-        let order_service_p50_ns =
-            of_subject("order", Kind::Service).map(|service| service.value_at_quantile(0.5));
+        let subject = &measured.subject;
+        let order = self.histogram(subject, "order", Kind::Service);
+        let cancel = self.histogram(subject, "cancel", Kind::Service);
+        let order_service_p50_ns = order
+            .filter(|service| service.len() >= SAMPLES_FOR_P50_MIN)
+            .map(|service| service.value_at_quantile(0.5));
         let late_from_ns =
             order_service_p50_ns.map(|p50| (p50 as f64 * LATE_SHARE_OF_SERVICE) as u64 + 1);
         let late = |histogram: &Histogram<u64>| {
-            Some(histogram.count_between(late_from_ns?, u64::MAX) as f64 / histogram.len() as f64)
+            let late = histogram.count_between(late_from_ns?, u64::MAX);
+            (histogram.len() >= SAMPLES_FOR_ONE_PERCENT_MIN)
+                .then(|| late as f64 / histogram.len() as f64)
         };
-        let idle = measured.core.and_then(|core| {
-            self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise).filter(enough)
-        });
+        let idle = measured
+            .core
+            .and_then(|core| self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise));
         Evidence {
             result: &measured.result,
             exchange: measured.exchange.as_ref(),
+            offered: measured.offered,
+            planned: measured.planned,
+            recorded: order.map_or(0, Histogram::len) + cancel.map_or(0, Histogram::len),
             order_service_p50_ns,
-            late: of_subject("send", Kind::Lateness).and_then(late),
+            late: self.histogram(subject, "send", Kind::Lateness).and_then(late),
             late_without_load: idle.and_then(late),
             interrupted: self.interrupted,
         }
@@ -135,13 +151,14 @@ impl Run {
 pub(crate) struct Entrant {
     pub name: String,
     pub backend: String,
+    pub scheduling: Scheduling,
     pub core: Option<usize>,
     /// Index into the scenario's subjects; a floor's is that of the first subject of its backend.
     pub index: usize,
     pub is_floor: bool,
 }
 
-/// The subjects, then a floor for each backend and core that they use.
+/// The subjects, then a floor for each backend, core and scheduling class that they use.
 fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     let scenario = &conduct.scenario;
     let mut entrants: Vec<Entrant> = scenario
@@ -152,6 +169,7 @@ fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .map(|(index, (subject, &core))| Entrant {
             name: subject.name.clone(),
             backend: subject.backend.clone(),
+            scheduling: subject.scheduling,
             core,
             index,
             is_floor: false,
@@ -161,8 +179,10 @@ fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     if scenario.floor_seconds > 0.0 && reachable {
         let mut floors: Vec<Entrant> = Vec::new();
         for entrant in &entrants {
-            let same =
-                |floor: &Entrant| floor.backend == entrant.backend && floor.core == entrant.core;
+            let same = |floor: &Entrant| {
+                (&floor.backend, floor.core, floor.scheduling)
+                    == (&entrant.backend, entrant.core, entrant.scheduling)
+            };
             if !floors.iter().any(same) {
                 let name = match floors.len() {
                     0 => FLOOR.to_owned(),
@@ -207,11 +227,10 @@ impl Conduct {
             .map_err(record_failed(&self.runs_directory))?;
         let entrants = entrants(self, &placed);
         let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, say };
-        let runs = stage.all_runs(&entrants, clock);
-        let (runs, runs_void, mut warnings) = match runs {
+        let (runs, runs_void, mut warnings) = match stage.all_runs(&entrants, clock) {
             Ok(runs) => runs,
             Err(error) => {
-                // Nothing in it is a result; what processes said stands in the error.
+                // Nothing was measured; what processes said stands in the error.
                 let _ = fs::remove_dir_all(&path);
                 return Err(error);
             }
@@ -270,6 +289,8 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// Runs that count, how many were void, what to warn of.
+    ///
+    /// An error is one before anything was measured; a later one makes a failed run.
     fn all_runs(
         &mut self,
         entrants: &[Entrant],
@@ -281,7 +302,12 @@ impl Stage<'_> {
         let mut warnings = Vec::new();
         while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
             let number = runs.len() as u32 + 1;
-            let run = self.one_run(number, entrants, &runs, clock)?;
+            let (run, error) = self.one_run(number, entrants, &runs, clock);
+            let idle = |tag: &String| tag.starts_with(hiccup::SUBJECT);
+            let nothing = runs.is_empty() && void == 0 && run.totals.keys().all(idle);
+            if let Some(error) = error.filter(|_| nothing && !run.interrupted) {
+                return Err(error);
+            }
             let broken = validity::broken(&run);
             let over = run.failed || run.interrupted;
             if broken.is_empty() || over || void == REPEATS_MAX {
@@ -291,18 +317,18 @@ impl Stage<'_> {
                 }
                 continue;
             }
+            let hlog = directory::hlog(self.path, number);
+            let kept = self.path.join(format!("void-{}.hlog", void + 1));
+            if let Err(error) = fs::rename(&hlog, &kept) {
+                let failure = format!("cannot keep {} aside: {error}", hlog.display());
+                runs.push(Run { failed: true, failures: vec![failure], ..run });
+                break;
+            }
             void += 1;
             warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
             (self.say)(&warnings[warnings.len() - 1]);
-            let kept = self.path.join(format!("void-{void}.hlog"));
-            let hlog = directory::hlog(self.path, number);
-            fs::rename(&hlog, &kept).map_err(|source| self.record_error(source))?;
         }
         Ok((runs, void, warnings))
-    }
-
-    fn record_error(&self, source: io::Error) -> ConductError {
-        ConductError::Record { path: self.path.display().to_string(), source }
     }
 
     /// What the machine does at this time, before each run.
@@ -325,58 +351,51 @@ impl Stage<'_> {
     }
 
     /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
-    /// of the machine does not always meet the same one.
+    /// of the machine does not always meet the same one. With the run comes the error that ended it.
     fn one_run(
         &mut self,
         number: u32,
         entrants: &[Entrant],
         earlier: &[Run],
         clock: Clock,
-    ) -> Result<Run, ConductError> {
-        self.hiccup(number, clock)?;
+    ) -> (Run, Option<ConductError>) {
         let mut order: Vec<&Entrant> = entrants.iter().collect();
         // The first run tells how long messages are, which a floor must know.
         if number.is_multiple_of(2) {
             order.reverse();
         }
         let mut run = Run::default();
-        let runs = self.conduct.scenario.runs;
+        let mut error = self.hiccup(number, clock).err();
         for entrant in order {
-            if self.interrupt.is_set() {
+            if self.interrupt.is_set() || error.is_some() || run.failed {
                 break;
             }
+            let runs = self.conduct.scenario.runs;
             (self.say)(&format!("run {number} of {runs}: {}", entrant.name));
-            let bytes =
-                earlier.iter().chain([&run]).find_map(|run| message_bytes(run, entrants, entrant));
+            let known = |run| message_bytes(run, entrants, entrant);
+            let bytes = earlier.iter().chain([&run]).find_map(known);
             match self.one_entrant(number, entrant, bytes) {
                 Ok(measured) => {
                     run.failed |= !measured.result.complete && !self.interrupt.is_set();
                     run.measured.push(measured);
                 }
-                Err(error) if earlier.is_empty() && run.measured.is_empty() => return Err(error),
-                Err(error) => {
-                    run.failed = true;
-                    let result = ClientResult {
-                        failures: vec![error.to_string()],
-                        ..ClientResult::default()
-                    };
-                    let subject = entrant.name.clone();
-                    let core = entrant.core;
-                    run.measured.push(Measured { subject, core, result, exchange: None });
-                }
-            }
-            if run.failed {
-                break;
+                // Ctrl-C may find a process that can't say anything yet.
+                Err(_) if self.interrupt.is_set() => {}
+                Err(broken) => error = Some(broken),
             }
         }
         run.interrupted = self.interrupt.is_set();
-        let hlog = directory::hlog(self.path, number);
-        if hlog.exists() {
-            let log = fs::read(&hlog).map_err(|source| self.record_error(source))?;
-            run.totals = measure::hlog::totals(&log)
-                .map_err(|error| self.record_error(io::Error::other(error)))?;
+        run.failed |= error.is_some();
+        run.failures.extend(error.as_ref().map(ConductError::to_string));
+        if let Ok(log) = File::open(directory::hlog(self.path, number)) {
+            let (totals, cut_off) = measure::hlog::totals_so_far(BufReader::new(log));
+            run.totals = totals;
+            if let Some(cut_off) = cut_off {
+                run.failed = true;
+                run.failures.push(format!("the log of run {number} is damaged: {cut_off}"));
+            }
         }
-        Ok(run)
+        (run, error)
     }
 
     fn one_entrant(
@@ -411,7 +430,16 @@ impl Stage<'_> {
             }
             None => None,
         };
-        Ok(Measured { subject: entrant.name.clone(), core: entrant.core, result, exchange })
+        let load = &self.conduct.scenario.load;
+        let open = load.model == Model::Open;
+        Ok(Measured {
+            subject: entrant.name.clone(),
+            core: entrant.core,
+            offered: open.then_some(load.rate_per_second),
+            planned: open.then(|| load.messages(launch.phases().1)),
+            result,
+            exchange,
+        })
     }
 }
 

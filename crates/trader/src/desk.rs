@@ -3,6 +3,7 @@
 
 use crate::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::order_entry::{Message, OrderEntry, Received, Reply};
+use host::thread::Usage;
 use measure::clock::Clock;
 use measure::record::{Kind, Load, MessageBytes};
 use measure::recorder::{Recorder, Series};
@@ -29,6 +30,8 @@ const LANE_BYTES_MAX: usize = 32 * 1024;
 pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 /// How long the other end may be silent while it owes a reply.
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
+/// How often that is looked at.
+const SILENCE_CHECK_NS: u64 = 100_000_000;
 
 /// One connection.
 struct Lane {
@@ -41,6 +44,8 @@ struct Lane {
     dirty: bool,
     watched: bool,
     unanswered: u32,
+    /// The latest read that brought something, or the first message since it owes nothing.
+    quiet_since_ns: u64,
     /// The highest sequence that was answered, to see replies out of order.
     answered_sequence: u64,
 }
@@ -78,10 +83,13 @@ pub(crate) struct Desk<E: OrderEntry> {
     pub(crate) answered: Vec<(Reply, u64)>,
     pub(crate) ready: Vec<Ready>,
     sequence: u64,
-    quiet_since_ns: u64,
+    next_silence_check_ns: u64,
     pub(crate) measuring: bool,
     pub(crate) measured_from_ns: u64,
     pub(crate) last_sent_ns: u64,
+    last_intended_ns: u64,
+    /// What the thread had used when measuring began.
+    usage: Usage,
     /// Why the run can't go on.
     pub(crate) failure: Option<String>,
     broken: bool,
@@ -106,6 +114,7 @@ impl<E: OrderEntry> Desk<E> {
                 dirty: false,
                 watched: false,
                 unanswered: 0,
+                quiet_since_ns: 0,
                 answered_sequence: 0,
             }
         });
@@ -123,10 +132,12 @@ impl<E: OrderEntry> Desk<E> {
             answered: Vec::with_capacity(4096),
             ready: Vec::with_capacity(2 * ids.len() + 1),
             sequence: 0,
-            quiet_since_ns: clock.now_ns(),
+            next_silence_check_ns: 0,
             measuring: false,
             measured_from_ns: 0,
             last_sent_ns: 0,
+            last_intended_ns: 0,
+            usage: host::thread::usage(),
             failure: None,
             broken: false,
         }
@@ -136,6 +147,7 @@ impl<E: OrderEntry> Desk<E> {
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.measuring = true;
         self.measured_from_ns = now_ns;
+        self.usage = host::thread::usage();
         self.recorder.start(now_ns);
     }
 
@@ -189,6 +201,9 @@ impl<E: OrderEntry> Desk<E> {
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
         lane.unsent.push(Unsent { number, message, end });
+        if lane.unanswered == 0 {
+            lane.quiet_since_ns = self.clock.now_ns();
+        }
         lane.unanswered += 1;
         if !lane.dirty {
             lane.dirty = true;
@@ -205,9 +220,7 @@ impl<E: OrderEntry> Desk<E> {
         } else {
             self.load.warm_up_sent += 1;
         }
-        if self.in_flight.unanswered == 0 {
-            self.quiet_since_ns = intended_ns;
-        }
+        self.last_intended_ns = intended_ns;
         self.in_flight.unanswered += 1;
     }
 
@@ -287,7 +300,7 @@ impl<E: OrderEntry> Desk<E> {
             Read::Failed(error) => return self.fail_lane(lane, &error.to_string()),
             Read::Bytes { n, stamp_ns } => {
                 self.entry.filled(lane, n, stamp_ns);
-                self.quiet_since_ns = stamp_ns;
+                self.lanes[lane].quiet_since_ns = stamp_ns;
             }
         }
         let unsent_bytes = self.lanes[lane].bytes.len();
@@ -384,17 +397,38 @@ impl<E: OrderEntry> Desk<E> {
         self.in_flight.unanswered
     }
 
-    /// Fails the run if the other end owes replies and has said nothing for too long.
+    /// Fails the run if a connection owes replies and has said nothing for too long.
     #[inline]
     pub(crate) fn check_silence(&mut self, now_ns: u64) {
-        if self.in_flight.unanswered > 0 && now_ns > self.quiet_since_ns + SILENCE_NS_MAX {
+        if now_ns < self.next_silence_check_ns {
+            return;
+        }
+        self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
+        let silent = self
+            .lanes
+            .iter()
+            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + SILENCE_NS_MAX);
+        if let Some(lane) = silent {
             self.failure = Some(format!(
-                "no reply for {} s while {} messages were unanswered: is the other end still alive?",
+                "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
+                 the other end still alive?",
                 SILENCE_NS_MAX / 1_000_000_000,
-                self.in_flight.unanswered
+                self.lanes[lane].unanswered
             ));
             self.broken = true;
         }
+    }
+
+    /// Messages a second that were sent, where `offered` were scheduled: less by as much as sending took
+    /// longer than its schedule.
+    pub(crate) fn achieved(&self, offered: f64) -> f64 {
+        if !self.measuring || self.load.sent == 0 {
+            return 0.0;
+        }
+        let gap_ns = 1e9 / offered;
+        let scheduled_ns = self.last_intended_ns.saturating_sub(self.measured_from_ns) as f64;
+        let took_ns = self.last_sent_ns.saturating_sub(self.measured_from_ns) as f64;
+        offered * (scheduled_ns + gap_ns) / (took_ns + gap_ns).max(scheduled_ns + gap_ns)
     }
 
     /// Ends the last interval and gives the counters out.
@@ -407,6 +441,9 @@ impl<E: OrderEntry> Desk<E> {
             cancel_reply: mean(self.bytes.cancel_reply),
         };
         self.load.lost = self.in_flight.unanswered;
+        let usage = host::thread::usage().since(self.usage);
+        self.load.context_switches_involuntary = usage.context_switches_involuntary;
+        self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
         self.recorder.finish(self.clock.now_ns());
         (self.load, self.failure, self.entry)
     }

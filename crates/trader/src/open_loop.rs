@@ -36,23 +36,22 @@ struct Agenda {
     warm_up_messages: u64,
     messages: u64,
     guard_ns: u64,
+    /// The message that was held back last.
+    held_back: Option<u64>,
 }
 
 impl Agenda {
     fn new(load: &Load, warm_up_seconds: f64, seconds: f64, start_ns: u64) -> Agenda {
-        // Whole blocks of orders with their cancels, so that nothing is left in the book.
-        let block = 2 * load.cancel_after;
-        let whole =
-            |seconds: f64| ((load.rate_per_second * seconds) as u64).div_ceil(block) * block;
-        let warm_up_messages = whole(warm_up_seconds);
+        let warm_up_messages = load.messages(warm_up_seconds);
         Agenda {
             schedule: Schedule::new(load.rate_per_second, load.arrival, load.burst, load.seed),
             start_ns,
             cancel_after: load.cancel_after,
             accounts: load.accounts as u64,
             warm_up_messages,
-            messages: warm_up_messages + whole(seconds),
+            messages: warm_up_messages + load.messages(seconds),
             guard_ns: (1e9 / load.rate_per_second * GUARD_SHARE_OF_GAP).min(GUARD_NS_MAX) as u64,
+            held_back: None,
         }
     }
 
@@ -76,7 +75,9 @@ impl Agenda {
         while !self.is_over() && self.intended_ns() <= horizon_ns {
             due_ns = self.intended_ns();
             if self.append(desk, due_ns).is_none() {
-                desk.load.held_back += 1;
+                // Once a message, however often it is tried.
+                desk.load.held_back += u64::from(self.held_back != Some(self.schedule.index()));
+                self.held_back = Some(self.schedule.index());
                 break;
             }
             self.schedule.advance();
@@ -84,6 +85,24 @@ impl Agenda {
         // At most `guard_ns`.
         while desk.clock.now_ns() < due_ns {}
         desk.flush();
+    }
+
+    /// Cancels what a run that broke off has left in the book.
+    fn wind_up<E: OrderEntry>(&self, desk: &mut Desk<E>) {
+        let (block, position) = self.block();
+        let first = block * self.cancel_after;
+        let now_ns = desk.clock.now_ns();
+        let ordered = position.min(self.cancel_after);
+        for number in first + position.saturating_sub(self.cancel_after)..first + ordered {
+            // One that finds no room stays in the book, and shows as an order without a cancel.
+            let _ = desk.cancel(number, now_ns);
+        }
+    }
+
+    /// Which block of orders and their cancels the next message belongs to, and its place there.
+    fn block(&self) -> (u64, u64) {
+        let length = 2 * self.cancel_after;
+        (self.schedule.index() / length, self.schedule.index() % length)
     }
 
     fn overrun(&self) -> String {
@@ -101,7 +120,7 @@ impl Agenda {
         if index == self.warm_up_messages && !desk.measuring {
             desk.start_measuring(intended_ns);
         }
-        let (block, position) = (index / self.cancel_after / 2, index % (2 * self.cancel_after));
+        let (block, position) = self.block();
         let first = block * self.cancel_after;
         if position < self.cancel_after {
             let number = first + position;
@@ -140,13 +159,9 @@ pub(crate) fn run<E: OrderEntry>(
         desk.roll(now_ns);
         desk.check_silence(now_ns);
     }
-    let sent_seconds = desk.last_sent_ns.saturating_sub(desk.measured_from_ns) as f64 / 1e9;
-    if desk.measuring {
-        // n messages span n - 1 gaps; the last one's own is the mean gap.
-        desk.load.rate_per_second_achieved =
-            desk.load.sent as f64 / (sent_seconds + 1.0 / load.rate_per_second);
-    }
+    desk.load.rate_per_second_achieved = desk.achieved(load.rate_per_second);
     let complete = agenda.is_over() && desk.failure.is_none();
+    agenda.wind_up(desk);
     drain(desk);
     complete
 }

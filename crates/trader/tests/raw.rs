@@ -95,7 +95,7 @@ type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
 
 fn run(plan: &Plan, stop: &AtomicBool) -> (ClientResult, Totals) {
     let result = trader::run(plan, stop).unwrap();
-    (result, measure::hlog::totals(&std::fs::read(&plan.hlog).unwrap()).unwrap())
+    (result, measure::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap())
 }
 
 fn open_load() -> Load {
