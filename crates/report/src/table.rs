@@ -50,16 +50,19 @@ fn headline(out: &mut String, record: &RunRecord) {
                 count(load.sent)
             ),
         };
+        let duplicated = match load.duplicated {
+            0 => String::new(),
+            n => format!(", {n} duplicated"),
+        };
         let late =
             load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
         let line = format!(
-            "{}: {}, {}, {}, {sent}, {} lost, {} duplicated{late}",
+            "{}: {}, {}, {}, {sent}, {} lost{duplicated}{late}",
             subject.name,
             load.model,
             subject.backend,
             cores(&subject.cores),
             load.lost,
-            load.duplicated
         );
         wrap(out, "  ", &line);
     }

@@ -50,9 +50,8 @@ fn a_valid_record() {
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
         order-to-ack · valid · 2 runs, 1 void and repeated
-          rust: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, 0 duplicated, late p99
-          0.90 us
-          floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost, 0 duplicated
+          rust: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 0.90 us
+          floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
 
         us                           p50    p90    p95    p99   p99.9  p99.99     max     n  p50 interval
         rust     order response     18.1   20.6   21.1   24.0   ~81.9       -    4182   40k  9.10-18.1
