@@ -2,6 +2,7 @@
 //! the book.
 
 mod driven;
+mod properties;
 
 use driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use engine::Side as EngineSide;
@@ -91,7 +92,6 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever comes, there is no panic, and another connection goes on.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), framed in any::<bool>()) {
         let mut sent = Vec::new();
@@ -99,7 +99,7 @@ proptest! {
             true => driven::write_text(&mut sent, |out| out.extend_from_slice(&bytes)),
             false => sent.extend_from_slice(&bytes),
         }
-        others_go_on(&sent)?;
+        properties::gateway(&sent);
     }
 
     /// Messages that were right, and a few bytes of them wrong: in headers, in JSON, in numbers.
@@ -113,20 +113,8 @@ proptest! {
             let at = at.index(sent.len());
             sent[at] ^= bits;
         }
-        others_go_on(&sent)?;
+        properties::gateway(&sent);
     }
-}
-
-fn others_go_on(sent: &[u8]) -> Result<(), TestCaseError> {
-    let mut driven = Driven::new(config());
-    (0..2).for_each(|stream| driven.connect(stream));
-    driven.feed(0, sent);
-    let mut other = Vec::new();
-    write_authenticate(&mut other, "other");
-    driven.feed(1, &other);
-    prop_assert_eq!(driven.texts(1), ["{\"type\":\"AUTHENTICATED\"}"]);
-    prop_assert_eq!(driven.exchange.replay_check().equal, Some(true));
-    Ok(())
 }
 
 /// What its clients were told, added up: their open orders.

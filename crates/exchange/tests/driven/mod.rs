@@ -36,25 +36,30 @@ impl Driven {
         Driven { exchange: Exchange::new(config).unwrap(), outbound: Outbound::default() }
     }
 
+    /// A connection before its handshake.
+    pub fn open(&mut self, stream: u32) {
+        self.outbound.open(StreamId(stream));
+        self.exchange.opened(StreamId(stream), 0);
+    }
+
     /// A connection past its handshake; the answer to it is not kept.
     pub fn connect(&mut self, stream: u32) {
-        let id = StreamId(stream);
-        self.outbound.open(id);
-        self.exchange.opened(id, 0);
+        self.open(stream);
         let mut head = Vec::new();
         wire::http::upgrade_request(&mut head, "x", &wire::http::UpgradeKey::from_nonce([1; 16]));
         self.feed(stream, &head);
-        self.outbound.to(id).clear();
+        self.answers(stream).clear();
     }
 
     pub fn disconnect(&mut self, stream: u32) {
         self.exchange.closed(StreamId(stream));
     }
 
-    /// As if one or more reads had brought the bytes.
+    /// As if one or more reads had brought the bytes. What comes after the exchange has ended the
+    /// connection is not read, as in `transport::serve`.
     pub fn feed(&mut self, stream: u32, mut bytes: &[u8]) {
         let id = StreamId(stream);
-        while !bytes.is_empty() {
+        while !bytes.is_empty() && self.outbound.is_open(id) {
             let space = self.exchange.space(id);
             let n = space.len().min(bytes.len());
             space[..n].copy_from_slice(&bytes[..n]);
