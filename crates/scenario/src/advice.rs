@@ -1,7 +1,7 @@
 //! Warnings that teach: what in these figures a reader may misread, why, and what to do about it.
 
 use crate::file::{FLOOR, Scenario};
-use crate::validity::LATE_SHARE_OF_SERVICE;
+use crate::run::LATE_SHARE_OF_SERVICE;
 use measure::record::{Kind, Subject};
 use trader::plan::Model;
 

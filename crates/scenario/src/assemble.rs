@@ -1,8 +1,9 @@
 //! From what the processes left to the record.
 
-use crate::conduct::{Conduct, Entrant, Run};
+use crate::conduct::{Conduct, Entrant};
 use crate::file::Scenario;
 use crate::placement::Placed;
+use crate::run::Run;
 use crate::{advice, validity};
 use hdrhistogram::Histogram;
 use host::Cores;

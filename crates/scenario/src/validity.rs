@@ -1,38 +1,17 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::conduct::Run;
-use measure::record::{ClientResult, ExchangeResult, Rule, Verdict};
+use crate::run::{Evidence, LATE_SHARE_OF_SERVICE, Run};
+use measure::record::{Rule, Verdict};
 
 /// Sent over offered, at least.
 pub(crate) const RATE_SHARE_MIN: f64 = 0.999;
-/// A message is late that left later than this share of the service time's p50 after it was due.
-pub(crate) const LATE_SHARE_OF_SERVICE: f64 = 0.1;
 /// Messages that the pacer may make late, of all.
 pub(crate) const LATE_MESSAGES_MAX: f64 = 0.01;
 /// Looks of an idle thread that may be late; on a worse machine nothing is measured but the machine.
 pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 /// How far the machine's probes may differ before and after.
 pub(crate) const PROBE_RATIO_MAX: f64 = 1.5;
-
-/// One subject in one run.
-pub(crate) struct Evidence<'a> {
-    pub result: &'a ClientResult,
-    /// Of the exchange that we started; `None` for the raw echo and for another's exchange.
-    pub exchange: Option<&'a ExchangeResult>,
-    /// What the scenario asks for; not what the client says that it was asked.
-    pub offered: Option<f64>,
-    pub planned: Option<u64>,
-    /// Service times of orders and cancels in the log.
-    pub recorded: u64,
-    pub order_service_p50_ns: Option<u64>,
-    /// Share of messages that were late.
-    pub late: Option<f64>,
-    /// Share of looks of an idle thread on the same core, just before this run, that were late by the
-    /// same measure.
-    pub late_without_load: Option<f64>,
-    pub interrupted: bool,
-}
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
@@ -197,7 +176,7 @@ pub(crate) fn rules(subjects: &[String], runs: &[Run]) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::record::{Load, MessageBytes};
+    use measure::record::{ClientResult, ExchangeResult, Load, MessageBytes};
 
     fn fine() -> ClientResult {
         ClientResult {
