@@ -27,6 +27,7 @@ mod reports;
 mod sequencer;
 mod sessions;
 mod start_book;
+mod text;
 
 pub use counts::Counts;
 pub use gateway::Exchange;

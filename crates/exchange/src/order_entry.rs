@@ -8,9 +8,10 @@ use crate::refusals::{
     About, OPEN_ORDERS_PER_ACCOUNT, OTHER_ACCOUNT, OTHER_INSTRUMENT, Refusals, Refused,
     UNKNOWN_ORDER, limit_of, not_inserted,
 };
-use crate::reports::{Reports, STATUSES, send, status};
+use crate::reports::{Reports, STATUSES, status};
 use crate::sequencer::Sequencer;
 use crate::sessions::{AuthenticateError, Sessions};
+use crate::text::send;
 use engine::{Cancel, Command, NewOrder, Side, TimeInForce};
 use std::fmt::{Display, Write};
 use transport::StreamId;

@@ -3,8 +3,8 @@
 use crate::counts::Tally;
 use crate::instruments::Violation;
 use crate::orders::InsertError;
-use crate::reports::send;
 use crate::sessions::Sessions;
+use crate::text::send;
 use engine::Reject;
 use transport::StreamId;
 use transport::serve::Outbound;

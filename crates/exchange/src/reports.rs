@@ -6,18 +6,12 @@ use crate::orders::{ClientOrder, ClientOrders};
 use crate::refusals::{Refusals, by_engine};
 use crate::sequencer::Sequenced;
 use crate::sessions::Sessions;
+use crate::text::send;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::OrderId;
-use wire::frame::{Opcode, write_frame_with};
 use wire::reply::{self, Booked, Done, DoneStatus, Fill};
-
-/// Appends a text frame.
-#[inline]
-pub(crate) fn send(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    write_frame_with(out, Opcode::Text, None, write);
-}
 
 /// Writes the reports of one command.
 pub(crate) struct Reports<'a> {

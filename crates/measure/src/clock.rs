@@ -93,6 +93,23 @@ impl Clock {
     }
 }
 
+/// A moment after which something has taken too long. For the cold path; a measuring thread compares
+/// stamps.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(std::time::Instant);
+
+impl Deadline {
+    /// So long from now.
+    pub fn after(patience: Duration) -> Deadline {
+        Deadline(std::time::Instant::now() + patience)
+    }
+
+    /// What is left of it; zero when it has passed.
+    pub fn left(&self) -> Duration {
+        self.0.saturating_duration_since(std::time::Instant::now())
+    }
+}
+
 /// Wall-clock time, milliseconds since the Unix epoch. For message fields and file names, never for
 /// an interval.
 pub fn wall_ms() -> u64 {

@@ -9,6 +9,7 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogHistogram, IntervalLogIterator, LogEntry,
 };
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::time::Duration;
 
 /// One line of a log.
@@ -48,42 +49,64 @@ pub fn intervals(log: &[u8]) -> Result<Vec<Interval>, HlogError> {
             length: line.duration(),
             histogram,
         });
+        Ok(())
     })?;
     Ok(intervals)
 }
 
-/// The sum of all lines of `log` per tag; holds one histogram a tag, however long the log.
+/// The sum of all lines of `log` per tag; holds one line and one histogram a tag, however long the log.
 ///
 /// # Errors
 /// As [`intervals`].
-pub fn totals(log: &[u8]) -> Result<BTreeMap<String, Histogram<u64>>, HlogError> {
-    let mut totals: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
-    let mut result = Ok(());
-    visit(log, |line, values| {
+pub fn totals(log: impl BufRead) -> Result<Totals, HlogError> {
+    match totals_so_far(log) {
+        (totals, None) => Ok(totals),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Latencies by tag.
+pub type Totals = BTreeMap<String, Histogram<u64>>;
+
+/// As [`totals`], of what could be read before the error: a log may be cut off where its writer died
+/// or its disk was full.
+pub fn totals_so_far(log: impl BufRead) -> (Totals, Option<HlogError>) {
+    let mut totals = Totals::new();
+    let result = visit(log, |line, values| {
         let tag = line.tag().map_or("", |tag| tag.as_str());
         let total = totals.entry(tag.to_owned()).or_insert_with(histogram);
-        if let Err(error) = total.add(values) {
-            result = Err(HlogError(format!("a histogram of {tag:?} is out of bounds: {error}")));
-        }
-    })?;
-    result.map(|()| totals)
+        total
+            .add(values)
+            .map_err(|error| HlogError(format!("a histogram of {tag:?} is out of bounds: {error}")))
+    });
+    (totals, result.err())
 }
 
 fn visit(
-    log: &[u8],
-    mut each: impl FnMut(&IntervalLogHistogram<'_>, Histogram<u64>),
+    mut log: impl BufRead,
+    mut each: impl FnMut(&IntervalLogHistogram<'_>, Histogram<u64>) -> Result<(), HlogError>,
 ) -> Result<(), HlogError> {
     let mut deserializer = Deserializer::new();
-    for entry in IntervalLogIterator::new(log) {
-        let entry = entry.map_err(|error| HlogError(format!("{error:?}")))?;
-        if let LogEntry::Interval(line) = entry {
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(line.encoded_histogram())
-                .map_err(|error| HlogError(error.to_string()))?;
-            let histogram = deserializer
-                .deserialize(&mut bytes.as_slice())
-                .map_err(|error| HlogError(error.to_string()))?;
-            each(&line, histogram);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let failed = |why: String| HlogError(format!("line {number}: {why}"));
+        match log.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => return Err(failed(error.to_string())),
+        }
+        for entry in IntervalLogIterator::new(&line) {
+            let entry = entry.map_err(|error| failed(format!("{error:?}")))?;
+            if let LogEntry::Interval(interval) = entry {
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(interval.encoded_histogram())
+                    .map_err(|error| failed(error.to_string()))?;
+                let histogram = deserializer
+                    .deserialize(&mut bytes.as_slice())
+                    .map_err(|error| failed(error.to_string()))?;
+                each(&interval, histogram)?;
+            }
         }
     }
     Ok(())
@@ -97,11 +120,30 @@ mod tests {
     fn garbage_is_an_error_not_a_panic() {
         assert!(intervals(b"Tag=a,0.1,1.0,2.0,!!!!\n").is_err());
         assert!(intervals(b"Tag=a,0.1,1.0,2.0,AAAA\n").is_err());
-        assert!(totals(b"\x00\xff\n").is_err());
+        assert!(totals(&b"\x00\xff\n"[..]).is_err());
     }
 
     #[test]
     fn an_empty_log_has_no_lines() {
         assert_eq!(intervals(b"#a comment\n").unwrap().len(), 0);
+    }
+
+    /// A writer that was killed, or a disk that was full: the whole lines count.
+    #[test]
+    fn a_log_that_was_cut_off_gives_what_was_whole() {
+        let (mut recorder, drain) = crate::recorder::recorder(
+            &[crate::recorder::Series::new("a", crate::record::Kind::Stage)],
+            2.0,
+        );
+        recorder.start(0);
+        recorder.record(0, 7);
+        recorder.roll(crate::recorder::INTERVAL_NS);
+        recorder.record(0, 9);
+        recorder.finish(crate::recorder::INTERVAL_NS + 1);
+        let mut log = Vec::new();
+        drain.run("s", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();
+        let (whole, error) = totals_so_far(&log[..log.len() - 20]);
+        assert!(error.is_some());
+        assert_eq!((whole["s.a.stage"].len(), whole["s.a.stage"].max()), (1, 7));
     }
 }

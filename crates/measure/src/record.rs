@@ -158,7 +158,10 @@ pub struct Subject {
     /// How it waits and reads: `spin`, `block`, …
     #[serde(default)]
     pub backend: String,
-    /// The cores that its threads and its exchange ran on.
+    /// The class of its measuring thread: `other`, `fifo:PRIORITY`, …
+    #[serde(default)]
+    pub scheduling: String,
+    /// The cores that its exchange and its measuring thread ran on, in this order.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// What it sent and received.

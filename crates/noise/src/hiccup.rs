@@ -16,6 +16,9 @@ use std::time::SystemTime;
 /// The subject's name in records and tags.
 pub const SUBJECT: &str = "hiccup";
 
+/// Looks a second, at most: beyond that a look takes longer than the gap to the next.
+pub const RATE_PER_SECOND_MAX: f64 = 1e6;
+
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -23,7 +26,7 @@ pub struct Look {
     pub cores: Vec<usize>,
     /// The class of the threads.
     pub scheduling: Scheduling,
-    /// How often: the rate of the load that is to be compared.
+    /// How often: the rate of the load that is to be compared, at most [`RATE_PER_SECOND_MAX`].
     pub rate_per_second: f64,
     /// How long.
     pub seconds: f64,
@@ -50,7 +53,7 @@ pub enum HiccupError {
 /// # Errors
 /// If a thread can't be pinned, or the log not written.
 pub fn look(look: &Look, clock: Clock, hlog: &Path, stop: &AtomicBool) -> Result<(), HiccupError> {
-    let drains: Vec<(Drain, u64)> = std::thread::scope(|scope| {
+    let drains: Vec<(Drain, SystemTime, u64)> = std::thread::scope(|scope| {
         let threads: Vec<_> = look
             .cores
             .iter()
@@ -64,8 +67,8 @@ pub fn look(look: &Look, clock: Clock, hlog: &Path, stop: &AtomicBool) -> Result
     let failed = |source| HiccupError::Log { path: hlog.display().to_string(), source };
     let log = File::options().create(true).append(true).open(hlog).map_err(failed)?;
     let mut log = BufWriter::new(log);
-    for (drain, start_ns) in drains {
-        drain.run(SUBJECT, &mut log, SystemTime::now(), start_ns).map_err(failed)?;
+    for (drain, started, start_ns) in drains {
+        drain.run(SUBJECT, &mut log, started, start_ns, &|| ()).map_err(failed)?;
     }
     Ok(())
 }
@@ -75,12 +78,14 @@ fn look_on(
     core: usize,
     clock: Clock,
     stop: &AtomicBool,
-) -> Result<(Drain, u64), host::HostError> {
+) -> Result<(Drain, SystemTime, u64), host::HostError> {
     host::thread::pin(core)?;
     let series = Series { name: format!("core{core}").into(), kind: Kind::Noise };
     let (mut recorder, drain) = recorder(&[series], look.seconds);
-    let mut schedule = Schedule::new(look.rate_per_second, Arrival::Uniform, 1, 0);
+    let rate_per_second = look.rate_per_second.min(RATE_PER_SECOND_MAX);
+    let mut schedule = Schedule::new(rate_per_second, Arrival::Uniform, 1, 0);
     host::thread::set_scheduling(look.scheduling)?;
+    let started = SystemTime::now();
     let start_ns = clock.now_ns();
     let end_ns = start_ns + (look.seconds * 1e9) as u64;
     recorder.start(start_ns);
@@ -94,7 +99,7 @@ fn look_on(
         recorder.roll(now_ns);
     }
     recorder.finish(now_ns);
-    Ok((drain, start_ns))
+    Ok((drain, started, start_ns))
 }
 
 #[cfg(test)]
@@ -113,7 +118,7 @@ mod tests {
             seconds: 0.2,
         };
         look(&wanted, Clock::calibrate(), &hlog, &AtomicBool::new(false)).unwrap();
-        let totals = measure::hlog::totals(&std::fs::read(&hlog).unwrap()).unwrap();
+        let totals = measure::hlog::totals(&std::fs::read(&hlog).unwrap()[..]).unwrap();
         for core in cores {
             let count = totals[&format!("hiccup.core{core}.noise")].len();
             // 200 in 0.2 s and one at 0; the last look may come after later ones were due.

@@ -50,15 +50,19 @@ fn headline(out: &mut String, record: &RunRecord) {
                 count(load.sent)
             ),
         };
+        let duplicated = match load.duplicated {
+            0 => String::new(),
+            n => format!(", {n} duplicated"),
+        };
         let late =
             load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
         let line = format!(
-            "{}: {}, {}, {}, {sent}, {} lost{late}",
+            "{}: {}, {}, {}, {sent}, {} lost{duplicated}{late}",
             subject.name,
             load.model,
             subject.backend,
             cores(&subject.cores),
-            load.lost + load.duplicated
+            load.lost,
         );
         wrap(out, "  ", &line);
     }
@@ -89,7 +93,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
             };
             let row = format!(
                 "{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
-                clip(name, 8),
+                short(name),
                 clip(&title, 15),
                 cell(series, "p50", p.p50),
                 cell(series, "p90", p.p90),
@@ -131,6 +135,15 @@ fn interval(series: &Series, name: &str) -> String {
         .map_or(String::new(), |[low, high]| format!("{}-{}", us(*low), us(*high)))
 }
 
+/// At most eight characters; of a longer name both ends, since names differ at either.
+fn short(name: &str) -> String {
+    let count = name.chars().count();
+    if count <= 8 {
+        return name.to_owned();
+    }
+    name.chars().take(3).chain(['~']).chain(name.chars().skip(count - 4)).collect()
+}
+
 fn clip(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
@@ -139,36 +152,38 @@ fn is_floor(subject: &Subject) -> bool {
     subject.name.starts_with("floor")
 }
 
-/// What each subject adds to the raw echo of the same bytes on the same cores. Run by run, because a
-/// machine may change its regime between runs, and the median over them.
+fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
+    is_floor(floor)
+        && (&floor.backend, &floor.cores, &floor.scheduling)
+            == (&subject.backend, &subject.cores, &subject.scheduling)
+}
+
+/// How wide each subject's latencies spread, and what it adds to the raw echo of the same bytes on
+/// the same cores. Run by run, because a machine may change its regime between runs, and the median
+/// over them.
 fn over_the_floor(out: &mut String, record: &RunRecord) {
     let mut rows = String::new();
     for subject in record.subjects.iter().filter(|subject| !is_floor(subject)) {
-        let floor = record.subjects.iter().find(|floor| {
-            is_floor(floor) && floor.backend == subject.backend && floor.cores == subject.cores
-        });
-        let Some(floor) = floor else { continue };
-        for series in subject.series.iter().filter(|series| series.kind != Kind::Lateness) {
-            let Some(under) = floor.series(&series.name, series.kind) else { continue };
-            let p50 = Over::paired(series, under, |percentiles| percentiles.p50);
-            let p99 = Over::paired(series, under, |percentiles| percentiles.p99);
-            let (Some(p50), Some(p99)) = (p50, p99) else { continue };
+        let floor = record.subjects.iter().find(|floor| is_floor_of(floor, subject));
+        let timed = |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service);
+        for series in subject.series.iter().filter(timed) {
+            let under = floor.and_then(|floor| floor.series(&series.name, series.kind));
+            let over = |percentile: fn(&Percentiles) -> Option<u64>| {
+                let over = under.and_then(|under| Over::paired(series, under, percentile));
+                over.map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells())
+            };
+            let ([floor_p50, added_p50, times_p50], [floor_p99, added_p99, times_p99]) =
+                (over(|percentiles| percentiles.p50), over(|percentiles| percentiles.p99));
             let spread = match (series.pooled.p50, series.pooled.p90) {
                 (Some(p50), Some(p90)) => us(p90 - p50),
                 _ => "-".to_owned(),
             };
+            let title = clip(&format!("{} {}", series.name, series.kind.name()), 15);
             let _ = writeln!(
                 rows,
-                "{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}{:>8}",
-                clip(&subject.name, 8),
-                clip(&format!("{} {}", series.name, series.kind.name()), 15),
-                spread,
-                us(p50.floor),
-                p50.added(),
-                p50.times(),
-                us(p99.floor),
-                p99.added(),
-                p99.times(),
+                "{:<9}{title:<16}{spread:>9}{floor_p50:>11}{added_p50:>9}{times_p50:>8}\
+                 {floor_p99:>12}{added_p99:>9}{times_p99:>8}",
+                short(&subject.name),
             );
         }
     }
@@ -218,13 +233,11 @@ impl Over {
         })
     }
 
-    fn added(&self) -> String {
+    /// The floor, what is added to it, and how many times it that makes.
+    fn cells(&self) -> [String; 3] {
         let sign = if self.added_ns < 0 { '-' } else { '+' };
-        format!("{sign}{}", us(self.added_ns.unsigned_abs()))
-    }
-
-    fn times(&self) -> String {
-        format!("{:.2}x", self.ratio)
+        let added = format!("{sign}{}", us(self.added_ns.unsigned_abs()));
+        [us(self.floor), added, format!("{:.2}x", self.ratio)]
     }
 }
 

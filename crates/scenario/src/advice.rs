@@ -1,7 +1,7 @@
 //! Warnings that teach: what in these figures a reader may misread, why, and what to do about it.
 
-use crate::file::Scenario;
-use crate::validity::LATE_SHARE_OF_SERVICE;
+use crate::file::{FLOOR, Scenario};
+use crate::run::LATE_SHARE_OF_SERVICE;
 use measure::record::{Kind, Subject};
 use trader::plan::Model;
 
@@ -18,10 +18,10 @@ pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> 
              median with 95 %. Add --set runs=6."
         ));
     }
-    if scenario.floor_seconds <= 0.0 {
+    if !subjects.iter().any(|subject| subject.name == FLOOR) {
         advice.push(
             "no floor was measured, so it can't be told what the machine costs and what the \
-             software: --set floor_seconds=2."
+             software: --set floor_seconds=2, and with --connect also --connect-floor."
                 .to_owned(),
         );
     }

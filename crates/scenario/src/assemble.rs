@@ -1,9 +1,12 @@
 //! From what the processes left to the record.
 
-use crate::conduct::{Conduct, Entrant, Run};
+use crate::conduct::{Conduct, Entrant};
+use crate::file::Scenario;
 use crate::placement::Placed;
+use crate::run::Run;
 use crate::{advice, validity};
 use hdrhistogram::Histogram;
+use host::Cores;
 use measure::clock::Clock;
 use measure::machine::{self, Machine};
 use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict, utc};
@@ -38,6 +41,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         .filter(|rule| rule.verdict == Verdict::Broken)
         .map(|rule| format!("{}: {}", rule.rule, rule.detail))
         .collect();
+    invalid_because.extend(runs.iter().flat_map(|run| run.failures.iter().cloned()));
     if !complete && runs.iter().all(|run| !run.failed) {
         let text = format!("it was interrupted in run {} of {}", runs.len().max(1), scenario.runs);
         invalid_because.insert(0, text);
@@ -47,6 +51,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     subjects.extend(hiccup_subject(&parts));
     let mut warnings = parts.warnings;
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
+    let resolved = resolved(scenario, parts.placed);
     RunRecord {
         schema: SCHEMA,
         tool: conduct.tool.clone(),
@@ -61,9 +66,24 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         runs_void: parts.runs_void,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
-        resolved: serde_json::to_value(scenario).unwrap_or_default(),
+        resolved: serde_json::to_value(resolved).unwrap_or_default(),
         subjects,
     }
+}
+
+/// The scenario with the cores that were chosen.
+fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
+    let chosen = |cores: &mut Cores, core: Option<usize>| {
+        if let Some(core) = core {
+            *cores = Cores::List(vec![core]);
+        }
+    };
+    let mut scenario = scenario.clone();
+    chosen(&mut scenario.exchange.cores, placed.exchange);
+    for (subject, core) in scenario.subject.iter_mut().zip(&placed.subjects) {
+        chosen(&mut subject.cores, *core);
+    }
+    scenario
 }
 
 fn machine_rule(machine: &Machine) -> Rule {
@@ -73,6 +93,13 @@ fn machine_rule(machine: &Machine) -> Rule {
         return Rule { rule, verdict: Verdict::NotApplicable, detail };
     };
     let differences = machine::differences(&machine.before, after, validity::PROBE_RATIO_MAX);
+    if differences.is_empty() && machine.before.probes.cache_line_round_trip_ns_p50.is_none() {
+        let detail = format!(
+            "the fixed part is the same, but its regime was not probed: {}",
+            machine.before.probes.missing_because.join("; ")
+        );
+        return Rule { rule, verdict: Verdict::NotApplicable, detail };
+    }
     if differences.is_empty() {
         let detail = "the same machine before and after, in the same regime".to_owned();
         return Rule { rule, verdict: Verdict::Held, detail };
@@ -85,6 +112,7 @@ fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
     Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
+        scheduling: entrant.scheduling.to_string(),
         cores: placed.exchange.into_iter().chain(entrant.core).collect(),
         load: load(entrant, runs),
         series: series(&entrant.name, parts),

@@ -1,29 +1,13 @@
-//! Carries a scenario out: for each run a fresh exchange and a fresh client a subject, the raw echo
-//! between them, each pair alone on its cores. This process sleeps while they measure.
+//! What is to be carried out: a scenario, with whom and where to. `stage` does it.
 
-use crate::assemble::{self, Parts};
-use crate::directory;
 use crate::file::{FLOOR, Scenario};
-use crate::launch::Launch;
-use crate::placement::{Placed, place};
-use crate::validity::{self, Evidence, LATE_SHARE_OF_SERVICE};
-use hdrhistogram::Histogram;
-use host::{HostError, Root, Topology};
-use measure::clock::{Clock, wall_ms};
-use measure::machine::Machine;
-use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes, RunRecord};
+use crate::placement::Placed;
+use host::{HostError, Scheduling};
 use noise::hiccup;
-use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use crate::process::Interrupt;
-
-/// Fewer samples than this can't tell one in a hundred.
-const SAMPLES_MIN: u64 = 1000;
-/// A run that is void is repeated at most so often, all runs together.
-pub const REPEATS_MAX: u32 = 2;
 
 /// What to carry out, and with what.
 #[derive(Clone, Debug)]
@@ -76,73 +60,20 @@ pub enum ConductError {
     },
 }
 
-/// What one subject did in one run.
-pub(crate) struct Measured {
-    pub subject: String,
-    /// Of its measuring thread.
-    pub core: Option<usize>,
-    pub result: ClientResult,
-    pub exchange: Option<ExchangeResult>,
-}
-
-/// One run: every subject once, and the floors.
-#[derive(Default)]
-pub(crate) struct Run {
-    pub measured: Vec<Measured>,
-    /// The latencies of this run, by tag.
-    pub totals: BTreeMap<String, Histogram<u64>>,
-    pub interrupted: bool,
-    /// A process broke; another try would not be a measurement either.
-    pub failed: bool,
-}
-
-impl Run {
-    pub(crate) fn histogram(
-        &self,
-        subject: &str,
-        name: &str,
-        kind: Kind,
-    ) -> Option<&Histogram<u64>> {
-        self.totals.get(&format!("{subject}.{name}.{}", kind.name()))
-    }
-
-    pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
-        let enough = |histogram: &&Histogram<u64>| histogram.len() >= SAMPLES_MIN;
-        let of_subject = |name, kind| self.histogram(&measured.subject, name, kind).filter(enough);
-        let order_service_p50_ns =
-            of_subject("order", Kind::Service).map(|service| service.value_at_quantile(0.5));
-        let late_from_ns =
-            order_service_p50_ns.map(|p50| (p50 as f64 * LATE_SHARE_OF_SERVICE) as u64 + 1);
-        let late = |histogram: &Histogram<u64>| {
-            Some(histogram.count_between(late_from_ns?, u64::MAX) as f64 / histogram.len() as f64)
-        };
-        let idle = measured.core.and_then(|core| {
-            self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise).filter(enough)
-        });
-        Evidence {
-            result: &measured.result,
-            exchange: measured.exchange.as_ref(),
-            order_service_p50_ns,
-            late: of_subject("send", Kind::Lateness).and_then(late),
-            late_without_load: idle.and_then(late),
-            interrupted: self.interrupted,
-        }
-    }
-}
-
 /// One who is measured: a subject of the scenario, or a floor.
 #[derive(Clone, Debug)]
 pub(crate) struct Entrant {
     pub name: String,
     pub backend: String,
+    pub scheduling: Scheduling,
     pub core: Option<usize>,
     /// Index into the scenario's subjects; a floor's is that of the first subject of its backend.
     pub index: usize,
     pub is_floor: bool,
 }
 
-/// The subjects, then a floor for each backend and core that they use.
-fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
+/// The subjects, then a floor for each backend, core and scheduling class that they use.
+pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     let scenario = &conduct.scenario;
     let mut entrants: Vec<Entrant> = scenario
         .subject
@@ -152,6 +83,7 @@ fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .map(|(index, (subject, &core))| Entrant {
             name: subject.name.clone(),
             backend: subject.backend.clone(),
+            scheduling: subject.scheduling,
             core,
             index,
             is_floor: false,
@@ -161,8 +93,10 @@ fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     if scenario.floor_seconds > 0.0 && reachable {
         let mut floors: Vec<Entrant> = Vec::new();
         for entrant in &entrants {
-            let same =
-                |floor: &Entrant| floor.backend == entrant.backend && floor.core == entrant.core;
+            let same = |floor: &Entrant| {
+                (&floor.backend, floor.core, floor.scheduling)
+                    == (&entrant.backend, entrant.core, entrant.scheduling)
+            };
             if !floors.iter().any(same) {
                 let name = match floors.len() {
                     0 => FLOOR.to_owned(),
@@ -174,250 +108,4 @@ fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         entrants.extend(floors);
     }
     entrants
-}
-
-impl Conduct {
-    /// Carries the scenario out and leaves a record; `say` is told what happens, line by line.
-    ///
-    /// # Errors
-    /// If nothing could be measured. A run that went wrong makes an invalid record instead.
-    pub fn carry_out(
-        &self,
-        interrupt: &Interrupt,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<(RunRecord, PathBuf), ConductError> {
-        self.check()?;
-        let started_wall_ms = wall_ms();
-        let root = Root::system();
-        let clock = Clock::calibrate();
-        let allowed = host::thread::allowed()?;
-        let placed = {
-            let topology = Topology::read(&root);
-            let fixed = host::capture(&root, &clock, None).fixed;
-            place(&self.scenario, &topology, &allowed, &fixed)?
-        };
-        let probed = probe_cores(&placed, &allowed);
-        say("looking at the machine");
-        let before = host::capture(&root, &clock, probed);
-        let record_failed = |path: &Path| {
-            let path = path.display().to_string();
-            move |source| ConductError::Record { path, source }
-        };
-        let path = directory::create(&self.runs_directory, &self.scenario.name)
-            .map_err(record_failed(&self.runs_directory))?;
-        let entrants = entrants(self, &placed);
-        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, say };
-        let runs = stage.all_runs(&entrants, clock);
-        let (runs, runs_void, mut warnings) = match runs {
-            Ok(runs) => runs,
-            Err(error) => {
-                // Nothing in it is a result; what processes said stands in the error.
-                let _ = fs::remove_dir_all(&path);
-                return Err(error);
-            }
-        };
-        let after = host::capture(&root, &clock, probed);
-        let machine = Machine { before, after: Some(after) };
-        warnings.splice(0..0, placed.warnings.iter().cloned());
-        let record = assemble::record(Parts {
-            conduct: self,
-            placed: &placed,
-            entrants: &entrants,
-            runs: &runs,
-            runs_void,
-            warnings,
-            machine: &machine,
-            clock,
-            started_wall_ms,
-        });
-        if runs.iter().all(|run| !run.failed) {
-            directory::remove_stderr(&path);
-        }
-        directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
-        Ok((record, path))
-    }
-
-    fn check(&self) -> Result<(), ConductError> {
-        let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
-        match (self.scenario.exchange.start, &self.connect) {
-            (true, Some(_)) => usage(
-                "the scenario starts an exchange of its own, and --connect names another; add \
-                 --set exchange.start=false",
-            ),
-            (false, None) => usage(
-                "the scenario starts no exchange; say where one runs with --connect HOST:PORT",
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
-    let subject = placed.subjects.first().copied().flatten()?;
-    let other =
-        placed.exchange.or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
-    (other != subject).then_some((other, subject))
-}
-
-/// What the runs are made with.
-struct Stage<'a> {
-    conduct: &'a Conduct,
-    placed: &'a Placed,
-    path: &'a Path,
-    interrupt: &'a Interrupt,
-    say: &'a mut dyn FnMut(&str),
-}
-
-impl Stage<'_> {
-    /// Runs that count, how many were void, what to warn of.
-    fn all_runs(
-        &mut self,
-        entrants: &[Entrant],
-        clock: Clock,
-    ) -> Result<(Vec<Run>, u32, Vec<String>), ConductError> {
-        let scenario = &self.conduct.scenario;
-        let mut runs: Vec<Run> = Vec::new();
-        let mut void = 0;
-        let mut warnings = Vec::new();
-        while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
-            let number = runs.len() as u32 + 1;
-            let run = self.one_run(number, entrants, &runs, clock)?;
-            let broken = validity::broken(&run);
-            let over = run.failed || run.interrupted;
-            if broken.is_empty() || over || void == REPEATS_MAX {
-                runs.push(run);
-                if over {
-                    break;
-                }
-                continue;
-            }
-            void += 1;
-            warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
-            (self.say)(&warnings[warnings.len() - 1]);
-            let kept = self.path.join(format!("void-{void}.hlog"));
-            let hlog = directory::hlog(self.path, number);
-            fs::rename(&hlog, &kept).map_err(|source| self.record_error(source))?;
-        }
-        Ok((runs, void, warnings))
-    }
-
-    fn record_error(&self, source: io::Error) -> ConductError {
-        ConductError::Record { path: self.path.display().to_string(), source }
-    }
-
-    /// What the machine does at this time, before each run.
-    fn hiccup(&mut self, number: u32, clock: Clock) -> Result<(), ConductError> {
-        let scenario = &self.conduct.scenario;
-        let cores = self.placed.cores();
-        if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
-            return Ok(());
-        }
-        let runs = scenario.runs;
-        (self.say)(&format!("run {number} of {runs}: hiccups, the same cores without load"));
-        let look = hiccup::Look {
-            cores,
-            scheduling: scenario.subject[0].scheduling,
-            rate_per_second: scenario.load.rate_per_second,
-            seconds: scenario.hiccup_seconds,
-        };
-        let hlog = directory::hlog(self.path, number);
-        Ok(hiccup::look(&look, clock, &hlog, self.interrupt.flag())?)
-    }
-
-    /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
-    /// of the machine does not always meet the same one.
-    fn one_run(
-        &mut self,
-        number: u32,
-        entrants: &[Entrant],
-        earlier: &[Run],
-        clock: Clock,
-    ) -> Result<Run, ConductError> {
-        self.hiccup(number, clock)?;
-        let mut order: Vec<&Entrant> = entrants.iter().collect();
-        // The first run tells how long messages are, which a floor must know.
-        if number.is_multiple_of(2) {
-            order.reverse();
-        }
-        let mut run = Run::default();
-        let runs = self.conduct.scenario.runs;
-        for entrant in order {
-            if self.interrupt.is_set() {
-                break;
-            }
-            (self.say)(&format!("run {number} of {runs}: {}", entrant.name));
-            let bytes =
-                earlier.iter().chain([&run]).find_map(|run| message_bytes(run, entrants, entrant));
-            match self.one_entrant(number, entrant, bytes) {
-                Ok(measured) => {
-                    run.failed |= !measured.result.complete && !self.interrupt.is_set();
-                    run.measured.push(measured);
-                }
-                Err(error) if earlier.is_empty() && run.measured.is_empty() => return Err(error),
-                Err(error) => {
-                    run.failed = true;
-                    let result = ClientResult {
-                        failures: vec![error.to_string()],
-                        ..ClientResult::default()
-                    };
-                    let subject = entrant.name.clone();
-                    let core = entrant.core;
-                    run.measured.push(Measured { subject, core, result, exchange: None });
-                }
-            }
-            if run.failed {
-                break;
-            }
-        }
-        run.interrupted = self.interrupt.is_set();
-        let hlog = directory::hlog(self.path, number);
-        if hlog.exists() {
-            let log = fs::read(&hlog).map_err(|source| self.record_error(source))?;
-            run.totals = measure::hlog::totals(&log)
-                .map_err(|error| self.record_error(io::Error::other(error)))?;
-        }
-        Ok(run)
-    }
-
-    fn one_entrant(
-        &mut self,
-        number: u32,
-        entrant: &Entrant,
-        bytes: Option<MessageBytes>,
-    ) -> Result<Measured, ConductError> {
-        let launch = Launch {
-            conduct: self.conduct,
-            placed: self.placed,
-            path: self.path,
-            interrupt: self.interrupt,
-            number,
-            entrant,
-        };
-        let exchange = launch.start_exchange()?;
-        let target = match &exchange {
-            Some((_, address)) => address.clone(),
-            None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
-            None => self.conduct.connect.clone().unwrap_or_default(),
-        };
-        let result = launch.client(target, bytes);
-        let ended = exchange.map(|(process, _)| launch.end_exchange(process));
-        let mut result = result?;
-        let exchange = match ended {
-            Some(Ok(ended)) => ended,
-            Some(Err(why)) => {
-                result.complete = false;
-                result.failures.insert(0, why);
-                None
-            }
-            None => None,
-        };
-        Ok(Measured { subject: entrant.name.clone(), core: entrant.core, result, exchange })
-    }
-}
-
-/// The lengths of the messages of the subject that `floor` is the floor of, if `run` has it.
-fn message_bytes(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Option<MessageBytes> {
-    let subject = &entrants.iter().find(|one| !one.is_floor && one.index == floor.index)?.name;
-    let measured = run.measured.iter().find(|measured| measured.subject == *subject)?;
-    Some(measured.result.load.message_bytes).filter(|bytes| bytes.order > 0)
 }

@@ -14,6 +14,8 @@ use trader::plan::{Plan, Wire};
 
 /// How long an exchange may take to be ready (a large book is read first), or to end.
 const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
+/// What an exchange takes without being asked to take more.
+const CONNECTIONS_MAX_DEFAULT: usize = 1024;
 /// How long a client may take beyond its run: connecting, draining, writing.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -43,11 +45,13 @@ impl Launch<'_> {
         }
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
         let (stderr, file) = self.stderr(".exchange")?;
-        let patience = self.lasts() + EXCHANGE_PATIENCE + CLIENT_PATIENCE;
-        let mut process = Process::start(self.exchange_command(), "", file, patience)
+        let mut process = Process::start(self.exchange_command(), "", file, EXCHANGE_PATIENCE)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
+        self.interrupt.watch(Some(process.pid()));
         let line = process.line().unwrap_or_default();
+        self.interrupt.watch(None);
         if let Ok(ready) = serde_json::from_str::<ReadyLine>(&line) {
+            process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
             return Ok(Some((process, ready.listening)));
         }
         // It has ended, or will at its deadline.
@@ -71,6 +75,8 @@ impl Launch<'_> {
         }
         command.args(["--any-token", "--book", &spec.book]);
         command.args(["--open-orders-max", &spec.open_orders_max.to_string()]);
+        let connections_max = self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT);
+        command.args(["--connections-max", &connections_max.to_string()]);
         command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
         if !spec.instruments.is_empty() {
             command.args(["--instruments", &spec.instruments]);
@@ -167,7 +173,7 @@ impl Launch<'_> {
     }
 
     /// Seconds of warm-up, and measured.
-    fn phases(&self) -> (f64, f64) {
+    pub(crate) fn phases(&self) -> (f64, f64) {
         let scenario = &self.conduct.scenario;
         let floor = scenario.floor_seconds;
         match self.entrant.is_floor {

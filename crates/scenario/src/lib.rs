@@ -3,8 +3,10 @@
 //! ```text
 //!   file        TOML, --set, defaults            -> Scenario
 //!   placement   "auto" cores                     -> which thread runs where
-//!   conduct     runs, floor, hiccup, interleaved -> .hlog files, what each process said
+//!   conduct     who is measured, with what
+//!   stage       runs, floor, hiccup, interleaved -> .hlog files, what each process said
 //!     └─ launch    one exchange, one client: started, listened to, ended
+//!   run         what one run has left
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
@@ -20,7 +22,9 @@ pub mod file;
 mod launch;
 mod placement;
 mod process;
+mod run;
 mod set;
+mod stage;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};

@@ -1,7 +1,7 @@
 //! One process of a run: started in a group of its own (so that Ctrl-C reaches it through us alone),
 //! listened to line by line, ended in time.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -11,20 +11,21 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Ctrl-C, from whoever hears it to whoever must end.
+/// Ctrl-C, from whoever hears it to whoever must end. Signals go to the whole group of a process: a
+/// client may be started by a script.
 #[derive(Clone, Default)]
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    client: Arc<Mutex<Option<Pid>>>,
+    running: Arc<Mutex<Option<Pid>>>,
 }
 
 impl Interrupt {
-    /// Ends the run: the client that measures now is told to finish, nothing new is started.
+    /// Ends the run: who runs now is told to finish, nothing new is started.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(pid) = *self.client.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(pid) = *self.running.lock().unwrap_or_else(PoisonError::into_inner) {
             // It may just have ended by itself.
-            let _ = kill_process(pid, Signal::INT);
+            let _ = kill_process_group(pid, Signal::INT);
         }
     }
 
@@ -39,7 +40,7 @@ impl Interrupt {
     }
 
     pub(crate) fn watch(&self, pid: Option<Pid>) {
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = pid;
         // It was started while we were interrupted, and has not heard of it.
         if pid.is_some() && self.is_set() {
             self.interrupt();
@@ -73,18 +74,26 @@ impl Process {
             let _ = stdin.write_all(input.as_bytes());
         }
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("no stdout"))?;
-        let pid = Pid::from_child(&child);
+        let stdout = BufReader::new(stdout);
+        let mut process = Process { child, stdout, watchdog: None };
+        process.deadline(deadline);
+        Ok(process)
+    }
+
+    /// From now on it has so long to end; then it is killed.
+    pub(crate) fn deadline(&mut self, deadline: Duration) {
+        self.disarm();
+        let pid = self.pid();
         let (sender, receiver) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let timed_out = receiver.recv_timeout(deadline) == Err(mpsc::RecvTimeoutError::Timeout);
             if timed_out {
-                // Nobody has waited for the child yet, so the pid is still its own.
-                let _ = kill_process(pid, Signal::KILL);
+                // Nobody has reaped the child yet, so the pid is still its own.
+                let _ = kill_process_group(pid, Signal::KILL);
             }
             timed_out
         });
-        let stdout = BufReader::new(stdout);
-        Ok(Process { child, stdout, watchdog: Some((sender, thread)) })
+        self.watchdog = Some((sender, thread));
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -93,10 +102,10 @@ impl Process {
 
     /// The next line of its stdout; `None` when there will be none.
     pub(crate) fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        match self.stdout.read_line(&mut line) {
+        let mut line = Vec::new();
+        match self.stdout.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => None,
-            Ok(_) => Some(line.trim_end().to_owned()),
+            Ok(_) => Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
     }
 
@@ -106,11 +115,14 @@ impl Process {
     }
 
     pub(crate) fn terminate(&self) {
-        let _ = kill_process(self.pid(), Signal::TERM);
+        let _ = kill_process_group(self.pid(), Signal::TERM);
     }
 
     /// Waits for its end; says how it was, and whether it had to be killed at its deadline.
     pub(crate) fn wait(mut self) -> io::Result<(ExitStatus, bool)> {
+        // Not reaped here, so that the watchdog has a process to kill until the end.
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(self.pid()), ended) {}
         let timed_out = self.disarm();
         let status = self.child.wait()?;
         Ok((status, timed_out))
@@ -128,11 +140,12 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Nothing that we started outlives us.
+    /// Nothing that we started outlives us. (If we are killed ourselves, our own processes die with
+    /// us, and a client of another language by its contract: the exchange has closed its connections.)
     fn drop(&mut self) {
         if self.watchdog.is_some() {
             self.disarm();
-            let _ = self.child.kill();
+            let _ = kill_process_group(self.pid(), Signal::KILL);
             let _ = self.child.wait();
         }
     }

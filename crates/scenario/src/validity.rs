@@ -1,31 +1,17 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::conduct::Run;
-use measure::record::{ClientResult, ExchangeResult, Rule, Verdict};
+use crate::run::{Evidence, LATE_SHARE_OF_SERVICE, Run};
+use measure::record::{Rule, Verdict};
 
 /// Sent over offered, at least.
 pub(crate) const RATE_SHARE_MIN: f64 = 0.999;
-/// A message is late that left later than this share of the service time's p50 after it was due.
-pub(crate) const LATE_SHARE_OF_SERVICE: f64 = 0.1;
 /// Messages that the pacer may make late, of all.
 pub(crate) const LATE_MESSAGES_MAX: f64 = 0.01;
+/// Looks of an idle thread that may be late; on a worse machine nothing is measured but the machine.
+pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 /// How far the machine's probes may differ before and after.
 pub(crate) const PROBE_RATIO_MAX: f64 = 1.5;
-
-/// One subject in one run.
-pub(crate) struct Evidence<'a> {
-    pub result: &'a ClientResult,
-    /// Of the exchange that we started; `None` for the raw echo and for another's exchange.
-    pub exchange: Option<&'a ExchangeResult>,
-    pub order_service_p50_ns: Option<u64>,
-    /// Share of messages that were late.
-    pub late: Option<f64>,
-    /// Share of looks of an idle thread on the same core, just before this run, that were late by the
-    /// same measure.
-    pub late_without_load: Option<f64>,
-    pub interrupted: bool,
-}
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
@@ -33,6 +19,7 @@ const RULES: &[(&str, Check)] = &[
     ("complete", complete),
     ("rate", rate),
     ("replies", replies),
+    ("recorded", recorded),
     ("accepted", accepted),
     ("lateness", lateness),
     ("accounted", accounted),
@@ -56,16 +43,25 @@ fn complete(evidence: &Evidence) -> (Verdict, String) {
 
 fn rate(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
-    let Some(offered) = load.rate_per_second_offered else {
+    let (Some(offered), Some(planned)) = (evidence.offered, evidence.planned) else {
         return (Verdict::NotApplicable, "ping-pong offers no rate".to_owned());
     };
     let share = load.rate_per_second_achieved / offered;
     let why = format!(
-        "achieved {:.2} % of the offered {offered} messages/s, at least {:.1} % is asked",
+        "{} of {planned} messages sent, at {:.2} % of the offered {offered} messages/s; all, and at \
+         least {:.1} %, are asked",
+        load.sent,
         share * 100.0,
         RATE_SHARE_MIN * 100.0
     );
-    (held_if(share >= RATE_SHARE_MIN), why)
+    (held_if(share >= RATE_SHARE_MIN && load.sent == planned), why)
+}
+
+fn recorded(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let acks = load.received.saturating_sub(load.rejected);
+    let why = format!("{} latencies in the log for {acks} acks", evidence.recorded);
+    (held_if(evidence.recorded == acks && acks > 0), why)
 }
 
 fn replies(evidence: &Evidence) -> (Verdict, String) {
@@ -90,24 +86,29 @@ fn accepted(evidence: &Evidence) -> (Verdict, String) {
 }
 
 fn lateness(evidence: &Evidence) -> (Verdict, String) {
-    if evidence.result.load.rate_per_second_offered.is_none() {
+    let Some(planned) = evidence.planned else {
         return (Verdict::NotApplicable, "ping-pong has no schedule".to_owned());
-    }
+    };
     let (Some(late), Some(p50)) = (evidence.late, evidence.order_service_p50_ns) else {
-        return (Verdict::NotApplicable, "too few messages to tell one in a hundred".to_owned());
+        let why = format!("{planned} messages are too few to tell one in a hundred");
+        let enough = planned >= 2_000;
+        let verdict = if enough { Verdict::Broken } else { Verdict::NotApplicable };
+        return (verdict, if enough { "the log has no lateness".to_owned() } else { why });
     };
     // What the same core does to a thread that has nothing to send is not the pacer's doing.
     let machine = evidence.late_without_load.unwrap_or(0.0);
     let why = format!(
         "{:.2} % of messages left over {:.0} ns late, {:.0} % of the service time's p50; an idle \
-         thread on this core was as late in {:.2} % of its looks; the pacer may add {:.0} %",
+         thread on this core was as late in {:.2} % of its looks; the pacer may add {:.0} %, to at \
+         most {:.0} %",
         late * 100.0,
         p50 as f64 * LATE_SHARE_OF_SERVICE,
         LATE_SHARE_OF_SERVICE * 100.0,
         machine * 100.0,
-        LATE_MESSAGES_MAX * 100.0
+        LATE_MESSAGES_MAX * 100.0,
+        LATE_LOOKS_MAX * 100.0
     );
-    (held_if(late - machine <= LATE_MESSAGES_MAX), why)
+    (held_if(late - machine <= LATE_MESSAGES_MAX && machine <= LATE_LOOKS_MAX), why)
 }
 
 fn accounted(evidence: &Evidence) -> (Verdict, String) {
@@ -175,7 +176,7 @@ pub(crate) fn rules(subjects: &[String], runs: &[Run]) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::record::Load;
+    use measure::record::{ClientResult, ExchangeResult, Load, MessageBytes};
 
     fn fine() -> ClientResult {
         ClientResult {
@@ -186,13 +187,15 @@ mod tests {
                 sent: 900,
                 warm_up_sent: 100,
                 received: 900,
+                message_bytes: MessageBytes { order: 900, ..MessageBytes::default() },
                 ..Load::default()
             },
             ..ClientResult::default()
         }
     }
 
-    /// `lateness_ns_p99` stands for late messages in a thousand; an idle thread has 20.
+    /// `lateness_ns_p99` stands for late messages in a thousand, of which an idle thread has 20, and
+    /// `message_bytes.order` for latencies in the log.
     fn verdicts(change: fn(&mut ClientResult, &mut ExchangeResult)) -> Vec<&'static str> {
         let mut result = fine();
         let mut exchange = ExchangeResult {
@@ -205,6 +208,9 @@ mod tests {
         let evidence = Evidence {
             result: &result,
             exchange: Some(&exchange),
+            offered: Some(1000.0),
+            planned: Some(900),
+            recorded: result.load.message_bytes.order,
             order_service_p50_ns: Some(10_000),
             late: Some(result.load.lateness_ns_p99.map_or(0.0, |permille| permille as f64 / 1e3)),
             late_without_load: Some(0.02),
@@ -219,9 +225,17 @@ mod tests {
         assert_eq!(verdicts(|_, _| ()), [""; 0]);
         assert_eq!(verdicts(|result, _| result.complete = false), ["complete"]);
         assert_eq!(verdicts(|result, _| result.load.rate_per_second_achieved = 998.9), ["rate"]);
+        assert_eq!(verdicts(|result, _| result.load.sent = 899), ["rate", "accounted"]);
         assert_eq!(verdicts(|result, _| result.load.lost = 1), ["replies"]);
         assert_eq!(verdicts(|result, _| result.load.duplicated = 1), ["replies"]);
-        assert_eq!(verdicts(|result, _| result.load.rejected = 1), ["accepted"]);
+        assert_eq!(verdicts(|result, _| result.load.message_bytes.order = 899), ["recorded"]);
+        assert_eq!(
+            verdicts(|result, _| {
+                result.load.rejected = 1;
+                result.load.message_bytes.order = 899;
+            }),
+            ["accepted"]
+        );
         assert_eq!(verdicts(|result, _| result.load.unexpected = 1), ["accepted"]);
         assert_eq!(verdicts(|result, _| result.load.lateness_ns_p99 = Some(31)), ["lateness"]);
         assert_eq!(verdicts(|result, _| result.load.lateness_ns_p99 = Some(29)), [""; 0]);

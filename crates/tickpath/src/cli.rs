@@ -136,7 +136,7 @@ pub(crate) struct TradeArguments {
     /// The subject of the scenario; its first one without this
     #[arg(long, value_name = "NAME", requires = "scenario")]
     pub subject: Option<String>,
-    /// The HdrHistogram log, which is appended to
+    /// The HdrHistogram log to write; one that holds a run already is refused
     #[arg(long, value_name = "FILE", default_value = "trade.hlog")]
     pub hlog: PathBuf,
     /// Take everything from this plan instead (clients/CONTRACT.md); - is stdin

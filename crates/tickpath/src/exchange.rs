@@ -1,22 +1,19 @@
 //! `tickpath exchange`: the exchange, or the raw echo in its place.
 
 use crate::cli::ExchangeArguments;
+use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
 use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
 use host::Scheduling;
 use measure::clock::Clock;
 use measure::record::ExchangeResult;
-use rustix::process::{Resource, Rlimit, Signal};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use transport::echo::Echo;
 use transport::serve::{self, Refused, Service, serve};
-
-/// Descriptors beside those of connections: standard streams, epoll, files.
-const DESCRIPTORS_SPARE: u64 = 128;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -114,32 +111,4 @@ fn listen(
 fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
-}
-
-/// As many descriptors as connections need, or as many as we may have, and a word if that's too few.
-fn raise_descriptors(connections: u64) {
-    let wanted = connections + DESCRIPTORS_SPARE;
-    let now = rustix::process::getrlimit(Resource::Nofile);
-    if now.current.is_none_or(|current| current >= wanted) {
-        return;
-    }
-    let reached = now.maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let raised = Rlimit { current: Some(reached), maximum: now.maximum };
-    if rustix::process::setrlimit(Resource::Nofile, raised).is_err() || reached < wanted {
-        eprintln!(
-            "warning: this process may have {reached} descriptors, and {connections} connections \
-             need {wanted}; raise the limit (ulimit -Hn) or lower --connections-max"
-        );
-    }
-}
-
-/// Whoever starts us for a run must not leave us behind, even if it is killed.
-pub(crate) fn die_with(parent: Option<i32>) -> anyhow::Result<()> {
-    let Some(parent) = parent else { return Ok(()) };
-    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-    // It may have died before the line above.
-    if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
-        bail!("process {parent}, which started this one, is gone");
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@
 
 mod cli;
 mod exchange;
+mod process;
 mod run;
 mod signals;
 mod trade;

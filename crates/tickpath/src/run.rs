@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
         runs_directory: arguments.out.clone(),
         program: std::env::current_exe().context("cannot find the tickpath binary")?,
         tool: concat!("tickpath ", env!("CARGO_PKG_VERSION")).to_owned(),
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         connect: arguments.connect.clone(),
         connect_floor: arguments.connect_floor.clone(),
     };
@@ -34,18 +34,28 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     say("");
     print_record(&record, arguments.json)?;
     if !arguments.json {
-        println!("\nrecord: {}", path.display());
+        show(&format!("\nrecord: {}\n", path.display()))?;
     }
     Ok(if record.valid { DONE } else { INVALID })
 }
 
 fn print_record(record: &RunRecord, json: bool) -> anyhow::Result<()> {
     if json {
-        println!("{}", serde_json::to_string_pretty(record)?);
+        show(&format!("{}\n", serde_json::to_string_pretty(record)?))
     } else {
-        print!("{}", report::table(record));
+        show(&report::table(record))
     }
-    Ok(())
+}
+
+/// Prints. Whoever has read enough (`| head`) is no error; a full disk is.
+fn show(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot print")
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn scenarios(arguments: &ScenariosArguments) -> anyhow::Result<u8> {
@@ -53,19 +63,19 @@ pub(crate) fn scenarios(arguments: &ScenariosArguments) -> anyhow::Result<u8> {
         let Some((_, text)) = file::SHIPPED.iter().find(|(shipped, _)| shipped == name) else {
             bail!("no scenario {name:?} ships; `tickpath scenarios` lists those that do");
         };
-        print!("{text}");
+        show(text)?;
         return Ok(DONE);
     }
     let mut listed = Vec::new();
     for (name, _) in file::SHIPPED {
         let about = Scenario::find(name, &[])?.about;
         if !arguments.json {
-            println!("{name:<20} {about}");
+            show(&format!("{name:<20} {about}\n"))?;
         }
         listed.push(serde_json::json!({"name": name, "about": about}));
     }
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&listed)?);
+        show(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?;
     }
     Ok(DONE)
 }
@@ -76,7 +86,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
         let record = scenario::load_record(path)
             .with_context(|| format!("cannot read a record in {}", path.display()))?;
         if index > 0 && !arguments.json {
-            println!();
+            show("\n")?;
         }
         print_record(&record, arguments.json)?;
         if !record.valid {

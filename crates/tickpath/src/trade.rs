@@ -1,11 +1,12 @@
 //! `tickpath trade`: one client, one run.
 
 use crate::cli::TradeArguments;
-use crate::exchange::die_with;
+use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
 use scenario::Scenario;
 use std::io::Read;
+use std::path::Path;
 use trader::plan::{Plan, Wire};
 
 pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
@@ -14,6 +15,15 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         Some(path) => read_plan(&path.display().to_string())?,
         None => plan(arguments)?,
     };
+    raise_descriptors(plan.load.connections as u64);
+    let holds_a_run = |log: &Path| log.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    if arguments.plan.is_none() && holds_a_run(&arguments.hlog) {
+        // Two runs in one log would be one result that nobody measured.
+        bail!(
+            "{} holds a run already; choose another --hlog, or remove it",
+            arguments.hlog.display()
+        );
+    }
     let stop = signals::stop_flag()?;
     let result = trader::run(&plan, &stop)?;
     println!("{}", serde_json::to_string(&result)?);

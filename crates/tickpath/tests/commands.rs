@@ -34,7 +34,8 @@ fn usage_errors_exit_with_2_and_say_what_to_try() {
     refuses(&["exchange", "--tokens", "/no/such/file"], "/no/such/file");
     refuses(&["exchange", "--any-token", "--instruments", "/no/such/file"], "/no/such/file");
     refuses(&["trade"], "--connect");
-    refuses(&["trade", "ping-pong", "--connect", "127.0.0.1:1"], "is an exchange running there?");
+    let nobody = ["trade", "ping-pong", "--connect", "127.0.0.1:1", "--hlog", "/dev/null"];
+    refuses(&nobody, "is an exchange running there?");
     refuses(&["trade", "--plan", "/no/such/plan"], "/no/such/plan");
     refuses(&["report", "/no/such/run"], "/no/such/run");
     refuses(&["scenarios", "no-such"], "tickpath scenarios");
@@ -81,7 +82,7 @@ fn trade_against_exchange_and_both_agree() {
     let told = exchange.end();
     assert_eq!(told["orders"].as_u64().unwrap() + told["cancels"].as_u64().unwrap(), sent);
     assert_eq!(told["replay_equal"], true, "{told}");
-    let totals = measure::hlog::totals(&std::fs::read(hlog).unwrap()).unwrap();
+    let totals = measure::hlog::totals(&std::fs::read(hlog).unwrap()[..]).unwrap();
     assert_eq!(totals["rust.order.service"].len() * 2, load["received"].as_u64().unwrap());
 }
 
@@ -89,23 +90,58 @@ fn trade_against_exchange_and_both_agree() {
 #[test]
 fn a_full_disk_is_told() {
     let exchange = Exchange::start(&["--any-token"]);
-    refuses(
-        &[
-            "trade",
-            "ping-pong",
-            "--connect",
-            &exchange.address,
-            "--hlog",
-            "/dev/full",
-            "--set",
-            "seconds=0.2",
-            "--set",
-            "warm_up_seconds=0",
-            "--set",
-            "subject.rust.backend=block",
-        ],
-        "cannot write /dev/full: No space left on device",
-    );
+    let plan = serde_json::json!({
+        "subject": "rust", "target": exchange.address, "wire": "websocket-json",
+        "backend": "block", "core": null, "scheduling": "other",
+        "load": {"model": "ping-pong", "accounts": 1, "connections": 1},
+        "warm_up_seconds": 0.0, "seconds": 0.2, "hlog": "/dev/full"
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plan.json");
+    std::fs::write(&file, plan.to_string()).unwrap();
+    let done = output(&["trade", "--plan", &file.display().to_string()]);
+    assert_eq!(done.status.code(), Some(3));
+    let result: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let failure = result["failures"][0].as_str().unwrap();
+    assert!(failure.contains("cannot write /dev/full: No space left on device"), "{failure}");
+}
+
+/// A plan from outside is checked as a scenario is.
+#[test]
+fn a_plan_that_makes_no_sense_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plan.json").display().to_string();
+    for (key, value, expected) in [
+        ("seconds", serde_json::json!(1e300), "seconds = 1"),
+        ("load", serde_json::json!({"first_token": u64::MAX}), "load.first_token"),
+    ] {
+        let mut plan = serde_json::json!({
+            "subject": "rust", "target": "127.0.0.1:1", "wire": "websocket-json",
+            "backend": "block", "core": null, "scheduling": "other", "load": {},
+            "warm_up_seconds": 0.0, "seconds": 0.2,
+            "hlog": directory.path().join("x.hlog")
+        });
+        plan[key] = value;
+        std::fs::write(&file, plan.to_string()).unwrap();
+        refuses(&["trade", "--plan", &file], expected);
+    }
+}
+
+/// Two runs in one log would be one result that nobody measured.
+#[test]
+fn a_log_that_is_there_is_not_added_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let hlog = directory.path().join("trade.hlog").display().to_string();
+    std::fs::write(&hlog, "#a run\n").unwrap();
+    refuses(&["trade", "ping-pong", "--connect", "127.0.0.1:1", "--hlog", &hlog], "another --hlog");
+}
+
+#[test]
+fn a_reader_who_has_enough_is_no_error() {
+    let mut child =
+        tickpath().arg("scenarios").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 /// Orders that are refused make no result: an instrument that does not exist.
@@ -142,7 +178,7 @@ fn tokens_of_a_file_are_the_only_good_ones() {
     std::fs::write(&tokens, "[tokens]\n\"3001\" = \"alice\"\n").unwrap();
     let exchange = Exchange::start(&["--tokens", &tokens.display().to_string()]);
     let trade = |first_token: &str| {
-        let hlog = directory.path().join("trade.hlog").display().to_string();
+        let hlog = directory.path().join(format!("{first_token}.hlog")).display().to_string();
         output(&[
             "trade",
             "ping-pong",

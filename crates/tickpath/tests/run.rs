@@ -46,7 +46,7 @@ fn a_run_leaves_a_record_that_agrees_with_its_logs() {
     let mut all: Option<hdrhistogram::Histogram<u64>> = None;
     for number in ["001", "002"] {
         let log = std::fs::read(run.join(format!("{number}.hlog"))).unwrap();
-        let mut totals = measure::hlog::totals(&log).unwrap();
+        let mut totals = measure::hlog::totals(&log[..]).unwrap();
         let order = totals.remove("rust.order.response").unwrap();
         match &mut all {
             Some(all) => all.add(&order).unwrap(),
@@ -172,6 +172,33 @@ fn an_exchange_that_is_killed_makes_an_invalid_record_that_says_so() {
     assert!(series(&record, "rust", "order", "response")["pooled"]["count"].as_u64() > Some(0));
 }
 
+/// What was measured before a client died is in the record, however it died.
+#[test]
+fn a_client_that_is_killed_leaves_what_was_logged() {
+    let runs = tempfile::tempdir().unwrap();
+    let out = runs.path().display().to_string();
+    let run = tickpath()
+        .args(SHORT)
+        .args(["--out", &out, "--set", "runs=2", "--set", "seconds=1.5"])
+        .args(["--set", "floor_seconds=0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The second run's log is the sign that the first run is on disk.
+    wait_for("the second run", || {
+        let entry = std::fs::read_dir(runs.path()).ok()?.next()?.ok()?;
+        entry.path().join("002.hlog").exists().then_some(())
+    });
+    signal(child_of(run.id(), "trade"), Signal::KILL);
+    let done = run.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let record = record(&only_run(runs.path()));
+    assert_eq!(record["complete"], false);
+    assert!(record["invalid_because"].to_string().contains("signal: 9"), "{record}");
+    assert_eq!(series(&record, "rust", "order", "response")["pooled"]["count"], 750);
+}
+
 #[test]
 fn ctrl_c_leaves_what_was_measured_marked_incomplete() {
     let runs = tempfile::tempdir().unwrap();
@@ -221,6 +248,19 @@ fn a_foreign_client_is_started_as_the_contract_says() {
         tickpath().args(SHORT).args(["--json", "--out", &out, "--set", &own]).output().unwrap();
     let record: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
+
+    // One that claims to have done it all, and has nothing to show for it.
+    let liar = r#"["/bin/sh", "-c", "echo '{\"complete\": true, \"load\": {\"sent\": 0}}'"]"#;
+    let set = format!("subject.rust.command={liar}");
+    let done = tickpath()
+        .args(SHORT)
+        .args(["--json", "--out", &out, "--set", &set, "--set", "floor_seconds=0"])
+        .output()
+        .unwrap();
+    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&record["valid"], done.status.code()), (&false.into(), Some(3)));
+    assert_eq!(rule(&record, "rust.rate")["verdict"], "broken");
+    assert_eq!(rule(&record, "rust.recorded")["verdict"], "broken");
 
     for (client, expected) in [
         (r#"["/bin/echo", "hello"]"#, "rust failed"),

@@ -3,6 +3,7 @@
 
 use crate::in_flight::{InFlight, Order, Progress, Stamps};
 use crate::order_entry::{Message, OrderEntry, Received, Reply};
+use host::thread::Usage;
 use measure::clock::Clock;
 use measure::record::{Kind, Load, MessageBytes};
 use measure::recorder::{Recorder, Series};
@@ -21,10 +22,16 @@ const CYCLE_SERVICE: usize = 4;
 const SEND_LATENESS: usize = 5;
 
 /// Bytes that wait in a lane when its socket takes no more; past that nothing is sent at all until
-/// it does, and everybody is late.
-const LANE_BYTES_MAX: usize = 256 * 1024;
+/// it does, and everybody is late. Half of what one read takes, so that replies are read as fast as
+/// they are caused.
+const LANE_BYTES_MAX: usize = 32 * 1024;
+/// Messages of one lane that may be unanswered; one more waits and is late. Their replies stay below the
+/// megabyte that an exchange keeps for a client before it takes it for one who does not read.
+pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
 /// How long the other end may be silent while it owes a reply.
 const SILENCE_NS_MAX: u64 = 5_000_000_000;
+/// How often that is looked at.
+const SILENCE_CHECK_NS: u64 = 100_000_000;
 
 /// One connection.
 struct Lane {
@@ -33,7 +40,12 @@ struct Lane {
     bytes: Vec<u8>,
     /// The messages in `bytes`, with the offset at which each ends.
     unsent: Vec<Unsent>,
+    /// Stands in the desk's list of lanes to write.
+    dirty: bool,
     watched: bool,
+    unanswered: u32,
+    /// The latest read that brought something, or the first message since it owes nothing.
+    quiet_since_ns: u64,
     /// The highest sequence that was answered, to see replies out of order.
     answered_sequence: u64,
 }
@@ -60,6 +72,8 @@ pub(crate) struct Desk<E: OrderEntry> {
     pub(crate) entry: E,
     lanes: Vec<Lane>,
     lane_of_stream: Vec<usize>,
+    /// Lanes with bytes that nobody has tried to write yet.
+    dirty: Vec<usize>,
     in_flight: InFlight,
     recorder: Recorder,
     /// Counters of the measured part.
@@ -69,12 +83,16 @@ pub(crate) struct Desk<E: OrderEntry> {
     pub(crate) answered: Vec<(Reply, u64)>,
     pub(crate) ready: Vec<Ready>,
     sequence: u64,
-    quiet_since_ns: u64,
+    next_silence_check_ns: u64,
     pub(crate) measuring: bool,
     pub(crate) measured_from_ns: u64,
     pub(crate) last_sent_ns: u64,
+    last_intended_ns: u64,
+    /// What the thread had used when measuring began.
+    usage: Usage,
     /// Why the run can't go on.
     pub(crate) failure: Option<String>,
+    broken: bool,
 }
 
 impl<E: OrderEntry> Desk<E> {
@@ -93,7 +111,10 @@ impl<E: OrderEntry> Desk<E> {
                 stream,
                 bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
                 unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+                dirty: false,
                 watched: false,
+                unanswered: 0,
+                quiet_since_ns: 0,
                 answered_sequence: 0,
             }
         });
@@ -103,6 +124,7 @@ impl<E: OrderEntry> Desk<E> {
             entry,
             lanes: lanes.collect(),
             lane_of_stream,
+            dirty: Vec::with_capacity(ids.len()),
             in_flight: InFlight::new(),
             recorder,
             load: Load::default(),
@@ -110,11 +132,14 @@ impl<E: OrderEntry> Desk<E> {
             answered: Vec::with_capacity(4096),
             ready: Vec::with_capacity(2 * ids.len() + 1),
             sequence: 0,
-            quiet_since_ns: clock.now_ns(),
+            next_silence_check_ns: 0,
             measuring: false,
             measured_from_ns: 0,
             last_sent_ns: 0,
+            last_intended_ns: 0,
+            usage: host::thread::usage(),
             failure: None,
+            broken: false,
         }
     }
 
@@ -122,6 +147,7 @@ impl<E: OrderEntry> Desk<E> {
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.measuring = true;
         self.measured_from_ns = now_ns;
+        self.usage = host::thread::usage();
         self.recorder.start(now_ns);
     }
 
@@ -158,7 +184,8 @@ impl<E: OrderEntry> Desk<E> {
     }
 
     fn lane_is_full(&self, account: usize) -> bool {
-        self.lanes[account % self.lanes.len()].bytes.len() > LANE_BYTES_MAX
+        let lane = &self.lanes[account % self.lanes.len()];
+        lane.bytes.len() > LANE_BYTES_MAX || lane.unanswered >= LANE_UNANSWERED_MAX
     }
 
     fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
@@ -168,12 +195,20 @@ impl<E: OrderEntry> Desk<E> {
         *order.stamps(message) =
             Stamps { intended_ns, sent_ns: 0, sequence, progress: Progress::InFlight };
         let (account, measured) = (order.account, order.measured);
-        let lanes = self.lanes.len();
-        let lane = &mut self.lanes[account % lanes];
+        let index = account % self.lanes.len();
+        let lane = &mut self.lanes[index];
         let start = lane.bytes.len();
         self.entry.encode(message, number, account, &mut lane.bytes);
         let end = lane.bytes.len();
         lane.unsent.push(Unsent { number, message, end });
+        if lane.unanswered == 0 {
+            lane.quiet_since_ns = self.clock.now_ns();
+        }
+        lane.unanswered += 1;
+        if !lane.dirty {
+            lane.dirty = true;
+            self.dirty.push(index);
+        }
         let sum = match message {
             Message::Order => &mut self.bytes.order,
             Message::Cancel => &mut self.bytes.cancel,
@@ -185,18 +220,17 @@ impl<E: OrderEntry> Desk<E> {
         } else {
             self.load.warm_up_sent += 1;
         }
-        if self.in_flight.unanswered == 0 {
-            self.quiet_since_ns = intended_ns;
-        }
+        self.last_intended_ns = intended_ns;
         self.in_flight.unanswered += 1;
     }
 
     /// Writes what was appended, one call a lane.
     #[inline]
     pub(crate) fn flush(&mut self) {
-        for lane in 0..self.lanes.len() {
+        while let Some(lane) = self.dirty.pop() {
+            self.lanes[lane].dirty = false;
             // A lane whose socket took no more is written when it is ready again.
-            if !self.lanes[lane].bytes.is_empty() && !self.lanes[lane].watched {
+            if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
                 self.flush_lane(lane);
             }
         }
@@ -243,6 +277,7 @@ impl<E: OrderEntry> Desk<E> {
         self.ready.clear();
         if let Err(error) = self.streams.wait(until_ns, &mut self.ready) {
             self.failure = Some(format!("waiting for replies failed: {error}"));
+            self.broken = true;
         }
     }
 
@@ -265,15 +300,20 @@ impl<E: OrderEntry> Desk<E> {
             Read::Failed(error) => return self.fail_lane(lane, &error.to_string()),
             Read::Bytes { n, stamp_ns } => {
                 self.entry.filled(lane, n, stamp_ns);
-                self.quiet_since_ns = stamp_ns;
+                self.lanes[lane].quiet_since_ns = stamp_ns;
             }
         }
+        let unsent_bytes = self.lanes[lane].bytes.len();
         loop {
             match self.entry.next(lane, &mut self.lanes[lane].bytes) {
                 Ok(Some(received)) => self.account_for(lane, received),
-                Ok(None) => return,
+                Ok(None) => break,
                 Err(why) => return self.fail_lane(lane, &why),
             }
+        }
+        // A pong goes out at once.
+        if self.lanes[lane].bytes.len() > unsent_bytes && !self.lanes[lane].watched {
+            self.flush_lane(lane);
         }
     }
 
@@ -302,6 +342,9 @@ impl<E: OrderEntry> Desk<E> {
         let order = *order;
         self.in_flight.unanswered -= 1;
         self.answered.push((received.reply, number));
+        // The lane that owes it, whichever brought it.
+        let owing = order.account % self.lanes.len();
+        self.lanes[owing].unanswered -= 1;
         let lane = &mut self.lanes[lane];
         if sequence < lane.answered_sequence {
             self.load.out_of_order += 1;
@@ -334,9 +377,15 @@ impl<E: OrderEntry> Desk<E> {
     }
 
     fn fail_lane(&mut self, lane: usize, why: &str) {
+        self.broken = true;
         self.failure.get_or_insert_with(|| {
             format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
         });
+    }
+
+    /// A connection is gone; replies on it won't come.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// The account that has order `number`.
@@ -348,16 +397,38 @@ impl<E: OrderEntry> Desk<E> {
         self.in_flight.unanswered
     }
 
-    /// Fails the run if the other end owes replies and has said nothing for too long.
+    /// Fails the run if a connection owes replies and has said nothing for too long.
     #[inline]
     pub(crate) fn check_silence(&mut self, now_ns: u64) {
-        if self.in_flight.unanswered > 0 && now_ns > self.quiet_since_ns + SILENCE_NS_MAX {
-            self.failure = Some(format!(
-                "no reply for {} s while {} messages were unanswered: is the other end still alive?",
-                SILENCE_NS_MAX / 1_000_000_000,
-                self.in_flight.unanswered
-            ));
+        if now_ns < self.next_silence_check_ns {
+            return;
         }
+        self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
+        let silent = self
+            .lanes
+            .iter()
+            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + SILENCE_NS_MAX);
+        if let Some(lane) = silent {
+            self.failure = Some(format!(
+                "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
+                 the other end still alive?",
+                SILENCE_NS_MAX / 1_000_000_000,
+                self.lanes[lane].unanswered
+            ));
+            self.broken = true;
+        }
+    }
+
+    /// Messages a second that were sent, where `offered` were scheduled: less by as much as sending took
+    /// longer than its schedule.
+    pub(crate) fn achieved(&self, offered: f64) -> f64 {
+        if !self.measuring || self.load.sent == 0 {
+            return 0.0;
+        }
+        let gap_ns = 1e9 / offered;
+        let scheduled_ns = self.last_intended_ns.saturating_sub(self.measured_from_ns) as f64;
+        let took_ns = self.last_sent_ns.saturating_sub(self.measured_from_ns) as f64;
+        offered * (scheduled_ns + gap_ns) / (took_ns + gap_ns).max(scheduled_ns + gap_ns)
     }
 
     /// Ends the last interval and gives the counters out.
@@ -370,6 +441,9 @@ impl<E: OrderEntry> Desk<E> {
             cancel_reply: mean(self.bytes.cancel_reply),
         };
         self.load.lost = self.in_flight.unanswered;
+        let usage = host::thread::usage().since(self.usage);
+        self.load.context_switches_involuntary = usage.context_switches_involuntary;
+        self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
         self.recorder.finish(self.clock.now_ns());
         (self.load, self.failure, self.entry)
     }

@@ -82,8 +82,8 @@ fn reply(kind: u8, length_bytes: u16, sequence: u64) -> Vec<u8> {
 fn totals(desk: Desk<Raw>, drain: measure::recorder::Drain) -> Vec<(String, u64, u64)> {
     desk.finish();
     let mut log = Vec::new();
-    drain.run("t", &mut log, SystemTime::now(), 0).unwrap();
-    let totals = measure::hlog::totals(&log).unwrap();
+    drain.run("t", &mut log, SystemTime::now(), 0, &|| ()).unwrap();
+    let totals = measure::hlog::totals(&log[..]).unwrap();
     totals.into_iter().map(|(tag, values)| (tag, values.min(), values.max())).collect()
 }
 

@@ -4,8 +4,8 @@
 use crate::order_entry::Message;
 
 /// Orders that may be unanswered at the same time. One more waits: its message is late, and the
-/// lateness is in its response time.
-pub(crate) const IN_FLIGHT_MAX: usize = 1 << 16;
+/// lateness is in its response time. 80 ms at 400 000 messages/s; the slots fit a core's cache.
+pub(crate) const IN_FLIGHT_MAX: usize = 1 << 14;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Progress {

@@ -52,8 +52,8 @@ pub(crate) fn run<E: OrderEntry>(
         desk.roll(now_ns);
         desk.check_silence(now_ns);
     }
-    if desk.measuring {
-        let measured_seconds = now_ns.saturating_sub(desk.measured_from_ns) as f64 / 1e9;
+    if desk.measuring && now_ns > desk.measured_from_ns {
+        let measured_seconds = (now_ns - desk.measured_from_ns) as f64 / 1e9;
         desk.load.rate_per_second_achieved = desk.load.sent as f64 / measured_seconds;
     }
     now_ns >= end_ns && desk.failure.is_none()

@@ -12,6 +12,8 @@ use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
 pub const ACCOUNTS_MAX: usize = 10_000;
 /// Connections that one trader opens at most.
 pub const CONNECTIONS_MAX: usize = 4_096;
+/// Accounts that share one connection at most.
+pub const ACCOUNTS_PER_CONNECTION_MAX: usize = 1_024;
 /// The longest run: 30 days.
 pub const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 
@@ -90,7 +92,7 @@ impl Default for Load {
 
 /// Why a load can't be run.
 #[derive(Debug, thiserror::Error, PartialEq)]
-#[error("load.{key} = {value}: {why}")]
+#[error("{key} = {value}: {why}")]
 pub struct BadLoad {
     key: &'static str,
     value: String,
@@ -109,52 +111,67 @@ impl Load {
         };
         require(
             self.rate_per_second > 0.0 && self.rate_per_second <= RATE_PER_SECOND_MAX,
-            "rate_per_second",
+            "load.rate_per_second",
             &self.rate_per_second,
             "messages a second are above 0 and at most 1e9",
         )?;
         let (accounts, connections) = (self.accounts, self.connections);
         require(
             (1..=ACCOUNTS_MAX).contains(&accounts),
-            "accounts",
+            "load.accounts",
             &accounts,
             &format!("there must be 1 to {ACCOUNTS_MAX}"),
         )?;
         require(
             (1..=CONNECTIONS_MAX).contains(&connections),
-            "connections",
+            "load.connections",
             &connections,
             &format!("there must be 1 to {CONNECTIONS_MAX}"),
         )?;
         require(
             connections <= accounts,
-            "connections",
+            "load.connections",
             &connections,
             &format!(
                 "{accounts} accounts can use at most as many connections; set load.accounts too"
             ),
         )?;
+        require(
+            accounts.div_ceil(connections) <= ACCOUNTS_PER_CONNECTION_MAX,
+            "load.accounts",
+            &accounts,
+            &format!(
+                "{connections} connections can hold {ACCOUNTS_PER_CONNECTION_MAX} each; set \
+                 load.connections too"
+            ),
+        )?;
+        require(
+            self.first_token.checked_add(accounts as u64).is_some(),
+            "load.first_token",
+            &self.first_token,
+            "the last account's token must be a number of 64 bits too",
+        )?;
         let cancel_after = self.cancel_after;
         require(
             (1..=10_000).contains(&cancel_after),
-            "cancel_after",
+            "load.cancel_after",
             &cancel_after,
             "a cancel is due 1 to 10000 messages after its order",
         )?;
         require(
             (1..=1_000_000).contains(&self.burst),
-            "burst",
+            "load.burst",
             &self.burst,
             "a burst is 1 to 1000000 messages",
         )?;
         require(
             (1..=INSTRUMENT_CODE_BYTES_MAX).contains(&self.instrument.len()),
-            "instrument",
+            "load.instrument",
             &self.instrument,
             "an instrument code has 1 to 32 bytes",
         )?;
-        require(self.parsed_side().is_some(), "side", &self.side, "a side is BUY or SELL")?;
-        for (key, text) in [("price", &self.price), ("amount", &self.amount)] {
+        require(self.parsed_side().is_some(), "load.side", &self.side, "a side is BUY or SELL")?;
+        for (key, text) in [("load.price", &self.price), ("load.amount", &self.amount)] {
             Decimal::parse(text).map_err(|error| BadLoad {
                 key,
                 value: text.clone(),
@@ -162,6 +179,13 @@ impl Load {
             })?;
         }
         Ok(())
+    }
+
+    /// Messages in so many seconds of open loop: whole blocks of orders with their cancels, so that
+    /// nothing is left in the book.
+    pub fn messages(&self, seconds: f64) -> u64 {
+        let block = 2 * self.cancel_after;
+        ((self.rate_per_second * seconds) as u64).div_ceil(block) * block
     }
 
     /// The side, if it is one.
@@ -204,6 +228,24 @@ pub struct Plan {
     pub seconds: f64,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
+}
+
+impl Plan {
+    /// Checks what a plan from outside may have wrong.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with what it may be.
+    pub fn check(&self) -> Result<(), BadLoad> {
+        self.load.check()?;
+        for (key, seconds) in [("warm_up_seconds", self.warm_up_seconds), ("seconds", self.seconds)]
+        {
+            if !(0.0..=SECONDS_MAX).contains(&seconds) {
+                let why = "must be 0 to 30 days".to_owned();
+                return Err(BadLoad { key, value: seconds.to_string(), why });
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

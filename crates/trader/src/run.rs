@@ -12,7 +12,7 @@ use measure::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
@@ -57,12 +57,15 @@ pub enum TraderError {
         /// What the file system said.
         source: io::Error,
     },
+    /// Before anything was measured.
+    #[error("interrupted while connecting; nothing was measured")]
+    Interrupted,
     /// A bug.
     #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
     Panic,
 }
 
-/// What the measuring thread needs to know to hand its recorder's other end out.
+/// What the measuring thread hands out when it is set up.
 struct Draining {
     drain: Drain,
     started: SystemTime,
@@ -77,13 +80,16 @@ struct Draining {
 /// # Errors
 /// If there is no result at all. A run that broke off has a result that says so.
 pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, TraderError> {
-    plan.load.check()?;
+    plan.check()?;
     let (sender, receiver) = mpsc::channel::<Draining>();
     let log_failed = |source| TraderError::Log { path: plan.hlog.clone(), source };
     let mut log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
     let mut write_log = |draining: Draining| {
         let Draining { drain, started, start_ns } = draining;
-        drain.run(&plan.subject, &mut io::BufWriter::new(&mut log), started, start_ns)
+        // A day that can't be written need not be measured.
+        let failed = || stop.store(true, Ordering::Relaxed);
+        let mut log = io::BufWriter::new(&mut log);
+        drain.run(&plan.subject, &mut log, started, start_ns, &failed)
     };
     std::thread::scope(|scope| {
         let measuring = scope.spawn(move || measure(plan, stop, sender));
@@ -93,11 +99,14 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, TraderError> 
         {
             logged = write_log(draining);
         }
-        let result = measuring.join().map_err(|_| TraderError::Panic)??;
+        let mut result = measuring.join().map_err(|_| TraderError::Panic)??;
         if let Ok(draining) = receiver.try_recv() {
             logged = write_log(draining);
         }
-        logged.map_err(log_failed)?;
+        if let Err(source) = logged {
+            result.complete = false;
+            result.failures.insert(0, log_failed(source).to_string());
+        }
         Ok(result)
     })
 }
@@ -131,6 +140,9 @@ fn measure_over<E: OrderEntry>(
     let mut streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
     let mut ids = Vec::new();
     for lane in 0..plan.load.connections {
+        if stop.load(Ordering::Relaxed) {
+            return Err(TraderError::Interrupted);
+        }
         let connected = connect(plan, lane, &mut entry).and_then(|stream| streams.add(stream));
         let failed = |source| TraderError::Connect { target: plan.target.clone(), lane, source };
         ids.push(connected.map_err(failed)?);
@@ -139,7 +151,6 @@ fn measure_over<E: OrderEntry>(
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     // Last, so that the set-up above does not run in a real-time class.
     host::thread::set_scheduling(plan.scheduling)?;
-    let usage = host::thread::usage();
     let draining = Draining { drain, started: SystemTime::now(), start_ns: clock.now_ns() };
     // The other end waits for it as long as we live.
     let _ = sender.send(draining);
@@ -149,11 +160,8 @@ fn measure_over<E: OrderEntry>(
         Model::PingPong => ping_pong::run,
     };
     let complete = run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop);
-    let usage = host::thread::usage().since(usage);
     let (mut counted, failure, entry) = desk.finish();
     counted.model = load.model.name().to_owned();
-    counted.context_switches_involuntary = usage.context_switches_involuntary;
-    counted.page_faults = usage.page_faults_minor + usage.page_faults_major;
     let complaint =
         entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
     Ok(ClientResult {

@@ -3,11 +3,12 @@
 
 use crate::order_entry::{Message, OrderEntry, Received, Reply};
 use crate::plan::Plan;
-use measure::clock::wall_ms;
+use measure::clock::{Deadline, wall_ms};
 use measure::random::SplitMix64;
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 use wire::client_id::ClientId;
 use wire::decimal::Decimal;
 use wire::frame::{Opcode, write_frame, write_frame_with};
@@ -41,6 +42,18 @@ struct Dialect {
     client_id: [u8; 36],
     masks: SplitMix64,
     complaint: Option<String>,
+}
+
+/// How long each step of logging on may take: the handshake, each authentication, the subscription.
+const STEP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The next read gives up at the deadline.
+fn wait_at_most(stream: &TcpStream, deadline: Deadline) -> io::Result<()> {
+    let left = deadline.left();
+    if left.is_zero() {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the log-on in 5 s"));
+    }
+    stream.set_read_timeout(Some(left))
 }
 
 /// Where the order's number stands in the client id, as 12 hex digits.
@@ -89,6 +102,7 @@ impl WebSocket {
         stream: &mut TcpStream,
         mut accept: impl FnMut(&reply::Reply<'_>) -> Option<T>,
     ) -> io::Result<T> {
+        let deadline = Deadline::after(STEP_PATIENCE);
         let reader = &mut self.lanes[lane];
         loop {
             while let Some(received) = reader.next().map_err(io::Error::other)? {
@@ -110,6 +124,7 @@ impl WebSocket {
                     _ => {}
                 }
             }
+            wait_at_most(stream, deadline)?;
             match stream.read(reader.space())? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 n => reader.filled(n, 0),
@@ -127,11 +142,13 @@ impl WebSocket {
         stream.write_all(&request)?;
         let mut response = Vec::new();
         let mut byte = [0];
+        let deadline = Deadline::after(STEP_PATIENCE);
         // A byte at a time, so that nothing behind the head is taken.
         loop {
             if check_upgrade_response(&response, &key).map_err(io::Error::other)?.is_some() {
                 return Ok(());
             }
+            wait_at_most(stream, deadline)?;
             stream.read_exact(&mut byte)?;
             response.push(byte[0]);
         }

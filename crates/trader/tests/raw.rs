@@ -95,7 +95,7 @@ type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
 
 fn run(plan: &Plan, stop: &AtomicBool) -> (ClientResult, Totals) {
     let result = trader::run(plan, stop).unwrap();
-    (result, measure::hlog::totals(&std::fs::read(&plan.hlog).unwrap()).unwrap())
+    (result, measure::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap())
 }
 
 fn open_load() -> Load {
@@ -168,6 +168,21 @@ fn a_stall_is_felt_by_every_message_that_was_due() {
     assert!(open > 250, "{open} messages waited");
     let ping_pong = slow(Load { model: Model::PingPong, ..open_load() });
     assert!(ping_pong <= 3, "{ping_pong} messages waited");
+}
+
+/// More than anybody can send: the run ends when the schedule has been over for a second.
+#[test]
+fn a_load_that_is_too_much_ends_in_time_and_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = server(None);
+    let load = Load { rate_per_second: 1e8, ..open_load() };
+    let started = Instant::now();
+    let (result, _) = run(&plan(&server, &directory, load), &AtomicBool::new(false));
+    assert!(started.elapsed() < Duration::from_secs(15));
+    assert!(!result.complete);
+    assert!(result.failures[0].contains("lower load.rate_per_second"), "{:?}", result.failures);
+    assert!(result.load.rate_per_second_achieved < 1e8);
+    assert_eq!((result.load.lost, result.load.duplicated), (0, 0), "{:?}", result.load);
 }
 
 #[test]

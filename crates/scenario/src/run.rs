@@ -1,0 +1,111 @@
+//! What one run has left: results, latencies, what broke.
+
+use crate::conduct::Entrant;
+use hdrhistogram::Histogram;
+use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes};
+use noise::hiccup;
+use std::collections::BTreeMap;
+
+/// A message is late that left later than this share of the service time's p50 after it was due.
+pub(crate) const LATE_SHARE_OF_SERVICE: f64 = 0.1;
+/// Fewer samples than this have no p50 (invariant 8).
+const SAMPLES_FOR_P50_MIN: u64 = 20;
+/// Fewer samples than this can't tell one in a hundred (invariant 8).
+const SAMPLES_FOR_ONE_PERCENT_MIN: u64 = 1000;
+
+/// One subject in one run.
+pub(crate) struct Evidence<'a> {
+    pub result: &'a ClientResult,
+    /// Of the exchange that we started; `None` for the raw echo and for another's exchange.
+    pub exchange: Option<&'a ExchangeResult>,
+    /// What the scenario asks for; not what the client says that it was asked.
+    pub offered: Option<f64>,
+    pub planned: Option<u64>,
+    /// Service times of orders and cancels in the log.
+    pub recorded: u64,
+    pub order_service_p50_ns: Option<u64>,
+    /// Share of messages that were late.
+    pub late: Option<f64>,
+    /// Share of looks of an idle thread on the same core, just before this run, that were late by the
+    /// same measure.
+    pub late_without_load: Option<f64>,
+    pub interrupted: bool,
+}
+
+/// What one subject did in one run.
+pub(crate) struct Measured {
+    pub subject: String,
+    /// Of its measuring thread.
+    pub core: Option<usize>,
+    /// The rate that the scenario asks for; `None` in ping-pong.
+    pub offered: Option<f64>,
+    /// Messages that the scenario asks for in the measured part; `None` in ping-pong.
+    pub planned: Option<u64>,
+    pub result: ClientResult,
+    pub exchange: Option<ExchangeResult>,
+}
+
+/// One run: every subject once, and the floors.
+#[derive(Default)]
+pub(crate) struct Run {
+    pub measured: Vec<Measured>,
+    /// What broke in it beside what the results say.
+    pub failures: Vec<String>,
+    /// The latencies of this run, by tag.
+    pub totals: BTreeMap<String, Histogram<u64>>,
+    pub interrupted: bool,
+    /// A process broke; another try would not be a measurement either.
+    pub failed: bool,
+}
+
+impl Run {
+    pub(crate) fn histogram(
+        &self,
+        subject: &str,
+        name: &str,
+        kind: Kind,
+    ) -> Option<&Histogram<u64>> {
+        self.totals.get(&format!("{subject}.{name}.{}", kind.name()))
+    }
+
+    pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
+        let subject = &measured.subject;
+        let order = self.histogram(subject, "order", Kind::Service);
+        let cancel = self.histogram(subject, "cancel", Kind::Service);
+        let order_service_p50_ns = order
+            .filter(|service| service.len() >= SAMPLES_FOR_P50_MIN)
+            .map(|service| service.value_at_quantile(0.5));
+        let late_from_ns =
+            order_service_p50_ns.map(|p50| (p50 as f64 * LATE_SHARE_OF_SERVICE) as u64 + 1);
+        let late = |histogram: &Histogram<u64>| {
+            let late = histogram.count_between(late_from_ns?, u64::MAX);
+            (histogram.len() >= SAMPLES_FOR_ONE_PERCENT_MIN)
+                .then(|| late as f64 / histogram.len() as f64)
+        };
+        let idle = measured
+            .core
+            .and_then(|core| self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise));
+        Evidence {
+            result: &measured.result,
+            exchange: measured.exchange.as_ref(),
+            offered: measured.offered,
+            planned: measured.planned,
+            recorded: order.map_or(0, Histogram::len) + cancel.map_or(0, Histogram::len),
+            order_service_p50_ns,
+            late: self.histogram(subject, "send", Kind::Lateness).and_then(late),
+            late_without_load: idle.and_then(late),
+            interrupted: self.interrupted,
+        }
+    }
+}
+
+/// The lengths of the messages of the subject that `floor` is the floor of, if `run` has it.
+pub(crate) fn message_bytes(
+    run: &Run,
+    entrants: &[Entrant],
+    floor: &Entrant,
+) -> Option<MessageBytes> {
+    let subject = &entrants.iter().find(|one| !one.is_floor && one.index == floor.index)?.name;
+    let measured = run.measured.iter().find(|measured| measured.subject == *subject)?;
+    Some(measured.result.load.message_bytes).filter(|bytes| bytes.order > 0)
+}

@@ -1,0 +1,269 @@
+//! Carries a scenario out: for each run a fresh exchange and a fresh client a subject, the raw echo
+//! between them, each pair alone on its cores. This process sleeps while they measure.
+
+use crate::assemble::{self, Parts};
+use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
+use crate::directory;
+use crate::launch::Launch;
+use crate::placement::{Placed, place};
+use crate::run::{Measured, Run, message_bytes};
+use crate::validity;
+use host::{Root, Topology};
+use measure::clock::{Clock, wall_ms};
+use measure::machine::Machine;
+use measure::record::{MessageBytes, RunRecord};
+use noise::hiccup;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use trader::plan::Model;
+
+/// A run that is void is repeated at most so often, all runs together.
+pub const REPEATS_MAX: u32 = 2;
+
+impl Conduct {
+    /// Carries the scenario out and leaves a record; `say` is told what happens, line by line.
+    ///
+    /// # Errors
+    /// If nothing could be measured. A run that went wrong makes an invalid record instead.
+    pub fn carry_out(
+        &self,
+        interrupt: &Interrupt,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(RunRecord, PathBuf), ConductError> {
+        self.check()?;
+        let started_wall_ms = wall_ms();
+        let root = Root::system();
+        let clock = Clock::calibrate();
+        let allowed = host::thread::allowed()?;
+        let placed = {
+            let topology = Topology::read(&root);
+            let fixed = host::capture(&root, &clock, None).fixed;
+            place(&self.scenario, &topology, &allowed, &fixed)?
+        };
+        let probed = probe_cores(&placed, &allowed);
+        say("looking at the machine");
+        let before = host::capture(&root, &clock, probed);
+        let record_failed = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| ConductError::Record { path, source }
+        };
+        let path = directory::create(&self.runs_directory, &self.scenario.name)
+            .map_err(record_failed(&self.runs_directory))?;
+        let entrants = entrants(self, &placed);
+        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, say };
+        let (runs, runs_void, mut warnings) = match stage.all_runs(&entrants, clock) {
+            Ok(runs) => runs,
+            Err(error) => {
+                // Nothing was measured; what processes said stands in the error.
+                let _ = fs::remove_dir_all(&path);
+                return Err(error);
+            }
+        };
+        let after = host::capture(&root, &clock, probed);
+        let machine = Machine { before, after: Some(after) };
+        warnings.splice(0..0, placed.warnings.iter().cloned());
+        let record = assemble::record(Parts {
+            conduct: self,
+            placed: &placed,
+            entrants: &entrants,
+            runs: &runs,
+            runs_void,
+            warnings,
+            machine: &machine,
+            clock,
+            started_wall_ms,
+        });
+        if runs.iter().all(|run| !run.failed) {
+            directory::remove_stderr(&path);
+        }
+        directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
+        Ok((record, path))
+    }
+
+    fn check(&self) -> Result<(), ConductError> {
+        let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
+        match (self.scenario.exchange.start, &self.connect) {
+            (true, Some(_)) => usage(
+                "the scenario starts an exchange of its own, and --connect names another; add \
+                 --set exchange.start=false",
+            ),
+            (false, None) => usage(
+                "the scenario starts no exchange; say where one runs with --connect HOST:PORT",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
+    let subject = placed.subjects.first().copied().flatten()?;
+    let other =
+        placed.exchange.or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
+    (other != subject).then_some((other, subject))
+}
+
+/// What the runs are made with.
+struct Stage<'a> {
+    conduct: &'a Conduct,
+    placed: &'a Placed,
+    path: &'a Path,
+    interrupt: &'a Interrupt,
+    say: &'a mut dyn FnMut(&str),
+}
+
+impl Stage<'_> {
+    /// Runs that count, how many were void, what to warn of.
+    ///
+    /// An error is one before anything was measured; a later one makes a failed run.
+    fn all_runs(
+        &mut self,
+        entrants: &[Entrant],
+        clock: Clock,
+    ) -> Result<(Vec<Run>, u32, Vec<String>), ConductError> {
+        let scenario = &self.conduct.scenario;
+        let mut runs: Vec<Run> = Vec::new();
+        let mut void = 0;
+        let mut warnings = Vec::new();
+        while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
+            let number = runs.len() as u32 + 1;
+            let (run, error) = self.one_run(number, entrants, &runs, clock);
+            let idle = |tag: &String| tag.starts_with(hiccup::SUBJECT);
+            let nothing = runs.is_empty() && void == 0 && run.totals.keys().all(idle);
+            if let Some(error) = error.filter(|_| nothing && !run.interrupted) {
+                return Err(error);
+            }
+            let broken = validity::broken(&run);
+            let over = run.failed || run.interrupted;
+            if broken.is_empty() || over || void == REPEATS_MAX {
+                runs.push(run);
+                if over {
+                    break;
+                }
+                continue;
+            }
+            let hlog = directory::hlog(self.path, number);
+            let kept = self.path.join(format!("void-{}.hlog", void + 1));
+            if let Err(error) = fs::rename(&hlog, &kept) {
+                let failure = format!("cannot keep {} aside: {error}", hlog.display());
+                runs.push(Run { failed: true, failures: vec![failure], ..run });
+                break;
+            }
+            void += 1;
+            warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
+            (self.say)(&warnings[warnings.len() - 1]);
+        }
+        Ok((runs, void, warnings))
+    }
+
+    /// What the machine does at this time, before each run.
+    fn hiccup(&mut self, number: u32, clock: Clock) -> Result<(), ConductError> {
+        let scenario = &self.conduct.scenario;
+        let cores = self.placed.cores();
+        if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
+            return Ok(());
+        }
+        let runs = scenario.runs;
+        (self.say)(&format!("run {number} of {runs}: hiccups, the same cores without load"));
+        let look = hiccup::Look {
+            cores,
+            scheduling: scenario.subject[0].scheduling,
+            rate_per_second: scenario.load.rate_per_second,
+            seconds: scenario.hiccup_seconds,
+        };
+        let hlog = directory::hlog(self.path, number);
+        Ok(hiccup::look(&look, clock, &hlog, self.interrupt.flag())?)
+    }
+
+    /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
+    /// of the machine does not always meet the same one. With the run comes the error that ended it.
+    fn one_run(
+        &mut self,
+        number: u32,
+        entrants: &[Entrant],
+        earlier: &[Run],
+        clock: Clock,
+    ) -> (Run, Option<ConductError>) {
+        let mut order: Vec<&Entrant> = entrants.iter().collect();
+        // The first run tells how long messages are, which a floor must know.
+        if number.is_multiple_of(2) {
+            order.reverse();
+        }
+        let mut run = Run::default();
+        let mut error = self.hiccup(number, clock).err();
+        for entrant in order {
+            if self.interrupt.is_set() || error.is_some() || run.failed {
+                break;
+            }
+            let runs = self.conduct.scenario.runs;
+            (self.say)(&format!("run {number} of {runs}: {}", entrant.name));
+            let known = |run| message_bytes(run, entrants, entrant);
+            let bytes = earlier.iter().chain([&run]).find_map(known);
+            match self.one_entrant(number, entrant, bytes) {
+                Ok(measured) => {
+                    run.failed |= !measured.result.complete && !self.interrupt.is_set();
+                    run.measured.push(measured);
+                }
+                // Ctrl-C may find a process that can't say anything yet.
+                Err(_) if self.interrupt.is_set() => {}
+                Err(broken) => error = Some(broken),
+            }
+        }
+        run.interrupted = self.interrupt.is_set();
+        run.failed |= error.is_some();
+        run.failures.extend(error.as_ref().map(ConductError::to_string));
+        if let Ok(log) = File::open(directory::hlog(self.path, number)) {
+            let (totals, cut_off) = measure::hlog::totals_so_far(BufReader::new(log));
+            run.totals = totals;
+            if let Some(cut_off) = cut_off {
+                run.failed = true;
+                run.failures.push(format!("the log of run {number} is damaged: {cut_off}"));
+            }
+        }
+        (run, error)
+    }
+
+    fn one_entrant(
+        &mut self,
+        number: u32,
+        entrant: &Entrant,
+        bytes: Option<MessageBytes>,
+    ) -> Result<Measured, ConductError> {
+        let launch = Launch {
+            conduct: self.conduct,
+            placed: self.placed,
+            path: self.path,
+            interrupt: self.interrupt,
+            number,
+            entrant,
+        };
+        let exchange = launch.start_exchange()?;
+        let target = match &exchange {
+            Some((_, address)) => address.clone(),
+            None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
+            None => self.conduct.connect.clone().unwrap_or_default(),
+        };
+        let result = launch.client(target, bytes);
+        let ended = exchange.map(|(process, _)| launch.end_exchange(process));
+        let mut result = result?;
+        let exchange = match ended {
+            Some(Ok(ended)) => ended,
+            Some(Err(why)) => {
+                result.complete = false;
+                result.failures.insert(0, why);
+                None
+            }
+            None => None,
+        };
+        let load = &self.conduct.scenario.load;
+        let open = load.model == Model::Open;
+        Ok(Measured {
+            subject: entrant.name.clone(),
+            core: entrant.core,
+            offered: open.then_some(load.rate_per_second),
+            planned: open.then(|| load.messages(launch.phases().1)),
+            result,
+            exchange,
+        })
+    }
+}
