@@ -1,0 +1,47 @@
+//! Alone in its process: it takes a core away, and cargo runs the tests of one process side by side.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread as std_thread;
+
+use host::thread::{allowed, pin, set_scheduling};
+use host::{Scheduling, probe};
+use measure::clock::Clock;
+
+/// A real-time thread spins on one of the two cores, so that the probe's thread there never runs:
+/// the probes must come back without it.
+#[test]
+fn a_core_held_by_a_real_time_thread_does_not_hang_the_probes() {
+    const HELD_AT_MOST_NS: u64 = 900_000_000;
+    let [ours, held, ..] = allowed().unwrap()[..] else {
+        eprintln!("skipped: needs two cores");
+        return;
+    };
+    let clock = Clock::calibrate();
+    let (holds, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let holder = std_thread::spawn({
+        let (holds, done) = (Arc::clone(&holds), Arc::clone(&done));
+        move || {
+            pin(held).unwrap();
+            let is_real_time = set_scheduling(Scheduling::Fifo(1)).is_ok();
+            holds.store(true, Ordering::Release);
+            let end_ns = clock.now_ns() + HELD_AT_MOST_NS;
+            while is_real_time && !done.load(Ordering::Acquire) && clock.now_ns() < end_ns {}
+            is_real_time
+        }
+    });
+    // This thread must not wait for the held core itself.
+    pin(ours).unwrap();
+    while !holds.load(Ordering::Acquire) {
+        std_thread::yield_now();
+    }
+    let probes = probe::run(&clock, Some((ours, held)));
+    done.store(true, Ordering::Release);
+    if !holder.join().unwrap() {
+        eprintln!("skipped: needs CAP_SYS_NICE");
+        return;
+    }
+    assert_eq!(probes.cache_line_round_trip_ns_p50, None);
+    assert_eq!(probes.blocking_round_trip_ns_p50, None);
+    assert_eq!(probes.missing_because.len(), 2, "{probes:?}");
+}
