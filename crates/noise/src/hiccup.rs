@@ -19,6 +19,9 @@ pub const SUBJECT: &str = "hiccup";
 /// Looks a second, at most: beyond that a look takes longer than the gap to the next.
 pub const RATE_PER_SECOND_MAX: f64 = 1e6;
 
+/// Spun before the first look.
+const WARM_UP_NS: u64 = 100_000_000;
+
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -85,6 +88,10 @@ fn look_on(
     let rate_per_second = look.rate_per_second.min(RATE_PER_SECOND_MAX);
     let mut schedule = Schedule::new(rate_per_second, Arrival::Uniform, 1, 0);
     host::thread::set_scheduling(look.scheduling)?;
+    // A virtual core that wakes is placed anew: it spins for a while before it is looked at, as a load
+    // has its warm-up.
+    let awake_ns = clock.now_ns() + WARM_UP_NS;
+    while clock.now_ns() < awake_ns && !stop.load(Ordering::Relaxed) {}
     let started = SystemTime::now();
     let start_ns = clock.now_ns();
     let end_ns = start_ns + (look.seconds * 1e9) as u64;
