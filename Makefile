@@ -6,6 +6,7 @@ CARGO ?= cargo
 # Builds, runs the main scenario, prints the table, leaves the record in runs/.
 run: setup
 	$(CARGO) build --release --locked -p tickpath
+	sync # or the kernel writes the build back to disk on the measured cores
 	./target/release/tickpath run $(SCENARIO)
 
 # Builds and tests everything.

@@ -56,8 +56,8 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
     if load.context_switches_involuntary > 0 {
         advice.push(format!(
             "the kernel took {name}'s thread off its core {} times in {runs} runs: each is a stall of \
-             up to some ms in the tail. Isolated cores (isolcpus) or scheduling = \"fifo:10\" keep \
-             other threads away.",
+             up to some ms in the tail. Isolated cores (isolcpus) keep other threads away. A \
+             real-time class does too, but while it spins the kernel takes up to 50 ms a second back.",
             load.context_switches_involuntary
         ));
     }
