@@ -146,6 +146,9 @@ pub struct Load {
     pub lateness_ns_p99: Option<u64>,
     /// Times the kernel took the measuring thread off its core, all runs.
     pub context_switches_involuntary: u64,
+    /// Share of the measured part in which the measuring thread could have run and another thread of
+    /// this machine had its core, by the kernel's account.
+    pub core_waited_share: f64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
 }

@@ -200,6 +200,8 @@ fn load(entrant: &Entrant, runs: &[Run]) -> Load {
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
+        core_waited_share: loads.iter().map(|(_, load)| load.core_waited_share).sum::<f64>()
+            / loads.len() as f64,
         page_faults: sum(|load| load.page_faults),
     }
 }

@@ -96,15 +96,18 @@ fn lateness(evidence: &Evidence) -> (Verdict, String) {
         return (verdict, if enough { "the log has no lateness".to_owned() } else { why });
     };
     // What the same core does to a thread that has nothing to send is not the pacer's doing.
-    let machine = evidence.late_without_load.unwrap_or(0.0);
+    let idle = evidence.late_without_load.unwrap_or(0.0);
+    let waited = evidence.result.load.core_waited_share;
+    let machine = idle.max(waited);
     let why = format!(
         "{:.2} % of messages left over {:.0} ns late, {:.0} % of the service time's p50; an idle \
-         thread on this core was as late in {:.2} % of its looks; the pacer may add {:.0} %, to at \
-         most {:.0} %",
+         thread on this core was as late in {:.2} % of its looks before, and other threads had the \
+         pacer's core {:.2} % of the time; it may add {:.0} % to the larger, and that be {:.0} %",
         late * 100.0,
         p50 as f64 * LATE_SHARE_OF_SERVICE,
         LATE_SHARE_OF_SERVICE * 100.0,
-        machine * 100.0,
+        idle * 100.0,
+        waited * 100.0,
         LATE_MESSAGES_MAX * 100.0,
         LATE_LOOKS_MAX * 100.0
     );
@@ -239,6 +242,14 @@ mod tests {
         assert_eq!(verdicts(|result, _| result.load.unexpected = 1), ["accepted"]);
         assert_eq!(verdicts(|result, _| result.load.lateness_ns_p99 = Some(31)), ["lateness"]);
         assert_eq!(verdicts(|result, _| result.load.lateness_ns_p99 = Some(29)), [""; 0]);
+        assert_eq!(
+            verdicts(|result, _| {
+                result.load.lateness_ns_p99 = Some(45);
+                result.load.core_waited_share = 0.04;
+            }),
+            [""; 0]
+        );
+        assert_eq!(verdicts(|result, _| result.load.core_waited_share = 0.051), ["lateness"]);
         assert_eq!(verdicts(|_, exchange| exchange.cancels = 499), ["accounted"]);
         assert_eq!(verdicts(|_, exchange| exchange.replay_equal = Some(false)), ["state"]);
     }

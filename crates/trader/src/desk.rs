@@ -443,6 +443,10 @@ impl<E: OrderEntry> Desk<E> {
         self.load.lost = self.in_flight.unanswered;
         let usage = host::thread::usage().since(self.usage);
         self.load.context_switches_involuntary = usage.context_switches_involuntary;
+        let measured_ns = self.clock.now_ns().saturating_sub(self.measured_from_ns);
+        if self.measuring && measured_ns > 0 {
+            self.load.core_waited_share = usage.core_waited_ns as f64 / measured_ns as f64;
+        }
         self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
         self.recorder.finish(self.clock.now_ns());
         (self.load, self.failure, self.entry)
