@@ -5,7 +5,6 @@ use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 use trader::plan::{BadLoad, Load, SECONDS_MAX};
 
 /// The scenarios that ship: name, text.
@@ -199,13 +198,12 @@ impl Scenario {
         if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
             return Scenario::parse(name, text, overrides);
         }
-        let path = PathBuf::from(name);
-        let text = std::fs::read_to_string(&path).map_err(|source| ScenarioError::Unknown {
+        let text = std::fs::read_to_string(name).map_err(|source| ScenarioError::Unknown {
             name: name.to_owned(),
             source,
             shipped: SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
         })?;
-        Scenario::parse(&Path::new(name).display().to_string(), &text, overrides)
+        Scenario::parse(name, &text, overrides)
     }
 
     /// As [`Scenario::find`], from a text.

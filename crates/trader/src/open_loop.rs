@@ -25,7 +25,7 @@ const READS_BETWEEN_LOOKS: usize = 4;
 const GUARD_NS_MAX: f64 = 1_000.0;
 const GUARD_SHARE_OF_GAP: f64 = 0.01;
 /// A sleeping backend wakes at least this often, to see whether it shall stop.
-const WAIT_NS_MAX: u64 = 50_000_000;
+pub(crate) const WAIT_NS_MAX: u64 = 50_000_000;
 
 /// The schedule, message by message: `cancel_after` orders, their cancels, the next orders.
 struct Agenda {

@@ -3,13 +3,10 @@
 //! and `cycle` only.
 
 use crate::desk::Desk;
-use crate::open_loop::DRAIN_NS;
+use crate::open_loop::{DRAIN_NS, WAIT_NS_MAX};
 use crate::order_entry::{Message, OrderEntry, Reply};
 use crate::plan::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A sleeping backend wakes at least this often, to see whether it shall stop.
-const WAIT_NS_MAX: u64 = 50_000_000;
 
 /// Runs the load; returns whether it came to its end.
 pub(crate) fn run<E: OrderEntry>(
