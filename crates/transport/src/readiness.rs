@@ -3,7 +3,8 @@
 
 use crate::{Read, Ready, StreamId, Streams, Write};
 use measure::clock::Clock;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -63,14 +64,26 @@ impl Readiness {
     }
 
     fn ask_epoll(&mut self, timeout_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        // epoll itself waits whole milliseconds (to the nanosecond only since Linux 5.11, and not under
+        // an emulator): the fraction at the end is waited for in ppoll.
+        let fraction = Timespec { tv_sec: 0, tv_nsec: (timeout_ns % 1_000_000) as _ };
+        let whole_ms = timeout_ns / 1_000_000;
+        if whole_ms == 0 && timeout_ns > 0 {
+            let asked = &mut [PollFd::new(&self.epoll, PollFlags::IN)];
+            match poll(asked, Some(&fraction)) {
+                Ok(0) | Err(Errno::INTR) => return Ok(()),
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         let timeout = Timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as i64,
-            tv_nsec: (timeout_ns % 1_000_000_000) as _,
+            tv_sec: (whole_ms / 1_000) as i64,
+            tv_nsec: (whole_ms % 1_000 * 1_000_000) as _,
         };
         self.events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.epoll, spare, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         for event in &self.events {
