@@ -239,9 +239,16 @@ mod tests {
     #[test]
     fn runs_at_the_rate_of_the_kernels_clock() {
         let clock = Clock::calibrate();
-        let start = (clock.now_ns(), monotonic_raw_ns());
+        // The core may be taken away between two readings (it was, in one test run of a hundred): of
+        // a few pairs the closest.
+        let both = || {
+            let pairs = (0..64).map(|_| (clock.now_ns(), monotonic_raw_ns(), clock.now_ns()));
+            let closest = pairs.min_by_key(|(before, _, after)| after - before).unwrap();
+            (closest.0, closest.1)
+        };
+        let start = both();
         std::thread::sleep(Duration::from_millis(50));
-        let end = (clock.now_ns(), monotonic_raw_ns());
+        let end = both();
         let ours = (end.0 - start.0) as f64;
         let kernels = (end.1 - start.1) as f64;
         assert!((ours / kernels - 1.0).abs() < 1e-3, "{ours} ns against {kernels} ns");

@@ -4,10 +4,14 @@
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
 pub mod clock;
+pub mod compare;
+pub mod directory;
 pub mod hlog;
 pub mod machine;
+pub mod pooling;
 pub mod random;
 pub mod record;
 pub mod recorder;
 pub mod schedule;
+pub mod selector;
 pub mod stats;

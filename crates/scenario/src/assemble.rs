@@ -5,14 +5,14 @@ use crate::file::Scenario;
 use crate::placement::Placed;
 use crate::run::Run;
 use crate::{advice, validity};
-use hdrhistogram::Histogram;
 use host::Cores;
 use measure::clock::Clock;
+use measure::hlog::Totals;
 use measure::machine::{self, Machine};
+use measure::pooling;
 use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict, utc};
-use measure::stats::{PERCENTILES, median_interval, percentiles};
+use measure::stats::percentiles;
 use noise::hiccup;
-use std::collections::BTreeMap;
 
 /// What a record is made of.
 pub(crate) struct Parts<'a> {
@@ -121,89 +121,18 @@ fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
 
 /// Every series of a subject, over all runs.
 fn series(subject: &str, parts: &Parts) -> Vec<Series> {
-    let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
-    for run in parts.runs {
-        for (tag, histogram) in &run.totals {
-            if let Some((name, kind)) = series_of(tag, subject) {
-                by_series.entry((name, kind)).or_default().push(histogram);
-            }
-        }
-    }
-    let mut series: Vec<Series> = by_series
-        .into_iter()
-        .map(|((name, kind), runs)| pooled(name, kind, &runs, parts.conduct.scenario.runs))
-        .collect();
-    series.sort_by_key(|series| rank(&series.name));
-    series
-}
-
-/// Orders, then cancels, then the cycle, then the rest.
-fn rank(name: &str) -> usize {
-    let order = ["order", "cancel", "cycle"];
-    order.iter().position(|known| *known == name).unwrap_or(order.len())
-}
-
-fn series_of(tag: &str, subject: &str) -> Option<(String, Kind)> {
-    let rest = tag.strip_prefix(subject)?.strip_prefix('.')?;
-    let (name, kind) = rest.rsplit_once('.')?;
-    Some((name.to_owned(), Kind::from_name(kind)?))
-}
-
-fn pooled(name: String, kind: Kind, runs: &[&Histogram<u64>], runs_planned: u32) -> Series {
-    let mut all = measure::recorder::histogram();
-    for run in runs {
-        all.add(*run).expect("read with the same bounds");
-    }
-    let (pooled, uncertain) = percentiles(&all);
-    let per_run: Vec<record::Percentiles> = runs.iter().map(|run| percentiles(run).0).collect();
-    let mut interval = BTreeMap::new();
-    for (index, (percentile, _)) in PERCENTILES.iter().enumerate() {
-        let values: Vec<u64> = per_run.iter().filter_map(|run| run.values()[index]).collect();
-        // Runs without a value would bias the rest.
-        if values.len() == runs.len()
-            && runs.len() == runs_planned as usize
-            && let Some(bounds) = median_interval(&values)
-        {
-            interval.insert((*percentile).to_owned(), bounds);
-        }
-    }
-    Series { name, kind, unit: "ns".to_owned(), pooled, uncertain, per_run, interval }
+    let runs: Vec<&Totals> = parts.runs.iter().map(|run| &run.totals).collect();
+    pooling::series(subject, &runs, parts.conduct.scenario.runs)
 }
 
 fn load(entrant: &Entrant, runs: &[Run]) -> Load {
-    let loads: Vec<(&Run, &Load)> = runs
-        .iter()
-        .flat_map(|run| run.measured.iter().map(move |measured| (run, measured)))
-        .filter(|(_, measured)| measured.subject == entrant.name)
-        .map(|(run, measured)| (run, &measured.result.load))
-        .collect();
-    let Some((_, first)) = loads.first() else { return Load::default() };
-    let sum = |part: fn(&Load) -> u64| loads.iter().map(|(_, load)| part(load)).sum();
-    let lateness = loads.iter().filter_map(|(run, _)| {
-        percentiles(run.histogram(&entrant.name, "send", Kind::Lateness)?).0.p99
-    });
-    let achieved: f64 = loads.iter().map(|(_, load)| load.rate_per_second_achieved).sum();
-    Load {
-        model: first.model.clone(),
-        rate_per_second_offered: first.rate_per_second_offered,
-        rate_per_second_achieved: achieved / loads.len() as f64,
-        sent: sum(|load| load.sent),
-        received: sum(|load| load.received),
-        lost: sum(|load| load.lost),
-        duplicated: sum(|load| load.duplicated),
-        out_of_order: sum(|load| load.out_of_order),
-        overtakes: sum(|load| load.overtakes),
-        rejected: sum(|load| load.rejected),
-        unexpected: sum(|load| load.unexpected),
-        held_back: sum(|load| load.held_back),
-        message_bytes: first.message_bytes,
-        warm_up_sent: sum(|load| load.warm_up_sent),
-        lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
-        context_switches_involuntary: sum(|load| load.context_switches_involuntary),
-        core_waited_share: loads.iter().map(|(_, load)| load.core_waited_share).sum::<f64>()
-            / loads.len() as f64,
-        page_faults: sum(|load| load.page_faults),
-    }
+    let of_entrant = |run: &'_ Run| {
+        let measured = run.measured.iter().find(|measured| measured.subject == entrant.name)?;
+        let late = run.histogram(&entrant.name, "send", Kind::Lateness);
+        let lateness_ns_p99 = late.and_then(|late| percentiles(late).0.p99);
+        Some(Load { lateness_ns_p99, ..measured.result.load.clone() })
+    };
+    pooling::load(&runs.iter().filter_map(of_entrant).collect::<Vec<_>>())
 }
 
 fn hiccup_subject(parts: &Parts) -> Option<Subject> {

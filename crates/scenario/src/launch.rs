@@ -1,9 +1,9 @@
 //! Starts the processes of one entrant in one run, and hears what they say.
 
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt};
-use crate::directory;
 use crate::placement::Placed;
 use crate::process::Process;
+use measure::directory;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes};
 use serde::Deserialize;
 use std::fs::{self, File};
@@ -190,7 +190,7 @@ impl Launch<'_> {
     /// A file for a process's stderr.
     fn stderr(&self, suffix: &str) -> Result<(PathBuf, File), ConductError> {
         let name = format!("{:03}.{}{suffix}", self.number, self.entrant.name);
-        let path = directory::stderr(self.path, &name);
+        let path = self.path.join(format!("{name}.stderr"));
         match File::create(&path) {
             Ok(file) => Ok((path, file)),
             Err(source) => {
@@ -205,4 +205,14 @@ fn said(stderr: &Path) -> String {
     let text = fs::read_to_string(stderr).unwrap_or_default();
     let text = text.trim().trim_start_matches("error: ").to_owned();
     if text.is_empty() { "it said nothing".to_owned() } else { text }
+}
+
+/// Removes what processes said, where nobody needs it.
+pub(crate) fn remove_stderr(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "stderr") {
+            // One that stays does no harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

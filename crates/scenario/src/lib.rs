@@ -17,7 +17,6 @@
 mod advice;
 mod assemble;
 pub mod conduct;
-mod directory;
 pub mod file;
 mod launch;
 mod placement;
@@ -28,5 +27,4 @@ mod stage;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};
-pub use directory::{load_record, save_record};
 pub use file::{Scenario, ScenarioError};

@@ -3,13 +3,13 @@
 
 use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
-use crate::directory;
-use crate::launch::Launch;
+use crate::launch::{self, Launch};
 use crate::placement::{Placed, place};
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
+use measure::directory;
 use measure::machine::Machine;
 use measure::record::{MessageBytes, RunRecord};
 use noise::hiccup;
@@ -75,7 +75,7 @@ impl Conduct {
             started_wall_ms,
         });
         if runs.iter().all(|run| !run.failed) {
-            directory::remove_stderr(&path);
+            launch::remove_stderr(&path);
         }
         directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
         Ok((record, path))

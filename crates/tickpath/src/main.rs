@@ -4,8 +4,11 @@
 
 mod cli;
 mod exchange;
+mod print;
 mod process;
+mod report;
 mod run;
+mod scenarios;
 mod signals;
 mod trade;
 
@@ -23,8 +26,8 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
-        cli::Command::Scenarios(arguments) => run::scenarios(&arguments),
-        cli::Command::Report(arguments) => run::report(&arguments),
+        cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
+        cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
     };

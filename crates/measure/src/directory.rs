@@ -1,14 +1,17 @@
-//! The directory of a record.
+//! The directory of a record: where its files are, and how they are written whole.
 
-use measure::clock::wall_ms;
-use measure::machine::Machine;
-use measure::record::{RunRecord, SCHEMA, utc};
+use crate::clock::wall_ms;
+use crate::machine::Machine;
+use crate::record::{RunRecord, SCHEMA, utc};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Makes `runs/2026-11-21T19-40-03Z-NAME`, or with `-2`, `-3`, … behind it if that is there.
-pub(crate) fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// If the file system refuses.
+pub fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
     let stem = format!("{}-{name}", utc(wall_ms()).replace(':', "-"));
     fs::create_dir_all(runs)?;
     for attempt in 1.. {
@@ -24,23 +27,27 @@ pub(crate) fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
 }
 
 /// The .hlog of run `run`, from 1.
-pub(crate) fn hlog(directory: &Path, run: u32) -> PathBuf {
+pub fn hlog(directory: &Path, run: u32) -> PathBuf {
     directory.join(format!("{run:03}.hlog"))
 }
 
-/// What processes said on stderr, each in its file.
-pub(crate) fn stderr(directory: &Path, name: &str) -> PathBuf {
-    directory.join(format!("{name}.stderr"))
-}
-
-/// Removes what processes said, where nobody needs it.
-pub(crate) fn remove_stderr(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "stderr") {
-            // One that stays does no harm.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+/// The logs of a record's runs in `directory`, in order; not those of void runs.
+///
+/// # Errors
+/// If the directory can't be read.
+pub fn hlogs(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_run = |path: &PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        path.extension().is_some_and(|extension| extension == "hlog")
+            && stem.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut logs: Vec<PathBuf> = fs::read_dir(directory)?
+        .map(|entry| Ok(entry?.path()))
+        .filter(|path: &io::Result<PathBuf>| path.as_ref().map_or(true, is_run))
+        .collect::<io::Result<_>>()?;
+    // "1000.hlog" comes after "999.hlog".
+    logs.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    Ok(logs)
 }
 
 /// Writes `run.json` and `machine.json`, each whole or not at all.
@@ -52,7 +59,11 @@ pub fn save_record(directory: &Path, record: &RunRecord, machine: &Machine) -> i
     write_whole(&directory.join("run.json"), &serde_json::to_string_pretty(record)?)
 }
 
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+/// Writes `text` and a line's end to `path`, whole or not at all.
+///
+/// # Errors
+/// If the file system refuses.
+pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let partial = path.with_extension("partial");
     let written =
         fs::write(&partial, format!("{text}\n")).and_then(|()| fs::rename(&partial, path));
@@ -84,6 +95,19 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     serde_json::from_value(value).map_err(no_record)
 }
 
+/// Reads the fingerprints of the record in `path`: a run directory or its run.json.
+///
+/// # Errors
+/// If they aren't there or can't be read.
+pub fn load_machine(path: &Path) -> io::Result<Machine> {
+    let directory = if path.is_dir() { Some(path) } else { path.parent() };
+    let file = directory.unwrap_or(path).join("machine.json");
+    serde_json::from_str(&fs::read_to_string(&file)?).map_err(|error| {
+        let why = format!("{} is no fingerprint: {error}", file.display());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +118,17 @@ mod tests {
         let made: std::collections::HashSet<PathBuf> =
             (0..5).map(|_| create(runs.path(), "ping-pong").unwrap()).collect();
         assert_eq!(made.len(), 5);
+    }
+
+    #[test]
+    fn logs_of_runs_that_count_come_in_order() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["1000.hlog", "002.hlog", "999.hlog", "void-1.hlog", "run.json", "001.hlog"] {
+            fs::write(directory.path().join(name), "").unwrap();
+        }
+        let logs = hlogs(directory.path()).unwrap();
+        let names: Vec<_> = logs.iter().map(|path| path.file_name().unwrap()).collect();
+        assert_eq!(names, ["001.hlog", "002.hlog", "999.hlog", "1000.hlog"]);
     }
 
     #[test]

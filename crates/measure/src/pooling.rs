@@ -1,0 +1,94 @@
+//! From runs to one figure: series are pooled by histogram, loads are added up.
+
+use crate::hlog::Totals;
+use crate::record::{Kind, Load, Percentiles, Series};
+use crate::stats::{PERCENTILES, median_interval, percentiles};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// Every series of `subject` over all runs, orders first. `runs_planned` are the runs that there
+/// should have been: with fewer there is no interval.
+pub fn series(subject: &str, runs: &[&Totals], runs_planned: u32) -> Vec<Series> {
+    let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
+    for run in runs {
+        for (tag, histogram) in *run {
+            if let Some((name, kind)) = series_of(tag, subject) {
+                by_series.entry((name, kind)).or_default().push(histogram);
+            }
+        }
+    }
+    let mut series: Vec<Series> = by_series
+        .into_iter()
+        .map(|((name, kind), runs)| pooled(name, kind, &runs, runs_planned))
+        .collect();
+    series.sort_by_key(|series| rank(&series.name));
+    series
+}
+
+/// Orders, then cancels, then the cycle, then the rest.
+fn rank(name: &str) -> usize {
+    let order = ["order", "cancel", "cycle"];
+    order.iter().position(|known| *known == name).unwrap_or(order.len())
+}
+
+/// Name and kind of the series that a log's tag names, if it is one of `subject`.
+pub fn series_of(tag: &str, subject: &str) -> Option<(String, Kind)> {
+    let rest = tag.strip_prefix(subject)?.strip_prefix('.')?;
+    let (name, kind) = rest.rsplit_once('.')?;
+    Some((name.to_owned(), Kind::from_name(kind)?))
+}
+
+fn pooled(name: String, kind: Kind, runs: &[&Histogram<u64>], runs_planned: u32) -> Series {
+    let mut all = crate::recorder::histogram();
+    for run in runs {
+        all.add(*run).expect("read with the same bounds");
+    }
+    let (pooled, uncertain) = percentiles(&all);
+    let per_run: Vec<Percentiles> = runs.iter().map(|run| percentiles(run).0).collect();
+    let interval = intervals(&per_run, runs_planned);
+    Series { name, kind, unit: "ns".to_owned(), pooled, uncertain, per_run, interval }
+}
+
+/// Per percentile the interval for the median over runs. Runs without a value would bias the rest, so
+/// there is none if one of them lacks it.
+fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u64; 2]> {
+    let mut intervals = BTreeMap::new();
+    for (index, (percentile, _)) in PERCENTILES.iter().enumerate() {
+        let values: Vec<u64> = per_run.iter().filter_map(|run| run.values()[index]).collect();
+        if values.len() == runs_planned as usize
+            && let Some(bounds) = median_interval(&values)
+        {
+            intervals.insert((*percentile).to_owned(), bounds);
+        }
+    }
+    intervals
+}
+
+/// What was sent and came back over several runs: counts are added up, rates averaged, the worst
+/// lateness stands.
+pub fn load(loads: &[Load]) -> Load {
+    let Some(first) = loads.first() else { return Load::default() };
+    let sum = |part: fn(&Load) -> u64| loads.iter().map(part).sum();
+    let mean = |part: fn(&Load) -> f64| loads.iter().map(part).sum::<f64>() / loads.len() as f64;
+    let lateness = loads.iter().filter_map(|load| load.lateness_ns_p99);
+    Load {
+        model: first.model.clone(),
+        rate_per_second_offered: first.rate_per_second_offered,
+        rate_per_second_achieved: mean(|load| load.rate_per_second_achieved),
+        sent: sum(|load| load.sent),
+        received: sum(|load| load.received),
+        lost: sum(|load| load.lost),
+        duplicated: sum(|load| load.duplicated),
+        out_of_order: sum(|load| load.out_of_order),
+        overtakes: sum(|load| load.overtakes),
+        rejected: sum(|load| load.rejected),
+        unexpected: sum(|load| load.unexpected),
+        held_back: sum(|load| load.held_back),
+        message_bytes: first.message_bytes,
+        warm_up_sent: sum(|load| load.warm_up_sent),
+        lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
+        context_switches_involuntary: sum(|load| load.context_switches_involuntary),
+        core_waited_share: mean(|load| load.core_waited_share),
+        page_faults: sum(|load| load.page_faults),
+    }
+}

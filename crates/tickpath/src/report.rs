@@ -1,0 +1,22 @@
+//! `tickpath report`.
+
+use crate::cli::ReportArguments;
+use crate::print::{print_record, show};
+use crate::{DONE, INVALID};
+use anyhow::Context;
+
+pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
+    let mut status = DONE;
+    for (index, path) in arguments.runs.iter().enumerate() {
+        let record = measure::directory::load_record(path)
+            .with_context(|| format!("cannot read a record in {}", path.display()))?;
+        if index > 0 && !arguments.json {
+            show("\n")?;
+        }
+        print_record(&record, arguments.json)?;
+        if !record.valid {
+            status = INVALID;
+        }
+    }
+    Ok(status)
+}
