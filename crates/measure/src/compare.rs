@@ -8,6 +8,7 @@
 //! more than the machine's own noise: what the same estimator says, 95 times of 100, when it compares
 //! runs of A with runs of A.
 
+use crate::permutation::{SEED, all_choices, all_flips, below, critical, ranks, two_sided};
 use crate::random::SplitMix64;
 use crate::stats::median;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,10 @@ pub const SIGNIFICANCE: f64 = 0.05;
 pub const RUNS_MIN: usize = 6;
 /// Histograms keep three digits: differences below this are not seen at all.
 const RESOLUTION: f64 = 0.001;
-/// Up to so many relabellings are all looked at; of more, so many are drawn.
-const RELABELLINGS_MAX: usize = 65_536;
-/// Comparisons of A with A that the noise floor is taken from.
+/// Comparisons of A with A that the noise floor is taken from; with very many runs fewer.
 const NOISE_DRAWS: usize = 999;
-/// Seed of everything that is drawn, so that the same runs give the same answer.
-const SEED: u64 = 42;
-
+const NOISE_DRAWS_MIN: usize = 49;
+const NOISE_DIFFERENCES_MAX: usize = 10_000_000;
 /// How the runs of A and B belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,7 +137,9 @@ fn middle(sorted: &[f64]) -> f64 {
 ///
 /// Wilcoxon's signed-rank test: if nothing differs, each pair is as likely the other way round.
 fn interleaved(a: &[f64], b: &[f64]) -> (Estimate, f64, f64) {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    // Rounded far below what is resolved, so that equal differences are equal to the last bit.
+    let differences: Vec<f64> =
+        a.iter().zip(b).map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
     let signed_rank = |ranks: &[f64], flips: &dyn Fn(usize) -> bool| -> f64 {
         let signed = |(at, rank): (usize, &f64)| if flips(at) { -rank } else { *rank };
         ranks.iter().enumerate().map(signed).sum()
@@ -155,23 +155,29 @@ fn interleaved(a: &[f64], b: &[f64]) -> (Estimate, f64, f64) {
     // The interval holds what the same test would not reject.
     let plain: Vec<f64> = (1..=differences.len()).map(|rank| rank as f64).collect();
     let by_chance = all_flips(plain.len(), |flips| signed_rank(&plain, flips));
-    let below = (((plain.iter().sum::<f64>() - critical(by_chance)) / 2.0).ceil() as usize)
+    let below = (((plain.iter().sum::<f64>() - critical(by_chance, SIGNIFICANCE)) / 2.0).ceil()
+        as usize)
         .saturating_sub(1);
     let estimate = Estimate::of(walsh_averages(&differences), below);
-    (estimate, p, noise_beside(a, b))
+    let noise = noise_beside(a, b, &differences, estimate.middle);
+    (estimate, p, noise)
 }
 
 /// What the estimate over pairs says of A against A: from neighbours in time that were made the same
-/// way. In A B B A A B these are the two in the middle of each turn.
-fn noise_beside(a: &[f64], b: &[f64]) -> f64 {
-    let neighbours: Vec<f64> = (1..a.len())
-        .map(|at| if at % 2 == 1 { b[at] - b[at - 1] } else { a[at] - a[at - 1] })
-        .collect();
+/// way (in A B B A A B the two in the middle of each turn), and from how the pairs scatter about their
+/// own estimate.
+fn noise_beside(a: &[f64], b: &[f64], differences: &[f64], estimate: f64) -> f64 {
+    let neighbours = (1..a.len()).map(|at| {
+        let same = if at % 2 == 1 { b } else { a };
+        same[at] - same[at - 1]
+    });
+    let scatter = differences.iter().map(|difference| difference - estimate);
+    let noises: Vec<f64> = neighbours.chain(scatter).collect();
     let mut random = SplitMix64::new(SEED);
-    noise(|| {
+    noise(a.len() * a.len() / 2, || {
         let drawn: Vec<f64> = (0..a.len())
             .map(|_| {
-                let one = neighbours[below(&mut random, neighbours.len())];
+                let one = noises[below(&mut random, noises.len())];
                 if random.bits() & 1 == 0 { one } else { -one }
             })
             .collect();
@@ -201,8 +207,8 @@ fn apart(a: &[f64], b: &[f64]) -> (Estimate, f64, f64) {
     let p = two_sided(seen, &all_choices(n + m, m, |chosen| rank_sum(&ranks, chosen)));
     let plain: Vec<f64> = (1..=n + m).map(|rank| rank as f64).collect();
     let by_chance = all_choices(n + m, m, |chosen| rank_sum(&plain, chosen));
-    let below =
-        ((n as f64 * m as f64 / 2.0 - critical(by_chance)).ceil() as usize).saturating_sub(1);
+    let below = ((n as f64 * m as f64 / 2.0 - critical(by_chance, SIGNIFICANCE)).ceil() as usize)
+        .saturating_sub(1);
     let estimate = Estimate::of(differences(a, b), below);
     (estimate, p, noise_within(a, b))
 }
@@ -219,7 +225,7 @@ fn noise_within(a: &[f64], b: &[f64]) -> f64 {
     };
     let (a, b) = (about_median(a), about_median(b));
     let mut random = SplitMix64::new(SEED);
-    noise(|| {
+    noise(a.len() * b.len(), || {
         let mut draw = |from: &[f64]| -> Vec<f64> {
             (0..from.len()).map(|_| from[below(&mut random, from.len())]).collect()
         };
@@ -233,104 +239,115 @@ fn middle_of(mut values: Vec<f64>) -> f64 {
     middle(&values)
 }
 
-/// The size that 95 of 100 draws stay below.
-fn noise(mut draw: impl FnMut() -> f64) -> f64 {
-    let mut sizes: Vec<f64> = (0..NOISE_DRAWS).map(|_| draw().abs()).collect();
+/// The size that 95 of 100 draws stay below. A draw looks at so many differences.
+fn noise(differences: usize, mut draw: impl FnMut() -> f64) -> f64 {
+    let draws = (NOISE_DIFFERENCES_MAX / differences).clamp(NOISE_DRAWS_MIN, NOISE_DRAWS);
+    let mut sizes: Vec<f64> = (0..draws).map(|_| draw().abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
-    sizes[(NOISE_DRAWS as f64 * (1.0 - SIGNIFICANCE)) as usize]
+    sizes[(draws as f64 * (1.0 - SIGNIFICANCE)) as usize]
 }
 
-/// Each value's place in the order, from 1; equal values share the mean of their places.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let below = |value: f64| values.iter().filter(|other| **other < value).count();
-    let equal = |value: f64| values.iter().filter(|other| **other == value).count();
-    values.iter().map(|value| below(*value) as f64 + (equal(*value) as f64 + 1.0) / 2.0).collect()
-}
-
-/// The statistic under every way to turn `n` pairs round.
-fn all_flips(n: usize, statistic: impl Fn(&dyn Fn(usize) -> bool) -> f64) -> Vec<f64> {
-    if n < usize::BITS as usize && 1 << n <= RELABELLINGS_MAX {
-        return (0..1usize << n).map(|bits| statistic(&|at| bits >> at & 1 == 1)).collect();
-    }
-    let mut random = SplitMix64::new(SEED);
-    let mut flips = vec![false; n];
-    (0..RELABELLINGS_MAX)
-        .map(|_| {
-            flips.fill_with(|| random.bits() & 1 == 1);
-            statistic(&|at| flips[at])
-        })
-        .collect()
-}
-
-/// The statistic under every choice of `m` from `n`.
-fn all_choices(n: usize, m: usize, statistic: impl Fn(&[usize]) -> f64) -> Vec<f64> {
-    let mut statistics = Vec::new();
-    let mut chosen: Vec<usize> = (0..m).collect();
-    while statistics.len() < RELABELLINGS_MAX {
-        statistics.push(statistic(&chosen));
-        // The next choice in lexical order.
-        let Some(at) = (0..m).rev().find(|at| chosen[*at] < n - m + at) else { return statistics };
-        chosen[at] += 1;
-        (at + 1..m).for_each(|next| chosen[next] = chosen[next - 1] + 1);
-    }
-    // Too many to look at all of them.
-    let mut random = SplitMix64::new(SEED);
-    let mut shuffled: Vec<usize> = (0..n).collect();
-    statistics.clear();
-    statistics.resize_with(RELABELLINGS_MAX, || {
-        for at in 0..m {
-            shuffled.swap(at, at + below(&mut random, n - at));
-        }
-        statistic(&shuffled[..m])
-    });
-    statistics
-}
-
-/// The share of relabellings that show at least as much as was seen, in either direction.
-fn two_sided(seen: f64, relabelled: &[f64]) -> f64 {
-    // A hair of slack: the same sum in another order differs in its last bit.
-    let as_much = relabelled.iter().filter(|one| one.abs() >= seen.abs() - 1e-9).count();
-    // What was seen is one of the relabellings, be it drawn or not.
-    as_much.max(1) as f64 / relabelled.len() as f64
-}
-
-/// The size that chance exceeds at most [`SIGNIFICANCE`] of the time.
-fn critical(mut by_chance: Vec<f64>) -> f64 {
-    by_chance.iter_mut().for_each(|one| *one = one.abs());
-    by_chance.sort_unstable_by(f64::total_cmp);
-    by_chance
-        [((by_chance.len() as f64 * (1.0 - SIGNIFICANCE)).ceil() as usize).min(by_chance.len() - 1)]
-}
-
-fn below(random: &mut SplitMix64, n: usize) -> usize {
-    ((u128::from(random.bits()) * n as u128) >> 64) as usize
-}
-
-/// Holm's correction: p values of several questions, such that all "yes" together are wrong at most as
-/// often as one of them alone. Smallest first, each times the number of those not yet answered.
-pub fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));
-    let mut adjusted = vec![1.0; p.len()];
-    let mut so_far: f64 = 0.0;
-    for (answered, at) in order.into_iter().enumerate() {
-        so_far = so_far.max(p[at] * (p.len() - answered) as f64).min(1.0);
-        adjusted[at] = so_far;
-    }
-    adjusted
-}
-
-/// The outcome for one figure, with its p value after [`holm`].
-pub fn outcome(effect: &Effect, p_adjusted: f64) -> Outcome {
-    let size = effect.change.abs();
-    // A share downwards is smaller than the same factor upwards; ask for the same factor.
-    let beyond = match effect.change < 0.0 {
-        true => -effect.change > 1.0 - 1.0 / (1.0 + effect.noise_floor),
-        false => size > effect.noise_floor,
-    };
-    match p_adjusted < SIGNIFICANCE && beyond {
+/// The outcome for one figure, with its p value after Holm's correction.
+pub(crate) fn outcome(effect: &Effect, p_adjusted: f64) -> Outcome {
+    let beyond_noise = effect.change.ln_1p().abs() > effect.noise_floor.ln_1p();
+    match p_adjusted < SIGNIFICANCE && beyond_noise {
         false => Outcome::Inconclusive,
         true if effect.change < 0.0 => Outcome::Better,
         true => Outcome::Worse,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const QUIET: [u64; 8] = [10_000, 10_010, 9_990, 10_005, 9_995, 10_000, 10_008, 9_992];
+
+    fn times(values: &[u64], factor: f64) -> Vec<u64> {
+        values.iter().map(|value| (*value as f64 * factor) as u64).collect()
+    }
+
+    #[test]
+    fn what_is_twice_as_slow_is_worse_and_the_other_way_round() {
+        for design in [Design::Interleaved, Design::Apart] {
+            let slow = times(&QUIET, 2.0);
+            let worse = effect(design, &QUIET, &slow, None).unwrap();
+            assert!((worse.change - 1.0).abs() < 0.01, "{worse:?}");
+            assert!(worse.interval[0] > 0.99 && worse.interval[1] < 1.01, "{worse:?}");
+            assert_eq!(outcome(&worse, worse.p), Outcome::Worse);
+            let better = effect(design, &slow, &QUIET, None).unwrap();
+            assert!((better.change + 0.5).abs() < 0.01, "{better:?}");
+            assert_eq!(outcome(&better, better.p), Outcome::Better);
+        }
+    }
+
+    /// All of n pairs in one direction: chance shows that twice in 2^n. All of 8 above all of 8: twice in
+    /// 16 choose 8.
+    #[test]
+    fn p_is_that_of_the_permutation_test() {
+        let slow = times(&QUIET, 1.5);
+        let p = |design| effect(design, &QUIET, &slow, None).unwrap().p;
+        assert!((p(Design::Interleaved) - 2.0 / 256.0).abs() < 1e-12);
+        assert!((p(Design::Apart) - 2.0 / 12_870.0).abs() < 1e-12);
+        assert_eq!(effect(Design::Interleaved, &QUIET, &QUIET, None).unwrap().p, 1.0);
+        assert_eq!(effect(Design::Apart, &QUIET, &QUIET, None).unwrap().p, 1.0);
+    }
+
+    /// Certain, and still nothing: a hundredth of a percent is below what the histograms resolve.
+    #[test]
+    fn a_difference_below_the_noise_is_inconclusive_however_certain() {
+        let exact = [1_000_000u64; 8];
+        let effect = effect(Design::Interleaved, &exact, &times(&exact, 1.0005), None).unwrap();
+        assert!(effect.p < SIGNIFICANCE);
+        assert_eq!(outcome(&effect, effect.p), Outcome::Inconclusive);
+    }
+
+    /// The raw echo can't have changed. If it moved by a tenth, so may have everything.
+    #[test]
+    fn what_the_control_moved_by_is_noise() {
+        let slow = times(&QUIET, 1.1);
+        let judged = |control| {
+            let effect = effect(Design::Apart, &QUIET, &slow, control).unwrap();
+            outcome(&effect, effect.p)
+        };
+        assert_eq!(judged(None), Outcome::Worse);
+        assert_eq!(judged(Some(0.01)), Outcome::Worse);
+        assert_eq!(judged(Some(-0.12)), Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn too_few_runs_say_nothing() {
+        let few = [1u64; RUNS_MIN - 1];
+        assert_eq!(effect(Design::Apart, &few, &[2; 100], None), None);
+        assert_eq!(effect(Design::Interleaved, &[1; 8], &[2; 7], None), None);
+    }
+
+    #[test]
+    fn many_runs_are_no_trouble() {
+        let many: Vec<u64> = (0..1000).map(|at| 10_000 + at % 7).collect();
+        let effect = effect(Design::Apart, &many, &times(&many, 1.01), None).unwrap();
+        assert_eq!(outcome(&effect, effect.p), Outcome::Worse);
+    }
+
+    proptest! {
+        /// Whatever the values: no panic, the estimate lies in its interval, and turning A and B round
+        /// turns the answer round.
+        #[test]
+        fn turning_a_and_b_round_turns_the_answer_round(
+            a in prop::collection::vec(0u64..1_000_000_000_000, 6..12),
+            shift in 1u64..1_000_000,
+            apart: bool,
+        ) {
+            let design = if apart { Design::Apart } else { Design::Interleaved };
+            let b: Vec<u64> = a.iter().rev().map(|value| value / 2 + shift).collect();
+            let there = effect(design, &a, &b, None).unwrap();
+            let back = effect(design, &b, &a, None).unwrap();
+            prop_assert!(there.interval[0] <= there.change && there.change <= there.interval[1]);
+            prop_assert!((0.0..=1.0).contains(&there.p));
+            prop_assert!((there.p - back.p).abs() < 1e-9);
+            let product = (1.0 + there.change) * (1.0 + back.change);
+            prop_assert!((product - 1.0).abs() < 1e-6, "{product}");
+        }
     }
 }

@@ -5,9 +5,12 @@
 
 pub mod clock;
 pub mod compare;
+pub mod comparison;
 pub mod directory;
+pub mod gate;
 pub mod hlog;
 pub mod machine;
+mod permutation;
 pub mod pooling;
 pub mod random;
 pub mod record;

@@ -176,6 +176,11 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// Whether it is a raw echo, one of tickpath's own floors.
+    pub fn is_floor(&self) -> bool {
+        self.name.starts_with("floor")
+    }
+
     /// The series of that name and kind.
     pub fn series(&self, name: &str, kind: Kind) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name && series.kind == kind)

@@ -148,12 +148,8 @@ fn clip(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
-fn is_floor(subject: &Subject) -> bool {
-    subject.name.starts_with("floor")
-}
-
 fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
-    is_floor(floor)
+    floor.is_floor()
         && (&floor.backend, &floor.cores, &floor.scheduling)
             == (&subject.backend, &subject.cores, &subject.scheduling)
 }
@@ -163,7 +159,7 @@ fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
 /// over them.
 fn over_the_floor(out: &mut String, record: &RunRecord) {
     let mut rows = String::new();
-    for subject in record.subjects.iter().filter(|subject| !is_floor(subject)) {
+    for subject in record.subjects.iter().filter(|subject| !subject.is_floor()) {
         let floor = record.subjects.iter().find(|floor| is_floor_of(floor, subject));
         let timed = |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service);
         for series in subject.series.iter().filter(timed) {

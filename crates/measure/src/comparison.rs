@@ -1,0 +1,306 @@
+//! `compare.json`: A against B, figure by figure, with a verdict.
+
+use crate::compare::{Design, Effect, Outcome, RUNS_MIN, SIGNIFICANCE, effect, outcome};
+use crate::gate::{Gate, GateResult};
+use crate::permutation::holm;
+use crate::record::{Kind, Percentiles, RunRecord};
+use crate::selector::Figure;
+use serde::{Deserialize, Serialize};
+
+/// Version of the schema that this code writes.
+pub const SCHEMA: u32 = 1;
+/// Figures that are compared unless told otherwise.
+pub const FIGURES: [&str; 3] = ["p50", "p99", "p99.9"];
+
+/// `compare.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Who wrote it, with its version.
+    pub tool: String,
+    /// When it started, UTC, RFC 3339.
+    pub started: String,
+    /// The command line that repeats it.
+    pub command: Vec<String>,
+    /// Against what is compared.
+    pub a: Arm,
+    /// What is compared with it.
+    pub b: Arm,
+    /// How their runs belong together.
+    pub design: Design,
+    /// Pairs of which one was void, and which were made again.
+    pub pairs_void: u32,
+    /// Why they were void.
+    pub void_because: Vec<String>,
+    /// What differs between the scenarios as resolved: `load.connections: 16 -> 4`.
+    pub differs: Vec<String>,
+    /// Why A and B can't be compared; then everything is inconclusive unless it was forced.
+    pub incomparable_because: Vec<String>,
+    /// `--force`: compared all the same.
+    pub forced: bool,
+    /// Every figure that was looked at.
+    pub figures: Vec<Compared>,
+    /// All figures together: better or worse if some are and none is the other.
+    pub outcome: Outcome,
+    /// Why that.
+    pub why: String,
+    /// What was asked of it.
+    #[serde(default)]
+    pub gates: Vec<GateResult>,
+}
+
+/// One of the two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// As it was asked for: a record's directory, a scenario with what is set in it, a command.
+    pub name: String,
+    /// Runs that count.
+    pub runs: usize,
+    /// The records that they stand in.
+    pub records: Vec<String>,
+}
+
+/// One figure of A against B. Shares are of A: 0.05 is 5 % slower.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Whose: A's name of the subject.
+    pub subject: String,
+    /// `order`, `cancel`, …
+    pub series: String,
+    /// Response or service time.
+    pub kind: Kind,
+    /// `p50`, `p99.9`, …
+    pub figure: String,
+    /// Median over A's runs, ns.
+    pub a: u64,
+    /// Median over B's runs, ns.
+    pub b: u64,
+    /// By how much B is above A, as a share.
+    pub change: f64,
+    /// Confidence interval of `change`, at least 95 %.
+    pub interval: [f64; 2],
+    /// What A against A shows on this machine, 95 times of 100, as a share.
+    pub noise_floor: f64,
+    /// How often chance alone would show as much.
+    pub p: f64,
+    /// The same, corrected for the number of figures.
+    pub p_adjusted: f64,
+    /// What that means.
+    pub outcome: Outcome,
+}
+
+impl Compared {
+    /// `order.service.p99`, with the subject before it.
+    pub fn name(&self) -> String {
+        format!("{}.{}.{}.{}", self.subject, self.series, self.kind.name(), self.figure)
+    }
+}
+
+/// The runs of a series, each as its percentiles, in order of time.
+#[derive(Clone, Debug)]
+struct Row {
+    subject: String,
+    series: String,
+    kind: Kind,
+    runs: Vec<Percentiles>,
+}
+
+/// The latencies of one arm, run by run.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    rows: Vec<Row>,
+    /// The same of the raw echo.
+    floors: Vec<Row>,
+}
+
+impl Runs {
+    /// Every run of one record.
+    pub fn of_record(record: &RunRecord) -> Runs {
+        let mut runs = Runs::default();
+        runs.push(record, |series| series.per_run.clone());
+        runs
+    }
+
+    /// Records in order of time, each as one run.
+    pub fn of_records(records: &[RunRecord]) -> Runs {
+        let mut runs = Runs::default();
+        for record in records {
+            runs.push(record, |series| vec![series.pooled]);
+        }
+        runs
+    }
+
+    fn push(&mut self, record: &RunRecord, of: fn(&crate::record::Series) -> Vec<Percentiles>) {
+        for subject in &record.subjects {
+            let rows = if subject.is_floor() { &mut self.floors } else { &mut self.rows };
+            let timed = |kind| matches!(kind, Kind::Response | Kind::Service | Kind::Stage);
+            for series in subject.series.iter().filter(|series| timed(series.kind)) {
+                let same = |row: &&mut Row| {
+                    (&row.subject, &row.series, row.kind)
+                        == (&subject.name, &series.name, series.kind)
+                };
+                match rows.iter_mut().find(same) {
+                    Some(row) => row.runs.extend(of(series)),
+                    None => rows.push(Row {
+                        subject: subject.name.clone(),
+                        series: series.name.clone(),
+                        kind: series.kind,
+                        runs: of(series),
+                    }),
+                }
+            }
+        }
+    }
+
+    /// How many runs there are.
+    pub fn count(&self) -> usize {
+        self.rows.iter().map(|row| row.runs.len()).max().unwrap_or(0)
+    }
+
+    fn subjects(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.rows.iter().map(|row| row.subject.as_str()).collect();
+        names.dedup();
+        names
+    }
+}
+
+/// How to compare.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// How the runs belong together.
+    pub design: Design,
+    /// Which figures of each series.
+    pub figures: Vec<Figure>,
+    /// Whether the raw echo is the same in both, so that it can't have changed: it is then the control
+    /// of runs that were made apart.
+    pub floor_is_control: bool,
+}
+
+/// Compares every figure that both have in every run. With few runs, none.
+pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
+    // One subject each: those two, whatever they are called.
+    let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
+    let mut found: Vec<(Compared, Effect)> = Vec::new();
+    for of_a in &a.rows {
+        let same = |row: &&Row| {
+            (&row.series, row.kind) == (&of_a.series, of_a.kind)
+                && (alone || row.subject == of_a.subject)
+        };
+        let Some(of_b) = b.rows.iter().find(same) else { continue };
+        for figure in &question.figures {
+            let control = control(question, a, b, of_a, *figure);
+            let values = (values(&of_a.runs, *figure), values(&of_b.runs, *figure));
+            if let (Some(of_a_runs), Some(of_b_runs)) = values
+                && let Some(effect) = effect(question.design, &of_a_runs, &of_b_runs, control)
+            {
+                found.push((compared(of_a, *figure, &effect), effect));
+            }
+        }
+    }
+    let p: Vec<f64> = found.iter().map(|(_, effect)| effect.p).collect();
+    let adjusted = holm(&p);
+    found
+        .into_iter()
+        .zip(adjusted)
+        .map(|((compared, effect), p_adjusted)| Compared {
+            p_adjusted,
+            outcome: outcome(&effect, p_adjusted),
+            ..compared
+        })
+        .collect()
+}
+
+/// The figure in every run; `None` if a run can't support it.
+fn values(runs: &[Percentiles], figure: Figure) -> Option<Vec<u64>> {
+    runs.iter().map(|run| figure.of(run)).collect()
+}
+
+/// By how much the raw echo has changed between A and B.
+fn control(question: &Question, a: &Runs, b: &Runs, of: &Row, figure: Figure) -> Option<f64> {
+    if question.design == Design::Interleaved || !question.floor_is_control {
+        return None;
+    }
+    let floor = |runs: &Runs| {
+        let same = |row: &&Row| (&row.series, row.kind) == (&of.series, of.kind);
+        values(&runs.floors.iter().find(same)?.runs, figure)
+    };
+    effect(question.design, &floor(a)?, &floor(b)?, None).map(|effect| effect.change)
+}
+
+fn compared(row: &Row, figure: Figure, effect: &Effect) -> Compared {
+    Compared {
+        subject: row.subject.clone(),
+        series: row.series.clone(),
+        kind: row.kind,
+        figure: figure.name(),
+        a: effect.a,
+        b: effect.b,
+        change: effect.change,
+        interval: effect.interval,
+        noise_floor: effect.noise_floor,
+        p: effect.p,
+        p_adjusted: 1.0,
+        outcome: Outcome::Inconclusive,
+    }
+}
+
+impl Comparison {
+    /// Decides outcome and gates from the figures, the arms and what speaks against comparing them.
+    pub fn decide(&mut self, gates: &[Gate]) {
+        let comparable = self.incomparable_because.is_empty() || self.forced;
+        if !comparable {
+            self.figures.iter_mut().for_each(|one| one.outcome = Outcome::Inconclusive);
+        }
+        let any = |outcome| self.figures.iter().any(|one| one.outcome == outcome);
+        (self.outcome, self.why) = match (any(Outcome::Better), any(Outcome::Worse)) {
+            _ if !comparable => (Outcome::Inconclusive, self.incomparable_because.join("; ")),
+            _ if self.figures.is_empty() => (Outcome::Inconclusive, self.too_few()),
+            (true, false) => (Outcome::Better, self.told_apart(Outcome::Better)),
+            (false, true) => (Outcome::Worse, self.told_apart(Outcome::Worse)),
+            (true, true) => (
+                Outcome::Inconclusive,
+                format!(
+                    "{}, but {}: say which one counts with --figure or --gate",
+                    self.told_apart(Outcome::Better),
+                    self.told_apart(Outcome::Worse)
+                ),
+            ),
+            (false, false) => (Outcome::Inconclusive, self.nothing_found()),
+        };
+        self.gates = gates.iter().map(|gate| gate.judge(&self.figures, comparable)).collect();
+    }
+
+    fn too_few(&self) -> String {
+        format!(
+            "A has {} runs and B {}; with fewer than {RUNS_MIN} of each, and of each percentile in \
+             every run, nothing can be told from chance",
+            self.a.runs, self.b.runs
+        )
+    }
+
+    fn told_apart(&self, outcome: Outcome) -> String {
+        let names = self.figures.iter().filter(|one| one.outcome == outcome).map(Compared::name);
+        format!("{} in {}", outcome.name(), names.collect::<Vec<_>>().join(", "))
+    }
+
+    fn nothing_found(&self) -> String {
+        let n = self.figures.len();
+        let p_least = match self.design {
+            Design::Interleaved => 2.0 * 0.5f64.powi(self.a.runs.min(1000) as i32),
+            Design::Apart => 2.0 / choices(self.a.runs + self.b.runs, self.a.runs),
+        };
+        if p_least * n as f64 >= SIGNIFICANCE {
+            return format!(
+                "so few runs can't tell {n} figures from chance, whatever they show: make more, or \
+                 look at fewer figures"
+            );
+        }
+        "no figure differs by more than chance and this machine's noise".to_owned()
+    }
+}
+
+/// Ways to choose `m` of `n`, roughly where they are many.
+fn choices(n: usize, m: usize) -> f64 {
+    (0..m).map(|at| (n - at) as f64 / (m - at) as f64).product()
+}
