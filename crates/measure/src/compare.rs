@@ -335,7 +335,8 @@ mod tests {
         /// turns the answer round.
         #[test]
         fn turning_a_and_b_round_turns_the_answer_round(
-            a in prop::collection::vec(0u64..1_000_000_000_000, 6..12),
+            // Up to nine, of which every relabelling is looked at.
+            a in prop::collection::vec(0u64..1_000_000_000_000, 6..10),
             shift in 1u64..1_000_000,
             apart: bool,
         ) {
