@@ -68,6 +68,10 @@ pub struct Effect {
     pub change: f64,
     /// Confidence interval of `change`, at least 95 %.
     pub interval: [f64; 2],
+    /// By how much B is above A, ns, estimated in the same way.
+    pub added_ns: i64,
+    /// Confidence interval of `added_ns`, at least 95 %.
+    pub added_ns_interval: [i64; 2],
     /// What the same estimate says of A against A on this machine, 95 times of 100, as a share.
     pub noise_floor: f64,
     /// How often chance alone would show as much, two-sided.
@@ -86,9 +90,21 @@ pub fn effect(design: Design, a: &[u64], b: &[u64], control: Option<f64>) -> Opt
         values.iter().map(|value| (*value.max(&1) as f64).ln()).collect()
     };
     let (log_a, log_b) = (log(a), log(b));
-    let (estimate, p, noise) = match design {
-        Design::Interleaved => interleaved(&log_a, &log_b),
-        Design::Apart => apart(&log_a, &log_b),
+    let plain = |values: &[u64]| -> Vec<f64> { values.iter().map(|value| *value as f64).collect() };
+    let (plain_a, plain_b) = (plain(a), plain(b));
+    let (estimate, added, p, noise) = match design {
+        Design::Interleaved => {
+            let pairs = pairs(&log_a, &log_b);
+            let estimate = beside(&pairs);
+            let noise = noise_beside(&log_a, &log_b, &pairs, estimate.middle);
+            (estimate, beside(&self::pairs(&plain_a, &plain_b)), p_beside(&pairs), noise)
+        }
+        Design::Apart => (
+            apart(&log_a, &log_b),
+            apart(&plain_a, &plain_b),
+            p_apart(&log_a, &log_b),
+            noise_within(&log_a, &log_b),
+        ),
     };
     let noise_floor = share(noise).max(RESOLUTION).max(control.map_or(0.0, f64::abs));
     Some(Effect {
@@ -96,6 +112,8 @@ pub fn effect(design: Design, a: &[u64], b: &[u64], control: Option<f64>) -> Opt
         b: median(b)?,
         change: share(estimate.middle),
         interval: [share(estimate.low), share(estimate.high)],
+        added_ns: added.middle as i64,
+        added_ns_interval: [added.low as i64, added.high as i64],
         noise_floor,
         p,
     })
@@ -106,7 +124,7 @@ fn share(log: f64) -> f64 {
     log.exp_m1()
 }
 
-/// Of a difference of logarithms.
+/// Of a difference.
 struct Estimate {
     low: f64,
     middle: f64,
@@ -133,34 +151,35 @@ fn middle(sorted: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
-/// The estimate, p and the noise of A against A, where run i of A was made beside run i of B.
-///
+/// B less A, run by run. Rounded far below what is resolved, so that equal differences are equal to the
+/// last bit.
+fn pairs(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect()
+}
+
+/// Hodges and Lehmann's estimate over pairs. The interval holds what the test below would not reject.
+fn beside(pairs: &[f64]) -> Estimate {
+    let places: Vec<f64> = (1..=pairs.len()).map(|place| place as f64).collect();
+    let by_chance = all_flips(pairs.len(), |flips| signed_sum(&places, flips));
+    let outside = (places.iter().sum::<f64>() - critical(by_chance, SIGNIFICANCE)) / 2.0;
+    Estimate::of(walsh_averages(pairs), (outside.ceil() as usize).saturating_sub(1))
+}
+
 /// Wilcoxon's signed-rank test: if nothing differs, each pair is as likely the other way round.
-fn interleaved(a: &[f64], b: &[f64]) -> (Estimate, f64, f64) {
-    // Rounded far below what is resolved, so that equal differences are equal to the last bit.
-    let differences: Vec<f64> =
-        a.iter().zip(b).map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
-    let signed_rank = |ranks: &[f64], flips: &dyn Fn(usize) -> bool| -> f64 {
-        let signed = |(at, rank): (usize, &f64)| if flips(at) { -rank } else { *rank };
-        ranks.iter().enumerate().map(signed).sum()
+fn p_beside(pairs: &[f64]) -> f64 {
+    let sizes: Vec<f64> = pairs.iter().map(|difference| difference.abs()).collect();
+    let signed = |(rank, difference): (f64, &f64)| match *difference == 0.0 {
+        true => 0.0,
+        false => rank * difference.signum(),
     };
-    let sizes: Vec<f64> = differences.iter().map(|difference| difference.abs()).collect();
-    let ranks: Vec<f64> = ranks(&sizes)
-        .iter()
-        .zip(&differences)
-        .map(|(rank, difference)| if *difference == 0.0 { 0.0 } else { rank * difference.signum() })
-        .collect();
-    let seen = signed_rank(&ranks, &|_| false);
-    let p = two_sided(seen, &all_flips(ranks.len(), |flips| signed_rank(&ranks, flips)));
-    // The interval holds what the same test would not reject.
-    let plain: Vec<f64> = (1..=differences.len()).map(|rank| rank as f64).collect();
-    let by_chance = all_flips(plain.len(), |flips| signed_rank(&plain, flips));
-    let below = (((plain.iter().sum::<f64>() - critical(by_chance, SIGNIFICANCE)) / 2.0).ceil()
-        as usize)
-        .saturating_sub(1);
-    let estimate = Estimate::of(walsh_averages(&differences), below);
-    let noise = noise_beside(a, b, &differences, estimate.middle);
-    (estimate, p, noise)
+    let ranks: Vec<f64> = ranks(&sizes).into_iter().zip(pairs).map(signed).collect();
+    let seen = ranks.iter().sum();
+    two_sided(seen, &all_flips(ranks.len(), |flips| signed_sum(&ranks, flips)))
+}
+
+fn signed_sum(ranks: &[f64], flips: &dyn Fn(usize) -> bool) -> f64 {
+    let signed = |(at, rank): (usize, &f64)| if flips(at) { -rank } else { *rank };
+    ranks.iter().enumerate().map(signed).sum()
 }
 
 /// What the estimate over pairs says of A against A: from neighbours in time that were made the same
@@ -191,26 +210,30 @@ fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     pairs.flat_map(|(at, x)| differences[at..].iter().map(move |y| f64::midpoint(*x, *y))).collect()
 }
 
-/// The estimate, p and the noise of A against A, where the runs were made apart.
-///
-/// Wilcoxon's rank-sum test: if nothing differs, each run may as well be one of the other's.
-fn apart(a: &[f64], b: &[f64]) -> (Estimate, f64, f64) {
-    let all: Vec<f64> = a.iter().chain(b).copied().collect();
-    let rank_sum = |ranks: &[f64], chosen: &[usize]| -> f64 {
-        let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
-        chosen.iter().map(|at| ranks[*at] - mean).sum()
-    };
+/// Hodges and Lehmann's estimate over runs that were made apart. The interval holds what the test below
+/// would not reject.
+fn apart(a: &[f64], b: &[f64]) -> Estimate {
     let (n, m) = (a.len(), b.len());
-    let of_b: Vec<usize> = (n..n + m).collect();
+    let places: Vec<f64> = (1..=n + m).map(|place| place as f64).collect();
+    let by_chance = all_choices(n + m, m, |chosen| rank_sum(&places, chosen));
+    let outside = n as f64 * m as f64 / 2.0 - critical(by_chance, SIGNIFICANCE);
+    Estimate::of(differences(a, b), (outside.ceil() as usize).saturating_sub(1))
+}
+
+/// Wilcoxon's rank-sum test: if nothing differs, each run may as well be one of the other's.
+fn p_apart(a: &[f64], b: &[f64]) -> f64 {
+    let (n, m) = (a.len(), b.len());
+    let all: Vec<f64> = a.iter().chain(b).copied().collect();
     let ranks = ranks(&all);
-    let seen = rank_sum(&ranks, &of_b);
-    let p = two_sided(seen, &all_choices(n + m, m, |chosen| rank_sum(&ranks, chosen)));
-    let plain: Vec<f64> = (1..=n + m).map(|rank| rank as f64).collect();
-    let by_chance = all_choices(n + m, m, |chosen| rank_sum(&plain, chosen));
-    let below = ((n as f64 * m as f64 / 2.0 - critical(by_chance, SIGNIFICANCE)).ceil() as usize)
-        .saturating_sub(1);
-    let estimate = Estimate::of(differences(a, b), below);
-    (estimate, p, noise_within(a, b))
+    let of_b: Vec<usize> = (n..n + m).collect();
+    let relabelled = all_choices(n + m, m, |chosen| rank_sum(&ranks, chosen));
+    two_sided(rank_sum(&ranks, &of_b), &relabelled)
+}
+
+/// The sum of the chosen ranks, less what chance gives.
+fn rank_sum(ranks: &[f64], chosen: &[usize]) -> f64 {
+    let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
+    chosen.iter().map(|at| ranks[*at] - mean).sum()
 }
 
 fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {

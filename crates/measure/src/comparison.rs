@@ -2,6 +2,7 @@
 
 use crate::compare::{Design, Effect, Outcome, RUNS_MIN, SIGNIFICANCE, effect, outcome};
 use crate::gate::{Gate, GateResult};
+use crate::machine::{self, Fingerprint, Machine};
 use crate::permutation::holm;
 use crate::record::{Kind, Percentiles, RunRecord};
 use crate::selector::Figure;
@@ -80,6 +81,10 @@ pub struct Compared {
     pub change: f64,
     /// Confidence interval of `change`, at least 95 %.
     pub interval: [f64; 2],
+    /// By how much B is above A, ns.
+    pub added_ns: i64,
+    /// Confidence interval of `added_ns`, at least 95 %.
+    pub added_ns_interval: [i64; 2],
     /// What A against A shows on this machine, 95 times of 100, as a share.
     pub noise_floor: f64,
     /// How often chance alone would show as much.
@@ -238,11 +243,69 @@ fn compared(row: &Row, figure: Figure, effect: &Effect) -> Compared {
         b: effect.b,
         change: effect.change,
         interval: effect.interval,
+        added_ns: effect.added_ns,
+        added_ns_interval: effect.added_ns_interval,
         noise_floor: effect.noise_floor,
         p: effect.p,
         p_adjusted: 1.0,
         outcome: Outcome::Inconclusive,
     }
+}
+
+/// Why two records that were made apart can't be compared. Empty if they can.
+pub fn incomparable_because(
+    a: &RunRecord,
+    of_a: &Machine,
+    b: &RunRecord,
+    of_b: &Machine,
+) -> Vec<String> {
+    let mut because: Vec<String> = [("A", a), ("B", b)]
+        .into_iter()
+        .filter(|(_, record)| !record.valid)
+        .map(|(name, record)| format!("{name} is void: {}", record.invalid_because.join("; ")))
+        .collect();
+    if of_a.before == Fingerprint::default() || of_b.before == Fingerprint::default() {
+        because.push(
+            "a fingerprint is missing, so it can't be told whether it is one machine".to_owned(),
+        );
+        return because;
+    }
+    let differences = machine::differences(&of_a.before, &of_b.before, machine::PROBE_RATIO_MAX);
+    because.extend(
+        differences
+            .into_iter()
+            .map(|what| format!("not one machine in one regime (before is A, after B): {what}")),
+    );
+    because
+}
+
+/// What differs between two scenarios as resolved: `load.connections: 16 -> 4`.
+pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
+    let mut differs = Vec::new();
+    for (name, a, b) in [("tool", &a.tool, &b.tool), ("scenario", &a.scenario, &b.scenario)] {
+        if a != b {
+            differs.push(format!("{name}: {a} -> {b}"));
+        }
+    }
+    let mut changes = Vec::new();
+    machine::collect_changes(String::new(), &a.resolved, &b.resolved, &mut changes);
+    // What both are called and said to be about is no difference of what was done.
+    changes.retain(|(path, _, _)| path != ".name" && path != ".about");
+    differs.extend(changes.iter().map(|(path, a, b)| format!("{}: {a} -> {b}", &path[1..])));
+    differs
+}
+
+/// Whether the raw echo had the same to do in both: then it can't have changed.
+pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
+    let floor = |record: &RunRecord| {
+        let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
+        Some((floor.backend.clone(), floor.scheduling.clone(), floor.load.message_bytes))
+    };
+    let same = |key: &str| a.resolved[key] == b.resolved[key];
+    floor(a).is_some()
+        && floor(a) == floor(b)
+        && same("load")
+        && a.resolved["exchange"]["backend"] == b.resolved["exchange"]["backend"]
 }
 
 impl Comparison {

@@ -124,6 +124,8 @@ mod tests {
             b: 102,
             change: f64::midpoint(interval[0], interval[1]),
             interval,
+            added_ns: 2,
+            added_ns_interval: [1, 3],
             noise_floor: 0.01,
             p: 0.5,
             p_adjusted: 1.0,

@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// How far the probes of one machine in one regime may differ.
+pub const PROBE_RATIO_MAX: f64 = 1.5;
+
 /// The content of `machine.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -241,7 +244,7 @@ fn field_difference(name: &str, before: &Value, after: &Value) -> Option<String>
 
 /// Descends into objects, and into arrays of objects, to name the leaf that changed; arrays of
 /// numbers (lists of cores) are shown whole.
-fn collect_changes(
+pub(crate) fn collect_changes(
     path: String,
     before: &Value,
     after: &Value,

@@ -95,7 +95,7 @@ fn machine_rule(machine: &Machine) -> Rule {
         let detail = "it was not looked at again".to_owned();
         return Rule { rule, verdict: Verdict::NotApplicable, detail };
     };
-    let differences = machine::differences(&machine.before, after, validity::PROBE_RATIO_MAX);
+    let differences = machine::differences(&machine.before, after, machine::PROBE_RATIO_MAX);
     if differences.is_empty() && machine.before.probes.cache_line_round_trip_ns_p50.is_none() {
         let detail = format!(
             "the fixed part is the same, but its regime was not probed: {}",

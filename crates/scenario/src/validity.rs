@@ -10,8 +10,6 @@ pub(crate) const RATE_SHARE_MIN: f64 = 0.999;
 pub(crate) const LATE_MESSAGES_MAX: f64 = 0.01;
 /// Looks of an idle thread that may be late; on a worse machine nothing is measured but the machine.
 pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
-/// How far the machine's probes may differ before and after.
-pub(crate) const PROBE_RATIO_MAX: f64 = 1.5;
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
