@@ -9,6 +9,7 @@ pub mod directory;
 pub mod hlog;
 pub mod machine;
 pub mod pooling;
+pub mod progress;
 pub mod random;
 pub mod record;
 pub mod recorder;

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod number;
+mod progress;
 pub mod table;
 
+pub use progress::{Progress, progress};
 pub use table::table;

@@ -34,6 +34,23 @@ pub(crate) fn rate(per_second: f64) -> String {
     grouped
 }
 
+/// Seconds, with a tenth where they are not whole.
+pub(crate) fn seconds(seconds: f64) -> String {
+    let shown = format!("{seconds:.1}");
+    shown.strip_suffix(".0").map_or_else(|| shown.clone(), str::to_owned)
+}
+
+/// A time as a person waits for it, `0:31` or `26:00:05`; whole seconds, none below 0.
+pub(crate) fn duration(seconds: f64) -> String {
+    // Out of range saturates.
+    let seconds = seconds.round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +64,9 @@ mod tests {
         assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
         let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();
         assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
+        let shown: Vec<String> = [0.5, 3.0001, 60.0].map(seconds).into();
+        assert_eq!(shown, ["0.5", "3", "60"]);
+        let shown: Vec<String> = [-1.0, 0.4, 59.6, 3599.0, 93_605.0].map(duration).into();
+        assert_eq!(shown, ["0:00", "0:00", "1:00", "59:59", "26:00:05"]);
     }
 }

@@ -228,6 +228,9 @@ pub struct Plan {
     pub seconds: f64,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
+    /// Somebody looks on: tell of each second as it ends. A client may ignore it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
 }
 
 impl Plan {
@@ -288,8 +291,10 @@ mod tests {
                 warm_up_seconds: 0.5,
                 seconds: 2.0,
                 hlog: "001.hlog".into(),
+                progress: wire == Wire::WebsocketJson,
             };
             let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(text.contains("progress"), plan.progress, "left out where nobody looks");
             assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
         }
     }
