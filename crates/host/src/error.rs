@@ -29,6 +29,18 @@ pub enum HostError {
     )]
     Affinity(io::Error),
 
+    /// The affinity mask could not be set.
+    #[error(
+        "cannot move a thread to cores {cores}: {source}; a container's cpuset may allow fewer, or a \
+         sandbox forbid sched_setaffinity"
+    )]
+    RunOn {
+        /// The cores, as a list.
+        cores: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+
     /// A named core is not there, or not for this process.
     #[error(
         "core {core} can't be used: this process may use cores {usable}; name one of those, or \

@@ -9,7 +9,7 @@ use libc::{c_int, c_ulong};
 use crate::error::HostError;
 use crate::root::Root;
 use crate::scheduling::Scheduling;
-use crate::topology::CORES_MAX;
+use crate::topology::{CORES_MAX, format_core_list};
 
 /// Cores that one word of a mask holds.
 const WORD_CORES: usize = c_ulong::BITS as usize;
@@ -21,17 +21,27 @@ type Mask = [c_ulong; CORES_MAX / WORD_CORES];
 /// Pins the calling thread to one core. A core outside the mask that the process was started with
 /// is not refused here; [`crate::Cores::place`] does that.
 pub fn pin(core: usize) -> Result<(), HostError> {
-    let failed = |source| HostError::Pin { core, online: online_cores(), source };
-    if core >= CORES_MAX {
-        return Err(failed(io::Error::from_raw_os_error(libc::EINVAL)));
-    }
+    set_mask(&[core]).map_err(|source| HostError::Pin { core, online: online_cores(), source })
+}
+
+/// Lets the calling thread, and what it starts from now on, run on any of `cores` and nowhere else.
+pub fn run_on(cores: &[usize]) -> Result<(), HostError> {
+    let failed = |source| HostError::RunOn { cores: format_core_list(cores), source };
+    set_mask(cores).map_err(failed)
+}
+
+fn set_mask(cores: &[usize]) -> io::Result<()> {
     let mut mask: Mask = [0; _];
-    mask[core / WORD_CORES] |= 1 << (core % WORD_CORES);
+    for &core in cores {
+        let word = mask.get_mut(core / WORD_CORES);
+        let word = word.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        *word |= 1 << (core % WORD_CORES);
+    }
     // SAFETY: the kernel reads `size_of::<Mask>()` bytes at the pointer, which are `mask`. The type
     // of the pointer is that of a shorter array of the same words.
     let result =
         unsafe { libc::sched_setaffinity(0, mem::size_of::<Mask>(), mask.as_ptr().cast()) };
-    if result == 0 { Ok(()) } else { Err(failed(io::Error::last_os_error())) }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The cores that the calling thread may run on, ascending. In a thread that was not pinned, those

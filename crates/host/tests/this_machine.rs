@@ -4,7 +4,7 @@
 use std::thread as std_thread;
 
 use host::thread::{Usage, allowed, current_core, current_scheduling, pin};
-use host::thread::{set_scheduling, usage};
+use host::thread::{run_on, set_scheduling, usage};
 use host::topology::{CORES_MAX, parse_core_list};
 use host::{Cores, Root, Scheduling, Topology, capture, probe};
 use measure::clock::Clock;
@@ -30,6 +30,23 @@ fn a_pinned_thread_runs_on_its_core_and_no_other() {
             assert_eq!(allowed().unwrap(), [core]);
         });
     }
+}
+
+#[test]
+fn a_thread_can_be_kept_to_some_cores_and_let_go_again() {
+    in_a_thread(|| {
+        let before = allowed().unwrap();
+        let some = &before[before.len() / 2..];
+        run_on(some).unwrap();
+        assert_eq!(allowed().unwrap(), some);
+        for wrong in [&[][..], &[CORES_MAX - 1], &[CORES_MAX], &[usize::MAX]] {
+            let error = run_on(wrong).unwrap_err().to_string();
+            assert!(error.contains("cannot move a thread to cores"), "{error}");
+            assert_eq!(allowed().unwrap(), some, "a refused mask changes nothing");
+        }
+        run_on(&before).unwrap();
+        assert_eq!(allowed().unwrap(), before);
+    });
 }
 
 #[test]

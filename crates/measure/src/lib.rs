@@ -12,6 +12,7 @@ pub mod hlog;
 pub mod machine;
 mod permutation;
 pub mod pooling;
+pub mod progress;
 pub mod random;
 pub mod record;
 pub mod recorder;

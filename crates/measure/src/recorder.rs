@@ -14,7 +14,9 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::io::Write;
+use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 /// The longest latency a histogram holds, ns: an hour. Longer ones are counted as an hour.
@@ -27,6 +29,8 @@ pub const INTERVAL_NS: u64 = 1_000_000_000;
 pub const SECONDS_IN_MEMORY_MAX: f64 = 60.0;
 /// Sets of histograms in flight where a recorder thread drains: it may fall this many seconds back.
 const POOL_WITH_THREAD: usize = 16;
+/// How often the other end looks for an interval that is due.
+const POLL: Duration = Duration::from_millis(20);
 
 /// A histogram of latencies as every series has it.
 pub fn histogram() -> Histogram<u64> {
@@ -59,10 +63,14 @@ impl Series {
     }
 }
 
-struct Interval {
-    start_ns: u64,
-    end_ns: u64,
-    histograms: Vec<Histogram<u64>>,
+/// What was recorded in one interval.
+pub struct Interval {
+    /// Its start on the recorder's clock, ns.
+    pub start_ns: u64,
+    /// Its end, ns.
+    pub end_ns: u64,
+    /// Its values, ns, in the order of the recorder's series.
+    pub histograms: Vec<Histogram<u64>>,
 }
 
 /// The measuring thread's end. Nothing in it allocates, locks or calls the system.
@@ -71,6 +79,8 @@ pub struct Recorder {
     boundary_ns: u64,
     full: rtrb::Producer<Box<Interval>>,
     free: rtrb::Consumer<Box<Interval>>,
+    /// Nothing is ever sent: when it is dropped, the other end wakes and knows that the run is over.
+    _alive: mpsc::Sender<()>,
 }
 
 /// The other end.
@@ -78,6 +88,13 @@ pub struct Drain {
     series: Vec<Series>,
     full: rtrb::Consumer<Box<Interval>>,
     free: rtrb::Producer<Box<Interval>>,
+    alive: mpsc::Receiver<()>,
+    /// The recorder is gone.
+    finished: bool,
+    /// How long until the next look.
+    pause: Duration,
+    /// Taken while the run lasted, to be written after it.
+    kept: VecDeque<Box<Interval>>,
 }
 
 /// A recorder of `series` for a run of `seconds`, and the drain that belongs to it.
@@ -97,10 +114,18 @@ pub fn recorder(series: &[Series], seconds: f64) -> (Recorder, Drain) {
         free_in.push(interval).unwrap_or_else(|_| unreachable!("the ring holds the whole pool"));
     }
     let current = free_out.pop().ok();
-    (
-        Recorder { current, boundary_ns: u64::MAX, full: full_in, free: free_out },
-        Drain { series: series.to_vec(), full: full_out, free: free_in },
-    )
+    let (alive_in, alive) = mpsc::channel();
+    let drain = Drain {
+        series: series.to_vec(),
+        full: full_out,
+        free: free_in,
+        alive,
+        finished: false,
+        pause: POLL,
+        kept: VecDeque::new(),
+    };
+    let boundary_ns = u64::MAX;
+    (Recorder { current, boundary_ns, full: full_in, free: free_out, _alive: alive_in }, drain)
 }
 
 impl Recorder {
@@ -157,6 +182,17 @@ impl Recorder {
 }
 
 impl Drain {
+    /// Shows each interval to `watch` as it ends and keeps it for [`Drain::run`], which writes them: so
+    /// nothing is encoded while the recorder's run lasts. Blocks until that is over. Wakes once an
+    /// interval. For runs of at most [`SECONDS_IN_MEMORY_MAX`]; a longer one would run out of sets, and
+    /// its last interval be long.
+    pub fn keep(&mut self, watch: &mut dyn FnMut(&Interval)) {
+        while let Some(interval) = self.next() {
+            watch(&interval);
+            self.kept.push_back(interval);
+        }
+    }
+
     /// Takes intervals until the recorder has finished and writes each as a line per series, tagged
     /// `subject.series.kind`, to `log` (an HdrHistogram interval log, values in ns). Blocks until
     /// then: call it after the run, or on a thread of its own.
@@ -167,12 +203,28 @@ impl Drain {
     /// The first error of `log`; `failed` is called when it happens, so that a long run need not go
     /// on for nothing. The rest of the intervals are taken all the same.
     pub fn run(
+        self,
+        subject: &str,
+        log: &mut dyn Write,
+        started: SystemTime,
+        start_ns: u64,
+        failed: &dyn Fn(),
+    ) -> std::io::Result<()> {
+        self.run_watched(subject, log, started, start_ns, failed, &mut |_| ())
+    }
+
+    /// As [`Drain::run`], and shows each interval to `watch` as it ends; not those that were kept.
+    ///
+    /// # Errors
+    /// As [`Drain::run`].
+    pub fn run_watched(
         mut self,
         subject: &str,
         mut log: &mut dyn Write,
         started: SystemTime,
         start_ns: u64,
         failed: &dyn Fn(),
+        watch: &mut dyn FnMut(&Interval),
     ) -> std::io::Result<()> {
         let tags: Vec<String> = self.series.iter().map(|series| series.tag(subject)).collect();
         let mut serializer = V2DeflateSerializer::new();
@@ -181,7 +233,7 @@ impl Drain {
             .with_start_time(started)
             .with_base_time(started)
             .begin_log_with(&mut log, &mut serializer);
-        while let Some(mut interval) = self.next() {
+        while let Some(mut interval) = self.kept_or_next(watch) {
             if let Ok(open) = &mut writer
                 && let Err(error) = write_interval(open, &tags, &interval, start_ns)
             {
@@ -196,15 +248,24 @@ impl Drain {
         log.flush()
     }
 
+    fn kept_or_next(&mut self, watch: &mut dyn FnMut(&Interval)) -> Option<Box<Interval>> {
+        self.kept.pop_front().or_else(|| self.next().inspect(|interval| watch(interval)))
+    }
+
     fn next(&mut self) -> Option<Box<Interval>> {
         loop {
-            // The order matters: a recorder that is gone pushes nothing more.
-            let finished = self.full.is_abandoned();
-            match self.full.pop() {
-                Ok(interval) => return Some(interval),
-                Err(_) if finished => return None,
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            if let Ok(interval) = self.full.pop() {
+                // The next one ends no sooner than that; who wakes in between only disturbs.
+                self.pause = Duration::from_nanos(INTERVAL_NS);
+                return Some(interval);
             }
+            if self.finished {
+                return None;
+            }
+            // The order matters: a recorder that is gone pushes nothing more.
+            let waited = self.alive.recv_timeout(self.pause);
+            self.finished = waited == Err(mpsc::RecvTimeoutError::Disconnected);
+            self.pause = POLL;
         }
     }
 }
@@ -291,6 +352,35 @@ mod tests {
         recorder.finish(201 * INTERVAL_NS);
         let log = thread.join().unwrap().unwrap();
         assert_eq!(hlog::totals(&log[..]).unwrap()["s.order.response"].len(), 200);
+    }
+
+    /// Whether somebody looks on or not, and however long the run is: the same lines.
+    #[test]
+    fn what_is_watched_is_logged_all_the_same() {
+        for (seconds, watched) in [(5.0, true), (5.0, false), (1_000.0, true)] {
+            let (mut recorder, mut drain) = recorder(&SERIES, seconds);
+            let thread = std::thread::spawn(move || {
+                let (mut log, mut counts) = (Vec::new(), Vec::new());
+                let mut watch = |one: &Interval| counts.push(one.histograms[0].len());
+                if watched && seconds <= SECONDS_IN_MEMORY_MAX {
+                    drain.keep(&mut watch);
+                }
+                let started = SystemTime::now();
+                drain.run_watched("s", &mut log, started, 0, &|| (), &mut watch).unwrap();
+                (hlog::intervals(&log).unwrap(), counts)
+            });
+            recorder.start(0);
+            for second in 1..=5 {
+                (0..second).for_each(|_| recorder.record(0, 7));
+                recorder.roll(second * INTERVAL_NS);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            recorder.finish(5 * INTERVAL_NS + 9);
+            let (lines, counts) = thread.join().unwrap();
+            assert_eq!(counts, [1, 2, 3, 4, 5, 0], "{seconds} {watched}");
+            let logged: Vec<u64> = lines.iter().map(|line| line.histogram.len()).collect();
+            assert_eq!(logged, [1, 2, 3, 4, 5], "{seconds} {watched}");
+        }
     }
 
     #[test]

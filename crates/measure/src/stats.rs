@@ -19,21 +19,29 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99_999", 0.99999),
 ];
 
+/// Samples of `count` that lie beyond `quantile`.
+fn beyond(count: u64, quantile: f64) -> f64 {
+    // A hair of slack: 10 000 * (1 - 0.999) is 9.99..9 in binary.
+    count as f64 * (1.0 - quantile) * (1.0 + 1e-9)
+}
+
+/// One percentile of `histogram`, if its sample supports it (invariant 8).
+pub fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
+    (beyond(histogram.len(), quantile) >= SAMPLES_BEYOND_MIN)
+        .then(|| histogram.value_at_quantile(quantile))
+}
+
 /// Percentiles of `histogram`, those that `n (1 - p) >= 10` supports (invariant 8), with the names of
 /// those that are uncertain, `n (1 - p) < 100`.
 pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
     let count = histogram.len();
     let mut uncertain = Vec::new();
     let mut at = |(name, quantile): (&str, f64)| {
-        // A hair of slack: 10 000 * (1 - 0.999) is 9.99..9 in binary.
-        let beyond = count as f64 * (1.0 - quantile) * (1.0 + 1e-9);
-        if beyond < SAMPLES_BEYOND_MIN {
-            return None;
-        }
-        if beyond < SAMPLES_BEYOND_CERTAIN {
+        let value = percentile(histogram, quantile)?;
+        if beyond(count, quantile) < SAMPLES_BEYOND_CERTAIN {
             uncertain.push(name.to_owned());
         }
-        Some(histogram.value_at_quantile(quantile))
+        Some(value)
     };
     let [p50, p90, p95, p99, p99_9, p99_99, p99_999] = PERCENTILES.map(&mut at);
     let (min, max) = if count == 0 { (0, 0) } else { (histogram.min(), histogram.max()) };

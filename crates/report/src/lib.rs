@@ -7,6 +7,8 @@ pub mod axis;
 mod number;
 pub mod page;
 pub mod plot;
+mod progress;
 pub mod table;
 
+pub use progress::{Progress, progress};
 pub use table::table;

@@ -51,6 +51,23 @@ pub(crate) fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Seconds, with a tenth where they are not whole.
+pub(crate) fn seconds(seconds: f64) -> String {
+    let shown = format!("{seconds:.1}");
+    shown.strip_suffix(".0").map_or_else(|| shown.clone(), str::to_owned)
+}
+
+/// A time as a person waits for it, `0:31` or `26:00:05`; whole seconds, none below 0.
+pub(crate) fn duration(seconds: f64) -> String {
+    // Out of range saturates.
+    let seconds = seconds.round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +83,9 @@ mod tests {
         assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
         let shown: Vec<String> = [500.0, 1e3, 2e4, 5e5, 1e6, 2.5e9].map(tick_ns).into();
         assert_eq!(shown, ["500 ns", "1 us", "20 us", "500 us", "1 ms", "2.5 s"]);
+        let shown: Vec<String> = [0.5, 3.0001, 60.0].map(seconds).into();
+        assert_eq!(shown, ["0.5", "3", "60"]);
+        let shown: Vec<String> = [-1.0, 0.4, 59.6, 3599.0, 93_605.0].map(duration).into();
+        assert_eq!(shown, ["0:00", "0:00", "1:00", "59:59", "26:00:05"]);
     }
 }

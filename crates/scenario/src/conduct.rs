@@ -28,6 +28,18 @@ pub struct Conduct {
     pub connect_floor: Option<String>,
 }
 
+impl Conduct {
+    /// Seconds of warm-up, and measured.
+    pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
+        let scenario = &self.scenario;
+        let floor = scenario.floor_seconds;
+        match entrant.is_floor {
+            true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
+            false => (scenario.warm_up_seconds, scenario.seconds),
+        }
+    }
+}
+
 /// Why nothing was measured at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {

@@ -3,7 +3,9 @@
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt};
 use crate::placement::Placed;
 use crate::process::Process;
+use crate::progress::{Progress, Teller};
 use measure::directory;
+use measure::progress::Line;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes};
 use serde::Deserialize;
 use std::fs::{self, File};
@@ -109,11 +111,13 @@ impl Launch<'_> {
             .map_err(|error| format!("the exchange's last words make no sense: {error}: {line}"))
     }
 
-    /// One client, from its start to its result. `bytes` are a floor's message lengths.
+    /// One client, from its start to its result; what it tells meanwhile is passed on. `bytes` are a
+    /// floor's message lengths.
     pub(crate) fn client(
         &self,
         target: String,
         bytes: Option<MessageBytes>,
+        teller: &mut Teller<'_>,
     ) -> Result<ClientResult, ConductError> {
         let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
         let wire = match (self.entrant.is_floor, bytes) {
@@ -121,14 +125,20 @@ impl Launch<'_> {
             (true, Some(bytes)) => Wire::Raw(bytes),
             (true, None) => return Err(failed("no message lengths are known yet".to_owned())),
         };
-        let plan = serde_json::to_string(&self.plan(target, wire))
+        let plan = serde_json::to_string(&self.plan(target, wire, teller.is_heard()))
             .map_err(|error| failed(error.to_string()))?;
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
         let mut process = Process::start(self.client_command(), &plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(Some(process.pid()));
-        let line = process.last_line();
+        let line = process.last_line_after(&mut |line| {
+            let told = serde_json::from_str::<Line>(line);
+            if let Ok(told) = &told {
+                teller.say(Progress::Second(&told.progress));
+            }
+            told.is_ok()
+        });
         self.interrupt.watch(None);
         let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
         if timed_out {
@@ -140,10 +150,10 @@ impl Launch<'_> {
         }
     }
 
-    fn plan(&self, target: String, wire: Wire) -> Plan {
+    fn plan(&self, target: String, wire: Wire, progress: bool) -> Plan {
         let scenario = &self.conduct.scenario;
         let spec = &scenario.subject[self.entrant.index];
-        let (warm_up_seconds, seconds) = self.phases();
+        let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         Plan {
             subject: self.entrant.name.clone(),
             target,
@@ -160,6 +170,7 @@ impl Launch<'_> {
                 false => spec.inject.clone(),
             },
             hlog: directory::hlog(self.path, self.number).display().to_string(),
+            progress,
         }
     }
 
@@ -181,18 +192,8 @@ impl Launch<'_> {
         command
     }
 
-    /// Seconds of warm-up, and measured.
-    pub(crate) fn phases(&self) -> (f64, f64) {
-        let scenario = &self.conduct.scenario;
-        let floor = scenario.floor_seconds;
-        match self.entrant.is_floor {
-            true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
-            false => (scenario.warm_up_seconds, scenario.seconds),
-        }
-    }
-
     fn lasts(&self) -> Duration {
-        let (warm_up_seconds, seconds) = self.phases();
+        let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         Duration::from_secs_f64(warm_up_seconds + seconds)
     }
 

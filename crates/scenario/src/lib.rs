@@ -6,6 +6,7 @@
 //!   conduct     who is measured, with what
 //!   stage       runs, floor, hiccup, interleaved -> .hlog files, what each process said
 //!     └─ launch    one exchange, one client: started, listened to, ended
+//!     └─ progress  what happens, for whoever looks on
 //!   run         what one run has left
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
@@ -21,6 +22,7 @@ pub mod file;
 mod launch;
 mod placement;
 mod process;
+pub mod progress;
 mod run;
 mod set;
 mod stage;
@@ -28,3 +30,4 @@ mod validity;
 
 pub use conduct::{Conduct, ConductError};
 pub use file::{Scenario, ScenarioError};
+pub use progress::Progress;

@@ -23,6 +23,21 @@ impl Placed {
         let cores: BTreeSet<usize> = self.exchange.into_iter().chain(subjects).collect();
         cores.into_iter().collect()
     }
+
+    /// Where everything runs that is not measured: no core of those in use, nor their siblings, of
+    /// the `allowed` ones. If that leaves nothing, their siblings; if not even that, all.
+    pub(crate) fn elsewhere(&self, topology: &Topology, allowed: &[usize]) -> Vec<usize> {
+        let used = self.cores();
+        let but = |taken: &[usize]| -> Vec<usize> {
+            allowed.iter().copied().filter(|core| !taken.contains(core)).collect()
+        };
+        let siblings = used.iter().filter_map(|core| topology.siblings.get(core)).flatten();
+        let with_siblings: Vec<usize> = used.iter().chain(siblings).copied().collect();
+        [but(&with_siblings), but(&used)]
+            .into_iter()
+            .find(|cores| !cores.is_empty())
+            .unwrap_or_else(|| allowed.to_vec())
+    }
 }
 
 pub(crate) fn place(
@@ -110,6 +125,17 @@ mod tests {
         let placed = placed(&[], 1);
         assert_eq!((placed.exchange, placed.subjects), (Some(0), vec![Some(0)]));
         assert!(!placed.warnings.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_measured_runs_elsewhere_if_it_can() {
+        let placed = Placed { exchange: Some(0), subjects: vec![Some(1)], warnings: vec![] };
+        let (mut topology, allowed) = cores(6);
+        assert_eq!(placed.elsewhere(&topology, &allowed), [2, 3, 4, 5]);
+        assert_eq!(placed.elsewhere(&topology, &[0, 1]), [0, 1]);
+        topology.siblings = (0..6).map(|core| (core, vec![core % 3, core % 3 + 3])).collect();
+        assert_eq!(placed.elsewhere(&topology, &allowed), [2, 5]);
+        assert_eq!(placed.elsewhere(&topology, &[0, 1, 3, 4]), [3, 4]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +47,9 @@ impl Interrupt {
         }
     }
 }
+
+/// What is longer counts as several lines: nobody's output fills our memory.
+const LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) struct Process {
     child: Child,
@@ -103,7 +106,7 @@ impl Process {
     /// The next line of its stdout; `None` when there will be none.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
-        match self.stdout.read_until(b'\n', &mut line) {
+        match self.stdout.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
@@ -111,7 +114,12 @@ impl Process {
 
     /// The last line of its stdout, when it has ended.
     pub(crate) fn last_line(&mut self) -> Option<String> {
-        std::iter::from_fn(|| self.line()).filter(|line| !line.is_empty()).last()
+        self.last_line_after(&mut |_| false)
+    }
+
+    /// As [`Process::last_line`]; lines that `take` takes as they come don't count.
+    pub(crate) fn last_line_after(&mut self, take: &mut dyn FnMut(&str) -> bool) -> Option<String> {
+        std::iter::from_fn(|| self.line()).filter(|line| !line.is_empty() && !take(line)).last()
     }
 
     pub(crate) fn terminate(&self) {

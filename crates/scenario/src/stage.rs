@@ -5,6 +5,7 @@ use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
 use crate::launch::{self, Launch};
 use crate::placement::{Placed, place};
+use crate::progress::{Progress, Say, Teller};
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
 use host::{Root, Topology};
@@ -22,27 +23,28 @@ use trader::plan::Model;
 pub const REPEATS_MAX: u32 = 2;
 
 impl Conduct {
-    /// Carries the scenario out and leaves a record; `say` is told what happens, line by line.
+    /// Carries the scenario out and leaves a record; `say` is told what happens, where somebody looks on.
+    /// Meanwhile the calling thread keeps off the cores that are measured, if there are others.
     ///
     /// # Errors
     /// If nothing could be measured. A run that went wrong makes an invalid record instead.
     pub fn carry_out(
         &self,
         interrupt: &Interrupt,
-        say: &mut dyn FnMut(&str),
+        mut say: Say<'_>,
     ) -> Result<(RunRecord, PathBuf), ConductError> {
         self.check()?;
         let started_wall_ms = wall_ms();
         let root = Root::system();
         let clock = Clock::calibrate();
         let allowed = host::thread::allowed()?;
-        let placed = {
-            let topology = Topology::read(&root);
-            let fixed = host::capture(&root, &clock, None).fixed;
-            place(&self.scenario, &topology, &allowed, &fixed)?
-        };
+        let topology = Topology::read(&root);
+        let fixed = host::capture(&root, &clock, None).fixed;
+        let placed = place(&self.scenario, &topology, &allowed, &fixed)?;
         let probed = probe_cores(&placed, &allowed);
-        say("looking at the machine");
+        if let Some(say) = &mut say {
+            say(Progress::Machine);
+        }
         let before = host::capture(&root, &clock, probed);
         let record_failed = |path: &Path| {
             let path = path.display().to_string();
@@ -51,8 +53,14 @@ impl Conduct {
         let path = directory::create(&self.runs_directory, &self.scenario.name)
             .map_err(record_failed(&self.runs_directory))?;
         let entrants = entrants(self, &placed);
-        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, say };
-        let (runs, runs_void, mut warnings) = match stage.all_runs(&entrants, clock) {
+        let teller = Teller::new(say, self, &entrants);
+        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, teller };
+        // Who is measured pins itself; everybody else, and what they start, stays where we are. Where
+        // the kernel forbids it we are a guest on the measured cores that sleeps.
+        let _ = host::thread::run_on(&placed.elsewhere(&topology, &allowed));
+        let all_runs = stage.all_runs(&entrants, clock);
+        let _ = host::thread::run_on(&allowed);
+        let (runs, runs_void, mut warnings) = match all_runs {
             Ok(runs) => runs,
             Err(error) => {
                 // Nothing was measured; what processes said stands in the error.
@@ -104,15 +112,15 @@ fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
 }
 
 /// What the runs are made with.
-struct Stage<'a> {
+struct Stage<'a, 's> {
     conduct: &'a Conduct,
     placed: &'a Placed,
     path: &'a Path,
     interrupt: &'a Interrupt,
-    say: &'a mut dyn FnMut(&str),
+    teller: Teller<'s>,
 }
 
-impl Stage<'_> {
+impl Stage<'_, '_> {
     /// Runs that count, how many were void, what to warn of.
     ///
     /// An error is one before anything was measured; a later one makes a failed run.
@@ -151,7 +159,7 @@ impl Stage<'_> {
             }
             void += 1;
             warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
-            (self.say)(&warnings[warnings.len() - 1]);
+            self.teller.say(Progress::Warning(&warnings[warnings.len() - 1]));
         }
         Ok((runs, void, warnings))
     }
@@ -163,8 +171,7 @@ impl Stage<'_> {
         if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
             return Ok(());
         }
-        let runs = scenario.runs;
-        (self.say)(&format!("run {number} of {runs}: hiccups, the same cores without load"));
+        self.teller.hiccup(scenario.hiccup_seconds);
         let look = hiccup::Look {
             cores,
             scheduling: scenario.subject[0].scheduling,
@@ -190,18 +197,21 @@ impl Stage<'_> {
             order.reverse();
         }
         let mut run = Run::default();
+        self.teller.run(number);
         let mut error = self.hiccup(number, clock).err();
         for entrant in order {
             if self.interrupt.is_set() || error.is_some() || run.failed {
                 break;
             }
-            let runs = self.conduct.scenario.runs;
-            (self.say)(&format!("run {number} of {runs}: {}", entrant.name));
+            self.teller.entrant(self.conduct, entrant);
             let known = |run| message_bytes(run, entrants, entrant);
             let bytes = earlier.iter().chain([&run]).find_map(known);
             match self.one_entrant(number, entrant, bytes) {
                 Ok(measured) => {
                     run.failed |= !measured.result.complete && !self.interrupt.is_set();
+                    for failure in &measured.result.failures {
+                        self.teller.say(Progress::Warning(failure));
+                    }
                     run.measured.push(measured);
                 }
                 // Ctrl-C may find a process that can't say anything yet.
@@ -243,7 +253,7 @@ impl Stage<'_> {
             None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
             None => self.conduct.connect.clone().unwrap_or_default(),
         };
-        let result = launch.client(target, bytes);
+        let result = launch.client(target, bytes, &mut self.teller);
         let ended = exchange.map(|(process, _)| launch.end_exchange(process));
         let mut result = result?;
         let exchange = match ended {
@@ -261,7 +271,7 @@ impl Stage<'_> {
             subject: entrant.name.clone(),
             core: entrant.core,
             offered: open.then_some(load.rate_per_second),
-            planned: open.then(|| load.messages(launch.phases().1)),
+            planned: open.then(|| load.messages(self.conduct.phases(entrant).1)),
             result,
             exchange,
         })

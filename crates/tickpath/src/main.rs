@@ -6,6 +6,7 @@ mod cli;
 mod exchange;
 mod print;
 mod process;
+mod progress;
 mod report;
 mod run;
 mod scenarios;

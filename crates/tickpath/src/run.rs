@@ -2,11 +2,11 @@
 
 use crate::cli::RunArguments;
 use crate::print::{print_record, show};
+use crate::progress::Screen;
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
 use scenario::conduct::Interrupt;
-use scenario::{Conduct, Scenario};
-use std::io::{IsTerminal, Write};
+use scenario::{Conduct, Progress, Scenario};
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let scenario = Scenario::find(&arguments.scenario, &arguments.set)?;
@@ -22,16 +22,11 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let interrupt = Interrupt::default();
     let interrupted = interrupt.clone();
     signals::on_interrupt(move || interrupted.interrupt())?;
-    // Progress only where a person looks on.
-    let shows = std::io::stderr().is_terminal() && !arguments.quiet;
-    let mut say = |what: &str| {
-        if shows {
-            eprint!("\r\x1b[K{what}");
-            let _ = std::io::stderr().flush();
-        }
-    };
-    let (record, path) = conduct.carry_out(&interrupt, &mut say)?;
-    say("");
+    let mut screen = Screen::new(arguments.quiet);
+    let mut say = screen.as_mut().map(|screen| |progress: Progress<'_>| screen.show(progress));
+    let carried_out = conduct.carry_out(&interrupt, say.as_mut().map(|say| say as _));
+    drop(screen);
+    let (record, path) = carried_out?;
     print_record(&record, arguments.json)?;
     if !arguments.json {
         show(&format!("\nrecord: {}\n", path.display()))?;

@@ -4,8 +4,10 @@ use crate::cli::TradeArguments;
 use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
+use measure::progress::{Line, Second};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scenario::Scenario;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use trader::plan::{Plan, Wire};
 
@@ -25,9 +27,22 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         );
     }
     let stop = signals::stop_flag()?;
-    let result = trader::run(&plan, &stop)?;
+    let result = trader::run(&plan, &stop, &mut tell)?;
     println!("{}", serde_json::to_string(&result)?);
     Ok(if result.complete { DONE } else { INVALID })
+}
+
+/// One line on stdout, for whoever started us. It is left out where he is behind in reading: what does
+/// not block does not delay the log.
+fn tell(second: &Second) {
+    let mut stdout = std::io::stdout().lock();
+    let mut writable = [PollFd::new(&stdout, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let takes_it = poll(&mut writable, Some(&now)).is_ok_and(|ready| ready > 0);
+    if takes_it && let Ok(line) = serde_json::to_string(&Line { progress: second.clone() }) {
+        // Nobody may be listening any more.
+        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    }
 }
 
 fn read_plan(path: &str) -> anyhow::Result<Plan> {
@@ -68,5 +83,6 @@ fn plan(arguments: &TradeArguments) -> anyhow::Result<Plan> {
         seconds: scenario.seconds,
         inject: subject.inject.clone(),
         hlog: arguments.hlog.display().to_string(),
+        progress: false,
     })
 }

@@ -73,9 +73,10 @@ fn run(model: Model, connections: usize, seconds: f64) -> (u64, u64) {
             seconds,
             inject: Default::default(),
             hlog: directory.path().join("001.hlog").display().to_string(),
+            progress: false,
         };
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        let result = trader::run(&plan, &AtomicBool::new(false)).unwrap();
+        let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
         let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
         stop.store(true, Ordering::Relaxed);
         server.join().unwrap();

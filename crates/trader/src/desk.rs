@@ -18,8 +18,12 @@ pub(crate) const SERIES: [Series; 6] = [
     Series::new("cycle", Kind::Service),
     Series::new("send", Kind::Lateness),
 ];
+pub(crate) const ORDER_RESPONSE: usize = 0;
+pub(crate) const ORDER_SERVICE: usize = 1;
+const CANCEL_RESPONSE: usize = 2;
+pub(crate) const CANCEL_SERVICE: usize = 3;
 const CYCLE_SERVICE: usize = 4;
-const SEND_LATENESS: usize = 5;
+pub(crate) const SEND_LATENESS: usize = 5;
 
 /// Bytes that wait in a lane when its socket takes no more; past that nothing is sent at all until
 /// it does, and everybody is late. Half of what one read takes, so that replies are read as fast as
@@ -361,14 +365,18 @@ impl<E: OrderEntry> Desk<E> {
 
     #[inline]
     fn record(&mut self, message: Message, order: &Order, received: Received) {
-        let (stamps, response, sum) = match message {
-            Message::Order => (order.order, 0, &mut self.bytes.order_reply),
-            Message::Cancel => (order.cancel, 2, &mut self.bytes.cancel_reply),
+        let (stamps, response, service, sum) = match message {
+            Message::Order => {
+                (order.order, ORDER_RESPONSE, ORDER_SERVICE, &mut self.bytes.order_reply)
+            }
+            Message::Cancel => {
+                (order.cancel, CANCEL_RESPONSE, CANCEL_SERVICE, &mut self.bytes.cancel_reply)
+            }
         };
         sum.0 += 1;
         sum.1 += received.bytes as u64;
         let at_ns = received.first_byte_ns;
-        self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
+        self.recorder.record(service, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
             self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
         } else if message == Message::Cancel {

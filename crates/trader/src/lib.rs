@@ -18,6 +18,7 @@ mod open_loop;
 pub mod order_entry;
 mod ping_pong;
 pub mod plan;
+mod progress;
 mod raw;
 pub mod run;
 mod websocket;

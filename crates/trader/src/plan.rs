@@ -240,6 +240,9 @@ pub struct Plan {
     pub inject: Inject,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
+    /// Somebody looks on: tell of each second as it ends. A client may ignore it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
 }
 
 impl Plan {
@@ -304,9 +307,11 @@ mod tests {
                 seconds: 2.0,
                 inject,
                 hlog: "001.hlog".into(),
+                progress: wire == Wire::WebsocketJson,
             };
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(text.contains("inject"), !harmless);
+            assert_eq!(text.contains("progress"), plan.progress, "left out where nobody looks");
             assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
         }
     }

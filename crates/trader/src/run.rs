@@ -3,12 +3,14 @@
 use crate::desk::{Desk, SERIES};
 use crate::order_entry::OrderEntry;
 use crate::plan::{Model, Plan, Wire};
+use crate::progress::Teller;
 use crate::raw::Raw;
 use crate::websocket::WebSocket;
 use crate::{open_loop, ping_pong};
 use measure::clock::Clock;
+use measure::progress::Second;
 use measure::record::{self, ClientResult};
-use measure::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
+use measure::recorder::{self, Drain, Interval, Recorder, SECONDS_IN_MEMORY_MAX};
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -76,33 +78,48 @@ struct Draining {
 /// Carries the plan out. Returns as soon as `stop` is set, with what was measured until then.
 ///
 /// The measuring thread is a thread of its own, pinned; the caller's thread writes the log: after the
-/// run, or, if that is longer than a minute, while it lasts.
+/// run, or, if that is longer than a minute, while it lasts. Where the plan asks for progress it calls
+/// `tell` for each second as it ends, and sleeps in between: keep that thread off the measured cores.
 ///
 /// # Errors
 /// If there is no result at all. A run that broke off has a result that says so.
-pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, TraderError> {
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&Second),
+) -> Result<ClientResult, TraderError> {
     plan.check()?;
     let (sender, receiver) = mpsc::channel::<Draining>();
     let log_failed = |source| TraderError::Log { path: plan.hlog.clone(), source };
     let mut log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
-    let mut write_log = |draining: Draining| {
+    let mut teller = Teller::new(plan.load.model, tell);
+    let mut watch = |interval: &Interval| {
+        if plan.progress {
+            teller.tell(interval);
+        }
+    };
+    let mut write_log = |draining: Draining, watch: &mut dyn FnMut(&Interval)| {
         let Draining { drain, started, start_ns } = draining;
         // A day that can't be written need not be measured.
         let failed = || stop.store(true, Ordering::Relaxed);
         let mut log = io::BufWriter::new(&mut log);
-        drain.run(&plan.subject, &mut log, started, start_ns, &failed)
+        drain.run_watched(&plan.subject, &mut log, started, start_ns, &failed, watch)
     };
     std::thread::scope(|scope| {
         let measuring = scope.spawn(move || measure(plan, stop, sender));
         let mut logged = Ok(());
-        if plan.seconds > SECONDS_IN_MEMORY_MAX
-            && let Ok(draining) = receiver.recv()
-        {
-            logged = write_log(draining);
+        let mut kept = None;
+        if plan.seconds > SECONDS_IN_MEMORY_MAX {
+            if let Ok(draining) = receiver.recv() {
+                logged = write_log(draining, &mut watch);
+            }
+        } else if plan.progress {
+            kept = receiver.recv().ok();
+            kept.iter_mut().for_each(|draining| draining.drain.keep(&mut watch));
         }
         let mut result = measuring.join().map_err(|_| TraderError::Panic)??;
-        if let Ok(draining) = receiver.try_recv() {
-            logged = write_log(draining);
+        if let Some(draining) = kept.or_else(|| receiver.try_recv().ok()) {
+            logged = write_log(draining, &mut |_| ());
         }
         if let Err(source) = logged {
             result.complete = false;

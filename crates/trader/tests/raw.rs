@@ -89,13 +89,14 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> Plan {
         seconds: 0.5,
         inject: Default::default(),
         hlog: directory.path().join("001.hlog").display().to_string(),
+        progress: false,
     }
 }
 
 type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
 
 fn run(plan: &Plan, stop: &AtomicBool) -> (ClientResult, Totals) {
-    let result = trader::run(plan, stop).unwrap();
+    let result = trader::run(plan, stop, &mut |_| ()).unwrap();
     (result, measure::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap())
 }
 
@@ -128,6 +129,35 @@ fn open_loop_sends_the_schedule_and_logs_every_reply() {
         let (response, service) = (&totals["t.order.response"], &totals["t.order.service"]);
         assert!(response.value_at_quantile(0.5) >= service.value_at_quantile(0.5));
     }
+}
+
+/// Whoever looks on sees each second, and changes nothing that is logged.
+#[test]
+fn each_second_is_told_of_where_the_plan_asks_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = server(None);
+    let mut counts = Vec::new();
+    for progress in [true, false] {
+        let hlog = directory.path().join(format!("{progress}.hlog")).display().to_string();
+        let plan = Plan { progress, seconds: 2.0, hlog, ..plan(&server, &directory, open_load()) };
+        let mut told = Vec::new();
+        let mut tell = |second: &measure::progress::Second| told.push(second.clone());
+        let result = trader::run(&plan, &AtomicBool::new(false), &mut tell).unwrap();
+        assert!(result.complete, "{result:?}");
+        let log = std::fs::read(&plan.hlog).unwrap();
+        let totals = measure::hlog::totals(&log[..]).unwrap();
+        counts.push(totals.iter().map(|(tag, one)| (tag.clone(), one.len())).collect::<Vec<_>>());
+        if !progress {
+            assert_eq!(told, []);
+            continue;
+        }
+        assert!(!told.is_empty());
+        let messages: f64 = told.iter().map(|second| second.messages_per_second).sum();
+        assert!(messages / told.len() as f64 > 1_000.0, "{told:?}");
+        assert_eq!(told[0].series, "order.response");
+        assert!(told[0].p50_ns > Some(0) && told[0].p99_ns >= told[0].p50_ns, "{told:?}");
+    }
+    assert_eq!(counts[0], counts[1]);
 }
 
 #[test]
@@ -232,9 +262,9 @@ fn nobody_there_is_an_error_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = plan(&server(None), &directory, open_load());
     plan.target = "127.0.0.1:1".into();
-    let error = trader::run(&plan, &AtomicBool::new(false)).unwrap_err().to_string();
+    let error = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("is an exchange running there?"), "{error}");
     plan.hlog = "/nonexistent/001.hlog".into();
-    let error = trader::run(&plan, &AtomicBool::new(false)).unwrap_err().to_string();
+    let error = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("cannot write /nonexistent/001.hlog"), "{error}");
 }

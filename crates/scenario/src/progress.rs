@@ -1,0 +1,106 @@
+//! What happens while a scenario is carried out, for whoever looks on. Nothing in a record depends on it.
+
+use crate::conduct::{Conduct, Entrant};
+use measure::progress::Second;
+use noise::hiccup;
+use trader::plan::Model;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress<'a> {
+    /// The machine is looked at, before the first run.
+    Machine,
+    /// A part of a run begins.
+    Part(Part<'a>),
+    /// A second of the part that was begun last is over.
+    Second(&'a Second),
+    /// A run was void, or something broke.
+    Warning(&'a str),
+}
+
+/// One who is measured in one run, or the hiccup row before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part<'a> {
+    /// Which run, from 1.
+    pub run: u32,
+    /// How many are to count.
+    pub runs: u32,
+    /// A subject, a floor, or `hiccup`.
+    pub name: &'a str,
+    /// Sent and thrown away before the first second.
+    pub warm_up_seconds: f64,
+    /// Measured.
+    pub seconds: f64,
+    /// Messages a second that the schedule asks for; `None` in ping-pong and in a hiccup row.
+    pub rate_per_second_offered: Option<f64>,
+    /// What the whole scenario still takes, this part included, by its plan: starting and ending
+    /// processes, and void runs, come on top.
+    pub seconds_left: f64,
+}
+
+/// Whoever looks on; `None` where nobody does. Then clients are not asked for progress either.
+pub type Say<'a> = Option<&'a mut dyn FnMut(Progress<'_>)>;
+
+/// Tells whoever looks on, and knows what is still to come.
+pub(crate) struct Teller<'a> {
+    say: Say<'a>,
+    run: u32,
+    runs: u32,
+    /// All parts of one run.
+    run_seconds: f64,
+    left_in_run_seconds: f64,
+}
+
+impl<'a> Teller<'a> {
+    pub(crate) fn new(say: Say<'a>, conduct: &Conduct, entrants: &[Entrant]) -> Teller<'a> {
+        let of = |entrant: &Entrant| {
+            let (warm_up_seconds, seconds) = conduct.phases(entrant);
+            warm_up_seconds + seconds
+        };
+        let run_seconds = conduct.scenario.hiccup_seconds + entrants.iter().map(of).sum::<f64>();
+        let runs = conduct.scenario.runs;
+        Teller { say, run: 0, runs, run_seconds, left_in_run_seconds: 0.0 }
+    }
+
+    pub(crate) fn is_heard(&self) -> bool {
+        self.say.is_some()
+    }
+
+    pub(crate) fn say(&mut self, progress: Progress<'_>) {
+        if let Some(say) = &mut self.say {
+            say(progress);
+        }
+    }
+
+    pub(crate) fn run(&mut self, run: u32) {
+        self.run = run;
+        self.left_in_run_seconds = self.run_seconds;
+    }
+
+    pub(crate) fn hiccup(&mut self, seconds: f64) {
+        self.part(hiccup::SUBJECT, (0.0, seconds), None);
+    }
+
+    pub(crate) fn entrant(&mut self, conduct: &Conduct, entrant: &Entrant) {
+        let load = &conduct.scenario.load;
+        let offered = (load.model == Model::Open).then_some(load.rate_per_second);
+        self.part(&entrant.name, conduct.phases(entrant), offered);
+    }
+
+    fn part(&mut self, name: &str, phases: (f64, f64), rate_per_second_offered: Option<f64>) {
+        let (warm_up_seconds, seconds) = phases;
+        let (run, runs) = (self.run, self.runs);
+        let later_runs = f64::from(runs.saturating_sub(run)) * self.run_seconds;
+        let seconds_left = later_runs + self.left_in_run_seconds;
+        self.left_in_run_seconds -= warm_up_seconds + seconds;
+        self.say(Progress::Part(Part {
+            run,
+            runs,
+            name,
+            warm_up_seconds,
+            seconds,
+            rate_per_second_offered,
+            seconds_left,
+        }));
+    }
+}

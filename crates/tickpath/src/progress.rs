@@ -1,0 +1,113 @@
+//! The live view: a few lines on the terminal, redrawn in place as things happen. It never hides the
+//! cursor and leaves it at the start of a line, so that whatever ends us leaves a terminal in order.
+
+use rustix::termios::tcgetwinsize;
+use scenario::Progress;
+use std::io::{IsTerminal, Write};
+
+/// Columns where the terminal doesn't say.
+const COLUMNS_DEFAULT: usize = 80;
+
+/// The screen; gone from the terminal when it is dropped.
+pub(crate) struct Screen {
+    shown: report::Progress,
+    /// What the present part takes, warm-up included, and what comes after it.
+    part_seconds: f64,
+    later_seconds: f64,
+    /// Lengths of the lines that stand on the terminal.
+    drawn: Vec<usize>,
+}
+
+impl Screen {
+    /// A screen on stderr, if a person looks on there who wants it.
+    pub(crate) fn new(quiet: bool) -> Option<Screen> {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let looks_on = std::io::stderr().is_terminal() && !dumb && !quiet;
+        looks_on.then(|| Screen {
+            shown: report::Progress::default(),
+            part_seconds: 0.0,
+            later_seconds: 0.0,
+            drawn: Vec::new(),
+        })
+    }
+
+    /// Takes in what happened and draws.
+    pub(crate) fn show(&mut self, progress: Progress<'_>) {
+        match progress {
+            Progress::Machine => {}
+            Progress::Part(part) => {
+                self.part_seconds = part.seconds;
+                self.later_seconds = part.seconds_left - part.warm_up_seconds - part.seconds;
+                self.shown.run = part.run;
+                self.shown.runs = part.runs;
+                self.shown.name = part.name.to_owned();
+                self.shown.seconds = part.seconds;
+                self.shown.rate_per_second_offered = part.rate_per_second_offered;
+                self.shown.seconds_left = part.seconds_left;
+                self.shown.second = None;
+            }
+            Progress::Second(second) => {
+                let left_in_part = (self.part_seconds - second.seconds).max(0.0);
+                self.shown.seconds_left = self.later_seconds + left_in_part;
+                self.shown.second = Some(second.clone());
+            }
+            Progress::Warning(warning) => {
+                self.shown.warnings += 1;
+                self.shown.warning = warning.to_owned();
+            }
+        }
+        let columns = columns();
+        let lines = report::progress(&self.shown);
+        let text = redraw(&self.drawn, &lines, columns);
+        self.drawn = lines.iter().map(|line| line.chars().count().min(columns - 1)).collect();
+        put(&text);
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        put(&redraw(&self.drawn, &[], columns()));
+    }
+}
+
+fn put(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // A terminal that is gone is no reason to stop measuring.
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+fn columns() -> usize {
+    let size = tcgetwinsize(std::io::stderr());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    if columns < 2 { COLUMNS_DEFAULT } else { columns }
+}
+
+/// Erases lines of the lengths `drawn`, which end above the cursor, and writes `lines` in their place,
+/// each cut to one row. A terminal that was made narrower since has broken the old ones into more rows.
+fn redraw(drawn: &[usize], lines: &[String], columns: usize) -> String {
+    let rows: usize = drawn.iter().map(|length| length.div_ceil(columns).max(1)).sum();
+    let mut text = String::from("\r");
+    if rows > 0 {
+        text += &format!("\x1b[{rows}A");
+    }
+    text += "\x1b[J";
+    for line in lines {
+        // The last column stays free: some terminals go to the next row when it is filled.
+        text.extend(line.chars().take(columns - 1));
+        text += "\r\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_replaced_in_place_and_cut_to_the_terminal() {
+        let lines = ["0123456789".to_owned(), "ab".to_owned()];
+        assert_eq!(redraw(&[], &lines, 80), "\r\x1b[J0123456789\r\nab\r\n");
+        assert_eq!(redraw(&[10, 2], &lines, 6), "\r\x1b[3A\x1b[J01234\r\nab\r\n");
+        assert_eq!(redraw(&[5, 0], &[], 6), "\r\x1b[2A\x1b[J");
+    }
+}
