@@ -1,8 +1,9 @@
 //! The directory of a record: where its files are, and how they are written whole.
 
+use crate::calendar::utc;
 use crate::clock::wall_ms;
 use crate::machine::Machine;
-use crate::record::{RunRecord, SCHEMA, utc};
+use crate::record::{RunRecord, SCHEMA};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

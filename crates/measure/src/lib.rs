@@ -3,11 +3,14 @@
 //! This crate knows nothing of sockets, orders or machines. It is the only one that reads a clock
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
+pub mod calendar;
 pub mod clock;
 pub mod compare;
 pub mod directory;
 pub mod hlog;
 pub mod machine;
+pub mod merge;
+mod mergeable;
 pub mod pooling;
 pub mod random;
 pub mod record;
