@@ -87,12 +87,13 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
     let runs: Vec<&Totals> = order.iter().map(|(part, run)| &parts[*part].runs[*run]).collect();
     let subjects =
         first.record.subjects.iter().map(|subject| joined_subject(subject, parts, &runs)).collect();
-    let mut warnings = warnings(parts);
-    warnings.extend(pooling::too_few_runs(runs.len()));
-    warnings.extend(parts.iter().filter_map(forced));
+    // First what is of the whole.
+    let mut warnings: Vec<String> = forced(parts).into_iter().collect();
     warnings.extend(other_machines(first, parts));
     warnings.extend(other_cores(first, parts));
     warnings.extend(at_the_same_time(parts));
+    warnings.extend(pooling::too_few_runs(runs.len()));
+    warnings.extend(warnings_of(parts));
     let mut resolved = first.record.resolved.clone();
     if let Some(planned) = resolved.get_mut("runs") {
         *planned = Value::from(runs.len());
@@ -224,7 +225,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
 }
 
 /// Those of the parts; not that a part has few runs, which is of the whole to say.
-fn warnings(parts: &[Part]) -> Vec<String> {
+fn warnings_of(parts: &[Part]) -> Vec<String> {
     let warnings = parts.iter().flat_map(|part| {
         let few = pooling::too_few_runs(part.record.runs as usize);
         let others = part.record.warnings.iter().filter(move |text| Some(*text) != few.as_ref());
@@ -259,9 +260,11 @@ fn names(names: &[&str]) -> String {
     }
 }
 
-fn forced(part: &Part) -> Option<String> {
-    (!part.record.valid).then(|| {
-        format!("{} is no valid result and was merged all the same, as --force asked", part.name)
+fn forced(parts: &[Part]) -> Option<String> {
+    let invalid = parts.iter().filter(|part| !part.record.valid);
+    let invalid: Vec<&str> = invalid.map(|part| &*part.name).collect();
+    (!invalid.is_empty()).then(|| {
+        format!("{}: no valid result, and merged all the same, as --force asked", names(&invalid))
     })
 }
 
