@@ -1,17 +1,25 @@
 //! The directory of a record: where its files are, and how they are written whole.
 
+use crate::calendar::utc;
 use crate::clock::wall_ms;
+use crate::hlog::{Totals, totals};
 use crate::machine::Machine;
-use crate::record::{RunRecord, SCHEMA, utc};
+use crate::record::{RunRecord, SCHEMA};
 use std::fs;
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Makes `runs/2026-11-21T19-40-03Z-NAME`, or with `-2`, `-3`, … behind it if that is there.
 ///
 /// # Errors
-/// If the file system refuses.
+/// If the file system refuses, or `name` is not of letters, digits, `-` and `_`: a record from outside
+/// could name another place.
 pub fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+    if name.is_empty() || !name.chars().all(is_plain) {
+        let why = format!("{name:?} is no scenario's name: those are of letters, digits, - and _");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     let stem = format!("{}-{name}", utc(wall_ms()).replace(':', "-"));
     fs::create_dir_all(runs)?;
     for attempt in 1.. {
@@ -24,6 +32,15 @@ pub fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
         }
     }
     unreachable!("the loop ends by returning")
+}
+
+/// The directory of the record in `path`: that itself, or the one that its run.json stands in.
+pub fn of(path: &Path) -> PathBuf {
+    match path.parent() {
+        _ if path.is_dir() => path.to_owned(),
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 /// The .hlog of run `run`, from 1.
@@ -95,13 +112,26 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     serde_json::from_value(value).map_err(no_record)
 }
 
+/// Reads the latencies of each run of the record in `path`, a run directory or its run.json, in order.
+///
+/// # Errors
+/// If there are none, or one of them can't be read as a whole.
+pub fn load_runs(path: &Path) -> io::Result<Vec<Totals>> {
+    let read = |log: &PathBuf| {
+        totals(BufReader::new(fs::File::open(log)?)).map_err(|error| {
+            let why = format!("{} is cut off or damaged: {error}", log.display());
+            io::Error::new(io::ErrorKind::InvalidData, why)
+        })
+    };
+    hlogs(&of(path))?.iter().map(read).collect()
+}
+
 /// Reads the fingerprints of the record in `path`: a run directory or its run.json.
 ///
 /// # Errors
 /// If they aren't there or can't be read.
 pub fn load_machine(path: &Path) -> io::Result<Machine> {
-    let directory = if path.is_dir() { Some(path) } else { path.parent() };
-    let file = directory.unwrap_or(path).join("machine.json");
+    let file = of(path).join("machine.json");
     serde_json::from_str(&fs::read_to_string(&file)?).map_err(|error| {
         let why = format!("{} is no fingerprint: {error}", file.display());
         io::Error::new(io::ErrorKind::InvalidData, why)
@@ -118,6 +148,15 @@ mod tests {
         let made: std::collections::HashSet<PathBuf> =
             (0..5).map(|_| create(runs.path(), "ping-pong").unwrap()).collect();
         assert_eq!(made.len(), 5);
+    }
+
+    #[test]
+    fn a_name_that_is_a_path_makes_no_directory() {
+        let runs = tempfile::tempdir().unwrap();
+        for name in ["", "../elsewhere", "a/b", "/tmp/x", "x y"] {
+            let error = create(runs.path(), name).unwrap_err().to_string();
+            assert!(error.contains("is no scenario's name"), "{name}: {error}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! This crate knows nothing of sockets, orders or machines. It is the only one that reads a clock
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
+pub mod calendar;
 pub mod clock;
 pub mod compare;
 pub mod comparison;
@@ -10,6 +11,8 @@ pub mod directory;
 pub mod gate;
 pub mod hlog;
 pub mod machine;
+pub mod merge;
+mod mergeable;
 mod permutation;
 pub mod pooling;
 pub mod progress;

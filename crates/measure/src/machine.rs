@@ -131,6 +131,27 @@ pub struct Fixed {
     pub nics: Option<Vec<Nic>>,
 }
 
+impl Fixed {
+    /// Four letters that are the same for the same machine with the same settings, and for others
+    /// hardly ever (one pair in 456 976). What could not be read counts for nothing, so that a field that a
+    /// later version adds leaves old records their letters.
+    pub fn identity(&self) -> String {
+        let fields = serde_json::to_value(self).unwrap_or_default();
+        let known = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let text: String = known.map(|(name, value)| format!("{name}={value};")).collect();
+        // FNV-1a, 64 bits: written down, so that it stays the same over versions of Rust.
+        let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mut letter = || {
+            let letter = b'a' + (hash % 26) as u8;
+            hash /= 26;
+            char::from(letter)
+        };
+        [letter(), letter(), letter(), letter()].into_iter().collect()
+    }
+}
+
 /// One idle state of a core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -217,7 +238,8 @@ pub fn differences(before: &Fingerprint, after: &Fingerprint, probe_ratio_max: f
     sentences
 }
 
-/// Compares the JSON of both, so that a field added to [`Fixed`] can't be forgotten here.
+/// A sentence for every field that is not equal. Compares the JSON of both, so that a field added to
+/// [`Fixed`] can't be forgotten here.
 fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
     if before == after {
         return Vec::new();
@@ -228,6 +250,15 @@ fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
         return vec!["the machine changed, in a way that can't be written as JSON".to_owned()];
     };
     before.iter().filter_map(|(name, old)| field_difference(name, old, &after[name])).collect()
+}
+
+/// The fields in which two machines differ, each with what it is in either; empty for the same machine
+/// with the same settings.
+pub(crate) fn fixed_changes(ours: &Fixed, theirs: &Fixed) -> Vec<(String, String, String)> {
+    let mut changes = Vec::new();
+    let json = |fixed| serde_json::to_value(fixed).unwrap_or_default();
+    collect_changes(String::new(), &json(ours), &json(theirs), &mut changes);
+    changes
 }
 
 fn field_difference(name: &str, before: &Value, after: &Value) -> Option<String> {
@@ -255,7 +286,7 @@ pub(crate) fn collect_changes(
         (Value::Object(old), Value::Object(new)) => {
             for key in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
                 let (old, new) = (old.get(key), new.get(key));
-                let path = format!("{path}.{key}");
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 let (old, new) = (old.unwrap_or(&Value::Null), new.unwrap_or(&Value::Null));
                 collect_changes(path, old, new, changes);
             }

@@ -2,7 +2,7 @@
 
 use crate::hlog::Totals;
 use crate::record::{Kind, Load, Percentiles, Series};
-use crate::stats::{PERCENTILES, median_interval, percentiles};
+use crate::stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -62,6 +62,16 @@ fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u6
         }
     }
     intervals
+}
+
+/// A warning where `runs` give no interval.
+pub fn too_few_runs(runs: usize) -> Option<String> {
+    (runs < RUNS_FOR_INTERVAL_MIN).then(|| {
+        format!(
+            "{runs} runs give no confidence interval: six are the fewest whose range covers the \
+             median with 95 %. Add --set runs=6."
+        )
+    })
 }
 
 /// What was sent and came back over several runs: counts are added up, rates averaged, the worst

@@ -220,6 +220,20 @@ pub struct Clock {
     pub cost_ns: u64,
 }
 
+/// One of the records that a record was merged from. See [`crate::merge`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MergedFrom {
+    /// Name of its directory.
+    pub name: String,
+    /// When it started, UTC, RFC 3339.
+    pub started: String,
+    /// [`crate::machine::Fixed::identity`] of its machine; `None` where that was not kept.
+    pub machine: Option<String>,
+    /// Runs that it gave.
+    pub runs: u32,
+}
+
 /// `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -259,6 +273,10 @@ pub struct RunRecord {
     /// The scenario as resolved: defaults filled in, overrides applied, cores chosen.
     #[serde(default)]
     pub resolved: serde_json::Value,
+    /// The records that this one was merged from, in order of start, each with those of its runs that
+    /// follow each other; empty where it was measured as one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged_from: Vec<MergedFrom>,
     /// Who was measured, in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
 }
@@ -304,39 +322,9 @@ pub struct ExchangeResult {
     pub counts: serde_json::Value,
 }
 
-/// UTC time of `wall_ms` (ms since the epoch) as `2026-11-21T19:40:03Z`.
-pub fn utc(wall_ms: u64) -> String {
-    let seconds = wall_ms / 1000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Year, month, day of a count of days since 1970-01-01: Hinnant's `civil_from_days`.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn utc_of_known_moments() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_782_400_000), "2000-02-29T00:00:00Z");
-        assert_eq!(utc(1_795_290_003_000), "2026-11-21T19:40:03Z");
-    }
 
     /// The example of the design document: what stands there must open.
     #[test]

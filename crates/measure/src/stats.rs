@@ -8,6 +8,9 @@ pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
 /// And is marked as uncertain if fewer than this many do.
 pub const SAMPLES_BEYOND_CERTAIN: f64 = 100.0;
 
+/// Fewer runs have no interval: see [`median_interval`].
+pub const RUNS_FOR_INTERVAL_MIN: usize = 6;
+
 /// The percentiles that tickpath knows: name in a record and quantile.
 pub const PERCENTILES: [(&str, f64); 7] = [
     ("p50", 0.5),

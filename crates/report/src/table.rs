@@ -37,6 +37,7 @@ fn headline(out: &mut String, record: &RunRecord) {
     for reason in &record.invalid_because {
         wrap(out, "  ! ", reason);
     }
+    merged_from(out, record);
     for subject in &record.subjects {
         let load = &subject.load;
         if load.model.is_empty() {
@@ -71,6 +72,25 @@ fn headline(out: &mut String, record: &RunRecord) {
         );
         wrap(out, "  ", &line);
     }
+}
+
+/// Records that the headline names one by one.
+const MERGED_FROM_MAX: usize = 8;
+
+fn merged_from(out: &mut String, record: &RunRecord) {
+    let from = &record.merged_from;
+    if from.is_empty() {
+        return;
+    }
+    let said = from.iter().take(MERGED_FROM_MAX).map(|from| {
+        let runs = if from.runs == 1 { "run" } else { "runs" };
+        let machine = from.machine.as_deref().unwrap_or("not kept");
+        format!("{} ({} {runs}, machine {machine})", from.name, from.runs)
+    });
+    let more =
+        (from.len() > MERGED_FROM_MAX).then(|| format!("{} more", from.len() - MERGED_FROM_MAX));
+    let list: Vec<String> = said.chain(more).collect();
+    wrap(out, "  ", &format!("merged from {}", list.join(", ")));
 }
 
 fn cores(cores: &[usize]) -> String {

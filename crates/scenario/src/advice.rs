@@ -2,6 +2,7 @@
 
 use crate::file::{FLOOR, Scenario};
 use crate::run::LATE_SHARE_OF_SERVICE;
+use measure::pooling;
 use measure::record::{Kind, Subject};
 use trader::plan::Model;
 
@@ -11,13 +12,7 @@ const INTERVAL_SHARE_MAX: f64 = 0.2;
 const RESPONSE_SHARE_MAX: f64 = 1.15;
 
 pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
-    let mut advice = Vec::new();
-    if runs < 6 {
-        advice.push(format!(
-            "{runs} runs give no confidence interval: six are the fewest whose range covers the \
-             median with 95 %. Add --set runs=6."
-        ));
-    }
+    let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();
     if !subjects.iter().any(|subject| subject.name == FLOOR) {
         advice.push(
             "no floor was measured, so it can't be told what the machine costs and what the \

@@ -6,11 +6,12 @@ use crate::placement::Placed;
 use crate::run::Run;
 use crate::{advice, validity};
 use host::Cores;
+use measure::calendar::utc;
 use measure::clock::Clock;
 use measure::hlog::Totals;
 use measure::machine::{self, Machine};
 use measure::pooling;
-use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict, utc};
+use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict};
 use measure::stats::percentiles;
 use noise::hiccup;
 
@@ -70,6 +71,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
         resolved: serde_json::to_value(resolved).unwrap_or_default(),
+        merged_from: Vec::new(),
         subjects,
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// List the scenarios that ship
     Scenarios(ScenariosArguments),
-    /// Print the table of run records
+    /// Print the table of run records, merge them, or list those of a directory
     Report(ReportArguments),
     /// Run an exchange until it is told to end
     ///
@@ -71,9 +71,18 @@ pub(crate) struct ScenariosArguments {
 
 #[derive(Args)]
 pub(crate) struct ReportArguments {
-    /// Run directories, or run.json files
+    /// Run directories, run.json files, or directories that hold records
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
+    /// Make one record of them all, by histogram: of several hosts, or of several times
+    #[arg(long)]
+    pub merge: bool,
+    /// Where the merged record's directory goes
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Merge invalid records too; the merged one is invalid then
+    #[arg(long, requires = "merge")]
+    pub force: bool,
     /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,

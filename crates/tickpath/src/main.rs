@@ -4,6 +4,7 @@
 
 mod cli;
 mod exchange;
+mod merge;
 mod print;
 mod process;
 mod progress;

@@ -1,11 +1,15 @@
 //! `tickpath report`.
 
 use crate::cli::ReportArguments;
+use crate::merge::merge;
 use crate::print::{print_record, show};
 use crate::{DONE, INVALID};
 use anyhow::Context;
 
 pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
+    if arguments.merge {
+        return merge(arguments);
+    }
     let mut status = DONE;
     for (index, path) in arguments.runs.iter().enumerate() {
         let record = measure::directory::load_record(path)

@@ -1,0 +1,343 @@
+//! Records of several hosts, or of several times, become one: by histogram, never by percentile.
+//!
+//! A mean of percentiles is a percentile of nothing. What is merged is the runs' histograms, so that
+//! the merged record is what one record of all those runs would have been: its figures come from
+//! its logs, and merging in steps gives the same as merging at once. Which records may be merged is
+//! said in `mergeable`.
+//!
+//! What is the same for all stands as it is; of the rest the merged record holds: runs, and with them
+//! `per_run`, in order of start; loads added up, where rates are **the mean of one client in one run**
+//! (an exchange that several hosts loaded at the same time saw their sum); rules and reasons joined,
+//! each with its source; every warning once; whence it all came, in `merged_from`.
+
+use crate::calendar;
+use crate::hlog::Totals;
+use crate::machine::{self, Machine};
+use crate::mergeable;
+use crate::pooling;
+use crate::record::{Clock, Load, MergedFrom, Rule, RunRecord, Subject, Verdict};
+use serde_json::Value;
+use std::fmt;
+
+/// Runs of one merged record at most: each is held in memory, some hundred KiB a series.
+pub const RUNS_MAX: usize = 1_000;
+/// Records that a sentence names one by one.
+const NAMES_MAX: usize = 3;
+
+/// One record to merge.
+#[derive(Clone)]
+pub struct Part {
+    /// What sentences call it: the name of its directory.
+    pub name: String,
+    /// Its run.json.
+    pub record: RunRecord,
+    /// Its machine.json, where there is one.
+    pub machine: Option<Machine>,
+    /// The latencies of each of its runs, in order: see [`crate::hlog::totals`].
+    pub runs: Vec<Totals>,
+}
+
+/// What is done about a record that is no valid result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// It is refused.
+    Refused,
+    /// It is taken; the merged record is invalid too and says so.
+    Taken,
+}
+
+/// What came of it.
+pub struct Merged {
+    /// The record of all runs.
+    pub record: RunRecord,
+    /// The machine of the first; the record warns where others were different.
+    pub machine: Machine,
+    /// For each run of the record the part that it came from and its place there, both from 0.
+    pub runs: Vec<(usize, usize)>,
+}
+
+/// Why records were not merged.
+#[derive(Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// One of them is no valid result, and [`Invalid::Refused`] was asked for.
+    Invalid(String),
+    /// They don't belong together, or one of them is damaged.
+    Incompatible(String),
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (MergeError::Invalid(why) | MergeError::Incompatible(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// Merges `parts`, in whatever order they stand.
+///
+/// # Errors
+/// If they can't be one record: see [`MergeError`].
+pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
+    mergeable::check(parts, invalid)?;
+    let sources = sources(parts)?;
+    mergeable::no_run_twice(parts, &sources)?;
+    let first = &parts[sources[0].part];
+    let order: Vec<(usize, usize)> = sources.iter().flat_map(Source::places).collect();
+    let runs: Vec<&Totals> = order.iter().map(|(part, run)| &parts[*part].runs[*run]).collect();
+    let subjects =
+        first.record.subjects.iter().map(|subject| joined_subject(subject, parts, &runs)).collect();
+    // First what is of the whole.
+    let mut warnings: Vec<String> = forced(parts).into_iter().collect();
+    warnings.extend(other_machines(first, parts));
+    warnings.extend(other_cores(first, parts));
+    warnings.extend(at_the_same_time(parts));
+    warnings.extend(pooling::too_few_runs(runs.len()));
+    warnings.extend(warnings_of(parts));
+    let mut resolved = first.record.resolved.clone();
+    if let Some(planned) = resolved.get_mut("runs") {
+        *planned = Value::from(runs.len());
+    }
+    let record = RunRecord {
+        complete: parts.iter().all(|part| part.record.complete),
+        valid: parts.iter().all(|part| part.record.valid && part.record.complete),
+        invalid_because: reasons(parts),
+        rules: rules(parts),
+        runs: runs.len() as u32,
+        runs_void: parts.iter().map(|part| part.record.runs_void).sum(),
+        warnings,
+        clock: clock(parts),
+        resolved,
+        merged_from: sources.into_iter().map(|source| source.origin).collect(),
+        subjects,
+        ..first.record.clone()
+    };
+    let machine = first.machine.clone().unwrap_or_default();
+    Ok(Merged { record, machine, runs: order })
+}
+
+/// Some runs of a part that were measured as one record.
+pub(crate) struct Source {
+    pub origin: MergedFrom,
+    pub part: usize,
+    /// Its first run's place in the part.
+    pub from: usize,
+}
+
+impl Source {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (part, from) = (self.part, self.from);
+        (from..from + self.origin.runs as usize).map(move |run| (part, run))
+    }
+}
+
+/// Whence every run came, in order of start; a part that was merged itself is taken apart again.
+fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
+    let mut sources = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let mut origins = part.record.merged_from.clone();
+        if origins.is_empty() {
+            origins.push(MergedFrom {
+                name: part.name.clone(),
+                started: part.record.started.clone(),
+                machine: part.machine.as_ref().map(|machine| machine.before.fixed.identity()),
+                runs: part.record.runs,
+            });
+        }
+        let mut from = 0;
+        for origin in origins {
+            let runs = origin.runs as usize;
+            sources.push(Source { origin, part: index, from });
+            from += runs;
+        }
+        if from != part.runs.len() {
+            return Err(MergeError::Incompatible(format!(
+                "{} says that it was merged from {from} runs and has {}: its run.json is damaged",
+                part.name,
+                part.runs.len()
+            )));
+        }
+    }
+    sources.sort_by(|a, b| a.origin.started.cmp(&b.origin.started));
+    Ok(sources)
+}
+
+fn joined_subject(subject: &Subject, parts: &[Part], runs: &[&Totals]) -> Subject {
+    let loads: Vec<(Load, f64)> = parts
+        .iter()
+        .filter_map(|part| {
+            let load = part.record.subject(&subject.name)?.load.clone();
+            Some((load, f64::from(part.record.runs)))
+        })
+        .collect();
+    Subject {
+        load: joined_load(&loads),
+        series: pooling::series(&subject.name, runs, runs.len() as u32),
+        ..subject.clone()
+    }
+}
+
+/// As [`pooling::load`], of loads that each are of several runs: means weigh by runs.
+fn joined_load(loads: &[(Load, f64)]) -> Load {
+    let runs: f64 = loads.iter().map(|(_, runs)| runs).sum();
+    let mean = |part: fn(&Load) -> f64| {
+        let sum: f64 = loads.iter().map(|(load, runs)| part(load) * runs).sum();
+        if runs > 0.0 { sum / runs } else { 0.0 }
+    };
+    let alone: Vec<Load> = loads.iter().map(|(load, _)| load.clone()).collect();
+    Load {
+        rate_per_second_achieved: mean(|load| load.rate_per_second_achieved),
+        core_waited_share: mean(|load| load.core_waited_share),
+        ..pooling::load(&alone)
+    }
+}
+
+/// A rule that broke anywhere is broken; one that could not be checked somewhere was not checked.
+fn rules(parts: &[Part]) -> Vec<Rule> {
+    let all = || parts.iter().flat_map(|part| &part.record.rules);
+    let mut names: Vec<&str> = Vec::new();
+    for rule in all() {
+        if !names.contains(&rule.rule.as_str()) {
+            names.push(&rule.rule);
+        }
+    }
+    let joined = |name: &str| {
+        let has = |verdict| all().any(|rule| rule.rule == name && rule.verdict == verdict);
+        let verdict = [Verdict::Broken, Verdict::NotApplicable]
+            .into_iter()
+            .find(|verdict| has(*verdict))
+            .unwrap_or(Verdict::Held);
+        let details = parts.iter().flat_map(|part| {
+            let same = |rule: &&Rule| rule.rule == name && rule.verdict == verdict;
+            part.record.rules.iter().filter(same).map(|rule| (rule.detail.as_str(), &*part.name))
+        });
+        let detail = once_each(details, parts.len()).join("; ");
+        Rule { rule: name.to_owned(), verdict, detail }
+    };
+    names.into_iter().map(joined).collect()
+}
+
+fn reasons(parts: &[Part]) -> Vec<String> {
+    let reasons = parts.iter().flat_map(|part| {
+        part.record.invalid_because.iter().map(|reason| (reason.as_str(), &*part.name))
+    });
+    once_each(reasons, parts.len())
+}
+
+/// Those of the parts; not that a part has few runs, which is of the whole to say.
+fn warnings_of(parts: &[Part]) -> Vec<String> {
+    let warnings = parts.iter().flat_map(|part| {
+        let few = pooling::too_few_runs(part.record.runs as usize);
+        let others = part.record.warnings.iter().filter(move |text| Some(*text) != few.as_ref());
+        others.map(|text| (text.as_str(), &*part.name))
+    });
+    once_each(warnings, parts.len())
+}
+
+/// Each sentence once, behind the names of the parts that say it, or alone if all do.
+fn once_each<'a>(said: impl Iterator<Item = (&'a str, &'a str)>, parts: usize) -> Vec<String> {
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (sentence, name) in said {
+        match sentences.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, names)) if names.last() != Some(&name) => names.push(name),
+            Some(_) => {}
+            None => sentences.push((sentence, vec![name])),
+        }
+    }
+    let with_names = |(sentence, by): (&str, Vec<&str>)| match by.len() == parts {
+        true => sentence.to_owned(),
+        false => format!("{}: {sentence}", names(&by)),
+    };
+    sentences.into_iter().map(with_names).collect()
+}
+
+/// `A, B, C and 4 more`.
+fn names(names: &[&str]) -> String {
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn forced(parts: &[Part]) -> Option<String> {
+    let invalid = parts.iter().filter(|part| !part.record.valid);
+    let invalid: Vec<&str> = invalid.map(|part| &*part.name).collect();
+    (!invalid.is_empty()).then(|| {
+        format!("{}: no valid result, and merged all the same, as --force asked", names(&invalid))
+    })
+}
+
+fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
+    let fixed = |part: &Part| part.machine.as_ref().map(|machine| machine.before.fixed.clone());
+    let ours = fixed(first);
+    let others: Vec<&Part> = parts.iter().filter(|part| fixed(part) != ours).collect();
+    let other = others.first()?;
+    let difference = match (&ours, &fixed(other)) {
+        (Some(ours), Some(theirs)) => {
+            let changes = machine::fixed_changes(ours, theirs);
+            let (shown, more) = changes.split_at(changes.len().min(NAMES_MAX));
+            let said =
+                shown.iter().map(|(field, ours, theirs)| format!("{field}: {theirs}, not {ours}"));
+            let more = (!more.is_empty()).then(|| format!("and {} more", more.len()));
+            said.chain(more).collect::<Vec<_>>().join("; ")
+        }
+        _ => "of one of them there is no machine.json".to_owned(),
+    };
+    let names = names(&others.iter().map(|part| &*part.name).collect::<Vec<_>>());
+    Some(format!(
+        "{names} came from another machine than {}, or from other settings ({difference}): the pooled \
+         figures are of the mixture, the intervals over its runs are no machine's, and machine.json is \
+         that of {}",
+        first.name, first.name
+    ))
+}
+
+fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
+    let cores = |part: &Part| -> Vec<(String, Vec<usize>)> {
+        let subjects = part.record.subjects.iter();
+        subjects.map(|subject| (subject.name.clone(), subject.cores.clone())).collect()
+    };
+    let others: Vec<&str> = parts
+        .iter()
+        .filter(|part| cores(part).iter().any(|placed| !cores(first).contains(placed)))
+        .map(|part| &*part.name)
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!("the cores shown are those of {}; {} ran on others", first.name, names(&others))
+    })
+}
+
+/// Records that overlap in time: their rates must not be read as what an exchange saw.
+fn at_the_same_time(parts: &[Part]) -> Option<String> {
+    let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let pair = spans.windows(2).find(|pair| pair[1].0 < pair[0].1)?;
+    Some(format!(
+        "{} and {} were measured at the same time: the rates shown are those of one client in one \
+         run, and an exchange that several clients shared saw their sum",
+        pair[0].2, pair[1].2
+    ))
+}
+
+/// When a part that was measured as one began, and when it can't have been over yet.
+fn span(part: &Part) -> Option<(u64, u64, &str)> {
+    let record = &part.record;
+    let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
+    let seconds = |key: &str| record.resolved.get(key).and_then(Value::as_f64);
+    let run = seconds("warm_up_seconds")? + seconds("seconds")?;
+    Some((started, started.saturating_add((f64::from(record.runs) * run) as u64), &part.name))
+}
+
+/// The clocks that stamped, and what the dearest of them costs.
+fn clock(parts: &[Part]) -> Clock {
+    let mut sources: Vec<&str> = parts.iter().map(|part| &*part.record.clock.source).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    let cost_ns = parts.iter().map(|part| part.record.clock.cost_ns).max().unwrap_or(0);
+    Clock { source: sources.join(", "), cost_ns }
+}
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! `tickpath report --merge`: a record like any other, with the logs that its figures come from.
+
+use crate::cli::ReportArguments;
+use crate::print::{print_record, show};
+use crate::{DONE, INVALID};
+use anyhow::{Context, bail};
+use measure::directory;
+use measure::merge::{Invalid, MergeError, Merged, Part};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
+    if arguments.runs.len() < 2 {
+        bail!("--merge makes one record of several; name two or more");
+    }
+    let parts = arguments.runs.iter().map(|path| part(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let invalid = if arguments.force { Invalid::Taken } else { Invalid::Refused };
+    let mut merged = match measure::merge::merge(&parts, invalid) {
+        Ok(merged) => merged,
+        Err(error @ MergeError::Invalid(_)) => {
+            eprintln!("error: {error}");
+            return Ok(INVALID);
+        }
+        Err(error) => return Err(error).context("not merged"),
+    };
+    merged.record.command =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let path = write(arguments, &merged)?;
+    print_record(&merged.record, arguments.json)?;
+    if !arguments.json {
+        show(&format!("\nrecord: {}\n", path.display()))?;
+    }
+    Ok(if merged.record.valid { DONE } else { INVALID })
+}
+
+fn part(path: &Path) -> anyhow::Result<Part> {
+    let record = directory::load_record(path)
+        .with_context(|| format!("cannot read a record in {}", path.display()))?;
+    let machine = match directory::load_machine(path) {
+        Ok(machine) => Some(machine),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context("not merged"),
+    };
+    let runs = directory::load_runs(path)
+        .with_context(|| format!("not merged: the logs of {}", path.display()))?;
+    // `.` has no name of its own.
+    let whole = directory::of(path).canonicalize()?;
+    let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
+    Ok(Part { name, record, machine, runs })
+}
+
+/// Writes the merged record whole, or leaves nothing.
+fn write(arguments: &ReportArguments, merged: &Merged) -> anyhow::Result<PathBuf> {
+    let advice = "free some space or choose another place with --out";
+    let path = directory::create(&arguments.out, &merged.record.scenario)
+        .with_context(|| format!("cannot write to {}; {advice}", arguments.out.display()))?;
+    let written = fill(&path, arguments, merged);
+    if written.is_err() {
+        let _ = std::fs::remove_dir_all(&path);
+    }
+    written.with_context(|| format!("cannot write the record in {}; {advice}", path.display()))?;
+    Ok(path)
+}
+
+fn fill(path: &Path, arguments: &ReportArguments, merged: &Merged) -> std::io::Result<()> {
+    let logs = arguments
+        .runs
+        .iter()
+        .map(|run| directory::hlogs(&directory::of(run)))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    for (number, (part, run)) in (1..).zip(&merged.runs) {
+        let log = logs[*part].get(*run).ok_or(ErrorKind::NotFound)?;
+        std::fs::copy(log, directory::hlog(path, number))?;
+    }
+    directory::save_record(path, &merged.record, &merged.machine)
+}
