@@ -290,8 +290,8 @@ pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     let mut changes = Vec::new();
     machine::collect_changes(String::new(), &a.resolved, &b.resolved, &mut changes);
     // What both are called and said to be about is no difference of what was done.
-    changes.retain(|(path, _, _)| path != ".name" && path != ".about");
-    differs.extend(changes.iter().map(|(path, a, b)| format!("{}: {a} -> {b}", &path[1..])));
+    changes.retain(|(path, _, _)| path != "name" && path != "about");
+    differs.extend(changes.iter().map(|(path, a, b)| format!("{path}: {a} -> {b}")));
     differs
 }
 

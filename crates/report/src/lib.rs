@@ -4,11 +4,13 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+mod comparison;
 mod number;
 pub mod page;
 pub mod plot;
 mod progress;
 pub mod table;
 
+pub use comparison::comparison;
 pub use progress::{Progress, progress};
 pub use table::table;

@@ -51,6 +51,15 @@ pub(crate) fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A share as a signed change in percent, or as a factor where it is large.
+pub(crate) fn share(share: f64) -> String {
+    match share {
+        share if share.abs() < 0.1 => format!("{:+.1}%", share * 100.0),
+        share if share < 10.0 => format!("{:+.0}%", share * 100.0),
+        share => format!("x{:.0}", share + 1.0),
+    }
+}
+
 /// Seconds, with a tenth where they are not whole.
 pub(crate) fn seconds(seconds: f64) -> String {
     let shown = format!("{seconds:.1}");
@@ -83,6 +92,8 @@ mod tests {
         assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
         let shown: Vec<String> = [500.0, 1e3, 2e4, 5e5, 1e6, 2.5e9].map(tick_ns).into();
         assert_eq!(shown, ["500 ns", "1 us", "20 us", "500 us", "1 ms", "2.5 s"]);
+        let shown: Vec<String> = [0.012, -0.4, 4.2, 41.0].map(share).into();
+        assert_eq!(shown, ["+1.2%", "-40%", "+420%", "x42"]);
         let shown: Vec<String> = [0.5, 3.0001, 60.0].map(seconds).into();
         assert_eq!(shown, ["0.5", "3", "60"]);
         let shown: Vec<String> = [-1.0, 0.4, 59.6, 3599.0, 93_605.0].map(duration).into();

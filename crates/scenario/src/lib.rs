@@ -11,6 +11,7 @@
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
+//!   experiment  two treatments, interleaved      -> pairs of records
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@
 mod advice;
 mod assemble;
 pub mod conduct;
+pub mod experiment;
 pub mod file;
 mod launch;
 mod placement;
@@ -30,4 +32,4 @@ mod validity;
 
 pub use conduct::{Conduct, ConductError};
 pub use file::{Scenario, ScenarioError};
-pub use progress::Progress;
+pub use progress::{Progress, Say};

@@ -1,6 +1,7 @@
 //! The command line, as data.
 
 use clap::{Args, Parser, Subcommand};
+use measure::comparison::FIGURES;
 use std::path::PathBuf;
 
 /// Measures, explains and shortens the path from a market-data tick to an order on an exchange.
@@ -23,6 +24,15 @@ pub(crate) enum Command {
     Scenarios(ScenariosArguments),
     /// Print the table of run records, merge them, or list those of a directory
     Report(ReportArguments),
+    /// Tell whether B is better or worse than A, or whether nothing can be said
+    ///
+    /// A and B are two run records, or two things that are made now, interleaved A B B A: a scenario
+    /// (its name or file, with KEY=VALUE behind it), KEY=VALUE alone for --scenario, or any other command
+    /// for the shell that prints a run record, such as `./other/tickpath run --json`. Exits with 0, and
+    /// if there are gates with 1 if one failed and 4 if one could not be decided; with 3 if runs were
+    /// void or it was interrupted.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
     /// Run an exchange until it is told to end
     ///
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
@@ -86,6 +96,48 @@ pub(crate) struct ReportArguments {
     /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  tickpath compare runs/before runs/after --gate 'order.service.p99 <= +5%'
+  tickpath compare subject.rust.backend=spin subject.rust.backend=block
+  tickpath compare --pairs 20 'order-to-ack load.connections=4' 'order-to-ack load.connections=16'
+  tickpath compare './old/tickpath run --json' './new/tickpath run --json'";
+
+#[derive(Args)]
+pub(crate) struct CompareArguments {
+    /// Against what is compared
+    pub a: String,
+    /// What is compared with it
+    pub b: String,
+    /// Runs of each, interleaved; 12 unless told otherwise. Not for records, which are there already
+    #[arg(long, value_name = "N")]
+    pub pairs: Option<u32>,
+    /// The scenario of KEY=VALUE treatments
+    #[arg(long, default_value = "ping-pong")]
+    pub scenario: String,
+    /// Override a key in both
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Which figures of each series to look at. The more, the stronger each must be
+    #[arg(long, value_name = "PERCENTILE", value_delimiter = ',', default_values = FIGURES)]
+    pub figure: Vec<String>,
+    /// What must hold, such as "order.service.p99 <= +5%"
+    #[arg(long, value_name = "FIGURE <= PERCENT%")]
+    pub gate: Vec<String>,
+    /// Compare records of different machines or regimes, and void runs, all the same. It is recorded
+    #[arg(long)]
+    pub force: bool,
+    /// Where the directory of what is made now goes
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Print compare.json instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod compare;
 mod exchange;
 mod merge;
 mod print;
@@ -13,22 +14,36 @@ mod run;
 mod scenarios;
 mod signals;
 mod trade;
+mod treatment;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 /// Done, or a gate passed.
 const DONE: u8 = 0;
+/// A gate failed.
+const GATE_FAILED: u8 = 1;
 /// Usage or configuration.
 const USAGE: u8 = 2;
 /// The run is invalid or was interrupted.
 const INVALID: u8 = 3;
+
+/// A gate could be neither passed nor failed.
+const INCONCLUSIVE: u8 = 4;
+/// Who writes records.
+const TOOL: &str = concat!("tickpath ", env!("CARGO_PKG_VERSION"));
+
+/// The command line that repeats this, for records.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
+        cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),

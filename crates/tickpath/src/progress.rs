@@ -2,14 +2,14 @@
 //! cursor and leaves it at the start of a line, so that whatever ends us leaves a terminal in order.
 
 use rustix::termios::tcgetwinsize;
-use scenario::Progress;
+use scenario::{Progress, Say};
 use std::io::{IsTerminal, Write};
 
 /// Columns where the terminal doesn't say.
 const COLUMNS_DEFAULT: usize = 80;
 
 /// The screen; gone from the terminal when it is dropped.
-pub(crate) struct Screen {
+struct Screen {
     shown: report::Progress,
     /// What the present part takes, warm-up included, and what comes after it.
     part_seconds: f64,
@@ -18,9 +18,16 @@ pub(crate) struct Screen {
     drawn: Vec<usize>,
 }
 
+/// Does `work` with a screen, where a person looks on; it is gone when the work is done.
+pub(crate) fn with_screen<T>(quiet: bool, work: impl FnOnce(Say<'_>) -> T) -> T {
+    let mut screen = Screen::new(quiet);
+    let mut say = screen.as_mut().map(|screen| |progress: Progress<'_>| screen.show(progress));
+    work(say.as_mut().map(|say| say as _))
+}
+
 impl Screen {
     /// A screen on stderr, if a person looks on there who wants it.
-    pub(crate) fn new(quiet: bool) -> Option<Screen> {
+    fn new(quiet: bool) -> Option<Screen> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let looks_on = std::io::stderr().is_terminal() && !dumb && !quiet;
         looks_on.then(|| Screen {
@@ -32,7 +39,7 @@ impl Screen {
     }
 
     /// Takes in what happened and draws.
-    pub(crate) fn show(&mut self, progress: Progress<'_>) {
+    fn show(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Machine => {}
             Progress::Part(part) => {

@@ -1,13 +1,14 @@
 //! Ctrl-C and SIGTERM: the first asks everything to end in order, the second ends at once.
 
 use anyhow::Context;
+use scenario::conduct::Interrupt;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls `first` on the first signal. Whoever listens sleeps in between: no core is disturbed.
-pub(crate) fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for Ctrl-C")?;
     std::thread::spawn(move || {
         let mut coming = signals.forever();
@@ -19,6 +20,14 @@ pub(crate) fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<
         }
     });
     Ok(())
+}
+
+/// An interrupt that the first signal sets off.
+pub(crate) fn interrupt() -> anyhow::Result<Interrupt> {
+    let interrupt = Interrupt::default();
+    let interrupted = interrupt.clone();
+    on_interrupt(move || interrupted.interrupt())?;
+    Ok(interrupt)
 }
 
 /// A flag that the first signal sets.
