@@ -18,6 +18,8 @@ pub mod pooling;
 pub mod progress;
 pub mod random;
 pub mod record;
+#[cfg(test)]
+mod record_schema;
 pub mod recorder;
 pub mod schedule;
 pub mod selector;

@@ -11,6 +11,7 @@ pub const SCHEMA: u32 = 1;
 
 /// What the values of a series mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// From the intended send to the reply's first byte.
@@ -48,8 +49,9 @@ impl Kind {
     }
 }
 
-/// Percentiles of one sample. `None` where the sample is too small for it.
+/// Percentiles of one sample; `None` where it is too small (`n (1 - p) < 10`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Percentiles {
@@ -74,6 +76,7 @@ impl Percentiles {
 
 /// One series of one subject, over all valid runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Series {
     /// `order`, `cancel`, `cycle`, …
     pub name: String,
@@ -97,6 +100,7 @@ pub struct Series {
 
 /// Mean length of each message on the stream, frame headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MessageBytes {
     /// Of an order.
@@ -111,6 +115,7 @@ pub struct MessageBytes {
 
 /// What was sent and what came back, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Load {
     /// `open` or `ping-pong`; empty where nothing was sent.
@@ -155,6 +160,7 @@ pub struct Load {
 
 /// One of those who were measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Subject {
     /// Its name in the scenario; `floor` and `hiccup` are tickpath's own.
     pub name: String,
@@ -189,6 +195,7 @@ impl Subject {
 
 /// How a validity rule came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It was checked and holds.
@@ -201,6 +208,7 @@ pub enum Verdict {
 
 /// One validity rule, for one subject or for the whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rule {
     /// Its name, as in docs/METHODOLOGY.md.
     pub rule: String,
@@ -212,6 +220,7 @@ pub struct Rule {
 
 /// The clock that stamped everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Clock {
     /// `tsc`, `cntvct` or `monotonic_raw`.
@@ -221,6 +230,7 @@ pub struct Clock {
 }
 
 /// One of the records that a record was merged from. See [`crate::merge`].
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MergedFrom {
@@ -236,6 +246,7 @@ pub struct MergedFrom {
 
 /// `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunRecord {
     /// Version of this schema.
     pub schema: u32,
@@ -339,7 +350,9 @@ mod tests {
               "uncertain": ["p99_99"], "per_run": [{"count": 20000, "p50": 0, "p99": 0}],
               "interval": {"p50": [0, 0]}}]},
             {"name": "floor", "backend": "spin", "load": {}, "series": []}]}"#;
-        let record: RunRecord = serde_json::from_str(text).unwrap();
+        let example = serde_json::from_str(text).unwrap();
+        assert_eq!(crate::record_schema::faults(&example), [""; 0]);
+        let record: RunRecord = serde_json::from_value(example).unwrap();
         let order = record.subject("rust").unwrap().series("order", Kind::Response).unwrap();
         assert_eq!(order.pooled.count, 120_000);
         let again = serde_json::to_string(&record).unwrap();

@@ -6,7 +6,6 @@ mod support;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
@@ -140,8 +139,11 @@ fn a_person_who_looks_on_sees_who_is_measured_and_how_fast() {
     // The first thing measured of the first run has everything before it.
     assert!(seen.contains("0:07 left"), "{seen:?}");
     assert_eq!(screen(&seen), [""], "nothing stays: {seen:?}");
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(printed, record(&only_run(runs.path())), "--json is the record and nothing else");
+    assert_eq!(
+        printed_record(&output),
+        record(&only_run(runs.path())),
+        "--json is the record and nothing else"
+    );
 }
 
 /// The same schedule, the same counts, whoever looks on.

@@ -58,7 +58,7 @@ fn a_run_leaves_a_record_that_agrees_with_its_logs() {
     let again = output(&["report", &run.display().to_string()]);
     assert_eq!(text(&again.stdout), table.split("\nrecord: ").next().unwrap());
     let json = output(&["report", "--json", &run.display().to_string()]);
-    assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap(), record);
+    assert_eq!(printed_record(&json), record);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn json_is_the_record_and_nothing_else() {
         ["--set", "load.model=ping-pong", "--set", "floor_seconds=0", "--set", "hiccup_seconds=0"];
     let done =
         tickpath().args(SHORT).args(["--json", "--out", &out]).args(ping_pong).output().unwrap();
-    let printed: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let printed = printed_record(&done);
     assert_eq!(printed, record(&only_run(runs.path())));
     assert!(series(&printed, "rust", "cycle", "service")["pooled"]["count"].as_u64() > Some(100));
     assert_eq!(rule(&printed, "rust.rate")["verdict"], "not_applicable");
@@ -111,7 +111,7 @@ backend = "block"
         "--out",
         &out.display().to_string(),
     ]);
-    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let record = printed_record(&done);
     let names: Vec<&str> = record["subjects"]
         .as_array()
         .unwrap()
@@ -234,7 +234,7 @@ fn a_foreign_client_is_started_as_the_contract_says() {
     let own = format!(r#"subject.rust.command=["{}", "trade"]"#, env!("CARGO_BIN_EXE_tickpath"));
     let done =
         tickpath().args(SHORT).args(["--json", "--out", &out, "--set", &own]).output().unwrap();
-    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let record = printed_record(&done);
     assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
 
     // One that claims to have done it all, and has nothing to show for it.
@@ -245,7 +245,7 @@ fn a_foreign_client_is_started_as_the_contract_says() {
         .args(["--json", "--out", &out, "--set", &set, "--set", "floor_seconds=0"])
         .output()
         .unwrap();
-    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let record = printed_record(&done);
     assert_eq!((&record["valid"], done.status.code()), (&false.into(), Some(3)));
     assert_eq!(rule(&record, "rust.rate")["verdict"], "broken");
     assert_eq!(rule(&record, "rust.recorded")["verdict"], "broken");
@@ -274,7 +274,7 @@ fn an_exchange_that_runs_already_is_measured_over_connect() {
         .args(["--connect", &exchange.address, "--connect-floor", &echo.address])
         .output()
         .unwrap();
-    let record: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let record = printed_record(&done);
     assert_eq!(rule(&record, "rust.complete")["verdict"], "held");
     assert_eq!(rule(&record, "rust.state")["verdict"], "not_applicable");
     assert_eq!(series(&record, "floor", "order", "service")["pooled"]["count"], 150);

@@ -129,7 +129,28 @@ pub fn only_run(runs: &Path) -> PathBuf {
 }
 
 pub fn record(run: &Path) -> serde_json::Value {
-    serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap()
+    validated(&std::fs::read(run.join("run.json")).unwrap())
+}
+
+/// The record that a command with `--json` printed.
+#[track_caller]
+pub fn printed_record(done: &Output) -> serde_json::Value {
+    validated(&done.stdout)
+}
+
+/// Every record that a test makes is one by docs/run.schema.json.
+#[track_caller]
+fn validated(text: &[u8]) -> serde_json::Value {
+    let record: serde_json::Value = serde_json::from_slice(text).unwrap();
+    let schema = include_str!("../../../../docs/run.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<String> = validator
+        .iter_errors(&record)
+        .map(|fault| format!("{fault} {}", fault.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{faults:?} in {record}");
+    record
 }
 
 /// A series of a subject in a record.
