@@ -17,4 +17,6 @@ pub mod record;
 pub mod recorder;
 pub mod schedule;
 pub mod selector;
+mod sparse;
 pub mod stats;
+pub mod timeline;

@@ -81,6 +81,12 @@ fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
             first.name, ours.tool, part.name, theirs.tool
         ));
     }
+    if ours.injected != theirs.injected {
+        return refused(format!(
+            "in {} these faults were injected on purpose: {:?}; in {} these: {:?}",
+            first.name, ours.injected, part.name, theirs.injected
+        ));
+    }
     Ok(())
 }
 

@@ -257,6 +257,9 @@ pub struct RunRecord {
     pub runs: u32,
     /// Runs that were void and repeated.
     pub runs_void: u32,
+    /// Faults that were injected on purpose, a line each: who, and what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injected: Vec<String>,
     /// What the reader should know, and what to do about it.
     pub warnings: Vec<String>,
     /// The clock.

@@ -1,9 +1,12 @@
-//! Run records to tables. It only renders: it sees records, not how they came about, and it is the
-//! only one that formats a number for a person.
+//! Run records to tables, plots and pages. It only renders: it sees records, not how they came about,
+//! and it is the only one that formats a number for a person.
 
 #![forbid(unsafe_code)]
 
+pub mod axis;
 mod number;
+pub mod page;
+pub mod plot;
 pub mod table;
 
 pub use table::table;

@@ -34,6 +34,23 @@ pub(crate) fn rate(per_second: f64) -> String {
     grouped
 }
 
+/// A latency with its unit, as an axis has it: `500 ns`, `20 us`, `1 ms`.
+pub(crate) fn tick_ns(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 999.5 => (ns, "ns"),
+        ns if ns < 999_500.0 => (ns / 1e3, "us"),
+        ns if ns < 999_500_000.0 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", plain(value))
+}
+
+/// At most three decimals, none that is zero at the end.
+pub(crate) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +64,7 @@ mod tests {
         assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
         let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();
         assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
+        let shown: Vec<String> = [500.0, 1e3, 2e4, 5e5, 1e6, 2.5e9].map(tick_ns).into();
+        assert_eq!(shown, ["500 ns", "1 us", "20 us", "500 us", "1 ms", "2.5 s"]);
     }
 }

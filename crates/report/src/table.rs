@@ -28,7 +28,12 @@ fn headline(out: &mut String, record: &RunRecord) {
         n => format!(", {n} void and repeated"),
     };
     let runs = if record.runs == 1 { "run" } else { "runs" };
-    let _ = writeln!(out, "{} · {verdict} · {} {runs}{void}", record.scenario, record.runs);
+    let injected = match record.injected.is_empty() {
+        true => String::new(),
+        false => format!(" · faults injected: {}", record.injected.join("; ")),
+    };
+    let line = format!("{} · {verdict} · {} {runs}{void}{injected}", record.scenario, record.runs);
+    wrap(out, "", &line);
     for reason in &record.invalid_because {
         wrap(out, "  ! ", reason);
     }

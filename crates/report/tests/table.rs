@@ -72,6 +72,19 @@ fn a_valid_record() {
     "#]].assert_eq(&table);
 }
 
+/// Nor can one in which something was broken on purpose.
+#[test]
+fn injected_faults_stand_in_the_headline() {
+    let table = report::table(&record(|record| {
+        record.injected = vec!["exchange delay_us=50".to_owned(), "rust drop_every=100".to_owned()];
+    }));
+    let headline = table.split("  rust: open").next().unwrap();
+    expect![[r#"
+        order-to-ack · valid · 2 runs, 1 void and repeated · faults injected: exchange delay_us=50; rust
+        drop_every=100
+    "#]].assert_eq(headline);
+}
+
 /// An invalid record can't be taken for a result: its first lines say so.
 #[test]
 fn an_invalid_record_says_so_first() {

@@ -27,6 +27,17 @@ pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> 
     advice
 }
 
+/// What was broken on purpose comes before everything else.
+pub(crate) fn of_injected(injected: &[String]) -> Option<String> {
+    (!injected.is_empty()).then(|| {
+        format!(
+            "faults were injected on purpose ({}): these figures tell what tickpath sees of them, and \
+             nothing about the exchange or the client without them.",
+            injected.join("; ")
+        )
+    })
+}
+
 /// An idle thread that is late tells from which percentile on the figures are the machine's.
 fn machine_is_late(subjects: &[Subject]) -> Option<String> {
     let p99 = |subject: &Subject| {

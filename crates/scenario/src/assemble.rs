@@ -50,7 +50,9 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     let mut subjects: Vec<Subject> =
         parts.entrants.iter().map(|entrant| subject(entrant, &parts)).collect();
     subjects.extend(hiccup_subject(&parts));
+    let injected = scenario.injected();
     let mut warnings = parts.warnings;
+    warnings.splice(0..0, advice::of_injected(&injected));
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
     let resolved = resolved(scenario, parts.placed);
     RunRecord {
@@ -65,6 +67,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         rules,
         runs: runs.len() as u32,
         runs_void: parts.runs_void,
+        injected,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
         resolved: serde_json::to_value(resolved).unwrap_or_default(),

@@ -6,6 +6,7 @@ use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 use trader::plan::{BadLoad, Load, SECONDS_MAX};
+use transport::inject::Inject;
 
 /// The scenarios that ship: name, text.
 pub const SHIPPED: &[(&str, &str)] = &[
@@ -50,6 +51,8 @@ pub struct Exchange {
     /// Orders and cancels that it keeps in memory, so that its state can be compared with a replay;
     /// 0 = no comparison. 48 bytes each.
     pub replay_inputs_max: u64,
+    /// Harm to do on purpose.
+    pub inject: Inject,
 }
 
 impl Default for Exchange {
@@ -63,6 +66,7 @@ impl Default for Exchange {
             instruments: String::new(),
             open_orders_max: 65_536,
             replay_inputs_max: 1_000_000,
+            inject: Inject::default(),
         }
     }
 }
@@ -81,6 +85,8 @@ pub struct Subject {
     pub backend: String,
     /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
     pub command: Vec<String>,
+    /// Harm to do on purpose; only tickpath's own client can.
+    pub inject: Inject,
 }
 
 impl Default for Subject {
@@ -91,6 +97,7 @@ impl Default for Subject {
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
             command: Vec::new(),
+            inject: Inject::default(),
         }
     }
 }
@@ -261,6 +268,8 @@ impl Scenario {
         }
         self.load.check()?;
         transport::backend(&self.exchange.backend)?;
+        let able = self.exchange.start;
+        check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
         require(!self.subject.is_empty(), "subject", "[]".to_owned(), "there must be one")?;
         for (index, subject) in self.subject.iter().enumerate() {
             let key = format!("subject.{index}.name");
@@ -278,9 +287,35 @@ impl Scenario {
                 "two subjects have this name; give each its own",
             )?;
             transport::backend(&subject.backend)?;
+            let able = subject.command.is_empty();
+            check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")?;
         }
         Ok(())
     }
+
+    /// The harm that is done on purpose, a line each: who does it, and what.
+    pub fn injected(&self) -> Vec<String> {
+        let subjects = self.subject.iter().map(|subject| (subject.name.as_str(), &subject.inject));
+        std::iter::once(("exchange", &self.exchange.inject))
+            .chain(subjects)
+            .filter(|(_, inject)| !inject.is_none())
+            .map(|(who, inject)| format!("{who} {inject}"))
+            .collect()
+    }
+}
+
+fn check_inject(key: &str, inject: &Inject, able: bool, whom: &str) -> Result<(), ScenarioError> {
+    let bad = |name: &str, value: String, why: String| ScenarioError::Range {
+        key: format!("{key}.{name}"),
+        value,
+        why,
+    };
+    inject.check().map_err(|error| bad(&error.key, error.value, error.why))?;
+    if !able && !inject.is_none() {
+        let why = format!("tickpath can inject faults into {whom} only");
+        return Err(bad("inject", inject.to_string(), why));
+    }
+    Ok(())
 }
 
 fn is_plain(name: &str) -> bool {
@@ -289,79 +324,5 @@ fn is_plain(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-
-    #[test]
-    fn what_ships_is_right_and_named_as_its_file() {
-        for (name, text) in SHIPPED {
-            let scenario = Scenario::parse(name, text, &[]).unwrap();
-            assert_eq!(scenario.name, *name);
-            assert!(!scenario.about.is_empty());
-        }
-    }
-
-    #[test]
-    fn any_key_can_be_set() {
-        let set = |sets: &[&str]| {
-            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-            Scenario::find("order-to-ack", &sets).unwrap()
-        };
-        assert_eq!(set(&["load.rate_per_second=400000"]).load.rate_per_second, 400_000.0);
-        assert_eq!(set(&["load.price=59000.5"]).load.price, "59000.5");
-        assert_eq!(set(&["runs=2", "seconds=0.5"]).runs, 2);
-        assert_eq!(set(&["subject.rust.backend=block"]).subject[0].backend, "block");
-        assert_eq!(set(&["subject.0.cores=[1]"]).subject[0].cores, Cores::List(vec![1]));
-        assert_eq!(set(&["exchange.book=/data/a=b.dbn"]).exchange.book, "/data/a=b.dbn");
-    }
-
-    #[test]
-    fn a_resolved_scenario_reads_back_as_itself() {
-        let scenario = Scenario::find("ping-pong", &["exchange.cores=[0]".to_owned()]).unwrap();
-        let text = toml::to_string(&scenario).unwrap();
-        assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
-    }
-
-    #[track_caller]
-    fn complains(sets: &[&str], expected: Expect) {
-        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let error = Scenario::find("order-to-ack", &sets).unwrap_err();
-        expected.assert_eq(&error.to_string());
-    }
-
-    #[test]
-    fn errors_say_what_why_and_what_to_try() {
-        complains(
-            &["runs"],
-            expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]],
-        );
-        complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
-        complains(
-            &["subject.java.backend=spin"],
-            expect![[
-                r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend; there are: rust"#
-            ]],
-        );
-        complains(
-            &["subject.rust.name=floor"],
-            expect![[r#"subject.0.name = floor: floor… and hiccup… are tickpath's own names"#]],
-        );
-        complains(
-            &["exchange.backend=dpdk"],
-            expect![[r#"there is no backend "dpdk"; there are: spin, block"#]],
-        );
-        complains(
-            &["load.accounts=3"],
-            expect![[
-                r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#
-            ]],
-        );
-        complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
-        complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
-        let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
-        assert!(error.contains("order-to-ack, ping-pong"), "{error}");
-        let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
-        assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
-    }
-}
+#[path = "file_tests.rs"]
+mod tests;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trader::plan::{Plan, Wire};
+use transport::inject::Inject;
 
 /// How long an exchange may take to be ready (a large book is read first), or to end.
 const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
@@ -78,6 +79,9 @@ impl Launch<'_> {
         let connections_max = self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT);
         command.args(["--connections-max", &connections_max.to_string()]);
         command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
+        for word in spec.inject.words() {
+            command.args(["--inject", &word]);
+        }
         if !spec.instruments.is_empty() {
             command.args(["--instruments", &spec.instruments]);
         }
@@ -150,6 +154,11 @@ impl Launch<'_> {
             load: scenario.load.clone(),
             warm_up_seconds,
             seconds,
+            // The floor is the control: nobody harms it.
+            inject: match self.entrant.is_floor {
+                true => Inject::default(),
+                false => spec.inject.clone(),
+            },
             hlog: directory::hlog(self.path, self.number).display().to_string(),
         }
     }

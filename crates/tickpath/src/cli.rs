@@ -126,6 +126,9 @@ pub(crate) struct ExchangeArguments {
     /// Be the raw echo that gives the floor instead
     #[arg(long)]
     pub echo: bool,
+    /// Do harm on purpose, to see whether it is seen: delay_us, stall_ms, stall_every_ms, drop_every
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "echo")]
+    pub inject: Vec<String>,
     /// End when the process of this number, which started this one, ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

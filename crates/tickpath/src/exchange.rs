@@ -13,6 +13,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use transport::echo::Echo;
+use transport::inject::{self, Inject};
 use transport::serve::{self, Refused, Service, serve};
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
@@ -89,11 +90,13 @@ fn listen(
     service: &mut impl Service,
     stop: &AtomicBool,
 ) -> anyhow::Result<Refused> {
+    let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
     let clock = Clock::calibrate();
-    let mut streams = transport::backend(&arguments.backend)?
+    let streams = transport::backend(&arguments.backend)?
         .open(clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
+    let mut streams = inject::around(streams, &inject, clock);
     let listener = TcpListener::bind(&arguments.listen).with_context(|| {
         format!(
             "cannot listen on {}; is another exchange there? Port 0 lets the system choose one",

@@ -66,6 +66,7 @@ fn plan(arguments: &TradeArguments) -> anyhow::Result<Plan> {
         load: scenario.load.clone(),
         warm_up_seconds: scenario.warm_up_seconds,
         seconds: scenario.seconds,
+        inject: subject.inject.clone(),
         hlog: arguments.hlog.display().to_string(),
     })
 }

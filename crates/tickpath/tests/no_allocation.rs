@@ -71,6 +71,7 @@ fn run(model: Model, connections: usize, seconds: f64) -> (u64, u64) {
             },
             warm_up_seconds: 0.3,
             seconds,
+            inject: Default::default(),
             hlog: directory.path().join("001.hlog").display().to_string(),
         };
         let before = ALLOCATIONS.load(Ordering::Relaxed);

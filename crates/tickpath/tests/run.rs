@@ -8,18 +8,6 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::*;
 
-fn series<'a>(record: &'a Value, subject: &str, name: &str, kind: &str) -> &'a Value {
-    let subjects = record["subjects"].as_array().unwrap();
-    let subject = subjects.iter().find(|one| one["name"] == subject).unwrap();
-    let all = subject["series"].as_array().unwrap();
-    all.iter().find(|one| one["name"] == name && one["kind"] == kind).unwrap()
-}
-
-fn rule<'a>(record: &'a Value, name: &str) -> &'a Value {
-    let rules = record["rules"].as_array().unwrap();
-    rules.iter().find(|rule| rule["rule"] == name).unwrap_or_else(|| panic!("no rule {name}"))
-}
-
 #[test]
 fn a_run_leaves_a_record_that_agrees_with_its_logs() {
     let runs = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use host::scheduling::Scheduling;
 use measure::record::MessageBytes;
 use measure::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use serde::{Deserialize, Serialize};
+use transport::inject::{BadInject, Inject};
 use wire::decimal::Decimal;
 use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
 
@@ -94,9 +95,15 @@ impl Default for Load {
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[error("{key} = {value}: {why}")]
 pub struct BadLoad {
-    key: &'static str,
+    key: String,
     value: String,
     why: String,
+}
+
+impl From<BadInject> for BadLoad {
+    fn from(BadInject { key, value, why }: BadInject) -> BadLoad {
+        BadLoad { key, value, why }
+    }
 }
 
 impl Load {
@@ -105,9 +112,11 @@ impl Load {
     /// # Errors
     /// The first key that is out of range, with what it may be.
     pub fn check(&self) -> Result<(), BadLoad> {
-        let require = |holds: bool, key, value: &dyn ToString, why: &str| match holds {
+        let require = |holds: bool, key: &str, value: &dyn ToString, why: &str| match holds {
             true => Ok(()),
-            false => Err(BadLoad { key, value: value.to_string(), why: why.to_owned() }),
+            false => {
+                Err(BadLoad { key: key.to_owned(), value: value.to_string(), why: why.to_owned() })
+            }
         };
         require(
             self.rate_per_second > 0.0 && self.rate_per_second <= RATE_PER_SECOND_MAX,
@@ -173,7 +182,7 @@ impl Load {
         require(self.parsed_side().is_some(), "load.side", &self.side, "a side is BUY or SELL")?;
         for (key, text) in [("load.price", &self.price), ("load.amount", &self.amount)] {
             Decimal::parse(text).map_err(|error| BadLoad {
-                key,
+                key: key.to_owned(),
                 value: text.clone(),
                 why: error.to_string(),
             })?;
@@ -226,6 +235,9 @@ pub struct Plan {
     pub warm_up_seconds: f64,
     /// Measured.
     pub seconds: f64,
+    /// Harm to do on purpose; left out of the file where there is none.
+    #[serde(default, skip_serializing_if = "Inject::is_none")]
+    pub inject: Inject,
     /// The HdrHistogram log, which is appended to.
     pub hlog: String,
 }
@@ -237,11 +249,12 @@ impl Plan {
     /// The first key that is out of range, with what it may be.
     pub fn check(&self) -> Result<(), BadLoad> {
         self.load.check()?;
+        self.inject.check()?;
         for (key, seconds) in [("warm_up_seconds", self.warm_up_seconds), ("seconds", self.seconds)]
         {
             if !(0.0..=SECONDS_MAX).contains(&seconds) {
                 let why = "must be 0 to 30 days".to_owned();
-                return Err(BadLoad { key, value: seconds.to_string(), why });
+                return Err(BadLoad { key: key.to_owned(), value: seconds.to_string(), why });
             }
         }
         Ok(())
@@ -276,7 +289,9 @@ mod tests {
     #[test]
     fn a_plan_survives_its_file() {
         let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
-        for wire in [Wire::WebsocketJson, Wire::Raw(bytes)] {
+        let harm = Inject { drop_every: 100, ..Inject::default() };
+        for (wire, inject) in [(Wire::WebsocketJson, harm), (Wire::Raw(bytes), Inject::default())] {
+            let harmless = inject.is_none();
             let plan = Plan {
                 subject: "rust".into(),
                 target: "127.0.0.1:8888".into(),
@@ -287,9 +302,11 @@ mod tests {
                 load: Load::default(),
                 warm_up_seconds: 0.5,
                 seconds: 2.0,
+                inject,
                 hlog: "001.hlog".into(),
             };
             let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(text.contains("inject"), !harmless);
             assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
         }
     }

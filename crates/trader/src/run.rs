@@ -15,6 +15,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
+use transport::inject;
 
 /// How long connecting, and each step of logging on, may take.
 const LOG_ON: Duration = Duration::from_secs(5);
@@ -137,7 +138,8 @@ fn measure_over<E: OrderEntry>(
     sender: mpsc::Sender<Draining>,
 ) -> Result<ClientResult, TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
-    let mut streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let mut streams = inject::around(streams, &plan.inject, clock);
     let mut ids = Vec::new();
     for lane in 0..plan.load.connections {
         if stop.load(Ordering::Relaxed) {

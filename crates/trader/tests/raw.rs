@@ -87,6 +87,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> Plan {
         load,
         warm_up_seconds: 0.1,
         seconds: 0.5,
+        inject: Default::default(),
         hlog: directory.path().join("001.hlog").display().to_string(),
     }
 }

@@ -8,12 +8,14 @@
 //!   trader ──────────────┐                      ┌── exchange, echo: a `Service` run by `serve`
 //!                        v                      v
 //!                     Streams: wait, read, write, accept
+//!                        ├── inject: harm on purpose, around either
 //!                        └── readiness: `spin`, `block`
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod echo;
+pub mod inject;
 mod readiness;
 pub mod serve;
 

@@ -131,3 +131,22 @@ pub fn only_run(runs: &Path) -> PathBuf {
 pub fn record(run: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap()
 }
+
+/// A series of a subject in a record.
+pub fn series<'a>(
+    record: &'a serde_json::Value,
+    subject: &str,
+    name: &str,
+    kind: &str,
+) -> &'a serde_json::Value {
+    let subjects = record["subjects"].as_array().unwrap();
+    let subject = subjects.iter().find(|one| one["name"] == subject).unwrap();
+    let all = subject["series"].as_array().unwrap();
+    all.iter().find(|one| one["name"] == name && one["kind"] == kind).unwrap()
+}
+
+/// A validity rule of a record.
+pub fn rule<'a>(record: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    let rules = record["rules"].as_array().unwrap();
+    rules.iter().find(|rule| rule["rule"] == name).unwrap_or_else(|| panic!("no rule {name}"))
+}

@@ -1,0 +1,96 @@
+//! What ships, what can be set, and what is said of what can't.
+
+use super::*;
+use expect_test::{Expect, expect};
+
+#[test]
+fn what_ships_is_right_and_named_as_its_file() {
+    for (name, text) in SHIPPED {
+        let scenario = Scenario::parse(name, text, &[]).unwrap();
+        assert_eq!(scenario.name, *name);
+        assert!(!scenario.about.is_empty());
+    }
+}
+
+#[test]
+fn any_key_can_be_set() {
+    let set = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find("order-to-ack", &sets).unwrap()
+    };
+    assert_eq!(set(&["load.rate_per_second=400000"]).load.rate_per_second, 400_000.0);
+    assert_eq!(set(&["load.price=59000.5"]).load.price, "59000.5");
+    assert_eq!(set(&["runs=2", "seconds=0.5"]).runs, 2);
+    assert_eq!(set(&["subject.rust.backend=block"]).subject[0].backend, "block");
+    assert_eq!(set(&["subject.0.cores=[1]"]).subject[0].cores, Cores::List(vec![1]));
+    assert_eq!(set(&["exchange.book=/data/a=b.dbn"]).exchange.book, "/data/a=b.dbn");
+    let harm = set(&["exchange.inject.delay_us=50", "subject.rust.inject.stall_ms=10"]);
+    let lines = ["exchange delay_us=50", "rust stall_ms=10 stall_every_ms=1000"];
+    assert_eq!(harm.injected(), lines);
+    assert_eq!(set(&[]).injected(), [""; 0]);
+}
+
+#[test]
+fn a_resolved_scenario_reads_back_as_itself() {
+    let scenario = Scenario::find("ping-pong", &["exchange.cores=[0]".to_owned()]).unwrap();
+    let text = toml::to_string(&scenario).unwrap();
+    assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
+}
+
+#[track_caller]
+fn complains(sets: &[&str], expected: Expect) {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let error = Scenario::find("order-to-ack", &sets).unwrap_err();
+    expected.assert_eq(&error.to_string());
+}
+
+#[test]
+fn errors_say_what_why_and_what_to_try() {
+    complains(
+        &["runs"],
+        expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]],
+    );
+    complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
+    complains(
+        &["subject.java.backend=spin"],
+        expect![[
+            r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend; there are: rust"#
+        ]],
+    );
+    complains(
+        &["subject.rust.name=floor"],
+        expect![[r#"subject.0.name = floor: floor… and hiccup… are tickpath's own names"#]],
+    );
+    complains(
+        &["exchange.backend=dpdk"],
+        expect![[r#"there is no backend "dpdk"; there are: spin, block"#]],
+    );
+    complains(
+        &["load.accounts=3"],
+        expect![[
+            r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#
+        ]],
+    );
+    complains(
+        &["subject.rust.inject.stall_ms=2000"],
+        expect![[r#"subject.0.inject.stall_ms = 2000: a stall lasts 0 (none) to 1000 ms"#]],
+    );
+    complains(
+        &["subject.rust.inject.drop_every=10", r#"subject.rust.command=["java"]"#],
+        expect![[
+            r#"subject.0.inject = drop_every=10: tickpath can inject faults into its own client only"#
+        ]],
+    );
+    complains(
+        &["exchange.start=false", "exchange.inject.delay_us=5"],
+        expect![[
+            r#"exchange.inject = delay_us=5: tickpath can inject faults into an exchange that it starts only"#
+        ]],
+    );
+    complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
+    complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
+    let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
+    assert!(error.contains("order-to-ack, ping-pong"), "{error}");
+    let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
+    assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
+}
