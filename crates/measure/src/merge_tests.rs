@@ -159,7 +159,9 @@ fn what_is_of_another_kind_is_refused() {
     );
     refuses(
         |parts| parts[1].record.injected = vec!["drop_every 1000".into()],
-        expect![[r#"in a these faults were injected on purpose: []; in b these: ["drop_every 1000"]"#]],
+        expect![[
+            r#"in a these faults were injected on purpose: []; in b these: ["drop_every 1000"]"#
+        ]],
     );
     refuses(
         |parts| parts[1].record.resolved["load"]["rate_per_second"] = json!(2000.0),
