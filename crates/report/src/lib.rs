@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+pub mod history;
 mod number;
 pub mod page;
 pub mod plot;
 pub mod table;
 
+pub use history::history;
 pub use table::table;

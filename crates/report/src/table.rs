@@ -5,7 +5,7 @@ use measure::record::{Kind, Percentiles, RunRecord, Series, Subject, Verdict};
 use measure::stats::median;
 use std::fmt::Write;
 
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// The record as text: verdict, latencies, what the software adds to the floor, what to know.
 pub fn table(record: &RunRecord) -> String {
@@ -161,7 +161,7 @@ fn interval(series: &Series, name: &str) -> String {
 }
 
 /// At most eight characters; of a longer name both ends, since names differ at either.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let count = name.chars().count();
     if count <= 8 {
         return name.to_owned();
@@ -169,7 +169,7 @@ fn short(name: &str) -> String {
     name.chars().take(3).chain(['~']).chain(name.chars().skip(count - 4)).collect()
 }
 
-fn clip(text: &str, width: usize) -> String {
+pub(crate) fn clip(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
@@ -285,7 +285,7 @@ fn notes(out: &mut String, record: &RunRecord) {
 }
 
 /// Appends `text` behind `lead`, broken at spaces, later lines indented as far as `lead`.
-fn wrap(out: &mut String, lead: &str, text: &str) {
+pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let indent = " ".repeat(lead.chars().count());
     let mut line = lead.to_owned();
     let mut empty = true;

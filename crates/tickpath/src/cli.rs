@@ -74,6 +74,9 @@ pub(crate) struct ReportArguments {
     /// Run directories, run.json files, or directories that hold records
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
+    /// Of directories that hold records, those of this scenario alone
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
     /// Make one record of them all, by histogram: of several hosts, or of several times
     #[arg(long)]
     pub merge: bool,

@@ -4,6 +4,7 @@
 
 mod cli;
 mod exchange;
+mod history;
 mod merge;
 mod print;
 mod process;
