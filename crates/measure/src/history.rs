@@ -243,6 +243,14 @@ pub type Change = (String, String, String);
 pub fn settings_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
     let mut changes = Vec::new();
     machine::collect_changes(String::new(), &ours.resolved, &theirs.resolved, &mut changes);
+    // What is absent here is switched off.
+    for (_, ours, theirs) in &mut changes {
+        for value in [ours, theirs] {
+            if *value == machine::shown(&Value::Null) {
+                *value = "off".to_owned();
+            }
+        }
+    }
     changes
 }
 

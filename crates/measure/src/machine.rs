@@ -294,7 +294,7 @@ pub(crate) fn collect_changes(
 }
 
 /// A value within a sentence.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "absent or unreadable".to_owned(),
         other => other.to_string(),

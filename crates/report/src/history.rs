@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Of a directory's name, which says when and what.
 const NAME: usize = 39;
 /// Bars of a sparkline; more records share them.
-const BARS_MAX: usize = 36;
+const BARS_MAX: usize = 30;
 /// From the lowest bar to the highest is at least this share of the lowest, so that noise stays flat.
 const RISE_MIN: f64 = 0.1;
 /// Changes that a line names one by one.
@@ -33,8 +33,8 @@ pub fn history(history: &History) -> String {
     }
     let _ = writeln!(
         out,
-        "\n{:<NAME$} {:<7} {:<15}{:>8}{:>8}{:>6}{:>5} {:<5}{:<4}",
-        "us", "", "", "p50", "p99", "n", "runs", "mach", "set"
+        "\n{:<NAME$} {:<7} {:<15}{:>8}{:>8}{:>6}{:>5} {:<5}set",
+        "us", "", "", "p50", "p99", "n", "runs", "mach"
     );
     for entry in &history.entries {
         line(&mut out, entry);
@@ -96,7 +96,7 @@ fn line(out: &mut String, entry: &Entry) {
     };
     let _ = writeln!(
         out,
-        "{name:<NAME$} {:<7} {:<15}{p50:>8}{p99:>8}{n:>6}{:>5} {:<5}{:<4}",
+        "{name:<NAME$} {:<7} {:<15}{p50:>8}{p99:>8}{n:>6}{:>5} {:<5}{}",
         verdict(summary),
         clip(&figure, 15),
         summary.runs,
@@ -238,14 +238,14 @@ pub(crate) fn letters_explained(history: &History) -> Vec<String> {
         let newest = known[0];
         for other in &known[1..] {
             let changes = changes(&settings_changes(other, newest), &newest.settings);
-            lines.push(format!("{scenario} set {}: {changes}", other.settings));
+            lines.push(format!("{scenario} set {}, {changes}", other.settings));
         }
     }
     if let Some((newest, others)) = machines.split_first() {
         let name = |summary: &Summary| summary.machine.clone().unwrap_or_default();
         for other in others {
             let changes = changes(&machine_changes(other, newest), &name(newest));
-            lines.push(format!("mach {}: {changes}", name(other)));
+            lines.push(format!("mach {}, {changes}", name(other)));
         }
     }
     lines
@@ -255,5 +255,5 @@ fn changes(changes: &[Change], newest: &str) -> String {
     let (named, more) = changes.split_at(changes.len().min(CHANGES_MAX));
     let named = named.iter().map(|(key, here, there)| format!("{key} {here}, not {there}"));
     let more = (!more.is_empty()).then(|| format!("{} more", more.len()));
-    format!("{} as in {newest}", named.chain(more).collect::<Vec<_>>().join("; "))
+    format!("beside {newest}: {}", named.chain(more).collect::<Vec<_>>().join("; "))
 }
