@@ -5,8 +5,10 @@
 
 pub mod axis;
 mod number;
+mod over_floor;
 pub mod page;
 pub mod plot;
 pub mod table;
+mod words;
 
 pub use table::table;
