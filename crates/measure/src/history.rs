@@ -96,14 +96,9 @@ pub struct Summary {
 pub struct Headline {
     /// Whose.
     pub subject: String,
-    /// `order` where there is one.
-    pub series: String,
-    /// Response time, service time, …
-    pub kind: Kind,
-    /// Over all runs, ns.
-    pub pooled: Percentiles,
-    /// As in [`Series::uncertain`].
-    pub uncertain: Vec<String>,
+    /// Its figures, without those of each run.
+    #[serde(flatten)]
+    pub series: Series,
     /// Of `p50` and `p99` the lowest and the highest of all runs, ns; absent where there is only one
     /// run, or one without a value.
     pub over_runs: BTreeMap<String, [u64; 2]>,
@@ -225,10 +220,7 @@ fn headline(record: &RunRecord) -> Option<Headline> {
     let ranges = [("p50", range(|run| run.p50)), ("p99", range(|run| run.p99))];
     Some(Headline {
         subject: subject.name.clone(),
-        series: series.name.clone(),
-        kind: series.kind,
-        pooled: series.pooled,
-        uncertain: series.uncertain.clone(),
+        series: Series { per_run: Vec::new(), ..series.clone() },
         over_runs: ranges
             .into_iter()
             .filter_map(|(name, range)| Some((name.to_owned(), range?)))

@@ -69,13 +69,13 @@ fn records_come_newest_first_and_others_say_what_they_are() {
 #[test]
 fn the_headline_is_the_first_subjects_orders() {
     let response = headline(&record("", |_| ())).unwrap();
-    assert_eq!((response.kind, response.pooled.p50), (Kind::Response, Some(5)));
+    assert_eq!((response.series.kind, response.series.pooled.p50), (Kind::Response, Some(5)));
     // One run has no p99: there is no range of it.
     assert_eq!(response.over_runs, BTreeMap::from([("p50".to_owned(), [4, 7])]));
     let ping_pong = record("", |value| {
         value["subjects"][0]["series"].as_array_mut().unwrap().pop();
     });
-    assert_eq!(headline(&ping_pong).unwrap().kind, Kind::Service);
+    assert_eq!(headline(&ping_pong).unwrap().series.kind, Kind::Service);
     assert!(headline(&record("", |value| value["subjects"] = json!([]))).is_none());
 }
 

@@ -60,6 +60,9 @@ impl Layout {
     }
 }
 
+/// A decoded histogram: its counters' layout, and index and count of those that are not zero, ascending.
+pub(crate) type Sparse<'a> = (Layout, &'a [(u32, u64)]);
+
 /// Decodes one histogram after the other.
 pub(crate) struct Decoder {
     encoded: Vec<u8>,
@@ -80,12 +83,11 @@ impl Decoder {
         }
     }
 
-    /// The counts of the histogram that `text` holds in base64: index and count, indices ascending,
-    /// no count 0.
+    /// The histogram that `text` holds in base64.
     ///
     /// # Errors
     /// If it is no whole V2 histogram; a sentence says why.
-    pub(crate) fn decode(&mut self, text: &[u8]) -> Result<(Layout, &[(u32, u64)]), String> {
+    pub(crate) fn decode(&mut self, text: &[u8]) -> Result<Sparse<'_>, String> {
         if text.len() > ENCODED_BYTES_MAX {
             return Err(format!("a histogram of more than {ENCODED_BYTES_MAX} bytes"));
         }

@@ -3,6 +3,7 @@
 
 use crate::number::{count, us};
 use crate::table::{WIDTH, clip, short, wrap};
+use crate::words::cell;
 use measure::history::{
     Change, Entry, Headline, History, Summary, What, machine_changes, settings_changes,
 };
@@ -59,19 +60,9 @@ pub(crate) fn verdict(summary: &Summary) -> &'static str {
 /// Whose figures a headline has: `rust response`; the series too where it isn't orders.
 pub(crate) fn figure(headline: &Headline) -> String {
     let subject = short(&headline.subject);
-    match headline.series.as_str() {
-        "order" => format!("{subject} {}", headline.kind.name()),
+    match headline.series.name.as_str() {
+        "order" => format!("{subject} {}", headline.series.kind.name()),
         series => format!("{subject} {series}"),
-    }
-}
-
-/// A percentile of a headline as in the table.
-pub(crate) fn cell(headline: &Headline, name: &str, value: Option<u64>) -> String {
-    let uncertain = headline.uncertain.iter().any(|uncertain| uncertain == name);
-    match value {
-        None => "-".to_owned(),
-        Some(ns) if uncertain => format!("~{}", us(ns)),
-        Some(ns) => us(ns),
     }
 }
 
@@ -89,9 +80,9 @@ fn line(out: &mut String, entry: &Entry) {
         None => ("no latencies".to_owned(), "-".to_owned(), "-".to_owned(), "-".to_owned()),
         Some(headline) => (
             figure(headline),
-            cell(headline, "p50", headline.pooled.p50),
-            cell(headline, "p99", headline.pooled.p99),
-            count(headline.pooled.count),
+            cell(&headline.series, "p50", headline.series.pooled.p50),
+            cell(&headline.series, "p99", headline.series.pooled.p99),
+            count(headline.series.pooled.count),
         ),
     };
     let _ = writeln!(
@@ -159,7 +150,7 @@ fn over_time(out: &mut String, history: &History) {
             .records
             .iter()
             .filter(|(summary, _)| summary.valid)
-            .filter_map(|(_, headline)| headline.pooled.p50)
+            .filter_map(|(_, headline)| headline.series.pooled.p50)
             .collect();
         let shown = |value: Option<&u64>| value.map_or("-".to_owned(), |ns| us(*ns));
         let range = match (valid.iter().min(), valid.iter().max()) {
@@ -186,7 +177,7 @@ fn bars(trend: &Trend) -> String {
     let values: Vec<Option<u64>> = trend
         .records
         .iter()
-        .map(|(summary, headline)| headline.pooled.p50.filter(|_| summary.valid))
+        .map(|(summary, headline)| headline.series.pooled.p50.filter(|_| summary.valid))
         .collect();
     let per_bar = values.len().div_ceil(BARS_MAX).max(1);
     let values: Vec<Option<u64>> = values
