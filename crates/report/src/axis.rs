@@ -1,6 +1,7 @@
 //! The axes of a plot: where a value stands, and which values get a tick.
 
 use crate::number;
+use measure::calendar::utc;
 
 /// How an axis maps values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,10 @@ const TICKS: f64 = 6.0;
 const RATIO_MIN: f64 = 2.0;
 /// Of a logarithmic axis over more than this ratio only powers of ten have labels.
 const RATIO_OF_DECADES: f64 = 300.0;
+/// Seconds between ticks of a time axis, below a day.
+const TIME_STEPS: [u64; 9] = [60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200];
+/// The last second that is written with four digits for the year.
+const SECONDS_MAX: u64 = 253_402_300_799 - 60;
 /// The deepest quantile of the percentile axis has this many nines.
 const NINES_MAX: i32 = 12;
 
@@ -72,6 +77,28 @@ impl Axis {
         let count = ((high / step + 1e-9).floor() - first).clamp(0.0, 4.0 * TICKS) as usize;
         let at = |index: usize| (first + index as f64) * step;
         let ticks = (0..=count).map(|index| Tick { at: at(index), label: shown(at(index)) });
+        Axis { label: label.to_owned(), ticks: ticks.collect(), scale: Scale::Linear, low, high }
+    }
+
+    /// Moments in seconds since the epoch, UTC, with ticks at whole minutes, hours or days.
+    pub fn time(label: &str, from_s: u64, to_s: u64) -> Axis {
+        // A year beyond every calendar is no moment.
+        let from = from_s.min(SECONDS_MAX);
+        let to = to_s.clamp(from + 60, SECONDS_MAX + 60);
+        let width = (to - from) / TICKS as u64;
+        let days = || (1..).map(|days| days * 86_400);
+        let step = TIME_STEPS.into_iter().chain(days()).find(|step| *step >= width);
+        let step = step.unwrap_or(86_400);
+        let at = (from.div_ceil(step)..=to / step).map(|index| index * step);
+        let mut day = None;
+        let ticks = at.map(|seconds| {
+            let text = utc(seconds * 1000);
+            // The day where it changes, the time of day else.
+            let is_new = day.replace(seconds / 86_400) != Some(seconds / 86_400);
+            let shown = if is_new { &text[..10] } else { &text[11..16] };
+            Tick { at: seconds as f64, label: shown.to_owned() }
+        });
+        let (low, high) = (from as f64, to as f64);
         Axis { label: label.to_owned(), ticks: ticks.collect(), scale: Scale::Linear, low, high }
     }
 
@@ -129,6 +156,7 @@ fn step_of(width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::calendar::seconds;
 
     fn labels(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|tick| tick.label.as_str()).collect()
@@ -155,6 +183,21 @@ mod tests {
     fn ticks_of_a_linear_axis_are_round_and_within_it() {
         let axis = Axis::linear("", 3.0, 24.0, |value| format!("{value:.0}"));
         assert_eq!(labels(&axis), ["5", "10", "15", "20"]);
+    }
+
+    #[test]
+    fn ticks_of_time_are_whole_and_name_the_day_once() {
+        let evening = 1_795_300_000;
+        assert_eq!(seconds("2026-11-21T22:26:40Z"), Some(evening));
+        let axis = Axis::time("", evening, evening + 7200);
+        assert_eq!(labels(&axis), ["2026-11-21", "23:00", "23:30", "2026-11-22"]);
+        let weeks = Axis::time("", evening, evening + 20 * 86_400);
+        assert_eq!(labels(&weeks)[..2], ["2026-11-23", "2026-11-27"]);
+        for (from, to) in [(0, 0), (evening, 0), (0, u64::MAX), (u64::MAX, u64::MAX)] {
+            let axis = Axis::time("", from, to);
+            assert!(axis.ticks.len() < 20, "{axis:?}");
+            assert!(axis.position(7.0).is_finite());
+        }
     }
 
     /// Figures of damaged or empty records end up here.

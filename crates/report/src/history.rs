@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Of a directory's name, which says when and what.
-const NAME: usize = 39;
+const NAME: usize = 38;
 /// Bars of a sparkline; more records share them.
 const BARS_MAX: usize = 30;
 /// From the lowest bar to the highest is at least this share of the lowest, so that noise stays flat.
@@ -25,7 +25,11 @@ pub fn history(history: &History) -> String {
     let mut out = String::new();
     let records = history.records().count();
     let others = history.entries.len() - records;
-    let and = if others > 0 { format!(", {others} other entries") } else { String::new() };
+    let and = match others {
+        0 => String::new(),
+        1 => ", 1 other entry".to_owned(),
+        n => format!(", {n} other entries"),
+    };
     let noun = if records == 1 { "record" } else { "records" };
     wrap(&mut out, "", &format!("{} · {records} {noun}{and}, newest first", history.directory));
     if history.entries.is_empty() {
@@ -34,7 +38,7 @@ pub fn history(history: &History) -> String {
     }
     let _ = writeln!(
         out,
-        "\n{:<NAME$} {:<7} {:<15}{:>8}{:>8}{:>6}{:>5} {:<5}set",
+        "\n{:<NAME$} {:<7} {:<15}{:>8}{:>8}{:>6}{:>5} {:<6}set",
         "us", "", "", "p50", "p99", "n", "runs", "mach"
     );
     for entry in &history.entries {
@@ -85,15 +89,15 @@ fn line(out: &mut String, entry: &Entry) {
             count(headline.series.pooled.count),
         ),
     };
-    let _ = writeln!(
-        out,
-        "{name:<NAME$} {:<7} {:<15}{p50:>8}{p99:>8}{n:>6}{:>5} {:<5}{}",
+    let row = format!(
+        "{name:<NAME$} {:<7} {:<15}{p50:>8}{p99:>8}{n:>6}{:>5} {:<6}{}",
         verdict(summary),
         clip(&figure, 15),
         summary.runs,
         clip(summary.machine.as_deref().unwrap_or("-"), 5),
         summary.settings,
     );
+    let _ = writeln!(out, "{}", clip(&row, WIDTH));
     if !says_all(entry, summary) {
         let _ = writeln!(
             out,
@@ -110,18 +114,21 @@ fn says_all(entry: &Entry, summary: &Summary) -> bool {
     entry.name.starts_with(day) && entry.name.contains(&format!("-{}", summary.scenario))
 }
 
+/// A record that has figures.
+pub(crate) type Point<'a> = (&'a Summary, &'a Headline);
+
 /// Records of one scenario, with the same settings on the same machine: what may be looked at over time.
 pub(crate) struct Trend<'a> {
     pub scenario: &'a str,
     pub settings: &'a str,
     pub machine: &'a str,
     /// Oldest first, those with figures alone.
-    pub records: Vec<(&'a Summary, &'a Headline)>,
+    pub records: Vec<Point<'a>>,
 }
 
 /// By scenario, settings and machine.
 pub(crate) fn trends(history: &History) -> Vec<Trend<'_>> {
-    let mut trends: BTreeMap<(&str, &str, &str), Vec<(&Summary, &Headline)>> = BTreeMap::new();
+    let mut trends: BTreeMap<(&str, &str, &str), Vec<Point>> = BTreeMap::new();
     for summary in history.records().rev() {
         if let Some(headline) = &summary.headline {
             let machine = summary.machine.as_deref().unwrap_or("-");
@@ -142,8 +149,8 @@ fn over_time(out: &mut String, history: &History) {
     }
     let _ = writeln!(
         out,
-        "\n{:<20}{:<6}{:<5}{:>4} {:<BARS_MAX$}{:>7}{:>7}  {}",
-        "p50 over time, us", "mach", "set", "n", "oldest to newest", "oldest", "newest", "range"
+        "\n{:<20}{:<6}{:<5}{:>4} {:<BARS_MAX$}{:>7}{:>7}  range",
+        "p50 over time, us", "mach", "set", "n", "oldest to newest", "oldest", "newest"
     );
     for trend in trends {
         let valid: Vec<u64> = trend
@@ -167,7 +174,7 @@ fn over_time(out: &mut String, history: &History) {
             shown(valid.first()),
             shown(valid.last()),
         );
-        let _ = writeln!(out, "{}", row.trim_end());
+        let _ = writeln!(out, "{}", clip(row.trim_end(), WIDTH));
     }
     out.push_str("  a bar is a record, or several where there are many; · is no valid result\n");
 }

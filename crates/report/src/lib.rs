@@ -8,6 +8,7 @@ mod context;
 mod curves;
 mod figures;
 pub mod history;
+pub mod history_page;
 mod ladder;
 mod number;
 mod over_floor;
@@ -19,5 +20,6 @@ pub mod table;
 mod words;
 
 pub use history::history;
+pub use history_page::history_page;
 pub use record_page::{Beside, record_page};
 pub use table::table;

@@ -89,7 +89,8 @@ pub(crate) struct ReportArguments {
     /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write the page of the record there instead: one file that fetches nothing
+    /// Write the page of the record, or of the directory's records over time, there instead: one file
+    /// that fetches nothing
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
 }
