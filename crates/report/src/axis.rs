@@ -93,10 +93,14 @@ impl Axis {
         let mut day = None;
         let ticks = at.map(|seconds| {
             let text = utc(seconds * 1000);
-            // The day where it changes, the time of day else.
+            // The day only where it changes.
             let is_new = day.replace(seconds / 86_400) != Some(seconds / 86_400);
-            let shown = if is_new { &text[..10] } else { &text[11..16] };
-            Tick { at: seconds as f64, label: shown.to_owned() }
+            let label = match (is_new, step % 86_400 == 0) {
+                (_, true) => text[..10].to_owned(),
+                (true, false) => format!("{} {}", &text[..10], &text[11..16]),
+                (false, false) => text[11..16].to_owned(),
+            };
+            Tick { at: seconds as f64, label }
         });
         let (low, high) = (from as f64, to as f64);
         Axis { label: label.to_owned(), ticks: ticks.collect(), scale: Scale::Linear, low, high }
@@ -190,7 +194,7 @@ mod tests {
         let evening = 1_795_300_000;
         assert_eq!(seconds("2026-11-21T22:26:40Z"), Some(evening));
         let axis = Axis::time("", evening, evening + 7200);
-        assert_eq!(labels(&axis), ["2026-11-21", "23:00", "23:30", "2026-11-22"]);
+        assert_eq!(labels(&axis), ["2026-11-21 22:30", "23:00", "23:30", "2026-11-22 00:00"]);
         let weeks = Axis::time("", evening, evening + 20 * 86_400);
         assert_eq!(labels(&weeks)[..2], ["2026-11-23", "2026-11-27"]);
         for (from, to) in [(0, 0), (evening, 0), (0, u64::MAX), (u64::MAX, u64::MAX)] {

@@ -112,7 +112,7 @@ fn lines(
         }
         if let Some([low, high]) = headline.over_runs.get(name) {
             plot.lines.push(Line {
-                class: format!("{} faint", class.split(' ').next().unwrap_or(class)),
+                class: format!("{} bar", class.split(' ').next().unwrap_or(class)),
                 points: vec![(x, *low as f64), (x, *high as f64)],
                 ..Line::default()
             });

@@ -75,7 +75,7 @@ pub(crate) struct ReportArguments {
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Of directories that hold records, those of this scenario alone
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "merge")]
     pub scenario: Option<String>,
     /// Make one record of them all, by histogram: of several hosts, or of several times
     #[arg(long)]

@@ -24,6 +24,12 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
             history::history(path, arguments)?;
             continue;
         }
+        if arguments.scenario.is_some() {
+            bail!(
+                "--scenario chooses among the records of a directory; {} is none",
+                path.display()
+            );
+        }
         let record = directory::load_record(path)
             .with_context(|| format!("cannot read a record in {}", path.display()))?;
         if index > 0 && !arguments.json {
