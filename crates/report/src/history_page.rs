@@ -25,6 +25,9 @@ pub fn history_page(history: &History, json: &str) -> String {
         .chunk_by(|one, next| (one.scenario, one.settings) == (next.scenario, next.settings))
         .filter(|group| group.iter().map(|trend| trend.records.len()).sum::<usize>() > 1)
         .collect();
+    let mut machines: Vec<&str> = trends.iter().map(|trend| trend.machine).collect();
+    machines.sort_unstable();
+    machines.dedup();
     let letters = letters_explained(history);
     let body = html! {
         h1 { (title) }
@@ -39,7 +42,7 @@ pub fn history_page(history: &History, json: &str) -> String {
             "machine with the same settings (letters: see below); p50 is drawn whole, p99 dashed. What was measured "
             "only once stands in the list alone."
         }
-        @for group in &plots { (scenario(group)) }
+        @for group in &plots { (scenario(group, &machines)) }
         @if !letters.is_empty() {
             h2 { "What the letters stand for" }
             ul { @for line in &letters { li { (line) } } }
@@ -51,8 +54,8 @@ pub fn history_page(history: &History, json: &str) -> String {
     page::frame(&title, &body)
 }
 
-/// One scenario with the same settings, a colour a machine.
-fn scenario(group: &[Trend]) -> Markup {
+/// One scenario with the same settings; a machine has the same colour in all plots.
+fn scenario(group: &[Trend], machines: &[&str]) -> Markup {
     let points: Vec<(u64, &Headline)> = group
         .iter()
         .flat_map(|trend| &trend.records)
@@ -76,7 +79,8 @@ fn scenario(group: &[Trend]) -> Markup {
     let mut plot = Plot::new(&title, x, Axis::latency("latency", low as f64, high as f64));
     plot.width = Width::Full;
     let mut legend = Vec::new();
-    for (index, trend) in group.iter().enumerate() {
+    for trend in group {
+        let index = machines.iter().position(|machine| *machine == trend.machine).unwrap_or(0);
         let colour = format!("c{}", index % COLOURS);
         for (name, dash, value) in DRAWN {
             lines(&mut plot, trend, name, &format!("{colour}{dash}"), value);
@@ -112,7 +116,7 @@ fn lines(
         }
         if let Some([low, high]) = headline.over_runs.get(name) {
             plot.lines.push(Line {
-                class: format!("{} bar", class.split(' ').next().unwrap_or(class)),
+                class: format!("{class} bar"),
                 points: vec![(x, *low as f64), (x, *high as f64)],
                 ..Line::default()
             });
