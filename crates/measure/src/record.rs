@@ -216,7 +216,7 @@ pub struct Clock {
 }
 
 /// `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this schema.
     pub schema: u32,

@@ -37,6 +37,7 @@ pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup
             @if timeline.is_some() { "Each curve ends where fewer than ten samples lie beyond it." }
             @else { "Without the logs the lines only join the percentiles of run.json." }
             @if has_runs { " Faint: each run alone." }
+            @if record.subject("hiccup").is_some() { " The hiccup lines join the percentiles of run.json." }
             " Both axes are logarithmic; a step to the right is ten times rarer."
         }
     }
@@ -180,7 +181,12 @@ impl Bounds {
             let dots = named.map(|(percentile, quantile, ns)| Dot {
                 x: *quantile,
                 y: *ns as f64,
-                title: format!("{} {name} {percentile}: {}", curve.name, tick_ns(*ns as f64)),
+                title: format!(
+                    "{} {name} {} {percentile}: {}",
+                    curve.name,
+                    kind.name(),
+                    tick_ns(*ns as f64)
+                ),
             });
             plot.lines.push(Line {
                 class: curve.class.clone(),
