@@ -230,7 +230,7 @@ pub struct MergedFrom {
 }
 
 /// `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this schema.
     pub schema: u32,

@@ -76,7 +76,27 @@ struct Place {
     number: u32,
     offset: u64,
     bytes: u32,
-    middle_seconds: f64,
+    start_seconds: f64,
+    length_seconds: f64,
+}
+
+impl Place {
+    /// The moment that decides on its column. What is left over of an interval when a run ends belongs
+    /// to the interval before it.
+    fn moment(&self, usual_seconds: f64) -> f64 {
+        let is_rest = self.length_seconds < usual_seconds / 2.0;
+        let from_start = if is_rest { -usual_seconds } else { self.length_seconds };
+        (self.start_seconds + from_start / 2.0).max(0.0)
+    }
+}
+
+/// How time is cut.
+#[derive(Clone, Copy)]
+struct Cuts {
+    /// Length of the usual interval.
+    usual_seconds: f64,
+    /// A whole number of those.
+    column_seconds: f64,
 }
 
 struct Index {
@@ -96,12 +116,13 @@ pub fn read(logs: &[PathBuf]) -> io::Result<Timeline> {
     for path in logs {
         indices.push(index(path, &mut tags, &mut lengths, &mut timeline.damage)?);
     }
-    timeline.column_seconds = column_seconds(&indices, &mut lengths);
+    let cuts = cuts(&indices, &mut lengths);
+    timeline.column_seconds = cuts.column_seconds;
     let mut pooled: Vec<Option<Histogram<u64>>> = vec![None; tags.len()];
     let mut series: Vec<OverTime> = tags.iter().map(|_| OverTime::default()).collect();
     for (run, index) in indices.iter().enumerate() {
         let first: usize = timeline.runs.iter().sum();
-        let mut read = read_run(index, timeline.column_seconds, tags.len())?;
+        let mut read = read_run(index, cuts, tags.len())?;
         timeline.runs.push(read.columns);
         read.read.sort_by_key(|(tag, column, _)| (*tag, *column));
         for (tag, column, (summary, rows)) in read.read {
@@ -177,14 +198,21 @@ fn index(
                         continue;
                     }
                 };
-                // Others' logs count from 1970, ours from the start of the run.
-                let start = start - *origin.get_or_insert(start);
-                let middle_seconds = (start + length / 2.0).max(0.0);
-                index.span_seconds = index.span_seconds.max(start + length);
+                // Others' logs count from 1970, ours from before the warm-up.
+                let start_seconds = start - *origin.get_or_insert(start);
+                index.span_seconds = index.span_seconds.max(start_seconds + length);
                 lengths.push(length);
-                let bytes = line.len() as u32;
-                index.places.push(Place { tag: tag as u32, number, offset, bytes, middle_seconds });
+                index.places.push(Place {
+                    tag: tag as u32,
+                    number,
+                    offset,
+                    bytes: line.len() as u32,
+                    start_seconds,
+                    length_seconds: length,
+                });
             }
+            // Here another process of the run appended its log.
+            Ok(None) if line.starts_with(b"#[StartTime") => origin = None,
             Ok(None) => {}
             Err(why) => wrong.push(format!("{} line {number}: {why}", name(path))),
         }
@@ -195,18 +223,19 @@ fn index(
     Ok(index)
 }
 
-/// The width that makes no more than about [`COLUMNS_MAX`] columns: a whole number of the usual interval.
-fn column_seconds(indices: &[Index], lengths: &mut [f64]) -> f64 {
+/// The width of column that makes no more than about [`COLUMNS_MAX`] of them.
+fn cuts(indices: &[Index], lengths: &mut [f64]) -> Cuts {
     let middle = lengths.len() / 2;
     let usual = match lengths.is_empty() {
         true => 1.0,
         false => *lengths.select_nth_unstable_by(middle, f64::total_cmp).1,
     };
-    let usual = ((usual * 1e3).round() / 1e3).max(COLUMN_SECONDS_MIN);
+    let usual_seconds = ((usual * 1e3).round() / 1e3).max(COLUMN_SECONDS_MIN);
     let all: f64 = indices.iter().map(|index| index.span_seconds).sum();
     let at_most = COLUMNS_MAX.saturating_sub(indices.len()).max(1) as f64;
     // A hair of slack: the last interval of a run ends some microseconds late.
-    usual * (all / at_most / usual - 1e-3).ceil().max(1.0)
+    let intervals = (all / at_most / usual_seconds - 1e-3).ceil().max(1.0);
+    Cuts { usual_seconds, column_seconds: usual_seconds * intervals }
 }
 
 /// Percentiles and rows of one column.
@@ -222,8 +251,9 @@ struct Read {
     damage: Vec<String>,
 }
 
-fn read_run(index: &Index, column_seconds: f64, tags: usize) -> io::Result<Read> {
-    let column_of = |place: &Place| (place.middle_seconds / column_seconds) as usize;
+fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<Read> {
+    let column_of =
+        |place: &Place| (place.moment(cuts.usual_seconds) / cuts.column_seconds) as usize;
     let columns = index.places.iter().map(column_of).max().map_or(1, |last| last + 1);
     let columns = columns.min(2 * COLUMNS_MAX);
     let mut by_column: Vec<Vec<Place>> = vec![Vec::new(); columns];

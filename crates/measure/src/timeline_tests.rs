@@ -41,7 +41,7 @@ fn judged(logs: &[PathBuf], timeline: &Timeline, tag: &str) -> Vec<(usize, Histo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn columns_are_what_the_crate_says(
         runs in prop::collection::vec(
@@ -107,6 +107,24 @@ fn a_foreign_log_that_counts_from_1970_begins_at_0() {
     assert_eq!((timeline.column_seconds, timeline.runs.as_slice()), (5.0, &[4][..]));
     let columns: Vec<usize> = timeline.series[""].columns.iter().map(|one| one.index).collect();
     assert_eq!(columns, [0, 1, 2, 3]);
+}
+
+/// The processes of a run append to one file; each has had its own warm-up.
+#[test]
+fn each_log_in_a_file_begins_at_0_and_its_rest_makes_no_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = |tag: &str, warm_up: f64| {
+        let seconds = [(0.0, 1.0), (1.0, 1.0), (2.0, 0.001)];
+        let lines = seconds.map(|(at, length)| line(tag, warm_up + at, length, &of(&[7]), true));
+        format!("#[StartTime: 1795295854.925 (seconds since epoch)]\n{}", lines.concat())
+    };
+    let text = log("floor.b.stage", 0.5) + &log("a.b.stage", 1.0);
+    let timeline = read(&[write(directory.path(), "001.hlog", &text)]).unwrap();
+    assert_eq!(timeline.runs, [2]);
+    for tag in ["a.b.stage", "floor.b.stage"] {
+        let counts = timeline.series[tag].columns.iter().map(|one| (one.index, one.summary.count));
+        assert_eq!(counts.collect::<Vec<_>>(), [(0, 1), (1, 2)], "{tag}");
+    }
 }
 
 #[test]

@@ -109,14 +109,18 @@ impl Axis {
     /// Quantiles from 0 to `deepest`, which is below 1, on an axis of nines.
     pub fn percentile(label: &str, deepest: f64) -> Axis {
         let nines = nines(deepest).max(1.0);
-        let mut ticks = vec![Tick { at: 0.0, label: "min".to_owned() }];
-        ticks.push(Tick { at: 0.5, label: "50 %".to_owned() });
+        let mut ticks = vec![Tick { at: 0.5, label: "50 %".to_owned() }];
         for power in 1..=(nines + 0.01).floor() as i32 {
             let decimals = (power - 2).max(0) as usize;
             let at = 1.0 - 10f64.powi(-power);
             ticks.push(Tick { at, label: format!("{:.decimals$} %", at * 100.0) });
         }
         Axis { label: label.to_owned(), ticks, scale: Scale::Percentile, low: 0.0, high: deepest }
+    }
+
+    /// The lowest value on it.
+    pub fn low(&self) -> f64 {
+        self.low
     }
 
     /// Where `value` stands: 0 at the low end, 1 at the high one; values beyond stand at the end.
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn each_nine_is_equally_far() {
         let axis = Axis::percentile("", 0.9999);
-        assert_eq!(labels(&axis), ["min", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+        assert_eq!(labels(&axis), ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
         let at = |value| axis.position(value);
         assert!((at(0.99) - at(0.9) - (at(0.999) - at(0.99))).abs() < 1e-9);
     }

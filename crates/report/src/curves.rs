@@ -37,6 +37,7 @@ pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup
             @if timeline.is_some() { "Each curve ends where fewer than ten samples lie beyond it." }
             @else { "Without the logs the lines only join the percentiles of run.json." }
             @if has_runs { " Faint: each run alone." }
+            @if record.subject("hiccup").is_some() { " The hiccup lines join the percentiles of run.json." }
             " Both axes are logarithmic; a step to the right is ten times rarer."
         }
     }
@@ -162,11 +163,9 @@ impl Bounds {
     fn plot(&self, (name, kind): &Panel, curves: &[Curve]) -> Plot {
         let x = Axis::percentile("percentile", self.deepest);
         let y = Axis::latency("latency", self.low_ns, self.high_ns);
+        let low_ns = y.low();
         let mut plot = Plot::new(&format!("{name} {}", kind.name()), x, y);
-        let visible = |points: &[(f64, f64)]| {
-            let hidden = |ns: f64| if ns < self.low_ns { f64::NAN } else { ns };
-            points.iter().map(|(quantile, ns)| (*quantile, hidden(*ns))).collect::<Vec<_>>()
-        };
+        let visible = |points: &[(f64, f64)]| from_the_axis(points, low_ns);
         for curve in curves {
             let class = format!("{} faint", curve.class);
             plot.lines.extend(curve.runs.iter().map(|points| Line {
@@ -176,11 +175,16 @@ impl Bounds {
             }));
         }
         for curve in curves {
-            let named = curve.named.iter().filter(|(_, _, ns)| *ns as f64 >= self.low_ns);
+            let named = curve.named.iter().filter(|(_, _, ns)| *ns as f64 >= low_ns);
             let dots = named.map(|(percentile, quantile, ns)| Dot {
                 x: *quantile,
                 y: *ns as f64,
-                title: format!("{} {name} {percentile}: {}", curve.name, tick_ns(*ns as f64)),
+                title: format!(
+                    "{} {name} {} {percentile}: {}",
+                    curve.name,
+                    kind.name(),
+                    tick_ns(*ns as f64)
+                ),
             });
             plot.lines.push(Line {
                 class: curve.class.clone(),
@@ -190,5 +194,36 @@ impl Bounds {
             });
         }
         plot
+    }
+}
+
+/// The part of an ascending curve at and above `low_ns`, from where it crosses it: a hiccup of some ns
+/// comes into the plot where it gets as long as a latency.
+fn from_the_axis(points: &[(f64, f64)], low_ns: f64) -> Vec<(f64, f64)> {
+    let hidden = points.partition_point(|(_, ns)| *ns < low_ns);
+    let mut visible = points[hidden..].to_vec();
+    if let (Some((before, below)), Some((after, above))) =
+        (points[..hidden].last(), visible.first().copied())
+    {
+        let nines = |quantile: f64| (1.0 - quantile).ln();
+        let share = (low_ns / below.max(1.0)).ln() / (above / below.max(1.0)).ln();
+        let crossing = nines(*before) + share * (nines(after) - nines(*before));
+        visible.insert(0, (1.0 - crossing.exp(), low_ns));
+    }
+    visible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_comes_into_the_plot_where_it_crosses_its_floor() {
+        let curve = [(0.5, 10.0), (0.9, 100.0), (0.999, 10_000.0)];
+        let visible = from_the_axis(&curve, 1_000.0);
+        assert!((visible[0].0 - 0.99).abs() < 1e-9, "{visible:?}");
+        assert_eq!((visible[0].1, visible[1]), (1_000.0, (0.999, 10_000.0)));
+        assert_eq!(from_the_axis(&curve, 1.0), curve);
+        assert!(from_the_axis(&curve, 1e6).is_empty());
     }
 }

@@ -14,6 +14,8 @@ pub(crate) fn percentile_name(name: &str) -> String {
 
 /// Every series of every subject, pooled over runs.
 pub(crate) fn latencies(record: &RunRecord) -> Markup {
+    let mut all = record.subjects.iter().flat_map(shown);
+    let has_interval = all.any(|series| !series.interval.is_empty());
     html! {
         h2 { "Latency, us" }
         div class="box" {
@@ -24,14 +26,16 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
                         @for (name, _) in PERCENTILES { th scope="col" class="n" { (percentile_name(name)) } }
                         th scope="col" class="n" { "max" }
                         th scope="col" class="n" { "n" }
-                        th scope="col" class="n" { "p50 interval" }
-                        th scope="col" class="n" { "p99 interval" }
+                        @if has_interval {
+                            th scope="col" class="n" { "p50 interval" }
+                            th scope="col" class="n" { "p99 interval" }
+                        }
                     }
                 }
                 tbody {
                     @for subject in &record.subjects {
                         @for (index, series) in shown(subject).enumerate() {
-                            (row(subject, series, index == 0))
+                            (row(subject, series, index == 0, has_interval))
                         }
                     }
                 }
@@ -39,7 +43,8 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
         }
         p class="quiet" {
             "All runs merged by histogram. ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown. "
-            "The interval is for the median over runs, at least 95 %."
+            @if has_interval { "The interval is for the median over runs, at least 95 %." }
+            @else { "Fewer than six runs give no interval." }
             @if record.subjects.iter().any(is_floor) {
                 " floor: a raw echo of the same bytes on the same cores."
             }
@@ -50,7 +55,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
     }
 }
 
-fn row(subject: &Subject, series: &Series, is_first: bool) -> Markup {
+fn row(subject: &Subject, series: &Series, is_first: bool, has_interval: bool) -> Markup {
     let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
     let number = |name: &str, ns: Option<u64>, text: String| {
         html! {
@@ -66,8 +71,10 @@ fn row(subject: &Subject, series: &Series, is_first: bool) -> Markup {
             }
             (number("max", Some(series.pooled.max), us(series.pooled.max)))
             td class="n" data-series=(tag) data-count=(series.pooled.count) { (count(series.pooled.count)) }
-            td class="n" { (interval(series, "p50")) }
-            td class="n" { (interval(series, "p99")) }
+            @if has_interval {
+                td class="n" { (interval(series, "p50")) }
+                td class="n" { (interval(series, "p99")) }
+            }
         }
     }
 }

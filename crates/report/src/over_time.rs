@@ -163,13 +163,7 @@ fn points(
             points.push((x, f64::NAN));
         }
         last_run = Some(run);
-        // A column alone in its run is a short stroke, so that it shows.
-        let y = value(column).map_or(f64::NAN, |ns| ns as f64);
-        if timeline.runs.get(run) == Some(&1) {
-            points.extend([(x - 0.25 * width, y), (x + 0.25 * width, y)]);
-        } else {
-            points.push((x, y));
-        }
+        points.push((x, value(column).map_or(f64::NAN, |ns| ns as f64)));
     }
     points
 }
