@@ -11,6 +11,7 @@ run: setup
 
 # Builds and tests everything.
 test: setup
+	@./scripts/setup tests
 	$(CARGO) test --workspace --locked
 
 lint: setup

@@ -99,8 +99,12 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     let text = fs::read_to_string(&file)?;
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let no_record = |error| invalid(format!("{} is no run record: {error}", file.display()));
+    let record = serde_json::from_str::<RunRecord>(&text);
+    if record.as_ref().is_ok_and(|record| record.schema <= SCHEMA) {
+        return record.map_err(no_record);
+    }
+    // A later version may have what this one can't read: then that is what to say.
     let value: serde_json::Value = serde_json::from_str(&text).map_err(no_record)?;
-    // First the version: a later one may have what this one can't read.
     let schema = value["schema"].as_u64().unwrap_or(0);
     if schema > u64::from(SCHEMA) {
         return Err(invalid(format!(
@@ -109,7 +113,7 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
             value["tool"].as_str().unwrap_or("a later one"),
         )));
     }
-    serde_json::from_value(value).map_err(no_record)
+    record.map_err(no_record)
 }
 
 /// Reads the latencies of each run of the record in `path`, a run directory or its run.json, in order.

@@ -136,19 +136,11 @@ impl Fixed {
     /// hardly ever (one pair in 456 976). What could not be read counts for nothing, so that a field that a
     /// later version adds leaves old records their letters.
     pub fn identity(&self) -> String {
-        let fields = serde_json::to_value(self).unwrap_or_default();
-        let known = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-        let text: String = known.map(|(name, value)| format!("{name}={value};")).collect();
-        // FNV-1a, 64 bits: written down, so that it stays the same over versions of Rust.
-        let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut letter = || {
-            let letter = b'a' + (hash % 26) as u8;
-            hash /= 26;
-            char::from(letter)
-        };
-        [letter(), letter(), letter(), letter()].into_iter().collect()
+        let mut fields = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(fields) = &mut fields {
+            fields.retain(|_, value| !value.is_null());
+        }
+        crate::identity::letters(&fields)
     }
 }
 
@@ -305,7 +297,7 @@ pub(crate) fn collect_changes(
 }
 
 /// A value within a sentence.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "absent or unreadable".to_owned(),
         other => other.to_string(),

@@ -158,6 +158,12 @@ fn what_is_of_another_kind_is_refused() {
         ],
     );
     refuses(
+        |parts| parts[1].record.injected = vec!["drop_every 1000".into()],
+        expect![[
+            r#"in a these faults were injected on purpose: []; in b these: ["drop_every 1000"]"#
+        ]],
+    );
+    refuses(
         |parts| parts[1].record.resolved["load"]["rate_per_second"] = json!(2000.0),
         expect![
             "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"

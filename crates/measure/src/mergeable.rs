@@ -81,19 +81,18 @@ fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
             first.name, ours.tool, part.name, theirs.tool
         ));
     }
+    if ours.injected != theirs.injected {
+        return refused(format!(
+            "in {} these faults were injected on purpose: {:?}; in {} these: {:?}",
+            first.name, ours.injected, part.name, theirs.injected
+        ));
+    }
     Ok(())
 }
 
 fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
-    let what_counts = |part: &Part| {
-        let mut resolved = part.record.resolved.clone();
-        for key in MAY_DIFFER {
-            remove(&mut resolved, key);
-        }
-        resolved
-    };
     let mut changes = Vec::new();
-    let (ours, theirs) = (what_counts(first), what_counts(part));
+    let (ours, theirs) = (what_counts(&first.record.resolved), what_counts(&part.record.resolved));
     crate::machine::collect_changes(String::new(), &ours, &theirs, &mut changes);
     match changes.first() {
         None => Ok(()),
@@ -105,6 +104,15 @@ fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
             MAY_DIFFER.join(", ")
         )),
     }
+}
+
+/// A resolved scenario without what may differ between records that are of the same.
+pub(crate) fn what_counts(resolved: &Value) -> Value {
+    let mut resolved = resolved.clone();
+    for key in MAY_DIFFER {
+        remove(&mut resolved, key);
+    }
+    resolved
 }
 
 /// Takes the key at `path` away, in every element where an array stands on the way.

@@ -245,7 +245,7 @@ pub struct MergedFrom {
 }
 
 /// `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunRecord {
     /// Version of this schema.

@@ -312,10 +312,13 @@ mod tests {
         let mut log = Vec::new();
         drain.run("rust", &mut log, SystemTime::now(), 5_000, &|| ()).unwrap();
 
-        let lines = hlog::intervals(&log).unwrap();
-        let tags: Vec<&str> = lines.iter().map(|line| line.tag.as_str()).collect();
+        let lines: Vec<hlog::Line> = log
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter_map(|line| hlog::parse(line).unwrap())
+            .collect();
+        let tags: Vec<&str> = lines.iter().map(|line| line.tag).collect();
         assert_eq!(tags, ["rust.order.response", "rust.order.service", "rust.order.response"]);
-        assert_eq!(lines[2].offset, Duration::from_secs(1));
+        assert_eq!((lines[2].start, lines[2].length), (1.0, 0.0));
         let totals = hlog::totals(&log[..]).unwrap();
         assert_eq!(totals["rust.order.response"].len(), 2);
         assert_eq!(totals["rust.order.response"].max(), 300);
@@ -367,7 +370,7 @@ mod tests {
                 }
                 let started = SystemTime::now();
                 drain.run_watched("s", &mut log, started, 0, &|| (), &mut watch).unwrap();
-                (hlog::intervals(&log).unwrap(), counts)
+                (log, counts)
             });
             recorder.start(0);
             for second in 1..=5 {
@@ -376,9 +379,13 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(5));
             }
             recorder.finish(5 * INTERVAL_NS + 9);
-            let (lines, counts) = thread.join().unwrap();
+            let (log, counts) = thread.join().unwrap();
             assert_eq!(counts, [1, 2, 3, 4, 5, 0], "{seconds} {watched}");
-            let logged: Vec<u64> = lines.iter().map(|line| line.histogram.len()).collect();
+            let lines = log.split_inclusive(|byte| *byte == b'\n');
+            let logged: Vec<u64> = lines
+                .flat_map(|line| hlog::totals(line).unwrap())
+                .map(|(_, histogram)| histogram.len())
+                .collect();
             assert_eq!(logged, [1, 2, 3, 4, 5], "{seconds} {watched}");
         }
     }

@@ -1,6 +1,7 @@
 //! The axes of a plot: where a value stands, and which values get a tick.
 
 use crate::number;
+use measure::calendar::utc;
 
 /// How an axis maps values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,10 @@ const TICKS: f64 = 6.0;
 const RATIO_MIN: f64 = 2.0;
 /// Of a logarithmic axis over more than this ratio only powers of ten have labels.
 const RATIO_OF_DECADES: f64 = 300.0;
+/// Seconds between ticks of a time axis, below a day.
+const TIME_STEPS: [u64; 9] = [60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200];
+/// The last second that is written with four digits for the year.
+const SECONDS_MAX: u64 = 253_402_300_799 - 60;
 /// The deepest quantile of the percentile axis has this many nines.
 const NINES_MAX: i32 = 12;
 
@@ -75,17 +80,47 @@ impl Axis {
         Axis { label: label.to_owned(), ticks: ticks.collect(), scale: Scale::Linear, low, high }
     }
 
+    /// Moments in seconds since the epoch, UTC, with ticks at whole minutes, hours or days.
+    pub fn time(label: &str, from_s: u64, to_s: u64) -> Axis {
+        // A year beyond every calendar is no moment.
+        let from = from_s.min(SECONDS_MAX);
+        let to = to_s.clamp(from + 60, SECONDS_MAX + 60);
+        let width = (to - from) / TICKS as u64;
+        let days = || (1..).map(|days| days * 86_400);
+        let step = TIME_STEPS.into_iter().chain(days()).find(|step| *step >= width);
+        let step = step.unwrap_or(86_400);
+        let at = (from.div_ceil(step)..=to / step).map(|index| index * step);
+        let mut day = None;
+        let ticks = at.map(|seconds| {
+            let text = utc(seconds * 1000);
+            // The day only where it changes.
+            let is_new = day.replace(seconds / 86_400) != Some(seconds / 86_400);
+            let label = match (is_new, step % 86_400 == 0) {
+                (_, true) => text[..10].to_owned(),
+                (true, false) => format!("{} {}", &text[..10], &text[11..16]),
+                (false, false) => text[11..16].to_owned(),
+            };
+            Tick { at: seconds as f64, label }
+        });
+        let (low, high) = (from as f64, to as f64);
+        Axis { label: label.to_owned(), ticks: ticks.collect(), scale: Scale::Linear, low, high }
+    }
+
     /// Quantiles from 0 to `deepest`, which is below 1, on an axis of nines.
     pub fn percentile(label: &str, deepest: f64) -> Axis {
         let nines = nines(deepest).max(1.0);
-        let mut ticks = vec![Tick { at: 0.0, label: "min".to_owned() }];
-        ticks.push(Tick { at: 0.5, label: "50 %".to_owned() });
+        let mut ticks = vec![Tick { at: 0.5, label: "50 %".to_owned() }];
         for power in 1..=(nines + 0.01).floor() as i32 {
             let decimals = (power - 2).max(0) as usize;
             let at = 1.0 - 10f64.powi(-power);
             ticks.push(Tick { at, label: format!("{:.decimals$} %", at * 100.0) });
         }
         Axis { label: label.to_owned(), ticks, scale: Scale::Percentile, low: 0.0, high: deepest }
+    }
+
+    /// The lowest value on it.
+    pub fn low(&self) -> f64 {
+        self.low
     }
 
     /// Where `value` stands: 0 at the low end, 1 at the high one; values beyond stand at the end.
@@ -129,6 +164,7 @@ fn step_of(width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::calendar::seconds;
 
     fn labels(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|tick| tick.label.as_str()).collect()
@@ -146,7 +182,7 @@ mod tests {
     #[test]
     fn each_nine_is_equally_far() {
         let axis = Axis::percentile("", 0.9999);
-        assert_eq!(labels(&axis), ["min", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+        assert_eq!(labels(&axis), ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
         let at = |value| axis.position(value);
         assert!((at(0.99) - at(0.9) - (at(0.999) - at(0.99))).abs() < 1e-9);
     }
@@ -155,6 +191,21 @@ mod tests {
     fn ticks_of_a_linear_axis_are_round_and_within_it() {
         let axis = Axis::linear("", 3.0, 24.0, |value| format!("{value:.0}"));
         assert_eq!(labels(&axis), ["5", "10", "15", "20"]);
+    }
+
+    #[test]
+    fn ticks_of_time_are_whole_and_name_the_day_once() {
+        let evening = 1_795_300_000;
+        assert_eq!(seconds("2026-11-21T22:26:40Z"), Some(evening));
+        let axis = Axis::time("", evening, evening + 7200);
+        assert_eq!(labels(&axis), ["2026-11-21 22:30", "23:00", "23:30", "2026-11-22 00:00"]);
+        let weeks = Axis::time("", evening, evening + 20 * 86_400);
+        assert_eq!(labels(&weeks)[..2], ["2026-11-23", "2026-11-27"]);
+        for (from, to) in [(0, 0), (evening, 0), (0, u64::MAX), (u64::MAX, u64::MAX)] {
+            let axis = Axis::time("", from, to);
+            assert!(axis.ticks.len() < 20, "{axis:?}");
+            assert!(axis.position(7.0).is_finite());
+        }
     }
 
     /// Figures of damaged or empty records end up here.

@@ -5,12 +5,25 @@
 
 pub mod axis;
 mod comparison;
+mod context;
+mod curves;
+mod figures;
+pub mod history;
+pub mod history_page;
+mod ladder;
 mod number;
+mod over_floor;
+mod over_time;
 pub mod page;
 pub mod plot;
 mod progress;
+pub mod record_page;
 pub mod table;
+mod words;
 
 pub use comparison::comparison;
+pub use history::history;
+pub use history_page::history_page;
 pub use progress::{Progress, progress};
+pub use record_page::{Beside, record_page};
 pub use table::table;

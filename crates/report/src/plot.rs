@@ -169,17 +169,7 @@ impl Plot {
     }
 
     fn line(&self, line: &Line) -> Markup {
-        let mut path = String::new();
-        let mut pen_down = false;
-        for (x, y) in &line.points {
-            if !y.is_finite() || !x.is_finite() {
-                pen_down = false;
-                continue;
-            }
-            let command = if pen_down { 'L' } else { 'M' };
-            let _ = write!(path, "{command}{} {}", short(self.at_x(*x)), short(self.at_y(*y)));
-            pen_down = true;
-        }
+        let path = self.path(&line.points);
         html! {
             g class=(line.class) {
                 @if !path.is_empty() {
@@ -195,6 +185,21 @@ impl Plot {
                 }
             }
         }
+    }
+
+    fn path(&self, points: &[(f64, f64)]) -> String {
+        let mut path = String::new();
+        for joined in points.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
+            for (index, (x, y)) in joined.iter().enumerate() {
+                let command = if index == 0 { 'M' } else { 'L' };
+                let _ = write!(path, "{command}{} {}", short(self.at_x(*x)), short(self.at_y(*y)));
+            }
+            // A point alone is a short stroke, so that it shows.
+            if joined.len() == 1 {
+                path.push_str("m-2 0h4");
+            }
+        }
+        path
     }
 
     /// One path a level, neighbours of one level joined: a day of cells stays a few kilobytes.

@@ -84,6 +84,9 @@ pub(crate) struct ReportArguments {
     /// Run directories, run.json files, or directories that hold records
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
+    /// Of directories that hold records, those of this scenario alone
+    #[arg(long, value_name = "NAME", conflicts_with = "merge")]
+    pub scenario: Option<String>,
     /// Make one record of them all, by histogram: of several hosts, or of several times
     #[arg(long)]
     pub merge: bool,
@@ -96,6 +99,10 @@ pub(crate) struct ReportArguments {
     /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Write the page of the record, or of the directory's records over time, there instead: one file
+    /// that fetches nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
 }
 
 const COMPARE_EXAMPLES: &str = "\

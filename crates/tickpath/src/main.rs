@@ -5,6 +5,7 @@
 mod cli;
 mod compare;
 mod exchange;
+mod history;
 mod merge;
 mod print;
 mod process;

@@ -2,6 +2,7 @@
 
 use crate::cli::ReportArguments;
 use crate::print::{print_record, show};
+use crate::report::write_page;
 use crate::{DONE, INVALID};
 use anyhow::{Context, bail};
 use measure::directory;
@@ -26,6 +27,13 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     merged.record.command =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let path = write(arguments, &merged)?;
+    // The record counts; a page that can't be written is no reason to fail.
+    let beside = path.join("report.html");
+    for file in arguments.html.iter().chain([&beside]) {
+        if let Err(error) = write_page(&path, &merged.record, file) {
+            eprintln!("warning: {error:#}");
+        }
+    }
     print_record(&merged.record, arguments.json)?;
     if !arguments.json {
         show(&format!("\nrecord: {}\n", path.display()))?;

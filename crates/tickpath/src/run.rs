@@ -3,6 +3,7 @@
 use crate::cli::RunArguments;
 use crate::print::{print_record, show};
 use crate::progress::with_screen;
+use crate::report::write_page;
 use crate::treatment::conduct;
 use crate::{DONE, INVALID, signals};
 use scenario::Conduct;
@@ -15,6 +16,10 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     };
     let interrupt = signals::interrupt()?;
     let (record, path) = with_screen(arguments.quiet, |say| conduct.carry_out(&interrupt, say))?;
+    // The record counts; a page that can't be written is no reason to fail.
+    if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
+        eprintln!("warning: {error:#}");
+    }
     print_record(&record, arguments.json)?;
     if !arguments.json {
         show(&format!("\nrecord: {}\n", path.display()))?;

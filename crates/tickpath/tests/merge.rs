@@ -64,6 +64,9 @@ fn a_merged_record_is_a_record_like_any_other() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     assert!(table.contains("merged from 2") && table.contains("(2 runs, machine "), "{table}");
 
+    let page = std::fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(page.contains("merged from 2") && page.contains("<svg"), "no whole page");
+
     // Its figures are those of its own logs, which are all there.
     let mut all = measure::recorder::histogram();
     for number in ["001", "002", "003"] {
