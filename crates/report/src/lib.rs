@@ -7,6 +7,8 @@ pub mod axis;
 mod number;
 pub mod page;
 pub mod plot;
+pub mod sweep;
+pub mod sweep_page;
 pub mod table;
 
 pub use table::table;

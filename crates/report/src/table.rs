@@ -124,7 +124,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
     }
 }
 
-fn cell(series: &Series, name: &str, value: Option<u64>) -> String {
+pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>) -> String {
     let uncertain = series.uncertain.iter().any(|uncertain| uncertain == name);
     match value {
         None => "-".to_owned(),
@@ -141,7 +141,7 @@ fn interval(series: &Series, name: &str) -> String {
 }
 
 /// At most eight characters; of a longer name both ends, since names differ at either.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let count = name.chars().count();
     if count <= 8 {
         return name.to_owned();
@@ -153,7 +153,7 @@ fn clip(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
-fn is_floor(subject: &Subject) -> bool {
+pub(crate) fn is_floor(subject: &Subject) -> bool {
     subject.name.starts_with("floor")
 }
 
@@ -265,7 +265,7 @@ fn notes(out: &mut String, record: &RunRecord) {
 }
 
 /// Appends `text` behind `lead`, broken at spaces, later lines indented as far as `lead`.
-fn wrap(out: &mut String, lead: &str, text: &str) {
+pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let indent = " ".repeat(lead.chars().count());
     let mut line = lead.to_owned();
     let mut empty = true;

@@ -10,6 +10,7 @@
 //!   assemble    .hlog files, what was said       -> RunRecord
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
+//!   sweep       one scenario at many rates       -> SweepRecord, a RunRecord a rate
 //! ```
 
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ mod process;
 mod run;
 mod set;
 mod stage;
+pub mod sweep;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};

@@ -10,6 +10,7 @@ mod report;
 mod run;
 mod scenarios;
 mod signals;
+mod sweep;
 mod trade;
 
 use clap::Parser;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
+        cli::Command::Sweep(arguments) => sweep::sweep(&arguments),
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),

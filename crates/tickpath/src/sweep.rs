@@ -1,0 +1,73 @@
+//! `tickpath sweep`.
+
+use crate::cli::SweepArguments;
+use crate::print::show;
+use crate::{DONE, INVALID, signals};
+use anyhow::Context;
+use measure::directory::write_whole;
+use scenario::Conduct;
+use scenario::conduct::Interrupt;
+use scenario::sweep::{self, Rates, Sweep};
+use std::io::{IsTerminal, Write};
+
+pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
+    let word = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
+    let command: Vec<String> = std::env::args_os().map(word).collect();
+    let sweep = Sweep {
+        point_command: point_command(arguments, &command),
+        conduct: Conduct {
+            scenario: sweep::scenario(&arguments.scenario, &arguments.set)?,
+            runs_directory: arguments.out.clone(),
+            program: std::env::current_exe().context("cannot find the tickpath binary")?,
+            tool: concat!("tickpath ", env!("CARGO_PKG_VERSION")).to_owned(),
+            command,
+            connect: arguments.connect.clone(),
+            connect_floor: arguments.connect_floor.clone(),
+        },
+        rates: match &arguments.rates {
+            Some(rates) => rates.parse().context("--rates")?,
+            None => Rates::Search { steps: arguments.steps },
+        },
+        objective: match &arguments.slo {
+            Some(slo) => Some(slo.parse().context("--slo")?),
+            None => None,
+        },
+    };
+    let interrupt = Interrupt::default();
+    let interrupted = interrupt.clone();
+    signals::on_interrupt(move || interrupted.interrupt())?;
+    // Progress only where a person looks on.
+    let shows = std::io::stderr().is_terminal() && !arguments.quiet;
+    let mut say = |what: &str| {
+        if shows {
+            eprint!("\r\x1b[K{what}");
+            let _ = std::io::stderr().flush();
+        }
+    };
+    let outcome = sweep.carry_out(&interrupt, &mut say);
+    say("");
+    let (record, path) = outcome?;
+    let page = path.join("report.html");
+    write_whole(&page, &report::sweep_page::page(&record))
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    if arguments.json {
+        show(&format!("{}\n", serde_json::to_string_pretty(&record)?))?;
+    } else {
+        show(&report::sweep::table(&record))?;
+        show(&format!("\nsweep: {}\n", path.display()))?;
+    }
+    Ok(if record.is_result() { DONE } else { INVALID })
+}
+
+/// The command line that repeats one rate, but for the rate.
+fn point_command(arguments: &SweepArguments, command: &[String]) -> Vec<String> {
+    let program = command.first().map_or("tickpath", String::as_str);
+    let mut words: Vec<&str> = vec![program, "run", &arguments.scenario, "--set", "runs=3"];
+    words.extend(arguments.set.iter().flat_map(|set| ["--set", set.as_str()]));
+    let connect =
+        [("--connect", &arguments.connect), ("--connect-floor", &arguments.connect_floor)];
+    for (option, address) in connect {
+        words.extend(address.iter().flat_map(|address| [option, address.as_str()]));
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
