@@ -7,22 +7,22 @@ use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
 use crate::sweep::{figures, knee, measured, outcome, series_name, state, why_void};
 use crate::table::is_floor;
 use maud::{Markup, html};
-use measure::record::{Kind, Percentiles, Subject};
+use measure::record::{Kind, Subject};
+use measure::selector::Figure;
 use measure::sweep::{Outcome, Point, SweepRecord};
 
-/// A curve of a plot: class, name, kind and percentile.
-type Curve = (&'static str, &'static str, Kind, fn(&Percentiles) -> Option<u64>);
+/// A curve of a plot: class, kind and figure.
+type Curve = (&'static str, Kind, Figure);
 
+const P50: Figure = Figure::Percentile(0);
+const P99: Figure = Figure::Percentile(3);
 const CURVES: [Curve; 4] = [
-    ("c0", "service p50", Kind::Service, |pooled| pooled.p50),
-    ("c0 dash1", "service p99", Kind::Service, |pooled| pooled.p99),
-    ("c1", "response p50", Kind::Response, |pooled| pooled.p50),
-    ("c1 dash1", "response p99", Kind::Response, |pooled| pooled.p99),
+    ("c0", Kind::Service, P50),
+    ("c0 dash1", Kind::Service, P99),
+    ("c1", Kind::Response, P50),
+    ("c1 dash1", Kind::Response, P99),
 ];
-const FLOOR: [Curve; 2] = [
-    ("floor", "floor, service p50", Kind::Service, |pooled| pooled.p50),
-    ("floor dash1", "floor, service p99", Kind::Service, |pooled| pooled.p99),
-];
+const FLOOR: [Curve; 2] = [("floor", Kind::Service, P50), ("floor dash1", Kind::Service, P99)];
 /// Of the objective.
 const BOUND: &str = "c3 dash3";
 
@@ -33,7 +33,8 @@ pub fn page(sweep: &SweepRecord) -> String {
     let body = html! {
         h1 { (title) }
         p class={ "verdict " (if good { "valid" } else { "invalid" }) } { (knee(sweep)) }
-        p class="quiet" { (state(sweep)) " · " (sweep.started) " · " (sweep.tool) }
+        p class="quiet" { (state(sweep)) }
+        p class="quiet" { (sweep.tool) " " (sweep.started) }
         @for failure in &sweep.failures { p class="broken" { (failure) } }
         h2 { "Latency against rate" }
         div class="plots" {
@@ -67,6 +68,24 @@ fn names(sweep: &SweepRecord) -> Vec<&str> {
     names
 }
 
+/// p50 and p99, and what the objective is about if that is another figure.
+fn curves(sweep: &SweepRecord) -> Vec<Curve> {
+    let mut curves = CURVES.to_vec();
+    if let Some(objective) = &sweep.objective {
+        let kind = objective.selector.kind.unwrap_or(Kind::Response);
+        let figure = objective.selector.figure;
+        if curves.iter().all(|curve| (curve.1, curve.2) != (kind, figure)) {
+            curves.push(("c3", kind, figure));
+        }
+    }
+    curves
+}
+
+fn name_of((class, kind, figure): &Curve) -> String {
+    let whose = if class.starts_with("floor") { "floor, " } else { "" };
+    format!("{whose}{} {}", kind.name(), figure.name())
+}
+
 /// The curves of one subject, over those of the first floor.
 fn plot(sweep: &SweepRecord, name: &str) -> Plot {
     let subject = |point: &Point| -> Option<Subject> {
@@ -77,7 +96,7 @@ fn plot(sweep: &SweepRecord, name: &str) -> Plot {
     for curve in FLOOR {
         lines.extend(curve_lines(sweep, &curve, &floor));
     }
-    for curve in CURVES {
+    for curve in curves(sweep) {
         lines.extend(curve_lines(sweep, &curve, &subject));
     }
     let rates: Vec<f64> = sweep.points.iter().map(|point| point.rate_per_second_offered).collect();
@@ -116,16 +135,17 @@ fn high_of(values: &[f64]) -> f64 {
 /// One curve: through the valid points, and faintly through all of them.
 fn curve_lines(
     sweep: &SweepRecord,
-    (class, name, kind, percentile): &Curve,
+    curve: &Curve,
     of: &dyn Fn(&Point) -> Option<Subject>,
 ) -> Vec<Line> {
-    let mut valid =
-        Line { class: (*class).to_owned(), title: (*name).to_owned(), ..Line::default() };
+    let (class, kind, figure) = curve;
+    let name = name_of(curve);
+    let mut valid = Line { class: (*class).to_owned(), title: name.clone(), ..Line::default() };
     let mut all = Line { class: format!("{class} faint"), ..Line::default() };
     for point in &sweep.points {
         let offered = point.rate_per_second_offered;
         let value = of(point)
-            .and_then(|subject| percentile(&subject.series(series_name(sweep), *kind)?.pooled));
+            .and_then(|subject| figure.of(&subject.series(series_name(sweep), *kind)?.pooled));
         let Some(ns) = value else { continue };
         let at = format!("{name} at {}/s: {}", rate(offered), latency(ns));
         let dot = |title| Dot { x: offered, y: ns as f64, title };
@@ -142,10 +162,10 @@ fn curve_lines(
 
 fn plot_legend(sweep: &SweepRecord) -> Markup {
     let has_floor = sweep.points.iter().flat_map(|point| &point.subjects).any(is_floor);
-    let mut entries: Vec<(String, String)> = CURVES
+    let mut entries: Vec<(String, String)> = curves(sweep)
         .iter()
         .chain(FLOOR.iter().filter(|_| has_floor))
-        .map(|(class, name, ..)| ((*class).to_owned(), (*name).to_owned()))
+        .map(|curve| (curve.0.to_owned(), name_of(curve)))
         .collect();
     if let Some(objective) = &sweep.objective {
         entries.push((BOUND.to_owned(), objective.to_string()));
@@ -169,7 +189,7 @@ fn figures_table(sweep: &SweepRecord) -> Markup {
             tbody {
                 @for point in &sweep.points {
                     @for (index, subject) in measured(point).enumerate() {
-                        tr class=[(index == 0).then_some("group")] {
+                        tr class=[(several && index == 0).then_some("group")] {
                             @if several { th { (subject.name) } }
                             (row(sweep, point, subject))
                         }

@@ -57,7 +57,8 @@ fn a_sweep_with_every_outcome() {
           ! 160 000/s: rust.rate: run 1: 400000 of 640000 messages sent (1 more in
             2026-11-22T00-00-00Z-order-to-ack/run.json)
           ! 320 000/s: rust.replies: run 1: 3 lost <b>
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 #[test]
@@ -127,6 +128,7 @@ fn a_sweep_without_points_has_a_page() {
     let bare = sweep(|sweep| {
         sweep["points"][0]["subjects"] = json!([]);
         sweep["points"][1]["rate_per_second_offered"] = json!(0.0);
+        sweep["objective"] = json!("service.max <= 1s");
     });
     assert!(!report::sweep_page::page(&bare).contains("NaN"));
     assert!(report::sweep::table(&bare).lines().count() > 8);

@@ -11,7 +11,7 @@ use measure::sweep::{Outcome, Point, SCHEMA, SweepRecord};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use trader::plan::Model;
+use trader::plan::{Load, Model};
 
 /// Rates of one sweep.
 pub const RATES_MAX: usize = 64;
@@ -123,7 +123,10 @@ impl Sweep {
                 Ok(point) => {
                     next = match self.rates {
                         Rates::List(_) => listed.next(),
-                        Rates::Search { .. } => search.next(rate, point.outcome == Outcome::Met),
+                        // Where the objective can't be told, going further down tells nothing.
+                        Rates::Search { .. } => search
+                            .next(rate, point.outcome == Outcome::Met)
+                            .filter(|rate| self.tells_at(*rate)),
                     };
                     sweep.insert(point);
                 }
@@ -178,7 +181,30 @@ impl Sweep {
                 "{objective}: there is no series {series:?}; there are: {known}"
             ));
         }
+        let first = self.listed().first().copied().unwrap_or(scenario.load.rate_per_second);
+        if !self.tells_at(first) {
+            return usage(format!(
+                "{objective}: {} orders in {} runs at {first} messages/s are too few to tell {}; add \
+                 --set seconds=N or --set runs=N",
+                self.orders_at(first),
+                scenario.runs,
+                selector.figure.name()
+            ));
+        }
         Ok(())
+    }
+
+    /// Orders of all runs at a rate; there are as many cancels.
+    fn orders_at(&self, rate_per_second: f64) -> u64 {
+        let Scenario { load, seconds, runs, .. } = &self.conduct.scenario;
+        let load = Load { rate_per_second, ..load.clone() };
+        load.messages(*seconds) / 2 * u64::from(*runs)
+    }
+
+    /// Whether so many messages a second are enough to tell the objective's figure.
+    fn tells_at(&self, rate_per_second: f64) -> bool {
+        let figure = self.objective.as_ref().map(|objective| objective.selector.figure);
+        figure.is_none_or(|figure| figure.is_told_by(self.orders_at(rate_per_second)))
     }
 
     fn steps(&self) -> u32 {
