@@ -1,28 +1,15 @@
 //! Reading HdrHistogram interval logs, whoever wrote them. Several logs may follow each other in one
 //! file, as several processes of one run append to it.
 
-use crate::recorder::histogram;
-use base64::Engine;
+use crate::sparse::{Decoder, ENCODED_BYTES_MAX, Sum};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogHistogram, IntervalLogIterator, LogEntry,
-};
 use std::collections::BTreeMap;
-use std::io::BufRead;
-use std::time::Duration;
+use std::io::{BufRead, Read};
 
-/// One line of a log.
-pub struct Interval {
-    /// `subject.series.kind`; empty where the line has no tag.
-    pub tag: String,
-    /// Its start, after the start of the log that it stands in.
-    pub offset: Duration,
-    /// How long it lasted.
-    pub length: Duration,
-    /// Its values, ns.
-    pub histogram: Histogram<u64>,
-}
+/// The longest line that is read: the longest histogram in base64, and what stands before it.
+const LINE_BYTES_MAX: usize = ENCODED_BYTES_MAX / 3 * 4 + 4096;
+/// A time in a log is less than this many seconds.
+const SECONDS_MAX: f64 = 1e12;
 
 /// Why a log can't be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,28 +23,70 @@ impl std::fmt::Display for HlogError {
 
 impl std::error::Error for HlogError {}
 
-/// Every line of `log`, in order.
+/// One interval of a log.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Line<'a> {
+    /// `subject.series.kind`; empty where the line has no tag.
+    pub tag: &'a str,
+    /// Its start, seconds after the base time of the log.
+    pub start: f64,
+    /// How long it lasted, seconds.
+    pub length: f64,
+    /// Its histogram in base64.
+    pub encoded: &'a [u8],
+}
+
+/// The interval that `line` is, its end included; `None` for comments, headers and empty lines.
 ///
 /// # Errors
-/// If a line is neither a comment, a header nor an interval with a V2 histogram.
-pub fn intervals(log: &[u8]) -> Result<Vec<Interval>, HlogError> {
-    let mut intervals = Vec::new();
-    visit(log, |line, histogram| {
-        intervals.push(Interval {
-            tag: line.tag().map_or_else(String::new, |tag| tag.as_str().to_owned()),
-            offset: line.start_timestamp(),
-            length: line.duration(),
-            histogram,
-        });
-        Ok(())
-    })?;
-    Ok(intervals)
+/// If it is none of those, or was cut off before its end.
+pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+    if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
+        return Ok(None);
+    }
+    let Some(text) = line.strip_suffix(b"\n") else { return Err("it is cut off".to_owned()) };
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    // The histogram is last and has no comma in it.
+    let comma = text.iter().take(LINE_HEAD_BYTES_MAX).rposition(|byte| *byte == b',');
+    let (head, encoded) = text.split_at(comma.ok_or("it is no interval")?);
+    let head = std::str::from_utf8(head).map_err(|_| "it is no text")?;
+    let (tag, times) = match head.strip_prefix("Tag=") {
+        Some(rest) => rest.split_once(',').ok_or("it has no times")?,
+        None => ("", head),
+    };
+    let mut numbers = times.split(',').map(|number| {
+        let seconds = number.trim().parse::<f64>().ok();
+        seconds.filter(|seconds| (0.0..SECONDS_MAX).contains(seconds)).ok_or("its times are none")
+    });
+    let mut next = || numbers.next().unwrap_or(Err("it has too few times"));
+    let (start, length) = (next()?, next()?);
+    Ok(Some(Line { tag, start, length, encoded: &encoded[1..] }))
+}
+
+/// Tag and times of a line stand within this.
+const LINE_HEAD_BYTES_MAX: usize = 4096;
+
+/// Reads the next line into `line`, with its end. False at the end of the log.
+///
+/// # Errors
+/// If the log can't be read, or a line is longer than [`LINE_BYTES_MAX`].
+pub(crate) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
+    line.clear();
+    let mut limited = log.take(LINE_BYTES_MAX as u64);
+    match limited.read_until(b'\n', line) {
+        Ok(LINE_BYTES_MAX) => Err(format!("it is longer than {LINE_BYTES_MAX} bytes")),
+        Ok(length) => Ok(length > 0),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The sum of all lines of `log` per tag; holds one line and one histogram a tag, however long the log.
 ///
 /// # Errors
-/// As [`intervals`].
+/// If a line is neither a comment, a header nor an interval with a V2 histogram.
 pub fn totals(log: impl BufRead) -> Result<Totals, HlogError> {
     match totals_so_far(log) {
         (totals, None) => Ok(totals),
@@ -70,80 +99,38 @@ pub type Totals = BTreeMap<String, Histogram<u64>>;
 
 /// As [`totals`], of what could be read before the error: a log may be cut off where its writer died
 /// or its disk was full.
-pub fn totals_so_far(log: impl BufRead) -> (Totals, Option<HlogError>) {
-    let mut totals = Totals::new();
-    let result = visit(log, |line, values| {
-        let tag = line.tag().map_or("", |tag| tag.as_str());
-        let total = totals.entry(tag.to_owned()).or_insert_with(histogram);
-        total
-            .add(values)
-            .map_err(|error| HlogError(format!("a histogram of {tag:?} is out of bounds: {error}")))
-    });
-    (totals, result.err())
-}
-
-fn visit(
-    mut log: impl BufRead,
-    mut each: impl FnMut(&IntervalLogHistogram<'_>, Histogram<u64>) -> Result<(), HlogError>,
-) -> Result<(), HlogError> {
-    let mut deserializer = Deserializer::new();
+pub fn totals_so_far(mut log: impl BufRead) -> (Totals, Option<HlogError>) {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut decoder = Decoder::new();
     let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let failed = |why: String| HlogError(format!("line {number}: {why}"));
-        match log.read_until(b'\n', &mut line) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => return Err(failed(error.to_string())),
+    let mut add_next = || {
+        if !next_line(&mut log, &mut line)? {
+            return Ok(false);
         }
-        for entry in IntervalLogIterator::new(&line) {
-            let entry = entry.map_err(|error| failed(format!("{error:?}")))?;
-            if let LogEntry::Interval(interval) = entry {
-                let bytes = base64::engine::general_purpose::STANDARD
-                    .decode(interval.encoded_histogram())
-                    .map_err(|error| failed(error.to_string()))?;
-                let histogram = deserializer
-                    .deserialize(&mut bytes.as_slice())
-                    .map_err(|error| failed(error.to_string()))?;
-                each(&interval, histogram)?;
+        if let Some(interval) = parse(&line)? {
+            let (layout, counts) = decoder.decode(interval.encoded)?;
+            if !sums.contains_key(interval.tag) {
+                sums.insert(interval.tag.to_owned(), Sum::new());
+            }
+            sums.get_mut(interval.tag).expect("it is there by now").add(layout, counts)?;
+        }
+        Ok::<bool, String>(true)
+    };
+    let mut error = None;
+    for number in 1.. {
+        match add_next() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(why) => {
+                error = Some(HlogError(format!("line {number}: {why}")));
+                break;
             }
         }
     }
-    Ok(())
+    let totals = sums.into_iter().map(|(tag, mut sum)| (tag, sum.total().clone())).collect();
+    (totals, error)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn garbage_is_an_error_not_a_panic() {
-        assert!(intervals(b"Tag=a,0.1,1.0,2.0,!!!!\n").is_err());
-        assert!(intervals(b"Tag=a,0.1,1.0,2.0,AAAA\n").is_err());
-        assert!(totals(&b"\x00\xff\n"[..]).is_err());
-    }
-
-    #[test]
-    fn an_empty_log_has_no_lines() {
-        assert_eq!(intervals(b"#a comment\n").unwrap().len(), 0);
-    }
-
-    /// A writer that was killed, or a disk that was full: the whole lines count.
-    #[test]
-    fn a_log_that_was_cut_off_gives_what_was_whole() {
-        let (mut recorder, drain) = crate::recorder::recorder(
-            &[crate::recorder::Series::new("a", crate::record::Kind::Stage)],
-            2.0,
-        );
-        recorder.start(0);
-        recorder.record(0, 7);
-        recorder.roll(crate::recorder::INTERVAL_NS);
-        recorder.record(0, 9);
-        recorder.finish(crate::recorder::INTERVAL_NS + 1);
-        let mut log = Vec::new();
-        drain.run("s", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();
-        let (whole, error) = totals_so_far(&log[..log.len() - 20]);
-        assert!(error.is_some());
-        assert_eq!((whole["s.a.stage"].len(), whole["s.a.stage"].max()), (1, 7));
-    }
-}
+#[path = "hlog_tests.rs"]
+pub(crate) mod tests;

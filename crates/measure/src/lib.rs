@@ -15,5 +15,7 @@ pub mod record;
 pub mod recorder;
 pub mod schedule;
 pub mod selector;
+mod sparse;
 pub mod stats;
 pub mod sweep;
+pub mod timeline;

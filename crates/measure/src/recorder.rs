@@ -251,10 +251,13 @@ mod tests {
         let mut log = Vec::new();
         drain.run("rust", &mut log, SystemTime::now(), 5_000, &|| ()).unwrap();
 
-        let lines = hlog::intervals(&log).unwrap();
-        let tags: Vec<&str> = lines.iter().map(|line| line.tag.as_str()).collect();
+        let lines: Vec<hlog::Line> = log
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter_map(|line| hlog::parse(line).unwrap())
+            .collect();
+        let tags: Vec<&str> = lines.iter().map(|line| line.tag).collect();
         assert_eq!(tags, ["rust.order.response", "rust.order.service", "rust.order.response"]);
-        assert_eq!(lines[2].offset, Duration::from_secs(1));
+        assert_eq!((lines[2].start, lines[2].length), (1.0, 0.0));
         let totals = hlog::totals(&log[..]).unwrap();
         assert_eq!(totals["rust.order.response"].len(), 2);
         assert_eq!(totals["rust.order.response"].max(), 300);

@@ -51,6 +51,25 @@ pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
     (summary, uncertain)
 }
 
+/// Points of a curve per nine of its quantile.
+const CURVE_POINTS_PER_NINE: f64 = 20.0;
+
+/// The sample as a curve: quantile and value, at equal steps of `log10(1 / (1 - quantile))`, from the
+/// minimum as far as the sample supports. Empty where it doesn't support the median.
+pub fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
+    let count = histogram.len() as f64;
+    if count * 0.5 < SAMPLES_BEYOND_MIN {
+        return Vec::new();
+    }
+    let nines = (count / SAMPLES_BEYOND_MIN).log10();
+    let steps = (nines * CURVE_POINTS_PER_NINE).floor() as i32;
+    let between = (0..=steps).map(|step| f64::from(step) / CURVE_POINTS_PER_NINE);
+    let quantiles: Vec<f64> =
+        between.chain([nines]).map(|nines| 1.0 - 10f64.powf(-nines)).collect();
+    let values = histogram.value_at_quantiles(quantiles.iter().copied());
+    quantiles.iter().copied().zip(values).collect()
+}
+
 /// The middle value, or the mean of the two middle ones (rounded down).
 pub fn median(values: &[u64]) -> Option<u64> {
     let mut sorted = values.to_vec();
@@ -109,6 +128,18 @@ mod tests {
         assert_eq!(percentiles(&of(19)).0.p50, None);
         assert!(percentiles(&of(20)).0.p50.is_some());
         assert!(is_supported(20, 0.5) && !is_supported(19, 0.5));
+    }
+
+    #[test]
+    fn a_curve_ends_where_the_sample_does() {
+        let sample = of(10_000);
+        let curve = curve(&sample);
+        assert_eq!(curve[0], (0.0, 1));
+        let (deepest, last) = curve[curve.len() - 1];
+        assert!((deepest - 0.999).abs() < 1e-9);
+        assert_eq!(last, sample.value_at_quantile(deepest));
+        assert!(curve.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
+        assert!(super::curve(&of(19)).is_empty());
     }
 
     #[test]

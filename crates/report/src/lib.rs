@@ -4,11 +4,20 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+mod context;
+mod curves;
+mod figures;
+mod ladder;
 mod number;
+mod over_floor;
+mod over_time;
 pub mod page;
 pub mod plot;
+pub mod record_page;
 pub mod sweep;
 pub mod sweep_page;
 pub mod table;
+mod words;
 
+pub use record_page::{Beside, record_page};
 pub use table::table;

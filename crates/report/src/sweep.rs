@@ -1,7 +1,9 @@
 //! A sweep as a table for a terminal, at most 100 columns wide, and in words.
 
 use crate::number::{latency, rate};
-use crate::table::{cell, is_floor, short, wrap};
+use crate::over_floor::is_floor;
+use crate::table::{short, wrap};
+use crate::words::cell;
 use measure::record::{Kind, Subject};
 use measure::sweep::{Outcome, Point, SweepRecord};
 use std::fmt::Write;

@@ -2,10 +2,10 @@
 
 use crate::axis::Axis;
 use crate::number::{count, latency, rate};
+use crate::over_floor::is_floor;
 use crate::page::{embedded, frame};
 use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
 use crate::sweep::{figures, knee, measured, outcome, series_name, state, why_void};
-use crate::table::is_floor;
 use maud::{Markup, html};
 use measure::record::{Kind, Subject};
 use measure::selector::Figure;

@@ -108,7 +108,15 @@ fn several_subjects_have_a_row_each_within_the_width() {
 fn the_page_has_every_figure_and_fetches_nothing() {
     let sweep = sweep(|_| ());
     let page = report::sweep_page::page(&sweep);
-    for figure in ["9.10", "~312", "~48000", "overloaded (61.4 %)", "knee: 40 000/s"] {
+    for figure in [
+        "9.10",
+        "~312",
+        "~48000",
+        "overloaded (61.4 %)",
+        "knee: 40 000/s",
+        "floor, service p50",
+        "response p99",
+    ] {
         assert!(page.contains(figure), "no {figure}");
     }
     for fetching in ["src=", "href=", "url(", "@import", "NaN", "<b>"] {

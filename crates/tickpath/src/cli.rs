@@ -116,6 +116,9 @@ pub(crate) struct ReportArguments {
     /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Write the page of the record there instead: one file that fetches nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 use crate::cli::RunArguments;
 use crate::print::{print_record, show};
+use crate::report::write_page;
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
 use scenario::conduct::Interrupt;
@@ -32,6 +33,10 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     };
     let (record, path) = conduct.carry_out(&interrupt, &mut say)?;
     say("");
+    // The record counts; a page that can't be written is no reason to fail.
+    if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
+        eprintln!("warning: {error:#}");
+    }
     print_record(&record, arguments.json)?;
     if !arguments.json {
         show(&format!("\nrecord: {}\n", path.display()))?;

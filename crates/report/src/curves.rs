@@ -1,0 +1,194 @@
+//! Percentile curves: the subjects, their floor and the hiccup over each other, each only as far as its
+//! sample supports.
+
+use crate::axis::Axis;
+use crate::number::tick_ns;
+use crate::over_floor::is_floor;
+use crate::plot::{Dot, Line, Plot, legend};
+use crate::words::shown;
+use maud::{Markup, html};
+use measure::record::{Kind, RunRecord, Series, Subject};
+use measure::stats::PERCENTILES;
+use measure::timeline::{OverTime, Timeline};
+
+/// Of more runs than this the spread is not drawn run by run.
+const RUNS_DRAWN_MAX: usize = 24;
+
+/// A panel for every kind of latency that was measured.
+pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup {
+    let panels = panels(record);
+    let curves = |kind: &Panel| drawn(record, timeline, kind);
+    let all: Vec<Vec<Curve>> = panels.iter().map(curves).collect();
+    let Some(bounds) = Bounds::of(all.iter().flatten()) else { return html! {} };
+    let has_runs = all.iter().flatten().any(|curve| !curve.runs.is_empty());
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for curve in all.iter().flatten() {
+        if !entries.iter().any(|(class, _)| *class == curve.class) {
+            entries.push((curve.class.clone(), curve.name.clone()));
+        }
+    }
+    html! {
+        h2 { "Percentiles" }
+        (legend(&entries))
+        div class="plots" {
+            @for (panel, curves) in panels.iter().zip(&all) { (bounds.plot(panel, curves).figure()) }
+        }
+        p class="quiet" {
+            @if timeline.is_some() { "Each curve ends where fewer than ten samples lie beyond it." }
+            @else { "Without the logs the lines only join the percentiles of run.json." }
+            @if has_runs { " Faint: each run alone." }
+            " Both axes are logarithmic; a step to the right is ten times rarer."
+        }
+    }
+}
+
+/// Name and kind of the series that one panel shows.
+type Panel = (String, Kind);
+
+fn panels(record: &RunRecord) -> Vec<Panel> {
+    let measured = |subject: &&Subject| !is_floor(subject) && subject.name != "hiccup";
+    let mut panels: Vec<Panel> = Vec::new();
+    for subject in record.subjects.iter().filter(measured) {
+        for series in shown(subject) {
+            let panel = (series.name.clone(), series.kind);
+            if !panels.contains(&panel) {
+                panels.push(panel);
+            }
+        }
+    }
+    panels
+}
+
+/// The colour and dash of a subject.
+pub(crate) fn class_of(record: &RunRecord, subject: &Subject) -> String {
+    let before = |wanted: fn(&Subject) -> bool| {
+        let mut others = record.subjects.iter().filter(|other| wanted(other));
+        others.position(|other| other.name == subject.name).unwrap_or(0)
+    };
+    if is_floor(subject) {
+        return format!("floor dash{}", [1, 3][before(is_floor) % 2]);
+    }
+    let index = before(|other| !is_floor(other));
+    // Where colours come round again a dash tells them apart.
+    match index / 8 {
+        0 => format!("c{index}"),
+        _ => format!("c{} dash3", index % 8),
+    }
+}
+
+/// A curve of a panel.
+struct Curve {
+    class: String,
+    name: String,
+    /// Quantile and ns.
+    pooled: Vec<(f64, f64)>,
+    runs: Vec<Vec<(f64, f64)>>,
+    /// Percentiles of run.json: name, quantile, ns.
+    named: Vec<(String, f64, u64)>,
+}
+
+impl Curve {
+    fn of(class: String, name: String, series: &Series, over_time: Option<&OverTime>) -> Curve {
+        let named: Vec<(String, f64, u64)> = PERCENTILES
+            .iter()
+            .zip(series.pooled.values())
+            .filter_map(|((name, quantile), ns)| {
+                Some((crate::figures::percentile_name(name), *quantile, ns?))
+            })
+            .collect();
+        let in_ns = |points: &Vec<(f64, u64)>| {
+            points.iter().map(|(quantile, ns)| (*quantile, *ns as f64)).collect::<Vec<_>>()
+        };
+        let pooled = match over_time {
+            Some(over_time) => in_ns(&over_time.pooled),
+            None => named.iter().map(|(_, quantile, ns)| (*quantile, *ns as f64)).collect(),
+        };
+        let runs = match over_time {
+            Some(over_time) if (2..=RUNS_DRAWN_MAX).contains(&over_time.curves.len()) => {
+                over_time.curves.iter().map(|(_, points)| in_ns(points)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Curve { class, name, pooled, runs, named }
+    }
+}
+
+fn drawn(record: &RunRecord, timeline: Option<&Timeline>, (name, kind): &Panel) -> Vec<Curve> {
+    let curve = |subject: &Subject, series: &Series, class: String, shown: String| {
+        let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
+        Curve::of(class, shown, series, timeline.and_then(|timeline| timeline.series.get(&tag)))
+    };
+    let mut curves = Vec::new();
+    for subject in &record.subjects {
+        if subject.name == "hiccup" {
+            for (index, series) in shown(subject).enumerate() {
+                let class = format!("noise dash{}", [2, 3][index % 2]);
+                let mut hiccup = curve(subject, series, class, format!("hiccup {}", series.name));
+                hiccup.runs.clear();
+                curves.push(hiccup);
+            }
+        } else if let Some(series) = subject.series(name, *kind) {
+            let class = class_of(record, subject);
+            curves.push(curve(subject, series, class, subject.name.clone()));
+        }
+    }
+    curves.sort_by_key(|curve| !curve.class.starts_with("noise"));
+    curves
+}
+
+/// One pair of axes for all panels, so that they can be compared.
+struct Bounds {
+    deepest: f64,
+    low_ns: f64,
+    high_ns: f64,
+}
+
+impl Bounds {
+    fn of<'a>(curves: impl Iterator<Item = &'a Curve>) -> Option<Bounds> {
+        let mut bounds = Bounds { deepest: 0.9, low_ns: f64::INFINITY, high_ns: 0.0 };
+        for curve in curves {
+            for (quantile, ns) in curve.pooled.iter().chain(curve.runs.iter().flatten()) {
+                bounds.deepest = bounds.deepest.max(*quantile);
+                bounds.high_ns = bounds.high_ns.max(*ns);
+                // A hiccup begins at some ns; it enters from below where it matters.
+                if !curve.class.starts_with("noise") {
+                    bounds.low_ns = bounds.low_ns.min(*ns);
+                }
+            }
+        }
+        bounds.low_ns.is_finite().then_some(bounds)
+    }
+
+    fn plot(&self, (name, kind): &Panel, curves: &[Curve]) -> Plot {
+        let x = Axis::percentile("percentile", self.deepest);
+        let y = Axis::latency("latency", self.low_ns, self.high_ns);
+        let mut plot = Plot::new(&format!("{name} {}", kind.name()), x, y);
+        let visible = |points: &[(f64, f64)]| {
+            let hidden = |ns: f64| if ns < self.low_ns { f64::NAN } else { ns };
+            points.iter().map(|(quantile, ns)| (*quantile, hidden(*ns))).collect::<Vec<_>>()
+        };
+        for curve in curves {
+            let class = format!("{} faint", curve.class);
+            plot.lines.extend(curve.runs.iter().map(|points| Line {
+                class: class.clone(),
+                points: visible(points),
+                ..Line::default()
+            }));
+        }
+        for curve in curves {
+            let named = curve.named.iter().filter(|(_, _, ns)| *ns as f64 >= self.low_ns);
+            let dots = named.map(|(percentile, quantile, ns)| Dot {
+                x: *quantile,
+                y: *ns as f64,
+                title: format!("{} {name} {percentile}: {}", curve.name, tick_ns(*ns as f64)),
+            });
+            plot.lines.push(Line {
+                class: curve.class.clone(),
+                points: visible(&curve.pooled),
+                dots: dots.collect(),
+                title: curve.name.clone(),
+            });
+        }
+        plot
+    }
+}

@@ -1,0 +1,91 @@
+//! What the software adds to the raw echo of the same bytes on the same cores: run by run, because a
+//! machine may change its regime between runs, and the median over them.
+
+use crate::number::us;
+use measure::record::{Kind, Percentiles, RunRecord, Series, Subject};
+use measure::stats::median;
+
+/// One series of a subject beside the same of its floor.
+pub(crate) struct Added<'a> {
+    pub subject: &'a str,
+    pub series: &'a Series,
+    /// How wide its latencies spread: p90 - p50.
+    pub spread_ns: Option<u64>,
+    pub p50: Option<Over>,
+    pub p99: Option<Over>,
+}
+
+/// A percentile against the floor's.
+pub(crate) struct Over {
+    pub floor: u64,
+    pub added_ns: i64,
+    pub ratio: f64,
+}
+
+/// Every timed series of every subject but the floors.
+pub(crate) fn added(record: &RunRecord) -> Vec<Added<'_>> {
+    let mut rows = Vec::new();
+    for subject in record.subjects.iter().filter(|subject| !is_floor(subject)) {
+        let floor = record.subjects.iter().find(|floor| is_floor_of(floor, subject));
+        let timed = |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service);
+        for series in subject.series.iter().filter(timed) {
+            let under = floor.and_then(|floor| floor.series(&series.name, series.kind));
+            let over = |percentile: fn(&Percentiles) -> Option<u64>| {
+                Over::paired(series, under?, percentile)
+            };
+            let p50 = over(|percentiles| percentiles.p50);
+            let p99 = over(|percentiles| percentiles.p99);
+            let (middle, ninety) = (series.pooled.p50, series.pooled.p90);
+            let spread_ns = middle.zip(ninety).map(|(p50, p90)| p90.saturating_sub(p50));
+            rows.push(Added { subject: &subject.name, series, spread_ns, p50, p99 });
+        }
+    }
+    rows
+}
+
+/// Whether `subject` is a raw echo.
+pub(crate) fn is_floor(subject: &Subject) -> bool {
+    subject.name.starts_with("floor")
+}
+
+fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
+    is_floor(floor)
+        && (&floor.backend, &floor.cores, &floor.scheduling)
+            == (&subject.backend, &subject.cores, &subject.scheduling)
+}
+
+impl Over {
+    fn paired(
+        ours: &Series,
+        floor: &Series,
+        percentile: fn(&Percentiles) -> Option<u64>,
+    ) -> Option<Over> {
+        let pairs: Option<Vec<(u64, u64)>> = ours
+            .per_run
+            .iter()
+            .zip(&floor.per_run)
+            .map(|(ours, floor)| Some((percentile(ours)?, percentile(floor)?)))
+            .collect();
+        let pairs = pairs.filter(|pairs| pairs.iter().all(|(_, floor)| *floor > 0))?;
+        let floors: Vec<u64> = pairs.iter().map(|(_, floor)| *floor).collect();
+        let mut added: Vec<i64> =
+            pairs.iter().map(|(ours, floor)| ours.cast_signed() - floor.cast_signed()).collect();
+        let mut ratios: Vec<f64> =
+            pairs.iter().map(|(ours, floor)| *ours as f64 / *floor as f64).collect();
+        added.sort_unstable();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let (low, high) = ((pairs.len().checked_sub(1)?) / 2, pairs.len() / 2);
+        Some(Over {
+            floor: median(&floors)?,
+            added_ns: added[low].midpoint(added[high]),
+            ratio: f64::midpoint(ratios[low], ratios[high]),
+        })
+    }
+
+    /// The floor, what is added to it, and how many times it that makes.
+    pub(crate) fn cells(&self) -> [String; 3] {
+        let sign = if self.added_ns < 0 { '-' } else { '+' };
+        let added = format!("{sign}{}", us(self.added_ns.unsigned_abs()));
+        [us(self.floor), added, format!("{:.2}x", self.ratio)]
+    }
+}

@@ -1,0 +1,107 @@
+//! `report.html`: one record as a page, the verdict first.
+
+use crate::number::count;
+use crate::{context, curves, figures, ladder, over_time, page, words};
+use maud::{Markup, html};
+use measure::machine::Machine;
+use measure::record::{Rule, RunRecord, Verdict};
+use measure::timeline::Timeline;
+
+/// What lies beside a record's run.json; where it can't be read, why not.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// The fingerprints of machine.json.
+    pub machine: Result<&'a Machine, &'a str>,
+    /// The logs of its runs.
+    pub timeline: Result<&'a Timeline, &'a str>,
+}
+
+/// The page of `record`, with `json`, the text of its run.json, in it for programs.
+pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String {
+    let body = html! {
+        (headline(record))
+        (damage(beside))
+        (figures::latencies(record))
+        (figures::over_the_floor(record))
+        (curves::section(record, beside.timeline.ok()))
+        (over_time::section(record, beside.timeline.ok()))
+        (figures::load(record))
+        (context::warnings(record))
+        (context::machine(beside.machine))
+        (context::scenario(record))
+        (context::not_measured(record))
+        (ladder::section(record))
+        footer {
+            p {
+                "Written by " (record.tool) " from run.json and the .hlog files beside it. The record is embedded "
+                "in this page as JSON (" code { "script#record" } "); the page fetches nothing and runs nothing."
+            }
+        }
+        (page::embedded("record", json))
+    };
+    page::frame(&format!("{} · {}", record.scenario, words::verdict(record)), &body)
+}
+
+fn headline(record: &RunRecord) -> Markup {
+    let class = if record.valid { "verdict valid" } else { "verdict invalid" };
+    let of = |verdict: Verdict| {
+        record.rules.iter().filter(move |rule| rule.verdict == verdict).collect::<Vec<&Rule>>()
+    };
+    let (held, skipped) = (of(Verdict::Held), of(Verdict::NotApplicable));
+    html! {
+        h1 { (record.scenario) " · " span class=(class) { (words::verdict(record)) } }
+        p class="quiet" {
+            (record.started) " · " (words::runs(record)) " · " (record.tool)
+            @if !record.clock.source.is_empty() {
+                " · clock " (record.clock.source) ", " (record.clock.cost_ns) " ns a reading"
+            }
+        }
+        @if !record.injected.is_empty() {
+            p class="warn" { strong { "Faults were injected on purpose: " } (record.injected.join("; ")) "." }
+        }
+        @if !record.invalid_because.is_empty() {
+            p { "These figures are not a result, because:" }
+            ul class="broken" { @for reason in &record.invalid_because { li { (reason) } } }
+        }
+        @if record.valid { p { "Every rule of validity that applies holds." } }
+        (rules("Rules that held", &held))
+        (rules("Rules that could not be applied", &skipped))
+    }
+}
+
+fn rules(title: &str, rules: &[&Rule]) -> Markup {
+    html! {
+        @if !rules.is_empty() {
+            details {
+                summary { (title) ": " (rules.len()) }
+                div class="box" {
+                    table {
+                        @for rule in rules {
+                            tr { th scope="row" { (rule.rule) } td class="text" { (rule.detail) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn damage(beside: Beside<'_>) -> Markup {
+    let lines = match beside.timeline {
+        Ok(timeline) => timeline.damage.clone(),
+        Err(why) => vec![format!(
+            "the logs of this record can't be read: {why}; what needs them is left out"
+        )],
+    };
+    html! {
+        @if !lines.is_empty() {
+            p class="warn" { strong { "The logs are not whole." } }
+            ul class="warn" { @for line in lines { li { (line) } } }
+        }
+    }
+}
+
+/// How a sample's size stands in a sentence.
+pub(crate) fn samples(n: u64) -> String {
+    format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
+}

@@ -1,0 +1,68 @@
+//! What a record says, in the words that the table and the page share.
+
+use crate::number::us;
+use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
+
+/// Whether the record is a result.
+pub(crate) fn verdict(record: &RunRecord) -> &'static str {
+    match (record.valid, record.complete) {
+        (true, _) => "valid",
+        (false, true) => "INVALID, not a result",
+        (false, false) => "INVALID AND INCOMPLETE, not a result",
+    }
+}
+
+/// How many runs count, and how many don't.
+pub(crate) fn runs(record: &RunRecord) -> String {
+    let void = match record.runs_void {
+        0 => String::new(),
+        n => format!(", {n} void and repeated"),
+    };
+    format!("{} {}{void}", record.runs, if record.runs == 1 { "run" } else { "runs" })
+}
+
+/// Where a subject ran.
+pub(crate) fn cores(cores: &[usize]) -> String {
+    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+    match cores.len() {
+        0 => "not pinned".to_owned(),
+        1 => format!("core {}", list[0]),
+        _ => format!("cores {}", list.join(" ")),
+    }
+}
+
+/// The series of a subject that stand in the table of latencies.
+pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
+    subject.series.iter().filter(|series| series.kind != Kind::Lateness)
+}
+
+/// What a series is called in its row.
+pub(crate) fn title(series: &Series) -> String {
+    match series.kind {
+        Kind::Noise => series.name.clone(),
+        kind => format!("{} {}", series.name, kind.name()),
+    }
+}
+
+/// The percentile `name` of a series in us, marked where it is uncertain.
+pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>) -> String {
+    let uncertain = series.uncertain.iter().any(|uncertain| uncertain == name);
+    match value {
+        None => "-".to_owned(),
+        Some(ns) if uncertain => format!("~{}", us(ns)),
+        Some(ns) => us(ns),
+    }
+}
+
+/// The interval for the median over runs of the percentile `name`; empty where there is none.
+pub(crate) fn interval(series: &Series, name: &str) -> String {
+    series
+        .interval
+        .get(name)
+        .map_or(String::new(), |[low, high]| format!("{}-{}", us(*low), us(*high)))
+}
+
+/// The rules that could not be applied.
+pub(crate) fn not_checked(record: &RunRecord) -> impl Iterator<Item = &Rule> {
+    record.rules.iter().filter(|rule| rule.verdict == Verdict::NotApplicable)
+}
