@@ -51,7 +51,7 @@ pub fn page(sweep: &SweepRecord) -> String {
         (reasons(sweep))
         h2 { "How to repeat it" }
         pre { code { (sweep.command.join(" ")) } }
-        p { "Each rate's run record stands beside this page, in the directory that its row names." }
+        p class="quiet" { "Each rate's run record stands beside this page." }
         (embedded("sweep", &serde_json::to_string(sweep).unwrap_or_default()))
     };
     frame(&title, &body)
@@ -216,7 +216,7 @@ fn row(sweep: &SweepRecord, point: &Point, subject: &Subject) -> Markup {
             td class="n" data-rate=(offered) data-figure=(name) { (text) }
         }
         td class=(class) { (outcome(sweep, point)) }
-        td { code { (point.record) } }
+        td { a href={ (point.record) "/report.html" } { (point.record) } }
     }
 }
 

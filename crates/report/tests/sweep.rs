@@ -119,9 +119,10 @@ fn the_page_has_every_figure_and_fetches_nothing() {
     ] {
         assert!(page.contains(figure), "no {figure}");
     }
-    for fetching in ["src=", "href=", "url(", "@import", "NaN", "<b>"] {
+    for fetching in ["src=", "url(", "<link", "@import", "NaN", "<b>"] {
         assert!(!page.contains(fetching), "{fetching}");
     }
+    assert_eq!(page.matches("href=").count(), page.matches("/report.html\">2026").count());
     let (_, after) = page.split_once(r#"id="sweep">"#).unwrap();
     let json = after.split_once("</script>").unwrap().0;
     let again: SweepRecord = serde_json::from_str(json).unwrap();

@@ -2,13 +2,16 @@
 
 use crate::cli::SweepArguments;
 use crate::print::show;
+use crate::report::write_page;
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
-use measure::directory::write_whole;
+use measure::directory::{load_record, write_whole};
+use measure::sweep::SweepRecord;
 use scenario::Conduct;
 use scenario::conduct::Interrupt;
 use scenario::sweep::{self, Rates, Sweep};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     let word = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
@@ -47,9 +50,10 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     let outcome = sweep.carry_out(&interrupt, &mut say);
     say("");
     let (record, path) = outcome?;
-    let page = path.join("report.html");
-    write_whole(&page, &report::sweep_page::page(&record))
-        .with_context(|| format!("cannot write {}", page.display()))?;
+    // The records count; a page that can't be written is no reason to fail.
+    if let Err(error) = write_pages(&record, &path) {
+        eprintln!("warning: {error:#}");
+    }
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&record)?))?;
     } else {
@@ -57,6 +61,20 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
         show(&format!("\nsweep: {}\n", path.display()))?;
     }
     Ok(if record.is_result() { DONE } else { INVALID })
+}
+
+/// The sweep's page, and one for each rate's record.
+fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
+    let page = path.join("report.html");
+    write_whole(&page, &report::sweep_page::page(sweep))
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    for point in &sweep.points {
+        let run = path.join(&point.record);
+        let record = load_record(&run)
+            .with_context(|| format!("cannot read a record in {}", run.display()))?;
+        write_page(&run, &record, &run.join("report.html"))?;
+    }
+    Ok(())
 }
 
 /// The command line that repeats one rate, but for the rate.

@@ -59,6 +59,7 @@ fn listed_rates_leave_a_record_each_and_agree_with_them() {
         assert!(kept.iter().any(|one| one["kind"] == "service" && one["pooled"] == *pooled));
         // Its command repeats this rate alone.
         let command = record["command"].to_string();
+        assert!(record_of(&directory, point).join("report.html").exists());
         assert!(command.contains("\"run\"") && !command.contains("--slo"), "{command}");
         assert!(command.contains(&format!("load.rate_per_second={rate}").replace(".0", "")));
     }
