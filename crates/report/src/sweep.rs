@@ -91,8 +91,10 @@ pub(crate) fn outcome(sweep: &SweepRecord, point: &Point) -> String {
     }
 }
 
+/// Rounded down: 99.87 % must not read as the 99.9 % that were asked.
 fn reached_percent(point: &Point) -> f64 {
-    point.rate_per_second_achieved / point.rate_per_second_offered * 100.0
+    let share = point.rate_per_second_achieved / point.rate_per_second_offered;
+    (share * 1000.0).floor() / 10.0
 }
 
 /// Why a rate is no result, if it isn't: the first reason, and where the others stand.

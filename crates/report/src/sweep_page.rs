@@ -6,6 +6,7 @@ use crate::over_floor::is_floor;
 use crate::page::{embedded, frame};
 use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
 use crate::sweep::{figures, knee, measured, outcome, series_name, state, why_void};
+use crate::words::interval;
 use maud::{Markup, html};
 use measure::record::{Kind, Subject};
 use measure::selector::Figure;
@@ -144,10 +145,16 @@ fn curve_lines(
     let mut all = Line { class: format!("{class} faint"), ..Line::default() };
     for point in &sweep.points {
         let offered = point.rate_per_second_offered;
-        let value = of(point)
-            .and_then(|subject| figure.of(&subject.series(series_name(sweep), *kind)?.pooled));
-        let Some(ns) = value else { continue };
-        let at = format!("{name} at {}/s: {}", rate(offered), latency(ns));
+        let subject = of(point);
+        let series = subject.as_ref().and_then(|one| one.series(series_name(sweep), *kind));
+        let Some((series, ns)) = series.and_then(|one| Some((one, figure.of(&one.pooled)?))) else {
+            continue;
+        };
+        let interval = match interval(series, &figure.name().replace('.', "_")) {
+            text if text.is_empty() => text,
+            text => format!(", median over runs within {text} us"),
+        };
+        let at = format!("{name} at {}/s: {}{interval}", rate(offered), latency(ns));
         let dot = |title| Dot { x: offered, y: ns as f64, title };
         all.points.push((offered, ns as f64));
         if point.valid {

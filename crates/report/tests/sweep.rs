@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 fn point(rate: f64, achieved: f64, outcome: &str, p99: u64, why: &[&str]) -> Value {
     let series = |kind: &str, p50: u64, p99: u64| {
         json!({"name": "order", "kind": kind, "unit": "ns", "uncertain": ["p99"],
+            "interval": {"p50": [p50 - 100, p50 + 100]},
             "pooled": {"count": 2_000, "p50": p50, "p99": p99, "max": 10 * p99}})
     };
     json!({
@@ -49,7 +50,7 @@ fn a_sweep_with_every_outcome() {
              10 000     10 000         9.10    ~21.0          9.40    ~22.0  met, p99 22.0 us
              40 000     39 999         9.10    ~21.0          9.40    ~45.2  met, p99 45.2 us
              80 000     79 990         9.10    ~21.0          9.40     ~312  missed, p99 312 us
-            160 000     98 220         9.10    ~21.0          9.40   ~48000  overloaded (61.4 %)
+            160 000     98 220         9.10    ~21.0          9.40   ~48000  overloaded (61.3 %)
             320 000          0         9.10    ~21.0          9.40   ~48000  VOID
           latencies of orders in us
           ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown
@@ -87,7 +88,7 @@ fn the_headline_says_what_is_known_and_no_more() {
         order-to-ack sweep · complete · 2 rates · 3 runs each highest rate that met p99 < 100us: 40 000/s, the highest tried
         order-to-ack sweep · complete · 1 rate · 3 runs each no rate met p99 < 100us (lowest tried: 10 000/s missed, p99 312 us)
         order-to-ack sweep · INCOMPLETE · 0 rates · 3 runs each ! it was interrupted nothing was measured
-        order-to-ack sweep · complete · 4 rates · 3 runs each · faults injected: rust stall_ms=10 stall_every_ms=1000 highest rate that was reached: 40 000/s (next: 160 000/s overloaded (61.4 %))
+        order-to-ack sweep · complete · 4 rates · 3 runs each · faults injected: rust stall_ms=10 stall_every_ms=1000 highest rate that was reached: 40 000/s (next: 160 000/s overloaded (61.3 %))
         order-to-ack sweep · complete · 5 rates · 3 runs each highest rate that met p99 < 100us: 40 000/s (next: 80 000/s missed, p99 312 us); but 320 000/s did again: between runs this machine changes more than between rates"#]].assert_eq(&shown.join("\n"));
 }
 
@@ -112,8 +113,9 @@ fn the_page_has_every_figure_and_fetches_nothing() {
         "9.10",
         "~312",
         "~48000",
-        "overloaded (61.4 %)",
+        "overloaded (61.3 %)",
         "knee: 40 000/s",
+        "median over runs within 9.00-9.20 us",
         "floor, service p50",
         "response p99",
     ] {
