@@ -1,7 +1,7 @@
 //! Which figure of a record is meant: `rust.order.service.p99`, or less of it.
 
 use crate::record::{Kind, Percentiles, RunRecord, Series, Subject};
-use crate::stats::PERCENTILES;
+use crate::stats::{PERCENTILES, is_supported};
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,6 +20,14 @@ impl Figure {
         match self {
             Figure::Percentile(index) => PERCENTILES[index].0.replace('_', "."),
             Figure::Max => "max".to_owned(),
+        }
+    }
+
+    /// Whether `count` samples support it (invariant 8).
+    pub fn is_told_by(self, count: u64) -> bool {
+        match self {
+            Figure::Percentile(index) => is_supported(count, PERCENTILES[index].1),
+            Figure::Max => count > 0,
         }
     }
 

@@ -22,16 +22,20 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99_999", 0.99999),
 ];
 
-/// Samples of `count` that lie beyond `quantile`.
-fn beyond(count: u64, quantile: f64) -> f64 {
+/// How many of `count` samples lie beyond `quantile`.
+fn samples_beyond(count: u64, quantile: f64) -> f64 {
     // A hair of slack: 10 000 * (1 - 0.999) is 9.99..9 in binary.
     count as f64 * (1.0 - quantile) * (1.0 + 1e-9)
 }
 
-/// One percentile of `histogram`, if its sample supports it (invariant 8).
+/// Whether `count` samples support `quantile`: `n (1 - p) >= 10` (invariant 8).
+pub fn is_supported(count: u64, quantile: f64) -> bool {
+    samples_beyond(count, quantile) >= SAMPLES_BEYOND_MIN
+}
+
+/// One percentile of `histogram`, if its sample supports it.
 pub fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
-    (beyond(histogram.len(), quantile) >= SAMPLES_BEYOND_MIN)
-        .then(|| histogram.value_at_quantile(quantile))
+    is_supported(histogram.len(), quantile).then(|| histogram.value_at_quantile(quantile))
 }
 
 /// Percentiles of `histogram`, those that `n (1 - p) >= 10` supports (invariant 8), with the names of
@@ -41,7 +45,7 @@ pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
     let mut uncertain = Vec::new();
     let mut at = |(name, quantile): (&str, f64)| {
         let value = percentile(histogram, quantile)?;
-        if beyond(count, quantile) < SAMPLES_BEYOND_CERTAIN {
+        if samples_beyond(count, quantile) < SAMPLES_BEYOND_CERTAIN {
             uncertain.push(name.to_owned());
         }
         Some(value)
@@ -128,6 +132,7 @@ mod tests {
         assert_eq!(percentiles(&of(9_999)).0.p99_9, None);
         assert_eq!(percentiles(&of(19)).0.p50, None);
         assert!(percentiles(&of(20)).0.p50.is_some());
+        assert!(is_supported(20, 0.5) && !is_supported(19, 0.5));
     }
 
     #[test]

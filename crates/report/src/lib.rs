@@ -18,6 +18,8 @@ pub mod page;
 pub mod plot;
 mod progress;
 pub mod record_page;
+pub mod sweep;
+pub mod sweep_page;
 pub mod table;
 mod words;
 

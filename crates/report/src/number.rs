@@ -34,6 +34,23 @@ pub(crate) fn rate(per_second: f64) -> String {
     grouped
 }
 
+/// A latency in a sentence, three digits and its unit: `950 ns`, `31.2 us`, `312 us`, `4.70 ms`.
+pub(crate) fn latency(ns: u64) -> String {
+    let ns = ns as f64;
+    let (value, unit) = match ns {
+        ns if ns < 999.5 => return format!("{ns} ns"),
+        ns if ns < 999_500.0 => (ns / 1e3, "us"),
+        ns if ns < 999_500_000.0 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let decimals = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
 /// A latency with its unit, as an axis has it: `500 ns`, `20 us`, `1 ms`.
 pub(crate) fn tick_ns(ns: f64) -> String {
     let (value, unit) = match ns {
@@ -98,5 +115,7 @@ mod tests {
         assert_eq!(shown, ["0.5", "3", "60"]);
         let shown: Vec<String> = [-1.0, 0.4, 59.6, 3599.0, 93_605.0].map(duration).into();
         assert_eq!(shown, ["0:00", "0:00", "1:00", "59:59", "26:00:05"]);
+        let shown: Vec<String> = [950, 9_999, 31_240, 999_600, 3_000_000_000].map(latency).into();
+        assert_eq!(shown, ["950 ns", "10.0 us", "31.2 us", "1.00 ms", "3.00 s"]);
     }
 }

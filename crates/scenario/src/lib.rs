@@ -12,6 +12,7 @@
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
 //!   experiment  two treatments, interleaved      -> pairs of records
+//!   sweep       one scenario at many rates       -> SweepRecord, a RunRecord a rate
 //! ```
 
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ pub mod progress;
 mod run;
 mod set;
 mod stage;
+pub mod sweep;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};

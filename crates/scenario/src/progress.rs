@@ -41,6 +41,11 @@ pub struct Part<'a> {
 /// Whoever looks on; `None` where nobody does. Then clients are not asked for progress either.
 pub type Say<'a> = Option<&'a mut dyn FnMut(Progress<'_>)>;
 
+/// The same for a part of the work.
+pub(crate) fn again<'a>(say: &'a mut Say<'_>) -> Say<'a> {
+    say.as_mut().map(|say| &mut **say as &mut dyn FnMut(Progress<'_>))
+}
+
 /// Tells whoever looks on, and knows what is still to come.
 pub(crate) struct Teller<'a> {
     say: Say<'a>,

@@ -3,9 +3,8 @@
 
 use crate::run::{Evidence, LATE_SHARE_OF_SERVICE, Run};
 use measure::record::{Rule, Verdict};
+use measure::sweep::RATE_SHARE_MIN;
 
-/// Sent over offered, at least.
-pub(crate) const RATE_SHARE_MIN: f64 = 0.999;
 /// Messages that the pacer may make late, of all.
 pub(crate) const LATE_MESSAGES_MAX: f64 = 0.01;
 /// Looks of an idle thread that may be late; on a worse machine nothing is measured but the machine.

@@ -20,6 +20,12 @@ pub(crate) enum Command {
     /// raw echo of the same bytes in between; prints the table; exits with 3 if the record is no
     /// valid result.
     Run(RunArguments),
+    /// Measure a scenario at several rates, to the knee
+    ///
+    /// Finds the highest rate that meets an objective: doubles the scenario's rate until one is not
+    /// reached or does not meet it, then goes in between. Three runs a rate unless --set runs=N. Leaves
+    /// sweep.json and report.html, and a run record a rate beside them.
+    Sweep(SweepArguments),
     /// List the scenarios that ship
     Scenarios(ScenariosArguments),
     /// Print the table of run records, merge them, or list those of a directory
@@ -63,6 +69,39 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
     /// Print run.json instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SweepArguments {
+    /// A scenario that ships, or the path of a scenario file; open loop
+    pub scenario: String,
+    /// Measure at these rates, such as 10k,20k,1.5M messages a second, instead of searching
+    #[arg(long, value_name = "RATE,...")]
+    pub rates: Option<String>,
+    /// What a rate must meet, such as "p99 < 100us" or "service.p99.9 <= 1ms"
+    #[arg(long, value_name = "FIGURE < LIMIT")]
+    pub slo: Option<String>,
+    /// Rates to try between the highest that did and the lowest that didn't; at most 6
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "rates")]
+    pub steps: u32,
+    /// Override a key, such as seconds=10 or subject.rust.backend=block
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Measure this exchange instead of starting one (with --set exchange.start=false)
+    #[arg(long, value_name = "HOST:PORT")]
+    pub connect: Option<String>,
+    /// The raw echo beside it, for the floor (`tickpath exchange --echo` on that machine)
+    #[arg(long, value_name = "HOST:PORT", requires = "connect")]
+    pub connect_floor: Option<String>,
+    /// Where the sweep's directory goes
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Print sweep.json instead of the table
     #[arg(long)]
     pub json: bool,
     /// No progress

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod scenarios;
 mod signals;
+mod sweep;
 mod trade;
 mod treatment;
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
+        cli::Command::Sweep(arguments) => sweep::sweep(&arguments),
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
         cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),

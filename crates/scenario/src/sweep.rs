@@ -1,0 +1,302 @@
+//! The same scenario at several rates, to the knee: the highest rate that meets an objective.
+
+use crate::conduct::{Conduct, ConductError, Interrupt};
+use crate::file::{Scenario, ScenarioError};
+use crate::progress::{Say, again};
+use measure::calendar::utc;
+use measure::clock::wall_ms;
+use measure::directory;
+use measure::objective::Objective;
+use measure::schedule::RATE_PER_SECOND_MAX;
+use measure::sweep::{Outcome, Point, SCHEMA, SweepRecord};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use trader::plan::{Load, Model};
+
+/// Rates of one sweep.
+pub const RATES_MAX: usize = 64;
+/// Bisections of one search: a knee between x and 1.011 x.
+pub const STEPS_MAX: u32 = 6;
+/// So often a search halves its rate if already the first one does not do.
+const HALVINGS_MAX: u32 = 4;
+/// What a series may be called in an objective.
+const SERIES: [&str; 2] = ["order", "cancel"];
+
+/// Which rates to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rates {
+    /// These, messages a second, ascending.
+    List(Vec<f64>),
+    /// From the scenario's rate, doubled until it does not do, then so many bisections.
+    Search {
+        /// At most [`STEPS_MAX`].
+        steps: u32,
+    },
+}
+
+/// Not a list of rates.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} {why}; write rates such as 10k,20k,1.5M")]
+pub struct BadRates {
+    text: String,
+    why: String,
+}
+
+/// `10k,20k,1.5M`; in any order, each once.
+impl FromStr for Rates {
+    type Err = BadRates;
+
+    fn from_str(text: &str) -> Result<Rates, BadRates> {
+        let bad = |text: &str, why: &str| BadRates { text: text.to_owned(), why: why.to_owned() };
+        let mut rates = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (number, factor) = match part.strip_suffix('k') {
+                Some(number) => (number, 1e3),
+                None => part.strip_suffix('M').map_or((part, 1.0), |number| (number, 1e6)),
+            };
+            let rate = number.parse::<f64>().map_err(|_| bad(part, "is no rate"))? * factor;
+            if !(rate > 0.0 && rate <= RATE_PER_SECOND_MAX) {
+                return Err(bad(part, "is not above 0 and at most 1000M messages a second"));
+            }
+            rates.push(rate);
+        }
+        rates.sort_unstable_by(f64::total_cmp);
+        if rates.windows(2).any(|two| two[0] == two[1]) {
+            return Err(bad(text, "names a rate twice"));
+        }
+        if rates.len() > RATES_MAX {
+            return Err(bad(text, &format!("names more than {RATES_MAX} rates")));
+        }
+        Ok(Rates::List(rates))
+    }
+}
+
+/// What to carry out.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// As for one run. The sweep makes a directory of its own where run directories go, and puts its
+    /// records there; the command is the sweep's.
+    pub conduct: Conduct,
+    /// The command line of a single run, to which its rate is added.
+    pub point_command: Vec<String>,
+    /// Which rates.
+    pub rates: Rates,
+    /// What a rate must meet beside being valid.
+    pub objective: Option<Objective>,
+}
+
+/// The scenario for a sweep: three runs at each rate, unless `overrides` say otherwise.
+///
+/// # Errors
+/// As [`Scenario::find`].
+pub fn scenario(name: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+    let mut sets = vec!["runs=3".to_owned()];
+    sets.extend_from_slice(overrides);
+    Scenario::find(name, &sets)
+}
+
+impl Sweep {
+    /// Measures rate after rate and leaves a record: `sweep.json`, written after each rate, and a run
+    /// record a rate beside it.
+    ///
+    /// # Errors
+    /// If nothing could be measured. What breaks later makes a sweep that is not complete.
+    pub fn carry_out(
+        &self,
+        interrupt: &Interrupt,
+        mut say: Say<'_>,
+    ) -> Result<(SweepRecord, PathBuf), ConductError> {
+        self.check()?;
+        let scenario = &self.conduct.scenario;
+        let runs = &self.conduct.runs_directory;
+        let path = directory::create(runs, &format!("sweep-{}", scenario.name))
+            .map_err(|source| record_failed(runs, source))?;
+        let mut sweep = self.empty_record();
+        let mut search = Search::new(scenario.load.rate_per_second, self.steps());
+        let mut listed = self.listed().iter().copied();
+        let mut next = match self.rates {
+            Rates::List(_) => listed.next(),
+            Rates::Search { .. } => Some(scenario.load.rate_per_second),
+        };
+        while let Some(rate) = next.filter(|_| !interrupt.is_set()) {
+            match self.point(&path, rate, interrupt, again(&mut say)) {
+                Ok(point) => {
+                    next = match self.rates {
+                        Rates::List(_) => listed.next(),
+                        // Where the objective can't be told, going further down tells nothing.
+                        Rates::Search { .. } => search
+                            .next(rate, point.outcome == Outcome::Met)
+                            .filter(|rate| self.tells_at(*rate)),
+                    };
+                    sweep.insert(point);
+                }
+                Err(error) if sweep.points.is_empty() => {
+                    // Nothing was measured; only an empty directory goes.
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
+                Err(error) => {
+                    sweep.failures.push(format!("at {rate} messages/s: {error}"));
+                    break;
+                }
+            }
+            sweep.save(&path).map_err(|source| record_failed(&path, source))?;
+        }
+        if interrupt.is_set() {
+            sweep.failures.push("it was interrupted".to_owned());
+        }
+        sweep.complete = sweep.failures.is_empty();
+        sweep.save(&path).map_err(|source| record_failed(&path, source))?;
+        Ok((sweep, path))
+    }
+
+    fn check(&self) -> Result<(), ConductError> {
+        let usage = |text: String| Err(ConductError::Usage(text));
+        let scenario = &self.conduct.scenario;
+        if scenario.load.model == Model::PingPong {
+            return usage(format!(
+                "{} is ping-pong, which has no rate: each message waits for the reply to the one \
+                 before. Sweep a scenario with load.model = \"open\"",
+                scenario.name
+            ));
+        }
+        if self.steps() > STEPS_MAX {
+            return usage(format!("there are at most {STEPS_MAX} steps, not {}", self.steps()));
+        }
+        let Some(objective) = &self.objective else { return Ok(()) };
+        let selector = &objective.selector;
+        let names: Vec<&str> = scenario.subject.iter().map(|one| one.name.as_str()).collect();
+        if let Some(subject) = &selector.subject
+            && !names.contains(&subject.as_str())
+        {
+            let known = names.join(", ");
+            return usage(format!(
+                "{objective}: there is no subject {subject:?}; there are: {known}"
+            ));
+        }
+        if !SERIES.contains(&selector.series.as_str()) {
+            let known = SERIES.join(", ");
+            let series = &selector.series;
+            return usage(format!(
+                "{objective}: there is no series {series:?}; there are: {known}"
+            ));
+        }
+        let first = self.listed().first().copied().unwrap_or(scenario.load.rate_per_second);
+        if !self.tells_at(first) {
+            return usage(format!(
+                "{objective}: {} orders in {} runs at {first} messages/s are too few to tell {}; add \
+                 --set seconds=N or --set runs=N",
+                self.orders_at(first),
+                scenario.runs,
+                selector.figure.name()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Orders of all runs at a rate; there are as many cancels.
+    fn orders_at(&self, rate_per_second: f64) -> u64 {
+        let Scenario { load, seconds, runs, .. } = &self.conduct.scenario;
+        let load = Load { rate_per_second, ..load.clone() };
+        load.messages(*seconds) / 2 * u64::from(*runs)
+    }
+
+    /// Whether so many messages a second are enough to tell the objective's figure.
+    fn tells_at(&self, rate_per_second: f64) -> bool {
+        let figure = self.objective.as_ref().map(|objective| objective.selector.figure);
+        figure.is_none_or(|figure| figure.is_told_by(self.orders_at(rate_per_second)))
+    }
+
+    fn steps(&self) -> u32 {
+        if let Rates::Search { steps } = self.rates { steps } else { 0 }
+    }
+
+    fn listed(&self) -> &[f64] {
+        if let Rates::List(rates) = &self.rates { rates } else { &[] }
+    }
+
+    fn empty_record(&self) -> SweepRecord {
+        let Conduct { scenario, tool, command, .. } = &self.conduct;
+        SweepRecord {
+            schema: SCHEMA,
+            tool: tool.clone(),
+            scenario: scenario.name.clone(),
+            started: utc(wall_ms()),
+            command: command.clone(),
+            complete: false,
+            failures: Vec::new(),
+            runs: scenario.runs,
+            objective: self.objective.clone(),
+            injected: scenario.injected(),
+            points: Vec::new(),
+        }
+    }
+
+    fn point(
+        &self,
+        path: &Path,
+        rate_per_second: f64,
+        interrupt: &Interrupt,
+        say: Say<'_>,
+    ) -> Result<Point, ConductError> {
+        let mut conduct = self.conduct.clone();
+        conduct.scenario.load.rate_per_second = rate_per_second;
+        conduct.runs_directory = path.to_owned();
+        conduct.command.clone_from(&self.point_command);
+        let rate = format!("load.rate_per_second={rate_per_second}");
+        conduct.command.extend(["--set".to_owned(), rate]);
+        let (record, directory) = conduct.carry_out(interrupt, say)?;
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Point::of(&record, name, rate_per_second, self.objective.as_ref()))
+    }
+}
+
+fn record_failed(path: &Path, source: std::io::Error) -> ConductError {
+    ConductError::Record { path: path.display().to_string(), source }
+}
+
+/// The way to the knee. It assumes that a rate above one that does not do doesn't either.
+struct Search {
+    start: f64,
+    steps_left: u32,
+    halvings_left: u32,
+    met: Option<f64>,
+    missed: Option<f64>,
+}
+
+impl Search {
+    fn new(start: f64, steps: u32) -> Search {
+        Search { start, steps_left: steps, halvings_left: HALVINGS_MAX, met: None, missed: None }
+    }
+
+    /// The rate to try after `rate`, which was good or not.
+    fn next(&mut self, rate: f64, met: bool) -> Option<f64> {
+        *if met { &mut self.met } else { &mut self.missed } = Some(rate);
+        match (self.met, self.missed) {
+            (Some(met), None) => Some(2.0 * met).filter(|rate| *rate <= RATE_PER_SECOND_MAX),
+            (None, Some(missed)) => {
+                self.halvings_left = self.halvings_left.checked_sub(1)?;
+                Some(missed / 2.0)
+            }
+            (Some(met), Some(missed)) => {
+                self.steps_left = self.steps_left.checked_sub(1)?;
+                let middle = three_digits((met * missed).sqrt());
+                (met < middle && middle < missed).then_some(middle)
+            }
+            (None, None) => Some(self.start),
+        }
+    }
+}
+
+/// Rounded to three significant digits: a rate that a person can say.
+fn three_digits(rate: f64) -> f64 {
+    let unit = 10f64.powf(rate.log10().floor() - 2.0);
+    let rounded = (rate / unit).round() * unit;
+    // 0.01 * 141 is not 1.41 in binary, and nobody asks for 1.4100000000000001 messages a second.
+    format!("{rounded:.6}").parse().unwrap_or(rounded)
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
