@@ -1,7 +1,8 @@
 //! Published figures as context: other machines, other methods.
 
 use crate::axis::Axis;
-use crate::number::tick_ns;
+use crate::number::short_ns;
+use Source::{Collected, OneTrading, TickToTrade};
 use maud::{Markup, html};
 use measure::record::{Kind, RunRecord};
 
@@ -11,41 +12,73 @@ struct Rung {
     statistic: &'static str,
     low_ns: f64,
     high_ns: f64,
-    source: &'static str,
+    source: Source,
+}
+
+/// Who published it.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    TickToTrade,
+    OneTrading,
+    Collected,
+}
+
+impl Source {
+    const ALL: [Source; 3] = [Source::TickToTrade, Source::OneTrading, Source::Collected];
+
+    /// The letter of its footnote.
+    fn letter(self) -> &'static str {
+        match self {
+            Source::TickToTrade => "a",
+            Source::OneTrading => "b",
+            Source::Collected => "c",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Source::TickToTrade => {
+                "AWS Web3 Blog: Optimize tick-to-trade latency for digital assets exchanges and trading \
+                 platforms on AWS, Part 2, and the benchmark's repository. Loopback on one instance, \
+                 WebSocket and JSON, tuned and untuned operating system."
+            }
+            Source::OneTrading => {
+                "One Trading: One Trading and AWS, Cloud-native colocation for crypto trading. LSE and CME \
+                 as cited there."
+            }
+            Source::Collected => {
+                "Public figures collected from several places; orders of magnitude."
+            }
+        }
+    }
 }
 
 const fn rung(
     what: &'static str,
     statistic: &'static str,
     (low_us, high_us): (f64, f64),
-    source: &'static str,
+    source: Source,
 ) -> Rung {
     Rung { what, statistic, low_ns: low_us * 1e3, high_ns: high_us * 1e3, source }
 }
 
-const TICK_TO_TRADE: &str = "AWS Web3 Blog, Optimize tick-to-trade latency for digital assets exchanges and \
-    trading platforms on AWS: Part 2, and its repository";
-const ONE_TRADING: &str =
-    "One Trading, One Trading and AWS: Cloud-native colocation for crypto trading";
-const COLLECTED: &str = "public figures, collected; no single document";
-
 /// Single values without runs or intervals, as they were published.
 const RUNGS: [Rung; 15] = [
-    rung("WebSocket loopback, m8azn.metal, tuned", "p50 to p99.9", (17.7, 19.4), TICK_TO_TRADE),
-    rung("WebSocket loopback, m8azn.metal, untuned", "p50 to p99.9", (17.9, 20.1), TICK_TO_TRADE),
-    rung("WebSocket loopback, c7i.metal, tuned", "p50 to p99.9", (20.3, 22.0), TICK_TO_TRADE),
-    rung("WebSocket loopback, c7i.metal, untuned", "p50 to p99.9", (28.0, 33.5), TICK_TO_TRADE),
-    rung("WebSocket loopback, c8g.metal, tuned", "p50 to p99.9", (21.4, 23.4), TICK_TO_TRADE),
-    rung("WebSocket loopback, c7a.48xlarge, tuned", "p50 to p99.9", (28.2, 38.9), TICK_TO_TRADE),
-    rung("WebSocket loopback, m5zn.metal, untuned", "p50 to p99.9", (30.3, 37.5), TICK_TO_TRADE),
-    rung("One Trading F.A.S.T., round trip", "below", (74.0, 74.0), ONE_TRADING),
-    rung("One Trading F.A.S.T., create + cancel, 400 000/s", "p95", (112.0, 112.0), ONE_TRADING),
-    rung("LSE Group Turquoise (LSE, 2022)", "as cited", (126.0, 126.0), ONE_TRADING),
-    rung("CME global matching engine (Lambert, 2023)", "as cited", (1e3, 3e3), ONE_TRADING),
-    rung("Round trip, Tokyo, good placements", "p50", (102.0, 122.0), COLLECTED),
-    rung("Round trip, Tokyo, typical placement", "p50", (213.0, 213.0), COLLECTED),
-    rung("Round trip, same zone", "range", (200.0, 400.0), COLLECTED),
-    rung("Round trip, between zones", "range", (250.0, 3_400.0), COLLECTED),
+    rung("WebSocket loopback, m8azn.metal, tuned", "p50 to p99.9", (17.7, 19.4), TickToTrade),
+    rung("WebSocket loopback, m8azn.metal, untuned", "p50 to p99.9", (17.9, 20.1), TickToTrade),
+    rung("WebSocket loopback, c7i.metal, tuned", "p50 to p99.9", (20.3, 22.0), TickToTrade),
+    rung("WebSocket loopback, c7i.metal, untuned", "p50 to p99.9", (28.0, 33.5), TickToTrade),
+    rung("WebSocket loopback, c8g.metal, tuned", "p50 to p99.9", (21.4, 23.4), TickToTrade),
+    rung("WebSocket loopback, c7a.48xlarge, tuned", "p50 to p99.9", (28.2, 38.9), TickToTrade),
+    rung("WebSocket loopback, m5zn.metal, untuned", "p50 to p99.9", (30.3, 37.5), TickToTrade),
+    rung("One Trading F.A.S.T., round trip", "below", (74.0, 74.0), OneTrading),
+    rung("One Trading F.A.S.T., create + cancel, 400 000/s", "p95", (112.0, 112.0), OneTrading),
+    rung("LSE Group Turquoise (LSE, 2022)", "as cited", (126.0, 126.0), OneTrading),
+    rung("CME global matching engine (Lambert, 2023)", "as cited", (1e3, 3e3), OneTrading),
+    rung("Round trip, Tokyo, good placements", "p50", (102.0, 122.0), Collected),
+    rung("Round trip, Tokyo, typical placement", "p50", (213.0, 213.0), Collected),
+    rung("Round trip, same zone", "range", (200.0, 400.0), Collected),
+    rung("Round trip, between zones", "range", (250.0, 3_400.0), Collected),
 ];
 
 /// A row of the ladder, published or ours.
@@ -65,7 +98,7 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
         statistic: rung.statistic.to_owned(),
         low_ns: rung.low_ns,
         high_ns: rung.high_ns,
-        source: rung.source.to_owned(),
+        source: rung.source.letter().to_owned(),
         is_own: false,
     });
     let mut rows: Vec<Row> = own(record).into_iter().chain(published).collect();
@@ -95,11 +128,14 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
                             td { (row.statistic) }
                             td class="n" { (range(row)) }
                             td class="scale" { (bar(&axis, row)) }
-                            td class="text quiet" { (row.source) }
+                            td { (row.source) }
                         }
                     }
                 }
             }
+        }
+        p class="quiet" {
+            @for source in Source::ALL { (source.letter()) ". " (source.title()) " " }
         }
     }
 }
@@ -136,9 +172,9 @@ fn own(record: &RunRecord) -> Vec<Row> {
 
 fn range(row: &Row) -> String {
     if row.low_ns < row.high_ns {
-        format!("{} to {}", tick_ns(row.low_ns), tick_ns(row.high_ns))
+        format!("{} to {}", short_ns(row.low_ns), short_ns(row.high_ns))
     } else {
-        tick_ns(row.low_ns)
+        short_ns(row.low_ns)
     }
 }
 

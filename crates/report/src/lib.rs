@@ -8,6 +8,7 @@ mod comparison;
 mod context;
 mod curves;
 mod figures;
+mod finding;
 pub mod history;
 pub mod history_page;
 mod ladder;
@@ -24,6 +25,7 @@ pub mod table;
 mod words;
 
 pub use comparison::comparison;
+pub use finding::{Finding, finding};
 pub use history::history;
 pub use history_page::history_page;
 pub use progress::{Progress, progress};

@@ -62,6 +62,12 @@ pub(crate) fn tick_ns(ns: f64) -> String {
     format!("{} {unit}", plain(value))
 }
 
+/// As [`tick_ns`], with three digits.
+pub(crate) fn short_ns(ns: f64) -> String {
+    let unit = 10f64.powf((ns.max(1.0).log10() - 2.0).floor());
+    tick_ns((ns / unit).round() * unit)
+}
+
 /// At most three decimals, none that is zero at the end.
 pub(crate) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
@@ -107,6 +113,8 @@ mod tests {
         assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
         let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();
         assert_eq!(shown, ["1 000", "10 000", "400 000", "1 234 567"]);
+        let shown: Vec<String> = [7.0, 24_463.0, 119_935.0, 3.4e6].map(short_ns).into();
+        assert_eq!(shown, ["7 ns", "24.5 us", "120 us", "3.4 ms"]);
         let shown: Vec<String> = [500.0, 1e3, 2e4, 5e5, 1e6, 2.5e9].map(tick_ns).into();
         assert_eq!(shown, ["500 ns", "1 us", "20 us", "500 us", "1 ms", "2.5 s"]);
         let shown: Vec<String> = [0.012, -0.4, 4.2, 41.0].map(share).into();

@@ -149,7 +149,11 @@ impl Plot {
                 @let x = short(self.at_x(tick.at));
                 line class=(grid_class(&tick.label)) x1=(x) x2=(x) y1=(TOP) y2=(bottom) {}
                 @if !tick.label.is_empty() {
-                    text class="tick" x=(x) y=(bottom + 15.0) text-anchor="middle" { (tick.label) }
+                    // A label at the right end would be cut off.
+                    @let at_end = self.at_x(tick.at) > right - RIGHT;
+                    @let (x, anchor) =
+                        if at_end { (short(right + RIGHT), "end") } else { (x, "middle") };
+                    text class="tick" x=(x) y=(bottom + 15.0) text-anchor=(anchor) { (tick.label) }
                 }
             }
             rect class="frame" x=(LEFT) y=(TOP) width=(right - LEFT) height=(bottom - TOP) {}

@@ -39,6 +39,12 @@ pub(crate) enum Command {
     /// void or it was interrupted.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Can this tool, on this machine, see what it must see?
+    ///
+    /// Four experiments of which the answer is known: A against A, a trader that stands still, an
+    /// exchange that answers later, and one that drops replies. Four lines; exits with 0 if all were
+    /// seen, with 1 if not.
+    Selftest(SelftestArguments),
     /// Run an exchange until it is told to end
     ///
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
@@ -179,6 +185,22 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
     /// Print compare.json instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SelftestArguments {
+    /// Runs of each treatment
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(9..=100))]
+    pub pairs: u32,
+    /// Where the directory of its records goes
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
     /// No progress

@@ -13,6 +13,7 @@ mod progress;
 mod report;
 mod run;
 mod scenarios;
+mod selftest;
 mod signals;
 mod sweep;
 mod trade;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
         cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
+        cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
     };

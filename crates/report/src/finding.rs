@@ -1,0 +1,136 @@
+//! What the self-test found, a line each.
+
+use crate::number::us;
+
+/// What one check of the self-test found.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// A against A.
+    Same {
+        /// Runs of each.
+        runs: usize,
+        /// Figures that were looked at.
+        looked_at: usize,
+        /// Those that were said to differ.
+        told_apart: Vec<String>,
+    },
+    /// A trader that stands still, without and with.
+    Stall {
+        /// How long, once a second.
+        stall_ms: u64,
+        /// Of orders.
+        response_ns_p99: [u64; 2],
+        /// Of orders.
+        service_ns_p99: [u64; 2],
+        /// Response time says so, and service time hardly.
+        seen: bool,
+    },
+    /// An exchange whose answers are held back.
+    Delay {
+        /// By how much.
+        injected_ns: i64,
+        /// What was found.
+        added_ns: i64,
+        /// At least 95 %.
+        interval_ns: [i64; 2],
+        /// The comparison said so.
+        is_worse: bool,
+    },
+    /// Replies that vanish.
+    Drop {
+        /// Messages sent.
+        sent: u64,
+        /// Counted as lost.
+        lost: u64,
+        /// The record says that it is void, and for this reason.
+        is_void: bool,
+    },
+    /// No figure could be compared.
+    Nothing {
+        /// Of which check.
+        check: &'static str,
+    },
+}
+
+impl Finding {
+    /// Whether the tool has seen what it must see.
+    pub fn passed(&self) -> bool {
+        match self {
+            Finding::Same { looked_at, told_apart, .. } => *looked_at > 0 && told_apart.is_empty(),
+            Finding::Stall { seen, .. } => *seen,
+            Finding::Delay { injected_ns, interval_ns: [low, high], is_worse, .. } => {
+                *is_worse && (low..=high).contains(&injected_ns)
+            }
+            Finding::Drop { lost, is_void, .. } => *lost > 0 && *is_void,
+            Finding::Nothing { .. } => false,
+        }
+    }
+}
+
+/// One line.
+pub fn finding(finding: &Finding) -> String {
+    let mark = if finding.passed() { "ok  " } else { "FAIL" };
+    let what = match finding {
+        Finding::Same { runs, looked_at, told_apart } if told_apart.is_empty() => format!(
+            "A against A is inconclusive: {looked_at} figures of {runs} pairs, none told apart"
+        ),
+        Finding::Same { told_apart, .. } => {
+            format!("A against A is said to differ in {}", told_apart.join(", "))
+        }
+        Finding::Stall { stall_ms, response_ns_p99, service_ns_p99, .. } => format!(
+            "a stall of {stall_ms} ms each second moves p99 of response time {} -> {} us, of service \
+             time {} -> {} us",
+            us(response_ns_p99[0]),
+            us(response_ns_p99[1]),
+            us(service_ns_p99[0]),
+            us(service_ns_p99[1])
+        ),
+        Finding::Delay { injected_ns, added_ns, interval_ns, .. } => format!(
+            "{} us in the exchange's answer are found as {} us, between {} and {}",
+            signed_us(*injected_ns),
+            signed_us(*added_ns),
+            signed_us(interval_ns[0]),
+            signed_us(interval_ns[1])
+        ),
+        Finding::Drop { sent, lost, is_void } => format!(
+            "dropped replies: {lost} of {sent} counted as lost, and the run is {}",
+            if *is_void { "void" } else { "NOT void" }
+        ),
+        Finding::Nothing { check } => format!("{check}: too few runs or samples to compare"),
+    };
+    format!("{mark}  {what}\n")
+}
+
+fn signed_us(ns: i64) -> String {
+    format!("{}{}", if ns < 0 { "-" } else { "" }, us(ns.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_finding_can_fail() {
+        let delay = |interval_ns, is_worse| Finding::Delay {
+            injected_ns: 50_000,
+            added_ns: 50_100,
+            interval_ns,
+            is_worse,
+        };
+        assert!(delay([49_000, 51_000], true).passed());
+        assert!(!delay([50_500, 51_000], true).passed());
+        assert!(!delay([49_000, 51_000], false).passed());
+        let same = |looked_at, told_apart: &[&str]| Finding::Same {
+            runs: 12,
+            looked_at,
+            told_apart: told_apart.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        assert!(same(4, &[]).passed());
+        assert!(!same(0, &[]).passed(), "nothing looked at is nothing found");
+        assert!(!same(4, &["order.service.p50"]).passed());
+        assert!(!Finding::Drop { sent: 9, lost: 0, is_void: true }.passed());
+        assert!(!Finding::Drop { sent: 9, lost: 1, is_void: false }.passed());
+        assert!(finding(&delay([49_000, 51_000], true)).starts_with("ok    50.0 us"));
+        assert!(finding(&Finding::Nothing { check: "a stall" }).starts_with("FAIL"));
+    }
+}

@@ -1,0 +1,186 @@
+//! `tickpath selftest`: can this tool, on this machine, see what it must see? Four experiments with the
+//! real processes, of which we know the answer.
+
+use crate::cli::SelftestArguments;
+use crate::print::show;
+use crate::progress::with_screen;
+use crate::treatment::conduct;
+use crate::{DONE, GATE_FAILED, INVALID, signals};
+use anyhow::Context;
+use measure::compare::{Design, Outcome};
+use measure::comparison::{Compared, Question, Runs, compare};
+use measure::directory;
+use measure::record::{Kind, RunRecord, Verdict};
+use measure::selector::Figure;
+use report::Finding;
+use scenario::conduct::Interrupt;
+use scenario::experiment::{Experiment, Made, Pairs, Treatment};
+use std::path::{Path, PathBuf};
+
+/// What the exchange's answers are held back by.
+const DELAY_US: u64 = 50;
+/// How long the trader stands still, once a second.
+const STALL_MS: u64 = 10;
+/// One reply of so many vanishes.
+const DROP_EVERY: u64 = 1000;
+/// A stall may add to the p99 of service time at most this share of what it adds to that of response
+/// time: what waited leaves in one burst, and bursts take a little longer.
+const SERVICE_SHARE_MAX: f64 = 0.1;
+/// Runs are short; what is looked for is ten times the noise.
+const SHORT: [&str; 3] = ["seconds=1", "warm_up_seconds=0.2", "floor_seconds=0"];
+
+/// Where and how the experiments are made.
+struct Bench<'a> {
+    directory: PathBuf,
+    pairs: u32,
+    quiet: bool,
+    interrupt: &'a Interrupt,
+}
+
+/// An experiment with its name, and what it must find.
+type Check = (&'static str, fn(&Bench<'_>) -> anyhow::Result<Finding>);
+
+const CHECKS: [Check; 4] =
+    [("same", same), ("stall", stall), ("delay", delay), ("drop", dropped_reply)];
+
+pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
+    let directory = directory::create(&arguments.out, "selftest").with_context(|| {
+        format!("cannot make a directory in {}; choose another --out", arguments.out.display())
+    })?;
+    let interrupt = signals::interrupt()?;
+    let bench =
+        Bench { directory, pairs: arguments.pairs, quiet: arguments.quiet, interrupt: &interrupt };
+    let mut passed = true;
+    let mut found = Vec::new();
+    for (name, check) in CHECKS {
+        let finding = check(&bench)?;
+        if interrupt.is_set() {
+            eprintln!("error: interrupted; what was not looked at is not known");
+            return Ok(INVALID);
+        }
+        passed &= finding.passed();
+        let line = report::finding(&finding);
+        if !arguments.json {
+            show(&line)?;
+        }
+        found.push(serde_json::json!({
+            "check": name, "passed": finding.passed(), "found": line.trim_end(),
+        }));
+    }
+    if arguments.json {
+        show(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
+    } else {
+        show(&format!("\nrecords: {}\n", bench.directory.display()))?;
+    }
+    Ok(if passed { DONE } else { GATE_FAILED })
+}
+
+impl Bench<'_> {
+    fn treatment(&self, scenario: &str, sets: &[&str]) -> anyhow::Result<Treatment> {
+        let sets: Vec<String> = SHORT.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+        Ok(Treatment::Scenario(Box::new(conduct(scenario, &sets, Path::new(""))?)))
+    }
+
+    /// A scenario as it is against the same with a fault, and the figures found.
+    fn with_fault(
+        &self,
+        name: &str,
+        scenario: &str,
+        fault: &[&str],
+        figure: &str,
+    ) -> anyhow::Result<Vec<Compared>> {
+        let treatments = [self.treatment(scenario, &[])?, self.treatment(scenario, fault)?];
+        let experiment = Experiment {
+            treatments: [&treatments[0], &treatments[1]],
+            pairs: self.pairs,
+            directory: &self.directory.join(name),
+            // A stalled pacer is late, which is a reason to be void; here it is the purpose.
+            takes_void: true,
+        };
+        let pairs = with_screen(self.quiet, |say| experiment.carry_out(self.interrupt, say))?;
+        Ok(figures(&pairs, figure))
+    }
+}
+
+fn figures(pairs: &Pairs, figure: &str) -> Vec<Compared> {
+    let runs = |made: &[Made]| {
+        let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
+        Runs::of_records(&records)
+    };
+    let question = Question {
+        design: Design::Interleaved,
+        figures: figure.split(',').filter_map(|figure| figure.parse::<Figure>().ok()).collect(),
+        floor_is_control: false,
+    };
+    compare(&question, &runs(&pairs.a), &runs(&pairs.b))
+}
+
+fn figure_of<'a>(figures: &'a [Compared], kind: Kind) -> Option<&'a Compared> {
+    figures.iter().find(|figure| figure.series == "order" && figure.kind == kind)
+}
+
+/// A against A is neither better nor worse.
+fn same(bench: &Bench<'_>) -> anyhow::Result<Finding> {
+    let figures = bench.with_fault("same", "ping-pong", &[], "p50,p99")?;
+    Ok(Finding::Same {
+        runs: bench.pairs as usize,
+        looked_at: figures.len(),
+        told_apart: figures
+            .iter()
+            .filter(|figure| figure.outcome != Outcome::Inconclusive)
+            .map(Compared::name)
+            .collect(),
+    })
+}
+
+/// Who stands still sends late: response time says so, service time hardly.
+fn stall(bench: &Bench<'_>) -> anyhow::Result<Finding> {
+    let fault = format!("subject.rust.inject.stall_ms={STALL_MS}");
+    let figures = bench.with_fault("stall", "order-to-ack", &[&fault], "p99")?;
+    let (response, service) =
+        (figure_of(&figures, Kind::Response), figure_of(&figures, Kind::Service));
+    let (Some(response), Some(service)) = (response, service) else {
+        return Ok(Finding::Nothing { check: "a stall" });
+    };
+    Ok(Finding::Stall {
+        stall_ms: STALL_MS,
+        response_ns_p99: [response.a, response.b],
+        service_ns_p99: [service.a, service.b],
+        seen: response.outcome == Outcome::Worse
+            && service.added_ns as f64 <= response.added_ns as f64 * SERVICE_SHARE_MAX,
+    })
+}
+
+/// What is added to every answer is found, as much as it is.
+fn delay(bench: &Bench<'_>) -> anyhow::Result<Finding> {
+    let fault = format!("exchange.inject.delay_us={DELAY_US}");
+    let figures = bench.with_fault("delay", "ping-pong", &[&fault], "p50")?;
+    let Some(service) = figure_of(&figures, Kind::Service) else {
+        return Ok(Finding::Nothing { check: "a delay" });
+    };
+    Ok(Finding::Delay {
+        injected_ns: DELAY_US as i64 * 1000,
+        added_ns: service.added_ns,
+        interval_ns: service.added_ns_interval,
+        is_worse: service.outcome == Outcome::Worse,
+    })
+}
+
+/// A reply that never comes is counted and makes the run void.
+fn dropped_reply(bench: &Bench<'_>) -> anyhow::Result<Finding> {
+    let fault = format!("exchange.inject.drop_every={DROP_EVERY}");
+    let sets: Vec<String> =
+        SHORT.iter().chain(&["runs=1", &fault]).map(|set| (*set).to_owned()).collect();
+    let conduct = conduct("order-to-ack", &sets, &bench.directory.join("drop"))?;
+    let (record, _) = with_screen(bench.quiet, |say| conduct.carry_out(bench.interrupt, say))?;
+    let load = record.subjects.first().map(|subject| subject.load.clone()).unwrap_or_default();
+    let broken = |rule: &str| {
+        let of_rule = |one: &&measure::record::Rule| one.rule.ends_with(rule);
+        record.rules.iter().filter(of_rule).any(|one| one.verdict == Verdict::Broken)
+    };
+    Ok(Finding::Drop {
+        sent: load.sent,
+        lost: load.lost,
+        is_void: !record.valid && broken("replies"),
+    })
+}
