@@ -104,7 +104,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
         invalid_because: reasons(parts),
         rules: rules(parts),
         runs: runs.len() as u32,
-        runs_void: parts.iter().map(|part| part.record.runs_void).sum(),
+        runs_void: parts.iter().map(|part| part.record.runs_void).fold(0, u32::saturating_add),
         warnings,
         clock: clock(parts),
         resolved,

@@ -278,6 +278,18 @@ fn other_machines_other_cores_and_the_same_time_are_warned_of() {
     assert_ne!(record.merged_from[0].machine, record.merged_from[1].machine);
 }
 
+/// Counts from outside may be anything: they must not end the program.
+#[test]
+fn sums_stop_at_the_largest_number() {
+    let mut parts = two();
+    for part in &mut parts {
+        part.record.runs_void = u32::MAX;
+        part.record.subjects[0].load.sent = u64::MAX;
+    }
+    let record = merged(&parts);
+    assert_eq!((record.runs_void, record.subjects[0].load.sent), (u32::MAX, u64::MAX));
+}
+
 fn some_runs() -> impl Strategy<Value = Vec<Vec<Vec<u64>>>> {
     let run = prop::collection::vec(1u64..5_000_000, 1..80);
     prop::collection::vec(prop::collection::vec(run, 1..4), 1..5)

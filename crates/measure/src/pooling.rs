@@ -78,7 +78,8 @@ pub fn too_few_runs(runs: usize) -> Option<String> {
 /// lateness stands.
 pub fn load(loads: &[Load]) -> Load {
     let Some(first) = loads.first() else { return Load::default() };
-    let sum = |part: fn(&Load) -> u64| loads.iter().map(part).sum();
+    // Records from elsewhere may hold anything.
+    let sum = |part: fn(&Load) -> u64| loads.iter().map(part).fold(0, u64::saturating_add);
     let mean = |part: fn(&Load) -> f64| loads.iter().map(part).sum::<f64>() / loads.len() as f64;
     let lateness = loads.iter().filter_map(|load| load.lateness_ns_p99);
     Load {

@@ -71,15 +71,15 @@ pub(crate) fn figure(headline: &Headline) -> String {
 }
 
 fn line(out: &mut String, entry: &Entry) {
-    let summary = match &entry.what {
-        What::Record(summary) => summary,
-        What::Other { is } => return wrap(out, &format!("{:<NAME$} ", entry.name), is),
-    };
     let mut name = entry.name.as_str();
     if name.chars().count() > NAME {
         let _ = writeln!(out, "{}", clip(name, WIDTH));
         name = "";
     }
+    let summary = match &entry.what {
+        What::Record(summary) => summary,
+        What::Other { is } => return wrap(out, &format!("{name:<NAME$} "), is),
+    };
     let (figure, p50, p99, n) = match &summary.headline {
         None => ("no latencies".to_owned(), "-".to_owned(), "-".to_owned(), "-".to_owned()),
         Some(headline) => (

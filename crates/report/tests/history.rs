@@ -154,7 +154,9 @@ fn a_record_with_strange_values_is_drawn_too() {
         record(3, 501, |summary| summary.scenario = "ü".repeat(200)),
         record(4, 501, |summary| summary.machine = Some("mixed".to_owned())),
     ];
-    let history = History { entries, ..History::default() };
+    let mut history = History { entries, ..History::default() };
+    let is = "no record".to_owned();
+    history.entries.push(Entry { name: "x".repeat(255), what: What::Other { is } });
     let text = report::history(&history);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(!report::history_page(&history, "{}").contains("NaN"));
