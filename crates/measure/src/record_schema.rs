@@ -16,7 +16,7 @@ const DESCRIPTION: &str = "What one `tickpath run` measured, with its verdict. L
     don't know, and take absent ones at their default.";
 
 /// The schema of the types as they are.
-fn generated() -> String {
+fn generated() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<RunRecord>().to_value();
     tidy(&mut schema);
@@ -25,7 +25,7 @@ fn generated() -> String {
     schema["description"] = json!(DESCRIPTION);
     let version = &mut schema["properties"]["schema"];
     *version = json!({"description": version["description"], "const": SCHEMA});
-    format!("{}\n", serde_json::to_string_pretty(&schema).unwrap())
+    schema
 }
 
 /// Takes out what only Rust knows: its names of number formats, its word for null, the lines of a
@@ -54,11 +54,14 @@ fn tidy(schema: &mut Value) {
 fn the_schema_in_docs_is_that_of_the_types() {
     let generated = generated();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(FILE, generated).unwrap();
+        // Through its own type, which puts the keys in the order that a reader expects.
+        let schema = schemars::Schema::try_from(generated).unwrap();
+        let text = serde_json::to_string_pretty(&schema).unwrap();
+        std::fs::write(FILE, text + "\n").unwrap();
         return;
     }
     assert!(
-        generated == std::fs::read_to_string(FILE).unwrap(),
+        generated == serde_json::from_str::<Value>(SHIPPED).unwrap(),
         "docs/run.schema.json is not what measure::record says any more; \
          UPDATE_EXPECT=1 cargo test -p tickpath-measure record_schema writes it anew"
     );

@@ -109,3 +109,55 @@ impl<'a> Teller<'a> {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::entrants;
+    use crate::file::Scenario;
+    use crate::placement::Placed;
+    use std::path::PathBuf;
+
+    /// All parts of `runs` runs, with what is left when each begins.
+    fn parts(runs: u32) -> Vec<(String, f64)> {
+        let sets = [format!("runs={runs}"), "hiccup_seconds=0.5".into(), "seconds=3".into()];
+        let conduct = Conduct {
+            scenario: Scenario::find("order-to-ack", &sets).unwrap(),
+            runs_directory: PathBuf::new(),
+            program: PathBuf::new(),
+            tool: String::new(),
+            command: Vec::new(),
+            connect: None,
+            connect_floor: None,
+        };
+        let placed = Placed { exchange: Some(0), subjects: vec![Some(1)], warnings: vec![] };
+        let entrants = entrants(&conduct, &placed);
+        let mut said = Vec::new();
+        let mut say = |progress: Progress<'_>| {
+            if let Progress::Part(part) = progress {
+                said.push((format!("{} {}", part.run, part.name), part.seconds_left));
+            }
+        };
+        let mut teller = Teller::new(Some(&mut say), &conduct, &entrants);
+        for run in 1..=runs {
+            teller.run(run);
+            teller.hiccup(0.5);
+            entrants.iter().for_each(|entrant| teller.entrant(&conduct, entrant));
+        }
+        said
+    }
+
+    /// Warm-up 1 s and 3 s; of the floor 0.5 s and 2 s.
+    #[test]
+    fn what_is_left_is_what_the_plan_still_holds() {
+        let expected = [
+            ("1 hiccup", 14.0),
+            ("1 rust", 13.5),
+            ("1 floor", 9.5),
+            ("2 hiccup", 7.0),
+            ("2 rust", 6.5),
+            ("2 floor", 2.5),
+        ];
+        assert_eq!(parts(2), expected.map(|(name, left)| (name.to_owned(), left)));
+    }
+}

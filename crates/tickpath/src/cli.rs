@@ -271,6 +271,9 @@ pub(crate) struct TradeArguments {
     /// The HdrHistogram log to write; one that holds a run already is refused
     #[arg(long, value_name = "FILE", default_value = "trade.hlog")]
     pub hlog: PathBuf,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Take everything from this plan instead (clients/CONTRACT.md); - is stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "connect"])]
     pub plan: Option<PathBuf>,

@@ -2,18 +2,20 @@
 
 use crate::cli::TradeArguments;
 use crate::process::{die_with, raise_descriptors};
+use crate::progress::Screen;
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
 use measure::progress::{Line, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scenario::Scenario;
+use scenario::progress::{Part, Progress};
 use std::io::{Read, Write};
 use std::path::Path;
-use trader::plan::{Plan, Wire};
+use trader::plan::{Model, Plan, Wire};
 
 pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
-    let plan = match &arguments.plan {
+    let mut plan = match &arguments.plan {
         Some(path) => read_plan(&path.display().to_string())?,
         None => plan(arguments)?,
     };
@@ -27,9 +29,46 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         );
     }
     let stop = signals::stop_flag()?;
-    let result = trader::run(&plan, &stop, &mut tell)?;
+    let by_hand = arguments.plan.is_none();
+    let mut screen = by_hand.then(|| Screen::new(arguments.quiet)).flatten();
+    if let Some(screen) = &mut screen {
+        plan.progress = true;
+        screen.show(Progress::Part(part(&plan)));
+    }
+    keep_off(plan.core);
+    let mut show = |second: &Second| match &mut screen {
+        Some(screen) => screen.show(Progress::Second(second)),
+        None => tell(second),
+    };
+    let result = trader::run(&plan, &stop, &mut show);
+    drop(screen);
+    let result = result?;
     println!("{}", serde_json::to_string(&result)?);
     Ok(if result.complete { DONE } else { INVALID })
+}
+
+/// The measuring thread pins itself. This one, which writes the log and tells of progress, runs
+/// elsewhere, if there is another core and the kernel lets it.
+fn keep_off(core: Option<usize>) {
+    let mut cores = host::thread::allowed().unwrap_or_default();
+    cores.retain(|one| Some(*one) != core);
+    if !cores.is_empty() {
+        let _ = host::thread::run_on(&cores);
+    }
+}
+
+/// The one part of a run by hand.
+fn part(plan: &Plan) -> Part<'_> {
+    let open = plan.load.model == Model::Open;
+    Part {
+        run: 1,
+        runs: 1,
+        name: &plan.subject,
+        warm_up_seconds: plan.warm_up_seconds,
+        seconds: plan.seconds,
+        rate_per_second_offered: open.then_some(plan.load.rate_per_second),
+        seconds_left: plan.warm_up_seconds + plan.seconds,
+    }
 }
 
 /// One line on stdout, for whoever started us. It is left out where he is behind in reading: what does

@@ -210,6 +210,64 @@ fn ctrl_c_leaves_a_clean_terminal() {
     assert!(record["invalid_because"].to_string().contains("interrupted"), "{record}");
 }
 
+/// Whoever draws and writes does not do it on the cores that are measured.
+#[test]
+fn what_is_not_measured_keeps_off_the_measured_cores() {
+    let allowed = host::thread::allowed().unwrap();
+    let [measured, .., _] = allowed[..] else { return eprintln!("skipped: needs two cores") };
+    let runs = tempfile::tempdir().unwrap();
+    let place = |key: &str| format!("{key}.cores=[{measured}]");
+    let sets = ["--set", &place("exchange"), "--set", &place("subject.rust")];
+    let more = [&sets[..], &["--set", "floor_seconds=0"]].concat();
+    let mut run = OnTerminal::start(run(&runs, "60", &more), 100);
+    run.wait_for("rust, 1 of 60 s");
+    let cores = |pid: u32| -> Vec<Vec<usize>> {
+        std::fs::read_dir(format!("/proc/{pid}/task"))
+            .unwrap()
+            .map(|thread| {
+                let status =
+                    std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+                let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+                host::topology::parse_core_list(list.unwrap()).unwrap()
+            })
+            .collect()
+    };
+    let others: Vec<usize> = allowed.iter().copied().filter(|core| *core != measured).collect();
+    let [exchange, trade] = ["exchange", "trade"].map(|word| children(run.pid, word)[0]);
+    let main_thread = cores(run.pid)[0].clone();
+    let mut of_client = cores(trade);
+    let of_exchange = cores(exchange);
+    signal(run.pid, Signal::INT);
+    run.end();
+    assert_eq!(main_thread, others);
+    let is_measured = |cores: &Vec<usize>| cores == &[measured];
+    assert!(of_exchange.iter().any(is_measured), "{of_exchange:?}");
+    assert_eq!(of_client.iter().filter(|cores| is_measured(cores)).count(), 1, "{of_client:?}");
+    of_client.retain(|cores| !is_measured(cores));
+    assert!(of_client.iter().all(|cores| cores == &others), "{of_client:?}");
+}
+
+#[test]
+fn a_client_by_hand_is_looked_on_too() {
+    let exchange = Exchange::start(&["--any-token"]);
+    let directory = tempfile::tempdir().unwrap();
+    for (number, quiet) in [("1", false), ("2", true)] {
+        let hlog = directory.path().join(number).display().to_string();
+        let mut command = tickpath();
+        command.args(["trade", "ping-pong", "--connect", &exchange.address, "--hlog", &hlog]);
+        command.args(["--set", "seconds=1.2", "--set", "warm_up_seconds=0.1"]);
+        command.args(["--set", "subject.rust.backend=block"]);
+        command.args(quiet.then_some("--quiet"));
+        let (seen, output) = on_terminal(command);
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["complete"], true, "{result}");
+        for shown in ["run 1 of 1: rust, 1 of 1.2 s", " messages/s; order service p50 "] {
+            assert_eq!(seen.contains(shown), !quiet, "{shown:?} in {seen:?}");
+        }
+        assert_eq!(screen(&seen), [""]);
+    }
+}
+
 /// An error stands alone on the terminal; a warning is shown as it comes.
 #[test]
 fn what_goes_wrong_is_shown() {

@@ -365,18 +365,14 @@ impl<E: OrderEntry> Desk<E> {
 
     #[inline]
     fn record(&mut self, message: Message, order: &Order, received: Received) {
-        let (stamps, response, service, sum) = match message {
-            Message::Order => {
-                (order.order, ORDER_RESPONSE, ORDER_SERVICE, &mut self.bytes.order_reply)
-            }
-            Message::Cancel => {
-                (order.cancel, CANCEL_RESPONSE, CANCEL_SERVICE, &mut self.bytes.cancel_reply)
-            }
+        let (stamps, response, sum) = match message {
+            Message::Order => (order.order, ORDER_RESPONSE, &mut self.bytes.order_reply),
+            Message::Cancel => (order.cancel, CANCEL_RESPONSE, &mut self.bytes.cancel_reply),
         };
         sum.0 += 1;
         sum.1 += received.bytes as u64;
         let at_ns = received.first_byte_ns;
-        self.recorder.record(service, at_ns.saturating_sub(stamps.sent_ns));
+        self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
         if self.load.rate_per_second_offered.is_some() {
             self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
         } else if message == Message::Cancel {
