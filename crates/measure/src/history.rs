@@ -16,11 +16,8 @@ use std::path::Path;
 /// Entries that are looked at: the last ones by name, which are the newest.
 pub const ENTRIES_MAX: usize = 10_000;
 /// Files by which the directory of something else is known.
-const OTHERS: [(&str, &str); 3] = [
-    ("sweep.json", "a sweep"),
-    ("comparison.json", "a comparison"),
-    ("compare.json", "a comparison"),
-];
+const OTHERS: [(&str, &str); 3] =
+    [("sweep.json", "a sweep"), ("compare.json", "a comparison"), ("selftest.json", "a self-test")];
 
 /// The records of a directory.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 const COLUMNS_DEFAULT: usize = 80;
 
 /// The screen; gone from the terminal when it is dropped.
-struct Screen {
+pub(crate) struct Screen {
     shown: report::Progress,
     /// What the present part takes, warm-up included, and what comes after it.
     part_seconds: f64,
@@ -27,7 +27,7 @@ pub(crate) fn with_screen<T>(quiet: bool, work: impl FnOnce(Say<'_>) -> T) -> T 
 
 impl Screen {
     /// A screen on stderr, if a person looks on there who wants it.
-    fn new(quiet: bool) -> Option<Screen> {
+    pub(crate) fn new(quiet: bool) -> Option<Screen> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let looks_on = std::io::stderr().is_terminal() && !dumb && !quiet;
         looks_on.then(|| Screen {
@@ -39,7 +39,7 @@ impl Screen {
     }
 
     /// Takes in what happened and draws.
-    fn show(&mut self, progress: Progress<'_>) {
+    pub(crate) fn show(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Machine => {}
             Progress::Part(part) => {

@@ -67,8 +67,11 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
             "check": name, "passed": finding.passed(), "found": line.trim_end(),
         }));
     }
+    let found = serde_json::to_string_pretty(&found)?;
+    directory::write_whole(&bench.directory.join("selftest.json"), &found)
+        .with_context(|| format!("cannot write in {}", bench.directory.display()))?;
     if arguments.json {
-        show(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
+        show(&format!("{found}\n"))?;
     } else {
         show(&format!("\nrecords: {}\n", bench.directory.display()))?;
     }
