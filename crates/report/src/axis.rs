@@ -47,6 +47,9 @@ const SECONDS_MAX: u64 = 253_402_300_799 - 60;
 /// The deepest quantile of the percentile axis has this many nines.
 const NINES_MAX: i32 = 12;
 
+/// As many nines have a label each.
+const LABELLED_NINES_MAX: f64 = 5.5;
+
 impl Axis {
     /// Latencies in ns on a logarithmic axis, labelled in the unit that fits.
     pub fn latency(label: &str, low_ns: f64, high_ns: f64) -> Axis {
@@ -109,11 +112,16 @@ impl Axis {
     /// Quantiles from 0 to `deepest`, which is below 1, on an axis of nines.
     pub fn percentile(label: &str, deepest: f64) -> Axis {
         let nines = nines(deepest).max(1.0);
-        let mut ticks = vec![Tick { at: 0.5, label: "50 %".to_owned() }];
+        // Deep labels are long: every second or third is enough.
+        let step = (nines / LABELLED_NINES_MAX).ceil() as i32;
+        let median = if step == 1 { "50 %".to_owned() } else { String::new() };
+        let mut ticks = vec![Tick { at: 0.5, label: median }];
         for power in 1..=(nines + 0.01).floor() as i32 {
             let decimals = (power - 2).max(0) as usize;
             let at = 1.0 - 10f64.powi(-power);
-            ticks.push(Tick { at, label: format!("{:.decimals$} %", at * 100.0) });
+            let is_labelled = power % step == 0;
+            let label = is_labelled.then(|| format!("{:.decimals$} %", at * 100.0));
+            ticks.push(Tick { at, label: label.unwrap_or_default() });
         }
         Axis { label: label.to_owned(), ticks, scale: Scale::Percentile, low: 0.0, high: deepest }
     }
@@ -185,6 +193,14 @@ mod tests {
         assert_eq!(labels(&axis), ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
         let at = |value| axis.position(value);
         assert!((at(0.99) - at(0.9) - (at(0.999) - at(0.99))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn deep_percentiles_are_labelled_sparsely() {
+        let axis = Axis::percentile("", 1.0 - 1e-9);
+        let shown: Vec<&str> =
+            labels(&axis).into_iter().filter(|label| !label.is_empty()).collect();
+        assert_eq!(shown, ["99 %", "99.99 %", "99.9999 %", "99.999999 %"]);
     }
 
     #[test]

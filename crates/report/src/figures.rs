@@ -85,7 +85,7 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
     let cells =
         |over: &Option<Over>| over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), Over::cells);
     html! {
-        @if !rows.is_empty() {
+        @if rows.iter().any(|row| row.p50.is_some()) {
             h2 { "What the software adds to the floor, us" }
             div class="box" {
                 table {

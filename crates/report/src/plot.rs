@@ -233,8 +233,9 @@ impl Plot {
             let (left, right) = (self.at_x(cell.x.0), self.at_x(cell.x.1));
             let (bottom, top) = (self.at_y(cell.y.0), self.at_y(cell.y.1));
             let path = &mut paths[cell.level.min(HEAT_LEVELS - 1)];
-            let (width, height) = (short(right - left), short(bottom - top));
-            let _ = write!(path, "M{} {}h{width}v{height}h-{width}z", short(left), short(top));
+            // Corners, not widths: neighbours that are rounded must still meet.
+            let (left, right, top, bottom) = (short(left), short(right), short(top), short(bottom));
+            let _ = write!(path, "M{left} {top}H{right}V{bottom}H{left}z");
         }
         html! {
             @for (level, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
@@ -303,6 +304,6 @@ mod tests {
         }
         let svg = plot.figure().into_string();
         assert_eq!(svg.matches("class=\"heat h").count(), 2);
-        assert_eq!(svg.matches("h-").count(), 3, "columns 0 to 2, column 3, column 4");
+        assert_eq!(svg.matches("z").count(), 3, "columns 0 to 2, column 3, column 4");
     }
 }
