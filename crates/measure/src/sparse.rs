@@ -3,8 +3,8 @@
 //! counters to allocate, clear and walk.
 
 use base64::Engine;
-use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
+use libdeflater::{DecompressionError, Decompressor};
 
 /// First word of an encoded histogram, HdrHistogram's V2 format.
 const COOKIE: u32 = 0x1c84_9313;
@@ -15,8 +15,8 @@ const HEADER_BYTES: usize = 40;
 /// The longest encoded histogram that is read: nine bytes for each of the 6.2 million counters that
 /// five digits over all of 64 bits take.
 pub const ENCODED_BYTES_MAX: usize = 64 << 20;
-/// The shortest step in which inflated bytes get room.
-const INFLATED_STEP_BYTES: usize = 16 << 10;
+/// Room for inflated bytes before any was needed.
+const INFLATED_BYTES_AT_FIRST: usize = 64 << 10;
 
 /// Which values the counters of a histogram stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) type Sparse<'a> = (Layout, &'a [(u32, u64)]);
 pub(crate) struct Decoder {
     encoded: Vec<u8>,
     inflated: Vec<u8>,
-    inflate: Decompress,
+    inflate: Decompressor,
     layout: Option<Layout>,
     counts: Vec<(u32, u64)>,
 }
@@ -77,7 +77,7 @@ impl Decoder {
         Decoder {
             encoded: Vec::new(),
             inflated: Vec::new(),
-            inflate: Decompress::new(true),
+            inflate: Decompressor::new(),
             layout: None,
             counts: Vec::new(),
         }
@@ -101,8 +101,8 @@ impl Decoder {
                 let length = word(&self.encoded, 4)? as usize;
                 let stream = self.encoded.get(8..).and_then(|rest| rest.get(..length));
                 let stream = stream.ok_or("it is cut off")?;
-                inflate(&mut self.inflate, stream, &mut self.inflated)?;
-                self.inflated.as_slice()
+                let length = inflate(&mut self.inflate, stream, &mut self.inflated)?;
+                &self.inflated[..length]
             }
             other => return Err(format!("{other:#010x} is not the start of a V2 histogram")),
         };
@@ -116,22 +116,24 @@ impl Decoder {
     }
 }
 
-fn inflate(inflate: &mut Decompress, stream: &[u8], inflated: &mut Vec<u8>) -> Result<(), String> {
-    inflate.reset(true);
-    inflated.clear();
+/// Inflates `stream` to the front of `inflated`; how many bytes that is.
+fn inflate(
+    inflate: &mut Decompressor,
+    stream: &[u8],
+    inflated: &mut Vec<u8>,
+) -> Result<usize, String> {
     loop {
-        if inflated.len() == inflated.capacity() {
-            if inflated.len() > ENCODED_BYTES_MAX {
+        match inflate.zlib_decompress(stream, inflated) {
+            Ok(length) => return Ok(length),
+            Err(DecompressionError::InsufficientSpace) if inflated.len() < ENCODED_BYTES_MAX => {
+                inflated.resize((2 * inflated.len()).max(INFLATED_BYTES_AT_FIRST), 0);
+            }
+            Err(DecompressionError::InsufficientSpace) => {
                 return Err(format!("a histogram of more than {ENCODED_BYTES_MAX} bytes"));
             }
-            inflated.reserve(inflated.len().max(INFLATED_STEP_BYTES));
-        }
-        let rest = stream.get(inflate.total_in() as usize..).unwrap_or_default();
-        match inflate.decompress_vec(rest, inflated, FlushDecompress::None) {
-            Ok(Status::StreamEnd) => return Ok(()),
-            Ok(_) if inflated.len() == inflated.capacity() => {}
-            Ok(_) => return Err("its zlib stream is cut off".to_owned()),
-            Err(error) => return Err(error.to_string()),
+            Err(DecompressionError::BadData) => {
+                return Err("its zlib stream is damaged or cut off".to_owned());
+            }
         }
     }
 }

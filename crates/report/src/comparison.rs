@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The comparison as text: the verdict and why, each figure, gates, what differs.
 pub fn comparison(comparison: &Comparison) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "B is {} than A", verdict(comparison.outcome));
+    let _ = writeln!(out, "{}", verdict(comparison.outcome));
     wrap(&mut out, "  ", &comparison.why);
     arm(&mut out, "A", &comparison.a);
     arm(&mut out, "B", &comparison.b);
@@ -22,6 +22,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     };
     let void = match comparison.pairs_void {
         0 => String::new(),
+        1 => "; one pair was void and made again".to_owned(),
         n => format!("; {n} pairs were void and made again"),
     };
     wrap(&mut out, "  runs: ", &format!("{design}{void}"));
@@ -51,14 +52,18 @@ pub fn comparison(comparison: &Comparison) -> String {
 
 fn verdict(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Better => "BETTER",
-        Outcome::Worse => "WORSE",
-        Outcome::Inconclusive => "neither better nor worse, INCONCLUSIVE,",
+        Outcome::Better => "B is BETTER than A",
+        Outcome::Worse => "B is WORSE than A",
+        Outcome::Inconclusive => "INCONCLUSIVE: B is neither better nor worse than A",
     }
 }
 
 fn arm(out: &mut String, name: &str, arm: &Arm) {
-    wrap(out, &format!("  {name}: "), &format!("{} ({} runs)", arm.name, arm.runs));
+    wrap(
+        out,
+        &format!("  {name}: "),
+        &format!("{} ({} {})", arm.name, arm.runs, if arm.runs == 1 { "run" } else { "runs" }),
+    );
 }
 
 fn figures(out: &mut String, figures: &[Compared]) {
@@ -88,10 +93,9 @@ fn figures(out: &mut String, figures: &[Compared]) {
         );
         subject = &figure.subject;
     }
-    out.push_str(
-        "  noise: what A against A shows 95 times of 100 here. p: of all figures together (Holm). Both \
-         must be\n  passed: p below 0.05 and a change above the noise\n",
-    );
+    let how = "what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict \
+               needs both: p below 0.05 and a change above the noise.";
+    wrap(out, "  noise: ", how);
 }
 
 fn short_verdict(outcome: Outcome) -> &'static str {

@@ -26,7 +26,12 @@ pub struct Conduct {
     pub connect: Option<String>,
     /// `HOST:PORT` of a raw echo beside it.
     pub connect_floor: Option<String>,
+    /// Void runs are repeated so often, all runs together.
+    pub repeats_max: u32,
 }
+
+/// Unless somebody else repeats what is void: at most so often (invariant 7).
+pub const REPEATS_MAX: u32 = 2;
 
 impl Conduct {
     /// Seconds of warm-up, and measured.

@@ -155,6 +155,8 @@ impl Experiment<'_> {
             Treatment::Scenario(conduct) => {
                 let mut conduct = conduct.as_ref().clone();
                 conduct.scenario.runs = 1;
+                // A pair of which one is void is made again, both of it, so that they stay neighbours.
+                conduct.repeats_max = 0;
                 conduct.runs_directory = directory;
                 let (record, path) = conduct.carry_out(interrupt, say)?;
                 Ok(Made { record, path: Some(path) })

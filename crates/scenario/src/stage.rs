@@ -19,9 +19,6 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use trader::plan::Model;
 
-/// A run that is void is repeated at most so often, all runs together.
-pub const REPEATS_MAX: u32 = 2;
-
 impl Conduct {
     /// Carries the scenario out and leaves a record; `say` is told what happens, where somebody looks on.
     /// Meanwhile the calling thread keeps off the cores that are measured, if there are others.
@@ -143,7 +140,7 @@ impl Stage<'_, '_> {
             }
             let broken = validity::broken(&run);
             let over = run.failed || run.interrupted;
-            if broken.is_empty() || over || void == REPEATS_MAX {
+            if broken.is_empty() || over || void == self.conduct.repeats_max {
                 runs.push(run);
                 if over {
                     break;

@@ -197,6 +197,9 @@ pub(crate) struct SelftestArguments {
     /// Runs of each treatment
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(9..=100))]
     pub pairs: u32,
+    /// Make these experiments only
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = ["same", "stall", "delay", "drop"])]
+    pub only: Vec<String>,
     /// Where the directory of its records goes
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,

@@ -13,6 +13,7 @@ use measure::directory;
 use measure::record::{Kind, RunRecord, Verdict};
 use measure::selector::Figure;
 use report::Finding;
+use scenario::Conduct;
 use scenario::conduct::Interrupt;
 use scenario::experiment::{Experiment, Made, Pairs, Treatment};
 use std::path::{Path, PathBuf};
@@ -56,7 +57,9 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
         Bench { directory, pairs: arguments.pairs, quiet: arguments.quiet, interrupt: &interrupt };
     let mut passed = true;
     let mut found = Vec::new();
-    for (name, check) in CHECKS {
+    let wanted =
+        |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    for (name, check) in CHECKS.into_iter().filter(|(name, _)| wanted(name)) {
         let finding = check(&bench)?;
         if interrupt.is_set() {
             eprintln!("error: interrupted; what was not looked at is not known");
@@ -181,7 +184,11 @@ fn dropped_reply(bench: &Bench<'_>) -> anyhow::Result<Finding> {
     let fault = format!("exchange.inject.drop_every={DROP_EVERY}");
     let sets: Vec<String> =
         SHORT.iter().chain(&["runs=1", &fault]).map(|set| (*set).to_owned()).collect();
-    let conduct = conduct("order-to-ack", &sets, &bench.directory.join("drop"))?;
+    let conduct = Conduct {
+        // It shall be void.
+        repeats_max: 0,
+        ..conduct("order-to-ack", &sets, &bench.directory.join("drop"))?
+    };
     let (record, _) = with_screen(bench.quiet, |say| conduct.carry_out(bench.interrupt, say))?;
     let load = record.subjects.first().map(|subject| subject.load.clone()).unwrap_or_default();
     let broken = |rule: &str| {

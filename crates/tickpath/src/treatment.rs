@@ -2,6 +2,7 @@
 
 use crate::{TOOL, command_line};
 use anyhow::{Context, bail};
+use scenario::conduct::REPEATS_MAX;
 use scenario::experiment::Treatment;
 use scenario::{Conduct, Scenario, file};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub(crate) fn conduct(name: &str, sets: &[String], runs: &Path) -> anyhow::Resul
         command: command_line(),
         connect: None,
         connect_floor: None,
+        repeats_max: REPEATS_MAX,
     })
 }
 
