@@ -25,8 +25,11 @@ pub(crate) const PAIRS_DEFAULT: u32 = 12;
 pub(crate) fn compare(arguments: &CompareArguments) -> anyhow::Result<u8> {
     let gates = gates(&arguments.gate)?;
     let figures = figures(&arguments.figure, &gates)?;
-    let is_record =
-        |name: &str| Path::new(name).join("run.json").is_file() || name.ends_with(".json");
+    // Not by its name alone: a command may end in one.
+    let is_record = |name: &str| {
+        let path = Path::new(name);
+        path.join("run.json").is_file() || (name.ends_with(".json") && path.is_file())
+    };
     let records = [&arguments.a, &arguments.b].map(|name| is_record(name));
     match (records, arguments.pairs) {
         ([true, true], None) => apart(arguments, &figures, &gates),

@@ -140,6 +140,8 @@ fn what_cannot_be_compared_says_what_to_do() {
     assert!(complaint(&["--gate", "p99 < 5", "seconds=1", "seconds=1"]).contains("such as"));
     assert!(complaint(&["--figure", "p98", "seconds=1", "seconds=1"]).contains("p99.9"));
     assert!(complaint(&["true", "true"]).contains("tickpath run --json"));
+    // It was once taken for a record.
+    assert!(complaint(&["true", "cat no-such.json"]).contains("tickpath run --json"));
 }
 
 #[test]
