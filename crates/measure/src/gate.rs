@@ -1,6 +1,6 @@
 //! `order.service.p99 <= +5%`: what a comparison must show to pass.
 
-use crate::comparison::Compared;
+use crate::compared::Compared;
 use crate::selector::Selector;
 use serde::{Deserialize, Serialize};
 use std::fmt;

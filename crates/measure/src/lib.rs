@@ -6,6 +6,7 @@
 pub mod calendar;
 pub mod clock;
 pub mod compare;
+pub mod compared;
 pub mod comparison;
 pub mod directory;
 pub mod gate;

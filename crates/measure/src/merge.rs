@@ -13,38 +13,14 @@
 use crate::calendar;
 use crate::hlog::Totals;
 use crate::machine::{self, Machine};
-use crate::mergeable;
+use crate::mergeable::{self, Source};
+pub use crate::mergeable::{Invalid, MergeError, Part, RUNS_MAX};
 use crate::pooling;
 use crate::record::{Clock, Load, MergedFrom, Rule, RunRecord, Subject, Verdict};
 use serde_json::Value;
-use std::fmt;
 
-/// Runs of one merged record at most: each is held in memory, some hundred KiB a series.
-pub const RUNS_MAX: usize = 1_000;
 /// Records that a sentence names one by one.
 const NAMES_MAX: usize = 3;
-
-/// One record to merge.
-#[derive(Clone)]
-pub struct Part {
-    /// What sentences call it: the name of its directory.
-    pub name: String,
-    /// Its run.json.
-    pub record: RunRecord,
-    /// Its machine.json, where there is one.
-    pub machine: Option<Machine>,
-    /// The latencies of each of its runs, in order: see [`crate::hlog::totals`].
-    pub runs: Vec<Totals>,
-}
-
-/// What is done about a record that is no valid result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
-    /// It is refused.
-    Refused,
-    /// It is taken; the merged record is invalid too and says so.
-    Taken,
-}
 
 /// What came of it.
 pub struct Merged {
@@ -55,24 +31,6 @@ pub struct Merged {
     /// For each run of the record the part that it came from and its place there, both from 0.
     pub runs: Vec<(usize, usize)>,
 }
-
-/// Why records were not merged.
-#[derive(Debug, PartialEq, Eq)]
-pub enum MergeError {
-    /// One of them is no valid result, and [`Invalid::Refused`] was asked for.
-    Invalid(String),
-    /// They don't belong together, or one of them is damaged.
-    Incompatible(String),
-}
-
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (MergeError::Invalid(why) | MergeError::Incompatible(why)) = self;
-        f.write_str(why)
-    }
-}
-
-impl std::error::Error for MergeError {}
 
 /// Merges `parts`, in whatever order they stand.
 ///
@@ -114,21 +72,6 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
     };
     let machine = first.machine.clone().unwrap_or_default();
     Ok(Merged { record, machine, runs: order })
-}
-
-/// Some runs of a part that were measured as one record.
-pub(crate) struct Source {
-    pub origin: MergedFrom,
-    pub part: usize,
-    /// Its first run's place in the part.
-    pub from: usize,
-}
-
-impl Source {
-    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let (part, from) = (self.part, self.from);
-        (from..from + self.origin.runs as usize).map(move |run| (part, run))
-    }
 }
 
 /// Whence every run came, in order of start; a part that was merged itself is taken apart again.

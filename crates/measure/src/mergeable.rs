@@ -7,13 +7,73 @@
 //! machine has its cores, and each run its draw of random arrivals. The machine may differ too; the
 //! merged record warns then.
 
-use crate::merge::{Invalid, MergeError, Part, RUNS_MAX, Source};
-use crate::record::{Kind, Subject};
+use crate::hlog::Totals;
+use crate::machine::Machine;
+use crate::record::{Kind, MergedFrom, RunRecord, Subject};
 use serde_json::Value;
+use std::fmt;
+
+/// Runs of one merged record at most: each is held in memory, some hundred KiB a series.
+pub const RUNS_MAX: usize = 1_000;
 
 /// Keys of a resolved scenario in which records that merge may differ.
 const MAY_DIFFER: &[&str] =
     &["about", "runs", "load.seed", "load.first_token", "exchange.cores", "subject.cores"];
+
+/// One record to merge.
+#[derive(Clone)]
+pub struct Part {
+    /// What sentences call it: the name of its directory.
+    pub name: String,
+    /// Its run.json.
+    pub record: RunRecord,
+    /// Its machine.json, where there is one.
+    pub machine: Option<Machine>,
+    /// The latencies of each of its runs, in order: see [`crate::hlog::totals`].
+    pub runs: Vec<Totals>,
+}
+
+/// What is done about a record that is no valid result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// It is refused.
+    Refused,
+    /// It is taken; the merged record is invalid too and says so.
+    Taken,
+}
+
+/// Why records were not merged.
+#[derive(Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// One of them is no valid result, and [`Invalid::Refused`] was asked for.
+    Invalid(String),
+    /// They don't belong together, or one of them is damaged.
+    Incompatible(String),
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (MergeError::Invalid(why) | MergeError::Incompatible(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// Some runs of a part that were measured as one record.
+pub(crate) struct Source {
+    pub origin: MergedFrom,
+    pub part: usize,
+    /// Its first run's place in the part.
+    pub from: usize,
+}
+
+impl Source {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (part, from) = (self.part, self.from);
+        (from..from + self.origin.runs as usize).map(move |run| (part, run))
+    }
+}
 
 fn refused<T>(why: String) -> Result<T, MergeError> {
     Err(MergeError::Incompatible(why))

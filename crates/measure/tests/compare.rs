@@ -2,7 +2,8 @@
 //! are really there.
 
 use measure::compare::{Design, Outcome};
-use measure::comparison::{Compared, Question, Runs, compare};
+use measure::compared::Compared;
+use measure::comparison::{Question, Runs, compare};
 use measure::random::SplitMix64;
 use measure::record::{Kind, Percentiles, RunRecord, Series, Subject};
 use measure::selector::Figure;

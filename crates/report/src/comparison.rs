@@ -3,7 +3,8 @@
 use crate::number::{share, us};
 use crate::table::{clip, short, wrap};
 use measure::compare::{Design, Outcome};
-use measure::comparison::{Arm, Compared, Comparison};
+use measure::compared::Compared;
+use measure::comparison::{Arm, Comparison};
 use std::fmt::Write;
 
 /// The comparison as text: the verdict and why, each figure, gates, what differs.

@@ -1,7 +1,7 @@
 //! What one has to know to read the figures: warnings, the machine, the scenario, what was not measured.
 
 use crate::figures::percentile_name;
-use crate::record_page::samples;
+use crate::words::samples;
 use crate::words::{not_checked, shown, title};
 use maud::{Markup, html};
 use measure::machine::{Fingerprint, Machine};

@@ -1,6 +1,5 @@
 //! `report.html`: one record as a page, the verdict first.
 
-use crate::number::count;
 use crate::{context, curves, figures, ladder, over_time, page, words};
 use maud::{Markup, html};
 use measure::machine::Machine;
@@ -100,9 +99,4 @@ fn damage(beside: Beside<'_>) -> Markup {
             ul class="warn" { @for line in lines { li { (line) } } }
         }
     }
-}
-
-/// How a sample's size stands in a sentence.
-pub(crate) fn samples(n: u64) -> String {
-    format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
 }

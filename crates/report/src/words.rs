@@ -1,6 +1,6 @@
 //! What a record says, in the words that the table and the page share.
 
-use crate::number::us;
+use crate::number::{count, us};
 use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
 
 /// Whether the record is a result.
@@ -82,4 +82,9 @@ pub(crate) fn merged_from(record: &RunRecord) -> Option<String> {
     let more = (more > 0).then(|| format!("{more} more"));
     let list: Vec<String> = named.chain(more).collect();
     (!from.is_empty()).then(|| format!("merged from {}", list.join(", ")))
+}
+
+/// How a sample's size stands in a sentence.
+pub(crate) fn samples(n: u64) -> String {
+    format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
 }

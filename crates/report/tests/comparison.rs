@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 use measure::compare::{Design, Outcome};
-use measure::comparison::{Arm, Compared, Comparison, SCHEMA};
+use measure::compared::Compared;
+use measure::comparison::{Arm, Comparison, SCHEMA};
 use measure::gate::{GateOutcome, GateResult};
 use measure::record::Kind;
 

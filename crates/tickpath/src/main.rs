@@ -7,6 +7,7 @@ mod compare;
 mod exchange;
 mod history;
 mod merge;
+mod page;
 mod print;
 mod process;
 mod progress;

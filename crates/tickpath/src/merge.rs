@@ -1,9 +1,9 @@
 //! `tickpath report --merge`: a record like any other, with the logs that its figures come from.
 
 use crate::cli::ReportArguments;
+use crate::page::write_page;
 use crate::print::{print_record, show};
-use crate::report::write_page;
-use crate::{DONE, INVALID};
+use crate::{DONE, INVALID, command_line};
 use anyhow::{Context, bail};
 use measure::directory;
 use measure::merge::{Invalid, MergeError, Merged, Part};
@@ -24,8 +24,7 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
         }
         Err(error) => return Err(error).context("not merged"),
     };
-    merged.record.command =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    merged.record.command = command_line();
     let path = write(arguments, &merged)?;
     // The record counts; a page that can't be written is no reason to fail.
     let beside = path.join("report.html");

@@ -1,9 +1,9 @@
 //! `tickpath run`.
 
 use crate::cli::RunArguments;
+use crate::page::write_page;
 use crate::print::{print_record, show};
 use crate::progress::with_screen;
-use crate::report::write_page;
 use crate::treatment::conduct;
 use crate::{DONE, INVALID, signals};
 use scenario::Conduct;

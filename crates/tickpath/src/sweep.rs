@@ -1,9 +1,9 @@
 //! `tickpath sweep`.
 
 use crate::cli::SweepArguments;
+use crate::page::write_page;
 use crate::print::show;
 use crate::progress::with_screen;
-use crate::report::write_page;
 use crate::treatment::conduct;
 use crate::{DONE, INVALID, command_line, signals};
 use anyhow::Context;
