@@ -75,13 +75,16 @@ pub struct Pairs {
     pub b: Vec<Made>,
     /// Why pairs were void, one sentence each.
     pub void_because: Vec<String>,
+    /// What ended it early, if something broke.
+    pub failure: Option<String>,
 }
 
 impl Experiment<'_> {
-    /// Makes the pairs. Fewer than asked if it was interrupted, or if as many were void as were asked for.
+    /// Makes the pairs. Fewer than asked if it was interrupted, if something broke, or if as many were
+    /// void as were asked for.
     ///
     /// # Errors
-    /// If nothing could be measured.
+    /// If something broke before a pair was made.
     pub fn carry_out(
         &self,
         interrupt: &Interrupt,
@@ -104,7 +107,15 @@ impl Experiment<'_> {
                     |progress: Progress<'_>| self.tell(*say, run, side, &mut run_seconds, progress)
                 });
                 let say = as_pair.as_mut().map(|say| say as &mut dyn FnMut(Progress<'_>));
-                made[side as usize] = Some(self.make(side, interrupt, say)?);
+                match self.make(side, interrupt, say) {
+                    Ok(one) => made[side as usize] = Some(one),
+                    Err(error) if pairs.a.is_empty() => return Err(error),
+                    Err(error) => {
+                        // What was made so far is not lost.
+                        pairs.failure = Some(error.to_string());
+                        break;
+                    }
+                }
             }
             let [Some(a), Some(b)] = made else { break };
             if interrupt.is_set() {
@@ -247,6 +258,29 @@ mod tests {
         assert_eq!(order.len(), 6);
         assert!(pairs.void_because[0].contains("pair 1, b: noise"));
         assert_eq!(made(3, ["true", "false"], true).0.a.len(), 3);
+    }
+
+    /// A command that breaks in its second run: the first pair is there, and what broke.
+    #[test]
+    fn what_was_made_before_something_broke_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let good = treatment(directory.path(), "a", "true");
+        let Treatment::Command(line) = treatment(directory.path(), "b", "true") else {
+            unreachable!()
+        };
+        let once = directory.path().join("once");
+        let once = once.display();
+        let breaks =
+            Treatment::Command(format!("test -e '{once}' && exit 9; touch '{once}'; {line}"));
+        let experiment = Experiment {
+            treatments: [&good, &breaks],
+            pairs: 5,
+            directory: directory.path(),
+            takes_void: false,
+        };
+        let made = experiment.carry_out(&Interrupt::default(), None).unwrap();
+        assert_eq!((made.a.len(), made.b.len()), (1, 1));
+        assert!(made.failure.unwrap().contains("exit status: 9"));
     }
 
     #[test]

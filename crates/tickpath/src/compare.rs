@@ -133,7 +133,11 @@ fn interleaved(
         directory: &path,
         takes_void: arguments.force,
     };
-    let made = with_screen(arguments.quiet, |say| experiment.carry_out(&interrupt, say))?;
+    let made = with_screen(arguments.quiet, |say| experiment.carry_out(&interrupt, say));
+    let made = made.inspect_err(|_| {
+        // Nothing was made; what broke stands in the error.
+        let _ = std::fs::remove_dir_all(&path);
+    })?;
     let mut comparison = of_pairs(arguments, &made, figures);
     comparison.decide(gates);
     directory::write_whole(&path.join("compare.json"), &serde_json::to_string_pretty(&comparison)?)
@@ -144,12 +148,12 @@ fn interleaved(
     }
     let complete = made.a.len() == pairs as usize;
     if !complete {
-        eprintln!(
-            "error: {} of {pairs} pairs were made, {} were void{}",
-            made.a.len(),
-            made.void_because.len(),
-            if interrupt.is_set() { ", and it was interrupted" } else { "" }
-        );
+        let why = match (&made.failure, interrupt.is_set()) {
+            (_, true) => "it was interrupted".to_owned(),
+            (Some(failure), _) => failure.clone(),
+            (None, _) => format!("{} were void", made.void_because.len()),
+        };
+        eprintln!("error: {} of {pairs} pairs were made: {why}", made.a.len());
     }
     Ok(if complete { status(&comparison) } else { INVALID })
 }
