@@ -7,7 +7,7 @@ use crate::progress::with_screen;
 use crate::treatment::conduct;
 use crate::{DONE, GATE_FAILED, INVALID, signals};
 use anyhow::Context;
-use measure::compare::{Design, Outcome};
+use measure::compare::{Design, Outcome, SIGNIFICANCE};
 use measure::compared::Compared;
 use measure::comparison::{Question, Runs, compare};
 use measure::directory;
@@ -159,7 +159,9 @@ fn stall(bench: &Bench<'_>) -> anyhow::Result<Finding> {
         stall_ms: STALL_MS,
         response_ns_p99: [response.a, response.b],
         service_ns_p99: [service.a, service.b],
-        seen: response.outcome == Outcome::Worse
+        // One question is asked here, so p stands as it is.
+        seen: response.p < SIGNIFICANCE
+            && response.change > response.noise_floor
             && service.added_ns as f64 <= response.added_ns as f64 * SERVICE_SHARE_MAX,
     })
 }
