@@ -89,6 +89,7 @@ pub fn load(loads: &[Load]) -> Load {
         sent: sum(|load| load.sent),
         received: sum(|load| load.received),
         lost: sum(|load| load.lost),
+        conflated: sum(|load| load.conflated),
         duplicated: sum(|load| load.duplicated),
         out_of_order: sum(|load| load.out_of_order),
         overtakes: sum(|load| load.overtakes),

@@ -131,6 +131,9 @@ pub struct Load {
     pub received: u64,
     /// Messages without a reply when the run had drained.
     pub lost: u64,
+    /// Messages that a newer one of the same key replaced before they were read; the reader knew.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub conflated: u64,
     /// Replies to what had been answered already, or never sent.
     pub duplicated: u64,
     /// Replies on one connection that came in another order than their messages were sent.
@@ -156,6 +159,10 @@ pub struct Load {
     pub core_waited_share: f64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One of those who were measured.

@@ -220,32 +220,21 @@ impl Drain {
     pub fn run_watched(
         mut self,
         subject: &str,
-        mut log: &mut dyn Write,
+        log: &mut dyn Write,
         started: SystemTime,
         start_ns: u64,
         failed: &dyn Fn(),
         watch: &mut dyn FnMut(&Interval),
     ) -> std::io::Result<()> {
-        let tags: Vec<String> = self.series.iter().map(|series| series.tag(subject)).collect();
-        let mut serializer = V2DeflateSerializer::new();
-        let mut writer = IntervalLogWriterBuilder::new()
-            .add_comment("[Logged with tickpath; values in nanoseconds]")
-            .with_start_time(started)
-            .with_base_time(started)
-            .begin_log_with(&mut log, &mut serializer);
-        while let Some(mut interval) = self.kept_or_next(watch) {
-            if let Ok(open) = &mut writer
-                && let Err(error) = write_interval(open, &tags, &interval, start_ns)
-            {
-                writer = Err(error);
-                failed();
+        let series = std::mem::take(&mut self.series);
+        write_log(&series, subject, log, started, start_ns, failed, &mut |written| {
+            if let Some(mut written) = written {
+                written.histograms.iter_mut().for_each(Histogram::reset);
+                // The recorder may be gone, with its end of this ring.
+                let _ = self.free.push(written);
             }
-            interval.histograms.iter_mut().for_each(Histogram::reset);
-            // The recorder may be gone, with its end of this ring.
-            let _ = self.free.push(interval);
-        }
-        drop(writer?);
-        log.flush()
+            self.kept_or_next(watch)
+        })
     }
 
     fn kept_or_next(&mut self, watch: &mut dyn FnMut(&Interval)) -> Option<Box<Interval>> {
@@ -268,6 +257,40 @@ impl Drain {
             self.pause = POLL;
         }
     }
+}
+
+/// Writes interval after interval as [`Drain::run`] does: `next` gives them, and gets the one before back.
+///
+/// # Errors
+/// As [`Drain::run`].
+pub fn write_log(
+    series: &[Series],
+    subject: &str,
+    mut log: &mut dyn Write,
+    started: SystemTime,
+    start_ns: u64,
+    failed: &dyn Fn(),
+    next: &mut dyn FnMut(Option<Box<Interval>>) -> Option<Box<Interval>>,
+) -> std::io::Result<()> {
+    let tags: Vec<String> = series.iter().map(|series| series.tag(subject)).collect();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment("[Logged with tickpath; values in nanoseconds]")
+        .with_start_time(started)
+        .with_base_time(started)
+        .begin_log_with(&mut log, &mut serializer);
+    let mut written = None;
+    while let Some(interval) = next(written.take()) {
+        if let Ok(open) = &mut writer
+            && let Err(error) = write_interval(open, &tags, &interval, start_ns)
+        {
+            writer = Err(error);
+            failed();
+        }
+        written = Some(interval);
+    }
+    drop(writer?);
+    log.flush()
 }
 
 fn write_interval(

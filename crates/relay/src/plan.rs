@@ -1,0 +1,174 @@
+//! What a client is told to do, and what it says: one structure, one run (clients/IPC.md).
+
+use host::scheduling::Scheduling;
+use measure::record::Clock;
+use measure::schedule::{Arrival, Schedule};
+use serde::{Deserialize, Serialize};
+
+/// A message holds its header at least.
+pub const MESSAGE_BYTES_MIN: usize = 16;
+/// The longest message.
+pub const MESSAGE_BYTES_MAX: usize = 4096;
+/// Messages of one run, warm-up included: 8 bytes of memory each.
+pub const MESSAGES_MAX: u64 = 100_000_000;
+/// Slots of a ring, or of a key.
+pub const SLOTS_MAX: usize = 1 << 20;
+/// Keys of a distributor.
+pub const KEYS_MAX: usize = 4096;
+/// Bytes of a queue's block.
+pub const BLOCK_BYTES_MAX: u64 = 4 << 30;
+
+/// The plan, one line of JSON on the client's stdin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Who is measured, for messages.
+    pub subject: String,
+    /// Which structure; a client refuses what it doesn't know.
+    pub structure: String,
+    /// Length of every message.
+    pub message_bytes: usize,
+    /// Of a ring; of each key of a distributor.
+    pub slots: usize,
+    /// Of a distributor: message number *i* belongs to key *i* modulo this.
+    pub keys: usize,
+    /// Of a queue.
+    pub block_bytes: u64,
+    /// Messages a second.
+    pub rate_per_second: f64,
+    /// How they are spread over time.
+    #[serde(default)]
+    pub arrival: Arrival,
+    /// Messages of a burst, where arrival is `burst`.
+    #[serde(default = "one")]
+    pub burst: u64,
+    /// Seed of random arrivals.
+    #[serde(default)]
+    pub seed: u64,
+    /// Sent first, and thrown away.
+    pub warm_up_messages: u64,
+    /// Measured.
+    pub messages: u64,
+    /// The producer's core and the consumer's; `null`: don't pin.
+    pub cores: [Option<usize>; 2],
+    /// The class of both threads.
+    pub scheduling: Scheduling,
+    /// For the structure's files. It is there, and empty; who started us removes it.
+    pub directory: String,
+    /// The file of samples to write.
+    pub samples: String,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Why a plan can't be carried out.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{key} = {value}: {why}")]
+pub struct BadPlan {
+    /// As in the plan.
+    pub key: &'static str,
+    /// As in the plan.
+    pub value: String,
+    /// What it may be.
+    pub why: String,
+}
+
+impl Plan {
+    /// Checks what every structure needs.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with what it may be.
+    pub fn check(&self) -> Result<(), BadPlan> {
+        let require = |holds: bool, key, value: &dyn ToString, why: String| match holds {
+            true => Ok(()),
+            false => Err(BadPlan { key, value: value.to_string(), why }),
+        };
+        let all = self.warm_up_messages.saturating_add(self.messages);
+        require(
+            (MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX).contains(&self.message_bytes),
+            "message_bytes",
+            &self.message_bytes,
+            format!("a message has {MESSAGE_BYTES_MIN} to {MESSAGE_BYTES_MAX} bytes"),
+        )?;
+        require(
+            (1..=SLOTS_MAX).contains(&self.slots),
+            "slots",
+            &self.slots,
+            format!("there are 1 to {SLOTS_MAX}"),
+        )?;
+        require(
+            (1..=KEYS_MAX).contains(&self.keys),
+            "keys",
+            &self.keys,
+            format!("there are 1 to {KEYS_MAX}"),
+        )?;
+        require(
+            self.block_bytes <= BLOCK_BYTES_MAX,
+            "block_bytes",
+            &self.block_bytes,
+            format!("a block has at most {BLOCK_BYTES_MAX} bytes"),
+        )?;
+        require(
+            self.rate_per_second > 0.0
+                && self.rate_per_second <= measure::schedule::RATE_PER_SECOND_MAX,
+            "rate_per_second",
+            &self.rate_per_second,
+            "messages a second are above 0 and at most 1e9".to_owned(),
+        )?;
+        require(self.burst >= 1, "burst", &self.burst, "a burst is at least 1 message".to_owned())?;
+        require(
+            self.messages >= 1 && all <= MESSAGES_MAX,
+            "messages",
+            &all,
+            format!("a run has 1 to {MESSAGES_MAX}, warm-up included: make more runs instead"),
+        )
+    }
+
+    /// Warm-up included.
+    pub fn messages_all(&self) -> u64 {
+        self.warm_up_messages + self.messages
+    }
+
+    /// When each message is due, warm-up included.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::new(self.rate_per_second, self.arrival, self.burst, self.seed)
+    }
+}
+
+/// The first line that a client prints: its threads run, pinned, and wait for a line on stdin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// The producer's number as the system knows it, and the consumer's.
+    pub threads: [i32; 2],
+}
+
+/// The last line that a client prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Told {
+    /// All was sent, and all came that could.
+    pub complete: bool,
+    /// Why not, one sentence each.
+    pub failures: Vec<String>,
+    /// Messages of the measured part that were sent.
+    pub sent: u64,
+    /// Of these, how many came.
+    pub received: u64,
+    /// How many did not, though nothing newer replaced them.
+    pub lost: u64,
+    /// Of a distributor: how many the reader was told that it missed, since newer ones replaced them.
+    pub conflated: u64,
+    /// How many came twice.
+    pub duplicated: u64,
+    /// How many came after a later one.
+    pub out_of_order: u64,
+    /// Messages that had to wait for room.
+    pub held_back: u64,
+    /// `CLOCK_MONOTONIC` when the first measured message was due, ns.
+    pub start_monotonic_ns: u64,
+    /// The same clock when the consumer was done, ns.
+    pub end_monotonic_ns: u64,
+    /// The clock that stamped.
+    pub clock: Clock,
+}

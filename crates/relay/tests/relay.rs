@@ -1,0 +1,119 @@
+//! Every structure over real threads: what is sent comes, once, in order, and is written down.
+
+use host::Scheduling;
+use measure::schedule::Arrival;
+use relay::plan::{Plan, Told};
+use relay::samples::{self, Sample};
+use relay::structure::STRUCTURES;
+use relay::{RelayError, run};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn plan(structure: &str, directory: &Path) -> Plan {
+    let files = directory.join(structure);
+    std::fs::create_dir(&files).unwrap();
+    Plan {
+        subject: structure.to_owned(),
+        structure: structure.to_owned(),
+        message_bytes: 64,
+        slots: 1024,
+        keys: 3,
+        block_bytes: 1 << 20,
+        rate_per_second: 50_000.0,
+        arrival: Arrival::Uniform,
+        burst: 1,
+        seed: 1,
+        warm_up_messages: 1_000,
+        messages: 20_000,
+        cores: [None, None],
+        scheduling: Scheduling::Other,
+        directory: files.display().to_string(),
+        samples: directory.join(format!("{structure}.samples")).display().to_string(),
+    }
+}
+
+fn carried_out(plan: &Plan) -> Result<Told, RelayError> {
+    let mut threads = None;
+    let told = run(plan, &AtomicBool::new(false), &mut |ready| {
+        threads = Some(ready.threads);
+        true
+    });
+    let threads = threads.expect("it was ready once");
+    assert!(threads[0] > 0 && threads[1] > 0 && threads[0] != threads[1], "{threads:?}");
+    told
+}
+
+#[test]
+fn what_is_sent_comes_once_and_is_written_down() {
+    let directory = tempfile::tempdir().unwrap();
+    for structure in STRUCTURES {
+        let plan = plan(structure.name, directory.path());
+        let told = carried_out(&plan).unwrap();
+        let name = structure.name;
+        assert!(told.complete, "{name}: {told:?}");
+        assert_eq!(told.sent, plan.messages, "{name}");
+        assert_eq!((told.lost, told.duplicated, told.out_of_order), (0, 0, 0), "{name}");
+        assert_eq!(told.received + told.conflated, told.sent, "{name}: {told:?}");
+        let samples = samples::read(Path::new(&plan.samples), plan.messages).unwrap();
+        let came = samples.iter().filter(|sample| **sample != Sample::NEVER).count();
+        assert_eq!(came as u64, told.received, "{name}");
+        assert!(samples.iter().all(|one| one.service_ns <= one.response_ns), "{name}");
+        let lasted_ns = told.end_monotonic_ns - told.start_monotonic_ns;
+        assert!(lasted_ns >= 399_000_000, "{name}: 20 000 messages at 50 000/s in {lasted_ns} ns");
+    }
+}
+
+/// A ring of two slots and bursts of 50: the producer waits for room, and the time is in the response.
+#[test]
+fn who_waits_for_room_is_counted_and_nothing_is_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan =
+        Plan { slots: 2, arrival: Arrival::Burst, burst: 50, ..plan("rtrb", directory.path()) };
+    let told = carried_out(&plan).unwrap();
+    assert!(told.complete);
+    assert!(told.held_back > 0, "{told:?}");
+    assert_eq!(told.received, told.sent);
+}
+
+#[test]
+fn a_run_that_is_stopped_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = Plan { rate_per_second: 1_000.0, ..plan("rtrb", directory.path()) };
+    let stop = AtomicBool::new(false);
+    let told = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1_500));
+            stop.store(true, Ordering::Relaxed);
+        });
+        run(&plan, &stop, &mut |_| true).unwrap()
+    });
+    assert!(!told.complete && told.sent < plan.messages && told.sent > 0, "{told:?}");
+    assert!(told.failures[0].contains("it ended after"), "{:?}", told.failures);
+    assert_eq!(told.received, told.sent);
+}
+
+#[test]
+fn who_is_not_told_to_start_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan("rtrb", directory.path());
+    let refused = run(&plan, &AtomicBool::new(false), &mut |_| false);
+    assert!(matches!(refused, Err(RelayError::Interrupted)), "{refused:?}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_what_can() {
+    let directory = tempfile::tempdir().unwrap();
+    let good = plan("rtrb", directory.path());
+    let refusal =
+        |plan: Plan| run(&plan, &AtomicBool::new(false), &mut |_| true).unwrap_err().to_string();
+    let unknown = refusal(Plan { structure: "carrier-pigeon".to_owned(), ..good.clone() });
+    assert!(unknown.contains("carrier-pigeon") && unknown.contains("rtrb"), "{unknown}");
+    let length = refusal(Plan { message_bytes: 100, ..good.clone() });
+    assert!(length.contains("256"), "{length}");
+    let short = refusal(Plan { message_bytes: 8, ..good.clone() });
+    assert!(short.contains("16 to 4096"), "{short}");
+    let many = refusal(Plan { messages: u64::MAX, ..good.clone() });
+    assert!(many.contains("more runs"), "{many}");
+    let core = refusal(Plan { cores: [Some(8191), None], ..good });
+    assert!(core.contains("8191"), "{core}");
+}
