@@ -138,11 +138,21 @@ fn simultaneous(source: Source) -> (u64, u64) {
     (best.1, best.2)
 }
 
+/// `CLOCK_MONOTONIC`, ns: the timeline that clients of other languages and the kernel's events share with
+/// us. It is slewed by NTP: stamp with a [`Clock`].
+pub fn monotonic_ns() -> u64 {
+    kernel_ns(libc::CLOCK_MONOTONIC)
+}
+
 fn monotonic_raw_ns() -> u64 {
+    kernel_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+fn kernel_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, exclusively borrowed timespec for the length of the call.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut time) };
-    assert_eq!(result, 0, "clock_gettime(CLOCK_MONOTONIC_RAW) cannot fail on Linux >= 2.6.28");
+    let result = unsafe { libc::clock_gettime(clock, &mut time) };
+    assert_eq!(result, 0, "these clocks cannot fail on Linux >= 2.6.28");
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
