@@ -8,8 +8,9 @@ use std::io;
 
 /// Threads that one watch holds, at most.
 pub const THREADS_MAX: usize = 256;
-/// Memory for the records of one thread: 65 536 of them. Less where so much can't be locked.
-const RING_BYTES: usize = 1 << 20;
+/// Memory for the records of one thread: 16 384 of them. Less where so much can't be locked:
+/// without privilege all threads share `kernel.perf_event_mlock_kb` (516) for each core.
+const RING_BYTES: usize = 256 << 10;
 
 /// What took a thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,17 @@ pub enum WatchError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The memory for the records can't be had.
+    #[error(
+        "cannot lock memory for the records of thread {thread}: {source}; raise \
+         kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or watch fewer threads"
+    )]
+    Memory {
+        /// The thread's number in the kernel.
+        thread: i32,
+        /// The system's reason.
+        source: io::Error,
+    },
 }
 
 struct Thread {
@@ -93,7 +105,8 @@ impl Watch {
             // Nobody waits for records: so no wake-up in the middle of what is watched.
             let event = Event::open(perf::What::Thread(thread), Timeline::Monotonic, u32::MAX);
             let event = event.map_err(failed)?;
-            let ring = Ring::of(&event, ring_bytes).map_err(failed)?;
+            let ring = Ring::of(&event, ring_bytes)
+                .map_err(|source| WatchError::Memory { thread, source })?;
             Ok(Thread { event, ring })
         };
         let threads = tids.iter().map(open).collect::<Result<Vec<_>, _>>()?;
