@@ -1,0 +1,188 @@
+//! When given threads were off their cores, or faulted. It needs no privilege: the kernel tells anybody
+//! at `kernel.perf_event_paranoid` 2 when his own threads were switched out.
+
+use crate::perf::{self, Event, Ring, Timeline};
+use crate::records::{Record, records};
+use measure::clock::monotonic_ns;
+use std::io;
+
+/// Threads that one watch holds, at most.
+pub const THREADS_MAX: usize = 256;
+/// Memory for the records of one thread: 16 384 of them. Less where so much can't be locked:
+/// without privilege all threads share `kernel.perf_event_mlock_kb` (516) for each core.
+const RING_BYTES: usize = 256 << 10;
+
+/// What took a thread's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It was off its core, whether it waited or was pushed off.
+    Switch,
+    /// It faulted in user mode. The kernel tells when a fault began, not when it ended: start and end are
+    /// one.
+    Fault,
+}
+
+/// One interval in which a thread did not run, or a moment at which it faulted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disturbance {
+    /// Which: index into the numbers that the watch was started with.
+    pub thread: usize,
+    /// From here, ns on `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// To here. Where the thread was still off its core, or gone, the end of the watch.
+    pub end_ns: u64,
+    /// What it was.
+    pub what: What,
+}
+
+/// Everything that a watch saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// By thread, then by start.
+    pub disturbances: Vec<Disturbance>,
+    /// Records for which there was no room: so many switches and faults, at least, are missing.
+    pub lost_records: u64,
+}
+
+/// Why nothing can be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// More threads than there is memory for.
+    #[error("{0} threads can't be watched at once: {THREADS_MAX} is the limit; watch fewer")]
+    Threads(usize),
+    /// The kernel refuses.
+    #[error(
+        "cannot watch thread {thread}: {source}; kernel.perf_event_paranoid must be 2 or less \
+         (or CAP_PERFMON), a container's seccomp filter must allow perf_event_open, and the thread must \
+         be alive and of the same user"
+    )]
+    Open {
+        /// The thread's number in the kernel.
+        thread: i32,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The memory for the records can't be had.
+    #[error(
+        "cannot lock memory for the records of thread {thread}: {source}; raise \
+         kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or watch fewer threads"
+    )]
+    Memory {
+        /// The thread's number in the kernel.
+        thread: i32,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+struct Thread {
+    event: Event,
+    ring: Ring,
+}
+
+/// A watch that is going on. While it is, a switch costs the watched thread some 200 ns more.
+pub struct Watch {
+    threads: Vec<Thread>,
+    start_ns: u64,
+}
+
+impl Watch {
+    /// Watches the threads with these numbers (`gettid`), of this process or a child, from now on. Threads
+    /// that they start are not watched.
+    ///
+    /// # Errors
+    /// If the kernel doesn't allow it, a thread is gone, or there are more than [`THREADS_MAX`].
+    pub fn start(tids: &[i32]) -> Result<Watch, WatchError> {
+        Watch::with_room(tids, RING_BYTES)
+    }
+
+    fn with_room(tids: &[i32], ring_bytes: usize) -> Result<Watch, WatchError> {
+        if tids.len() > THREADS_MAX {
+            return Err(WatchError::Threads(tids.len()));
+        }
+        let open = |&thread: &i32| {
+            let failed = |source| WatchError::Open { thread, source };
+            // Nobody waits for records: so no wake-up in the middle of what is watched.
+            let event = Event::open(perf::What::Thread(thread), Timeline::Monotonic, u32::MAX);
+            let event = event.map_err(failed)?;
+            let ring = Ring::of(&event, ring_bytes)
+                .map_err(|source| WatchError::Memory { thread, source })?;
+            Ok(Thread { event, ring })
+        };
+        let threads = tids.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let start_ns = monotonic_ns();
+        for (thread, &tid) in threads.iter().zip(tids) {
+            let failed = |source| WatchError::Open { thread: tid, source };
+            thread.event.enable().map_err(failed)?;
+        }
+        Ok(Watch { threads, start_ns })
+    }
+
+    /// Ends it and says what was seen.
+    pub fn finish(self) -> Watched {
+        for thread in &self.threads {
+            // What can't be stopped just writes on until it is closed.
+            let _ = thread.event.disable();
+        }
+        let end_ns = monotonic_ns();
+        let mut watched = Watched::default();
+        let mut bytes = Vec::new();
+        for (number, mut thread) in self.threads.into_iter().enumerate() {
+            bytes.clear();
+            let filled = thread.ring.drain(&mut bytes);
+            let told = add(&mut watched.disturbances, number, &bytes, (self.start_ns, end_ns));
+            // Before Linux 6.0 the last losses are told with the next record that fits: none will.
+            let is_full = thread.ring.capacity_bytes() - filled < RECORD_BYTES_MAX;
+            let lost = thread.event.lost().unwrap_or(u64::from(is_full));
+            watched.lost_records += told.max(lost);
+        }
+        watched
+    }
+}
+
+/// The longest record of these events: a loss, with its time.
+const RECORD_BYTES_MAX: usize = 64;
+
+/// Adds the disturbances of thread number `thread` that `bytes` tell of. Says how many records they tell
+/// were lost: what was open then ends there, as nobody knows when it did.
+fn add(to: &mut Vec<Disturbance>, thread: usize, bytes: &[u8], during: (u64, u64)) -> u64 {
+    let (start_ns, end_ns) = during;
+    let first = to.len();
+    let mut lost = 0;
+    let mut out_ns = None;
+    // Whoever comes back first was off its core when the watch began.
+    let mut before_ns = Some(start_ns);
+    let mut push = |from_ns: u64, until_ns: u64, what| {
+        let (from_ns, until_ns) = (from_ns.max(start_ns), until_ns.min(end_ns));
+        if from_ns <= until_ns {
+            to.push(Disturbance { thread, start_ns: from_ns, end_ns: until_ns, what });
+        }
+    };
+    for record in records(bytes) {
+        match record {
+            Record::Out { at_ns } => out_ns = Some(at_ns),
+            Record::In { at_ns } => {
+                if let Some(from_ns) = out_ns.take().or(before_ns) {
+                    push(from_ns, at_ns, What::Switch);
+                }
+            }
+            Record::Sample { at_ns, .. } => push(at_ns, at_ns, What::Fault),
+            Record::Lost { at_ns, count } => {
+                lost += count;
+                if let Some(from_ns) = out_ns.take() {
+                    push(from_ns, at_ns, What::Switch);
+                }
+            }
+        }
+        before_ns = None;
+    }
+    if let Some(from_ns) = out_ns {
+        push(from_ns, end_ns, What::Switch);
+    }
+    to[first..].sort_by_key(|disturbance| disturbance.start_ns);
+    lost
+}
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+use super::*;
+use expect_test::expect;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// `None`, said aloud, where this kernel or emulator has no such events for us.
+fn watch(tids: &[i32]) -> Option<Watch> {
+    watch_with_room(tids, RING_BYTES)
+}
+
+fn watch_with_room(tids: &[i32], ring_bytes: usize) -> Option<Watch> {
+    match Watch::with_room(tids, ring_bytes) {
+        Ok(watch) => Some(watch),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn this_thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+#[test]
+fn sleeps_are_seen_with_their_length_on_the_right_thread() {
+    let (tell, numbers) = mpsc::channel();
+    let (go, gone) = mpsc::channel::<()>();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let said = tell.clone();
+        scope.spawn(|| {
+            let said = said;
+            said.send((0, this_thread())).unwrap();
+            while !stop.load(Ordering::Relaxed) {}
+        });
+        scope.spawn(move || {
+            tell.send((1, this_thread())).unwrap();
+            gone.recv().unwrap();
+            for _ in 0..5 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            // Blocks until the other end is dropped.
+            let _ = gone.recv();
+        });
+        let mut tids: Vec<(usize, i32)> = numbers.iter().take(2).collect();
+        tids.sort_unstable();
+        let Some(watch) = watch(&[tids[0].1, tids[1].1]) else {
+            stop.store(true, Ordering::Relaxed);
+            go.send(()).unwrap();
+            return;
+        };
+        go.send(()).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let watched = watch.finish();
+        stop.store(true, Ordering::Relaxed);
+        drop(go);
+        assert_eq!(watched.lost_records, 0);
+        let long = |number| {
+            let is_long = |one: &&Disturbance| {
+                one.thread == number
+                    && one.what == What::Switch
+                    && one.end_ns - one.start_ns >= 20_000_000
+            };
+            watched.disturbances.iter().filter(is_long).count()
+        };
+        // Five sleeps, and the wait after them, which the watch ends.
+        assert!(long(1) >= 6, "{watched:?}");
+        let last = watched.disturbances.iter().rfind(|one| one.thread == 1).unwrap();
+        assert!(watched.disturbances.iter().all(|one| one.end_ns <= last.end_ns));
+    });
+}
+
+#[test]
+fn faults_are_counted() {
+    const PAGES: usize = 50;
+    let mut memory = vec![0u8; PAGES * 65_536];
+    let Some(watch) = watch(&[this_thread()]) else { return };
+    // Fresh memory from the system is not there before it is touched.
+    for page in memory.chunks_mut(65_536) {
+        std::hint::black_box(&mut page[0]);
+        page[0] = 1;
+    }
+    let watched = watch.finish();
+    let faults = watched.disturbances.iter().filter(|one| one.what == What::Fault);
+    let faults: Vec<_> = faults.collect();
+    // Memory may come in huge pages, several of our steps in one.
+    assert!(!faults.is_empty(), "{watched:?}");
+    assert!(faults.iter().all(|one| one.start_ns == one.end_ns));
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    let Some(watch) = watch_with_room(&[this_thread()], 1) else { return };
+    // Each sleep is two records of sixteen bytes.
+    for _ in 0..watch.threads[0].ring.capacity_bytes() / 32 + 100 {
+        std::thread::sleep(Duration::from_nanos(1));
+    }
+    let watched = watch.finish();
+    eprintln!("{} seen, {} lost", watched.disturbances.len(), watched.lost_records);
+    assert!(watched.lost_records > 0);
+    assert!(!watched.disturbances.is_empty());
+}
+
+#[test]
+fn a_thread_that_is_not_there_is_refused_with_advice() {
+    let Err(error) = Watch::start(&[i32::MAX]) else { panic!("there is no such thread") };
+    let text = error.to_string();
+    assert!(text.contains("kernel.perf_event_paranoid must be 2 or less"), "{text}");
+    assert!(matches!(Watch::start(&[1; THREADS_MAX + 1]), Err(WatchError::Threads(257))));
+}
+
+/// Records as the kernel writes them: kind, flags, and words of eight bytes.
+fn written(records: &[(u32, u16, &[u64])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (kind, flags, words) in records {
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend((8 + 8 * words.len() as u16).to_ne_bytes());
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+    }
+    bytes
+}
+
+fn read(records: &[(u32, u16, &[u64])]) -> String {
+    let mut disturbances = Vec::new();
+    let lost = add(&mut disturbances, 3, &written(records), (100, 900));
+    let mut text = format!("lost {lost}");
+    for one in disturbances {
+        text += &format!("\n{} {}-{} {:?}", one.thread, one.start_ns, one.end_ns, one.what);
+    }
+    text
+}
+
+#[test]
+fn intervals_are_closed_at_the_edges_and_where_records_are_lost() {
+    const OUT: u16 = 1 << 13;
+    let (switch, sample, lost) = (14, 9, 2);
+    expect![[r#"
+        lost 0
+        3 100-150 Switch
+        3 200-300 Switch
+        3 250-250 Fault
+        3 800-900 Switch"#]]
+    .assert_eq(&read(&[
+        (switch, 0, &[150]),
+        (switch, OUT, &[200]),
+        (sample, 0, &[250]),
+        (switch, 0, &[300]),
+        (switch, OUT, &[800]),
+    ]));
+    // Out, then a hole in which it came back: nobody knows when.
+    expect![[r#"
+        lost 7
+        3 200-400 Switch"#]]
+    .assert_eq(&read(&[(switch, OUT, &[200]), (lost, 0, &[1, 7, 400]), (switch, 0, &[500])]));
+    expect!["lost 0"].assert_eq(&read(&[]));
+}
