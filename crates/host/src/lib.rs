@@ -3,6 +3,7 @@
 //! Everything is read from `/proc` and `/sys` under a [`Root`] that tests replace. What can't be
 //! read is `None`; nothing here panics on a missing or odd file.
 
+pub mod cache_line;
 pub mod error;
 pub mod fingerprint;
 pub mod placement;

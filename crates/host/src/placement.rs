@@ -84,6 +84,14 @@ impl fmt::Display for Cores {
 }
 
 impl Cores {
+    /// Cores that it names; 0 for `auto`.
+    pub fn count(&self) -> usize {
+        match self {
+            Cores::Auto => 0,
+            Cores::List(cores) => cores.len(),
+        }
+    }
+
     /// The cores for `wanted` threads of a process that may use `allowed` (see
     /// [`crate::thread::allowed`]). A list is taken as it is, with warnings about what is wrong with
     /// it; a core in it that is offline or not allowed is an error.

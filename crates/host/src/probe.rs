@@ -7,21 +7,16 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use measure::clock::Clock;
 use measure::machine::Probes;
 
-use crate::thread::pin;
+use crate::cache_line::{self, GRACE, report_of, start_on};
 
 /// Time for each of the two probes.
 pub const PROBE_BUDGET: Duration = Duration::from_millis(100);
-/// Time beyond the budget for a probe's two threads to report, each.
-pub const PROBE_GRACE: Duration = Duration::from_millis(20);
 /// Fewer samples than this give no median.
 pub const SAMPLES_MIN: usize = 100;
 /// Bytes each way in the blocking round trip: the documents' average payload.
@@ -29,10 +24,6 @@ pub const PAYLOAD_BYTES: usize = 120;
 
 const SAMPLES: usize = 1000;
 const SAMPLES_WARM_UP: usize = 50;
-/// Round trips of the cache line per sample, so that reading the clock doesn't count.
-const BATCH: u64 = 64;
-/// Loads of the line between two looks at the clock.
-const LOADS_PER_LOOK: u32 = 256;
 
 /// How often each probe is taken; the best counts. A hypervisor places a virtual core anew when it
 /// wakes, for a moment badly; what it does from moment to moment shows in the spread between runs.
@@ -96,72 +87,8 @@ fn once(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
     probes
 }
 
-/// Alone in its cache line, and in the pair of lines that some processors fetch together.
-#[repr(align(128))]
-struct Line(AtomicU64);
-
-/// In the line when nobody waits any more.
-const STOP: u64 = u64::MAX;
-
 fn cache_line_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u64, String> {
-    let deadline_ns = deadline_ns(&clock);
-    let line = Arc::new(Line(AtomicU64::new(0)));
-    let answering = Arc::clone(&line);
-    let answer = start_on(second, move || answer_line(&answering, &clock, deadline_ns))?;
-    let ask = start_on(first, move || {
-        let samples = ask_line(&line, &clock, deadline_ns);
-        line.0.store(STOP, Ordering::Release);
-        samples
-    })?;
-    let samples = report_of(&ask, PROBE_BUDGET + PROBE_GRACE)?;
-    report_of(&answer, PROBE_GRACE)?;
-    median(samples)
-}
-
-/// Counts the line up by one and waits for the other to do the same; ns per round trip, a batch's
-/// mean each.
-fn ask_line(line: &Line, clock: &Clock, deadline_ns: u64) -> Vec<u64> {
-    let mut samples = Vec::with_capacity(SAMPLES);
-    let mut turn = 0;
-    for sample in 0..SAMPLES_WARM_UP + SAMPLES {
-        let start_ns = clock.now_ns();
-        for _ in 0..BATCH {
-            line.0.store(turn + 1, Ordering::Release);
-            turn += 2;
-            if !wait_for(line, turn, clock, deadline_ns) {
-                return samples;
-            }
-        }
-        if sample >= SAMPLES_WARM_UP {
-            samples.push((clock.now_ns() - start_ns) / BATCH);
-        }
-    }
-    samples
-}
-
-fn answer_line(line: &Line, clock: &Clock, deadline_ns: u64) {
-    let mut turn = 1;
-    while wait_for(line, turn, clock, deadline_ns) {
-        line.0.store(turn + 1, Ordering::Release);
-        turn += 2;
-    }
-}
-
-/// Spins until the line holds `value`; false when it was stopped or the deadline passed. Without
-/// `PAUSE`: on some processors it takes as long as what is measured.
-fn wait_for(line: &Line, value: u64, clock: &Clock, deadline_ns: u64) -> bool {
-    loop {
-        for _ in 0..LOADS_PER_LOOK {
-            match line.0.load(Ordering::Acquire) {
-                found if found == value => return true,
-                STOP => return false,
-                _ => {}
-            }
-        }
-        if clock.now_ns() > deadline_ns {
-            return false;
-        }
-    }
+    median(cache_line::round_trips_ns(clock, (first, second), SAMPLES, PROBE_BUDGET)?)
 }
 
 fn blocking_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u64, String> {
@@ -179,9 +106,9 @@ fn blocking_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u
         let _ = asking.shutdown(Shutdown::Both);
         samples
     });
-    let samples = ask.and_then(|ask| report_of(&ask, PROBE_BUDGET + PROBE_GRACE));
+    let samples = ask.and_then(|ask| report_of(&ask, PROBE_BUDGET + GRACE));
     let _ = stop.shutdown(Shutdown::Both);
-    let answered = report_of(&answer, PROBE_GRACE);
+    let answered = report_of(&answer, GRACE);
     let samples = samples?;
     answered?;
     median(samples)
@@ -217,10 +144,10 @@ fn answer_stream(mut stream: TcpStream) {
 fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
-    let near = TcpStream::connect_timeout(&listener.local_addr()?, PROBE_GRACE)?;
+    let near = TcpStream::connect_timeout(&listener.local_addr()?, GRACE)?;
     // The connection may reach the listener's queue a moment after `connect` returns.
     let mut far = listener.accept();
-    for _ in 0..PROBE_GRACE.as_millis() {
+    for _ in 0..GRACE.as_millis() {
         match &far {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 thread::sleep(Duration::from_millis(1));
@@ -236,29 +163,6 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;
     Ok((near, far))
-}
-
-/// Starts a thread that pins itself and works; its report comes over the channel.
-fn start_on<T: Send + 'static>(
-    core: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Receiver<Result<T, String>>, String> {
-    let (report, reports) = mpsc::sync_channel(1);
-    let thread = move || {
-        let result = pin(core).map(|()| work()).map_err(|error| error.to_string());
-        // Nobody listens any more when this thread was too late.
-        let _ = report.send(result);
-    };
-    let started = thread::Builder::new().name(format!("probe-{core}")).spawn(thread);
-    started.map_err(|error| format!("the probe's thread could not be started: {error}"))?;
-    Ok(reports)
-}
-
-fn report_of<T>(reports: &Receiver<Result<T, String>>, within: Duration) -> Result<T, String> {
-    reports.recv_timeout(within).unwrap_or_else(|_| {
-        Err("a probe's thread did not get to run in time; a real-time thread may hold its core"
-            .to_owned())
-    })
 }
 
 fn deadline_ns(clock: &Clock) -> u64 {

@@ -1,6 +1,6 @@
 //! Warnings that teach: what in these figures a reader may misread, why, and what to do about it.
 
-use crate::file::{FLOOR, Scenario};
+use crate::file::{FLOOR, Kind as ScenarioKind, Scenario};
 use crate::run::LATE_SHARE_OF_SERVICE;
 use measure::pooling;
 use measure::record::{Kind, Subject};
@@ -13,14 +13,15 @@ const RESPONSE_SHARE_MAX: f64 = 1.15;
 
 pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
     let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();
-    if !subjects.iter().any(|subject| subject.name == FLOOR) {
+    let has_floor = subjects.iter().any(|subject| subject.name == FLOOR);
+    if scenario.kind == ScenarioKind::OrderEntry && !has_floor {
         advice.push(
             "no floor was measured, so it can't be told what the machine costs and what the \
              software: --set floor_seconds=2, and with --connect also --connect-floor."
                 .to_owned(),
         );
     }
-    advice.extend(machine_is_late(subjects));
+    advice.extend(machine_is_late(scenario, subjects));
     for subject in subjects {
         advice.extend(of_subject(scenario, subject, runs));
     }
@@ -39,13 +40,14 @@ pub(crate) fn of_injected(injected: &[String]) -> Option<String> {
 }
 
 /// An idle thread that is late tells from which percentile on the figures are the machine's.
-fn machine_is_late(subjects: &[Subject]) -> Option<String> {
+fn machine_is_late(scenario: &Scenario, subjects: &[Subject]) -> Option<String> {
+    let main = scenario.kind.replies().first()?;
     let p99 = |subject: &Subject| {
         let noise = subject.series.iter().filter(|series| series.kind == Kind::Noise);
         noise.filter_map(|series| series.pooled.p99).max()
     };
     let late = subjects.iter().filter_map(p99).max()?;
-    let service = subjects.iter().find_map(|one| one.series("order", Kind::Service)?.pooled.p50)?;
+    let service = subjects.iter().find_map(|one| one.series(main, Kind::Service)?.pooled.p50)?;
     (late as f64 > service as f64 * LATE_SHARE_OF_SERVICE).then(|| {
         format!(
             "the machine itself is late: an idle thread on these cores saw its time {late} ns late in \
@@ -69,14 +71,20 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
     }
     if load.held_back > 0 {
         advice.push(format!(
-            "{name} held messages back {} times because too many were unanswered: the exchange is \
-             slower than the schedule, and its response time includes that wait. Lower \
-             load.rate_per_second.",
-            load.held_back
+            "{name} held messages back {} times because {}, and its response time includes that \
+             wait. Lower load.rate_per_second.",
+            load.held_back,
+            match scenario.kind {
+                ScenarioKind::OrderEntry =>
+                    "too many were unanswered: the exchange is slower than the schedule",
+                _ => "the structure was full: the consumer stood still, or is too slow",
+            }
         ));
     }
-    let order = |kind| subject.series("order", kind).and_then(|series| series.pooled.p50);
-    if scenario.load.model == Model::Open
+    let main = scenario.kind.replies().first().copied().unwrap_or_default();
+    let order = |kind| subject.series(main, kind).and_then(|series| series.pooled.p50);
+    if scenario.kind == ScenarioKind::OrderEntry
+        && scenario.load.model == Model::Open
         && let (Some(response), Some(service)) = (order(Kind::Response), order(Kind::Service))
         && response as f64 > service as f64 * RESPONSE_SHARE_MAX
     {

@@ -70,7 +70,11 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         injected,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
-        resolved: serde_json::to_value(resolved).unwrap_or_default(),
+        resolved: resolved
+            .table()
+            .ok()
+            .and_then(|table| serde_json::to_value(table).ok())
+            .unwrap_or_default(),
         merged_from: Vec::new(),
         subjects,
     }
@@ -78,15 +82,14 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
 
 /// The scenario with the cores that were chosen.
 fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
-    let chosen = |cores: &mut Cores, core: Option<usize>| {
-        if let Some(core) = core {
-            *cores = Cores::List(vec![core]);
-        }
-    };
     let mut scenario = scenario.clone();
-    chosen(&mut scenario.exchange.cores, placed.exchange);
-    for (subject, core) in scenario.subject.iter_mut().zip(&placed.subjects) {
-        chosen(&mut subject.cores, *core);
+    if let Some(core) = placed.exchange {
+        scenario.exchange.cores = Cores::List(vec![core]);
+    }
+    for (subject, cores) in scenario.subject.iter_mut().zip(&placed.subjects) {
+        if !cores.is_empty() {
+            subject.cores = Cores::List(cores.clone());
+        }
     }
     scenario
 }
@@ -118,7 +121,7 @@ fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
-        cores: placed.exchange.into_iter().chain(entrant.core).collect(),
+        cores: placed.exchange.into_iter().chain(entrant.cores.iter().copied()).collect(),
         load: load(entrant, runs),
         series: series(&entrant.name, parts),
     }

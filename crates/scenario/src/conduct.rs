@@ -1,6 +1,6 @@
 //! What is to be carried out: a scenario, with whom and where to. `stage` does it.
 
-use crate::file::{FLOOR, Scenario};
+use crate::file::{FLOOR, Kind, Scenario};
 use crate::placement::Placed;
 use host::{HostError, Scheduling};
 use noise::hiccup;
@@ -38,6 +38,9 @@ impl Conduct {
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;
         let floor = scenario.floor_seconds;
+        if scenario.kind == Kind::CoreToCore {
+            return (0.0, pairs(&entrant.cores).count() as f64 * scenario.seconds);
+        }
         match entrant.is_floor {
             true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
             false => (scenario.warm_up_seconds, scenario.seconds),
@@ -83,10 +86,20 @@ pub(crate) struct Entrant {
     pub name: String,
     pub backend: String,
     pub scheduling: Scheduling,
-    pub core: Option<usize>,
+    /// Of its measuring threads, in their order.
+    pub cores: Vec<usize>,
     /// Index into the scenario's subjects; a floor's is that of the first subject of its backend.
     pub index: usize,
     pub is_floor: bool,
+}
+
+/// Each two of `cores`, once.
+pub(crate) fn pairs(cores: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let later = move |(index, one): (usize, &usize)| {
+        let one = *one;
+        cores[index + 1..].iter().map(move |other| (one, *other))
+    };
+    cores.iter().enumerate().flat_map(later)
 }
 
 /// The subjects, then a floor for each backend, core and scheduling class that they use.
@@ -97,22 +110,22 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .iter()
         .zip(&placed.subjects)
         .enumerate()
-        .map(|(index, (subject, &core))| Entrant {
+        .map(|(index, (subject, cores))| Entrant {
             name: subject.name.clone(),
             backend: subject.backend.clone(),
             scheduling: subject.scheduling,
-            core,
+            cores: cores.clone(),
             index,
             is_floor: false,
         })
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
-    if scenario.floor_seconds > 0.0 && reachable {
+    if scenario.kind == Kind::OrderEntry && scenario.floor_seconds > 0.0 && reachable {
         let mut floors: Vec<Entrant> = Vec::new();
         for entrant in &entrants {
             let same = |floor: &Entrant| {
-                (&floor.backend, floor.core, floor.scheduling)
-                    == (&entrant.backend, entrant.core, entrant.scheduling)
+                (&floor.backend, &floor.cores, floor.scheduling)
+                    == (&entrant.backend, &entrant.cores, entrant.scheduling)
             };
             if !floors.iter().any(same) {
                 let name = match floors.len() {

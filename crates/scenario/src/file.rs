@@ -1,6 +1,8 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
+use crate::core_to_core::CORES_MAX;
+pub use crate::kind::{Ipc, Kind};
 use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -13,6 +15,8 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("order-to-ack", include_str!("../../../scenarios/order-to-ack.toml")),
     ("ping-pong", include_str!("../../../scenarios/ping-pong.toml")),
     ("order-to-ack-400k", include_str!("../../../scenarios/order-to-ack-400k.toml")),
+    ("ring", include_str!("../../../scenarios/ring.toml")),
+    ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
 ];
 
 /// Runs that one scenario makes at most.
@@ -21,14 +25,6 @@ pub const RUNS_MAX: u32 = 1_000;
 const RESERVED: [&str; 2] = [FLOOR, noise::hiccup::SUBJECT];
 /// The subject that is the raw echo.
 pub const FLOOR: &str = "floor";
-
-/// What a scenario measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Orders and cancels to an exchange, and their acks.
-    OrderEntry,
-}
 
 /// The other end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,11 +73,12 @@ impl Default for Exchange {
 pub struct Subject {
     /// Letters, digits, `-` and `_`.
     pub name: String,
-    /// Its measuring thread's core.
+    /// Its measuring thread's core; of an `ipc` scenario the producer's and the consumer's; of
+    /// `core-to-core` all that are paired.
     pub cores: Cores,
-    /// The class of its measuring thread.
+    /// The class of its measuring threads.
     pub scheduling: Scheduling,
-    /// How it waits and reads.
+    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages.
     pub backend: String,
     /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
     pub command: Vec<String>,
@@ -134,6 +131,9 @@ pub struct Scenario {
     /// The other end.
     #[serde(default)]
     pub exchange: Exchange,
+    /// What is sent from thread to thread.
+    #[serde(default)]
+    pub ipc: Ipc,
     /// Who is measured; several are interleaved.
     pub subject: Vec<Subject>,
 }
@@ -222,11 +222,16 @@ impl Scenario {
             |message: String| ScenarioError::Malformed { name: name.to_owned(), message };
         let mut scenario: Scenario =
             toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        let mut written: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+        if let Some(key) = scenario.kind.foreign_key(&mut written) {
+            let kind = scenario.kind.name();
+            return Err(malformed(format!("scenarios of kind {kind} have no {key}; leave it out")));
+        }
         if !overrides.is_empty() {
             // Applied to the whole scenario, defaults filled in: so it is known of what kind a
             // value is, and a key that isn't there doesn't exist.
-            let mut table =
-                toml::Table::try_from(&scenario).map_err(|error| malformed(error.to_string()))?;
+            let mut table = scenario.table().map_err(malformed)?;
             for text in overrides {
                 set::apply(&mut table, text)
                     .map_err(|why| ScenarioError::Set { set: text.clone(), why })?;
@@ -238,6 +243,13 @@ impl Scenario {
         }
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// Its keys, defaults filled in, without those that its kind doesn't have.
+    pub(crate) fn table(&self) -> Result<toml::Table, String> {
+        let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        self.kind.strip(&mut table);
+        Ok(table)
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
@@ -270,6 +282,9 @@ impl Scenario {
         transport::backend(&self.exchange.backend)?;
         let able = self.exchange.start;
         check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
+        if let Some((key, value, why)) = self.ipc.fault() {
+            return Err(ScenarioError::Range { key: key.to_owned(), value, why });
+        }
         require(!self.subject.is_empty(), "subject", "[]".to_owned(), "there must be one")?;
         for (index, subject) in self.subject.iter().enumerate() {
             let key = format!("subject.{index}.name");
@@ -286,11 +301,43 @@ impl Scenario {
                 subject.name.clone(),
                 "two subjects have this name; give each its own",
             )?;
-            transport::backend(&subject.backend)?;
-            let able = subject.command.is_empty();
-            check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")?;
+            self.check_subject(index, subject)?;
         }
         Ok(())
+    }
+
+    /// What depends on the kind.
+    fn check_subject(&self, index: usize, subject: &Subject) -> Result<(), ScenarioError> {
+        let range = |key: &str, value: String, why: String| {
+            let key = format!("subject.{index}.{key}");
+            Err(ScenarioError::Range { key, value, why })
+        };
+        let cores = match &subject.cores {
+            Cores::Auto => None,
+            Cores::List(cores) => Some(cores.len()),
+        };
+        match self.kind {
+            Kind::OrderEntry => {
+                transport::backend(&subject.backend)?;
+                let able = subject.command.is_empty();
+                check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")
+            }
+            Kind::Ipc if cores.is_some_and(|count| count != 2) => {
+                let why = "name the producer's core and the consumer's".to_owned();
+                range("cores", subject.cores.to_string(), why)
+            }
+            Kind::Ipc if subject.command.is_empty() => {
+                match relay::structure::find(&subject.backend) {
+                    Ok(_) => Ok(()),
+                    Err(error) => range("backend", error.value, error.why),
+                }
+            }
+            Kind::CoreToCore if cores.is_some_and(|count| !(2..=CORES_MAX).contains(&count)) => {
+                let why = format!("a pair takes two cores, and {CORES_MAX} are paired at most");
+                range("cores", subject.cores.to_string(), why)
+            }
+            Kind::Ipc | Kind::CoreToCore => Ok(()),
+        }
     }
 
     /// The harm that is done on purpose, a line each: who does it, and what.

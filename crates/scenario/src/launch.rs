@@ -20,7 +20,7 @@ const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
 /// What an exchange takes without being asked to take more.
 const CONNECTIONS_MAX_DEFAULT: usize = 1024;
 /// How long a client may take beyond its run: connecting, draining, writing.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// One entrant in one run.
 pub(crate) struct Launch<'a> {
@@ -129,7 +129,7 @@ impl Launch<'_> {
             .map_err(|error| failed(error.to_string()))?;
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
-        let mut process = Process::start(self.client_command(), &plan, file, patience)
+        let mut process = Process::start(self.command_or("trade"), &plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(Some(process.pid()));
         let line = process.last_line_after(&mut |line| {
@@ -159,7 +159,7 @@ impl Launch<'_> {
             target,
             wire,
             backend: spec.backend.clone(),
-            core: self.entrant.core,
+            core: self.entrant.cores.first().copied(),
             scheduling: spec.scheduling,
             load: scenario.load.clone(),
             warm_up_seconds,
@@ -174,7 +174,8 @@ impl Launch<'_> {
         }
     }
 
-    fn client_command(&self) -> Command {
+    /// The client that the scenario names, or our own by that command.
+    pub(crate) fn command_or(&self, own: &str) -> Command {
         let foreign = &self.conduct.scenario.subject[self.entrant.index].command;
         let mut command = match foreign.split_first() {
             Some((program, arguments)) if !self.entrant.is_floor => {
@@ -184,7 +185,7 @@ impl Launch<'_> {
             }
             _ => {
                 let mut command = Command::new(&self.conduct.program);
-                command.args(["trade", "--die-with-parent", &std::process::id().to_string()]);
+                command.args([own, "--die-with-parent", &std::process::id().to_string()]);
                 command
             }
         };
@@ -192,13 +193,13 @@ impl Launch<'_> {
         command
     }
 
-    fn lasts(&self) -> Duration {
+    pub(crate) fn lasts(&self) -> Duration {
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         Duration::from_secs_f64(warm_up_seconds + seconds)
     }
 
     /// A file for a process's stderr.
-    fn stderr(&self, suffix: &str) -> Result<(PathBuf, File), ConductError> {
+    pub(crate) fn stderr(&self, suffix: &str) -> Result<(PathBuf, File), ConductError> {
         let name = format!("{:03}.{}{suffix}", self.number, self.entrant.name);
         let path = self.path.join(format!("{name}.stderr"));
         match File::create(&path) {
@@ -211,7 +212,7 @@ impl Launch<'_> {
 }
 
 /// What a process said before it ended.
-fn said(stderr: &Path) -> String {
+pub(crate) fn said(stderr: &Path) -> String {
     let text = fs::read_to_string(stderr).unwrap_or_default();
     let text = text.trim().trim_start_matches("error: ").to_owned();
     if text.is_empty() { "it said nothing".to_owned() } else { text }

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -53,14 +53,28 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) struct Process {
     child: Child,
+    stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     /// Sends SIGKILL at the deadline unless its sender is dropped before.
     watchdog: Option<(mpsc::Sender<()>, JoinHandle<bool>)>,
 }
 
 impl Process {
-    /// Starts `command`, gives it `input` on stdin, its stderr to `stderr`, and `deadline` to end.
+    /// Starts `command`, gives it `input` on stdin and nothing more, its stderr to `stderr`, and `deadline`
+    /// to end.
     pub(crate) fn start(
+        command: Command,
+        input: &str,
+        stderr: File,
+        deadline: Duration,
+    ) -> io::Result<Process> {
+        let mut process = Process::start_to_tell(command, input, stderr, deadline)?;
+        process.stdin = None;
+        Ok(process)
+    }
+
+    /// The same for a process that is told more later, by [`Process::tell`].
+    pub(crate) fn start_to_tell(
         mut command: Command,
         input: &str,
         stderr: File,
@@ -72,15 +86,21 @@ impl Process {
             .stderr(stderr)
             .process_group(0)
             .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A program that ends without reading says why on stderr.
-            let _ = stdin.write_all(input.as_bytes());
-        }
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("no stdout"))?;
         let stdout = BufReader::new(stdout);
-        let mut process = Process { child, stdout, watchdog: None };
+        let stdin = child.stdin.take();
+        let mut process = Process { child, stdin, stdout, watchdog: None };
+        process.tell(input);
         process.deadline(deadline);
         Ok(process)
+    }
+
+    /// Writes `text` to its stdin.
+    pub(crate) fn tell(&mut self, text: &str) {
+        if let Some(stdin) = &mut self.stdin {
+            // A program that ends without reading says why on stderr.
+            let _ = stdin.write_all(text.as_bytes());
+        }
     }
 
     /// From now on it has so long to end; then it is killed.

@@ -1,6 +1,7 @@
 //! What happens while a scenario is carried out, for whoever looks on. Nothing in a record depends on it.
 
 use crate::conduct::{Conduct, Entrant};
+use crate::file::Kind;
 use measure::progress::Second;
 use noise::hiccup;
 use trader::plan::Model;
@@ -88,7 +89,11 @@ impl<'a> Teller<'a> {
 
     pub(crate) fn entrant(&mut self, conduct: &Conduct, entrant: &Entrant) {
         let load = &conduct.scenario.load;
-        let offered = (load.model == Model::Open).then_some(load.rate_per_second);
+        let offered = match conduct.scenario.kind {
+            Kind::OrderEntry => (load.model == Model::Open).then_some(load.rate_per_second),
+            Kind::Ipc => Some(load.rate_per_second),
+            Kind::CoreToCore => None,
+        };
         self.part(&entrant.name, conduct.phases(entrant), offered);
     }
 
@@ -131,7 +136,7 @@ mod tests {
             connect_floor: None,
             repeats_max: 0,
         };
-        let placed = Placed { exchange: Some(0), subjects: vec![Some(1)], warnings: vec![] };
+        let placed = Placed { exchange: Some(0), subjects: vec![vec![1]], warnings: vec![] };
         let entrants = entrants(&conduct, &placed);
         let mut said = Vec::new();
         let mut say = |progress: Progress<'_>| {

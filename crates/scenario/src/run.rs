@@ -1,13 +1,16 @@
 //! What one run has left: results, latencies, what broke.
 
 use crate::conduct::Entrant;
+use crate::file::Kind as ScenarioKind;
 use hdrhistogram::Histogram;
 use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use noise::hiccup;
 use std::collections::BTreeMap;
 
-/// A message is late that left later than this share of the service time's p50 after it was due.
+/// A message is late that left later than this share of the service time's p50 after it was due,
 pub(crate) const LATE_SHARE_OF_SERVICE: f64 = 0.1;
+/// and later than so many readings of the clock take: a pacer can't do better than to look.
+pub(crate) const LATE_CLOCK_READINGS: u64 = 4;
 /// Fewer samples than this have no p50 (invariant 8).
 const SAMPLES_FOR_P50_MIN: u64 = 20;
 /// Fewer samples than this can't tell one in a hundred (invariant 8).
@@ -15,15 +18,17 @@ const SAMPLES_FOR_ONE_PERCENT_MIN: u64 = 1000;
 
 /// One subject in one run.
 pub(crate) struct Evidence<'a> {
+    pub kind: ScenarioKind,
     pub result: &'a ClientResult,
     /// Of the exchange that we started; `None` for the raw echo and for another's exchange.
     pub exchange: Option<&'a ExchangeResult>,
     /// What the scenario asks for; not what the client says that it was asked.
     pub offered: Option<f64>,
     pub planned: Option<u64>,
-    /// Service times of orders and cancels in the log.
+    /// Service times of all messages in the log.
     pub recorded: u64,
-    pub order_service_p50_ns: Option<u64>,
+    /// From here on a message is late; `None` where there are too few to tell.
+    pub late_from_ns: Option<u64>,
     /// Share of messages that were late.
     pub late: Option<f64>,
     /// Share of looks of an idle thread on the same core, just before this run, that were late by the
@@ -35,7 +40,9 @@ pub(crate) struct Evidence<'a> {
 /// What one subject did in one run.
 pub(crate) struct Measured {
     pub subject: String,
-    /// Of its measuring thread.
+    /// What it measures.
+    pub kind: ScenarioKind,
+    /// Of the thread that sends.
     pub core: Option<usize>,
     /// The rate that the scenario asks for; `None` in ping-pong.
     pub offered: Option<f64>,
@@ -70,13 +77,15 @@ impl Run {
 
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
         let subject = &measured.subject;
-        let order = self.histogram(subject, "order", Kind::Service);
-        let cancel = self.histogram(subject, "cancel", Kind::Service);
-        let order_service_p50_ns = order
-            .filter(|service| service.len() >= SAMPLES_FOR_P50_MIN)
-            .map(|service| service.value_at_quantile(0.5));
-        let late_from_ns =
-            order_service_p50_ns.map(|p50| (p50 as f64 * LATE_SHARE_OF_SERVICE) as u64 + 1);
+        let replies = measured.kind.replies().iter();
+        let service: Vec<Option<&Histogram<u64>>> =
+            replies.map(|name| self.histogram(subject, name, Kind::Service)).collect();
+        let first = service.first().copied().flatten();
+        let late_from_ns = first.filter(|one| one.len() >= SAMPLES_FOR_P50_MIN).map(|first| {
+            let p50 = first.value_at_quantile(0.5) as f64;
+            let looks_ns = LATE_CLOCK_READINGS * measured.result.clock.cost_ns;
+            ((p50 * LATE_SHARE_OF_SERVICE) as u64).max(looks_ns) + 1
+        });
         let late = |histogram: &Histogram<u64>| {
             let late = histogram.count_between(late_from_ns?, u64::MAX);
             (histogram.len() >= SAMPLES_FOR_ONE_PERCENT_MIN)
@@ -86,12 +95,13 @@ impl Run {
             .core
             .and_then(|core| self.histogram(hiccup::SUBJECT, &format!("core{core}"), Kind::Noise));
         Evidence {
+            kind: measured.kind,
             result: &measured.result,
             exchange: measured.exchange.as_ref(),
             offered: measured.offered,
             planned: measured.planned,
-            recorded: order.map_or(0, Histogram::len) + cancel.map_or(0, Histogram::len),
-            order_service_p50_ns,
+            recorded: service.into_iter().flatten().map(Histogram::len).sum(),
+            late_from_ns,
             late: self.histogram(subject, "send", Kind::Lateness).and_then(late),
             late_without_load: idle.and_then(late),
             interrupted: self.interrupted,

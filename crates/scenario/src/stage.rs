@@ -3,16 +3,19 @@
 
 use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
+use crate::core_to_core;
+use crate::file::Kind;
 use crate::launch::{self, Launch};
 use crate::placement::{Placed, place};
 use crate::progress::{Progress, Say, Teller};
+use crate::relaying;
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
 use measure::directory;
 use measure::machine::Machine;
-use measure::record::{MessageBytes, RunRecord};
+use measure::record::{ClientResult, ExchangeResult, MessageBytes, RunRecord};
 use noise::hiccup;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -51,11 +54,12 @@ impl Conduct {
             .map_err(record_failed(&self.runs_directory))?;
         let entrants = entrants(self, &placed);
         let teller = Teller::new(say, self, &entrants);
-        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, teller };
+        let mut stage =
+            Stage { conduct: self, placed: &placed, path: &path, interrupt, teller, clock };
         // Who is measured pins itself; everybody else, and what they start, stays where we are. Where
         // the kernel forbids it we are a guest on the measured cores that sleeps.
         let _ = host::thread::run_on(&placed.elsewhere(&topology, &allowed));
-        let all_runs = stage.all_runs(&entrants, clock);
+        let all_runs = stage.all_runs(&entrants);
         let _ = host::thread::run_on(&allowed);
         let (runs, runs_void, mut warnings) = match all_runs {
             Ok(runs) => runs,
@@ -88,7 +92,16 @@ impl Conduct {
 
     fn check(&self) -> Result<(), ConductError> {
         let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
-        match (self.scenario.exchange.start, &self.connect) {
+        let scenario = &self.scenario;
+        if scenario.kind != Kind::OrderEntry {
+            return match &self.connect {
+                Some(_) => {
+                    usage("this scenario stays in this machine's memory; leave out --connect")
+                }
+                None => Ok(()),
+            };
+        }
+        match (scenario.exchange.start, &self.connect) {
             (true, Some(_)) => usage(
                 "the scenario starts an exchange of its own, and --connect names another; add \
                  --set exchange.start=false",
@@ -102,9 +115,12 @@ impl Conduct {
 }
 
 fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
-    let subject = placed.subjects.first().copied().flatten()?;
-    let other =
-        placed.exchange.or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
+    let first = placed.subjects.first()?;
+    let subject = *first.last()?;
+    let other = placed
+        .exchange
+        .or_else(|| first.iter().copied().find(|core| *core != subject))
+        .or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
     (other != subject).then_some((other, subject))
 }
 
@@ -115,6 +131,7 @@ struct Stage<'a, 's> {
     path: &'a Path,
     interrupt: &'a Interrupt,
     teller: Teller<'s>,
+    clock: Clock,
 }
 
 impl Stage<'_, '_> {
@@ -124,7 +141,6 @@ impl Stage<'_, '_> {
     fn all_runs(
         &mut self,
         entrants: &[Entrant],
-        clock: Clock,
     ) -> Result<(Vec<Run>, u32, Vec<String>), ConductError> {
         let scenario = &self.conduct.scenario;
         let mut runs: Vec<Run> = Vec::new();
@@ -132,7 +148,7 @@ impl Stage<'_, '_> {
         let mut warnings = Vec::new();
         while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
             let number = runs.len() as u32 + 1;
-            let (run, error) = self.one_run(number, entrants, &runs, clock);
+            let (run, error) = self.one_run(number, entrants, &runs);
             let idle = |tag: &String| tag.starts_with(hiccup::SUBJECT);
             let nothing = runs.is_empty() && void == 0 && run.totals.keys().all(idle);
             if let Some(error) = error.filter(|_| nothing && !run.interrupted) {
@@ -162,7 +178,7 @@ impl Stage<'_, '_> {
     }
 
     /// What the machine does at this time, before each run.
-    fn hiccup(&mut self, number: u32, clock: Clock) -> Result<(), ConductError> {
+    fn hiccup(&mut self, number: u32) -> Result<(), ConductError> {
         let scenario = &self.conduct.scenario;
         let cores = self.placed.cores();
         if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
@@ -176,7 +192,7 @@ impl Stage<'_, '_> {
             seconds: scenario.hiccup_seconds,
         };
         let hlog = directory::hlog(self.path, number);
-        Ok(hiccup::look(&look, clock, &hlog, self.interrupt.flag())?)
+        Ok(hiccup::look(&look, self.clock, &hlog, self.interrupt.flag())?)
     }
 
     /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
@@ -186,7 +202,6 @@ impl Stage<'_, '_> {
         number: u32,
         entrants: &[Entrant],
         earlier: &[Run],
-        clock: Clock,
     ) -> (Run, Option<ConductError>) {
         let mut order: Vec<&Entrant> = entrants.iter().collect();
         // The first run tells how long messages are, which a floor must know.
@@ -195,7 +210,7 @@ impl Stage<'_, '_> {
         }
         let mut run = Run::default();
         self.teller.run(number);
-        let mut error = self.hiccup(number, clock).err();
+        let mut error = self.hiccup(number).err();
         for entrant in order {
             if self.interrupt.is_set() || error.is_some() || run.failed {
                 break;
@@ -244,6 +259,28 @@ impl Stage<'_, '_> {
             number,
             entrant,
         };
+        match self.conduct.scenario.kind {
+            Kind::OrderEntry => self.order_entry(&launch, bytes),
+            Kind::Ipc => Ok(self.measured(entrant, launch.relay()?, None)),
+            Kind::CoreToCore => {
+                let hlog = directory::hlog(self.path, number);
+                let seconds = self.conduct.scenario.seconds;
+                let Entrant { name, cores, .. } = entrant;
+                let interrupt = self.interrupt;
+                let result =
+                    core_to_core::measure(name, cores, seconds, self.clock, &hlog, interrupt)?;
+                Ok(self.measured(entrant, result, None))
+            }
+        }
+    }
+
+    /// A fresh exchange, or raw echo, and a fresh client.
+    fn order_entry(
+        &mut self,
+        launch: &Launch,
+        bytes: Option<MessageBytes>,
+    ) -> Result<Measured, ConductError> {
+        let entrant = launch.entrant;
         let exchange = launch.start_exchange()?;
         let target = match &exchange {
             Some((_, address)) => address.clone(),
@@ -262,15 +299,31 @@ impl Stage<'_, '_> {
             }
             None => None,
         };
-        let load = &self.conduct.scenario.load;
-        let open = load.model == Model::Open;
-        Ok(Measured {
+        Ok(self.measured(entrant, result, exchange))
+    }
+
+    fn measured(
+        &self,
+        entrant: &Entrant,
+        result: ClientResult,
+        exchange: Option<ExchangeResult>,
+    ) -> Measured {
+        let scenario = &self.conduct.scenario;
+        let load = &scenario.load;
+        let seconds = self.conduct.phases(entrant).1;
+        let planned = match (scenario.kind, load.model) {
+            (Kind::OrderEntry, Model::Open) => Some(load.messages(seconds)),
+            (Kind::Ipc, _) => Some(relaying::messages(scenario, seconds)),
+            (Kind::OrderEntry, Model::PingPong) | (Kind::CoreToCore, _) => None,
+        };
+        Measured {
             subject: entrant.name.clone(),
-            core: entrant.core,
-            offered: open.then_some(load.rate_per_second),
-            planned: open.then(|| load.messages(self.conduct.phases(entrant).1)),
+            kind: scenario.kind,
+            core: entrant.cores.first().copied(),
+            offered: planned.map(|_| load.rate_per_second),
+            planned,
             result,
             exchange,
-        })
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::run::{Evidence, LATE_SHARE_OF_SERVICE, Run};
+use crate::file::Kind;
+use crate::run::{Evidence, LATE_CLOCK_READINGS, LATE_SHARE_OF_SERVICE, Run};
 use measure::record::{Rule, Verdict};
 use measure::sweep::RATE_SHARE_MIN;
 
@@ -12,16 +13,22 @@ pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
-const RULES: &[(&str, Check)] = &[
-    ("complete", complete),
-    ("rate", rate),
-    ("replies", replies),
-    ("recorded", recorded),
-    ("accepted", accepted),
-    ("lateness", lateness),
-    ("accounted", accounted),
-    ("state", state),
+const RULES: &[(&str, &[Kind], Check)] = &[
+    ("complete", &[Kind::OrderEntry, Kind::Ipc, Kind::CoreToCore], complete),
+    ("rate", &[Kind::OrderEntry, Kind::Ipc], rate),
+    ("replies", &[Kind::OrderEntry, Kind::Ipc], replies),
+    ("recorded", &[Kind::OrderEntry, Kind::Ipc], recorded),
+    ("accepted", &[Kind::OrderEntry], accepted),
+    ("lateness", &[Kind::OrderEntry, Kind::Ipc], lateness),
+    ("accounted", &[Kind::OrderEntry], accounted),
+    ("state", &[Kind::OrderEntry], state),
 ];
+
+/// The rules that apply to what was measured.
+fn of_kind(kind: Kind) -> impl Iterator<Item = (&'static str, Check)> {
+    let own = RULES.iter().filter(move |(_, kinds, _)| kinds.contains(&kind));
+    own.map(|(rule, _, check)| (*rule, *check))
+}
 
 fn held_if(holds: bool) -> Verdict {
     if holds { Verdict::Held } else { Verdict::Broken }
@@ -57,7 +64,8 @@ fn rate(evidence: &Evidence) -> (Verdict, String) {
 fn recorded(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let acks = load.received.saturating_sub(load.rejected);
-    let why = format!("{} latencies in the log for {acks} acks", evidence.recorded);
+    let what = if evidence.kind == Kind::OrderEntry { "acks" } else { "messages that came" };
+    let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);
     (held_if(evidence.recorded == acks && acks > 0), why)
 }
 
@@ -86,7 +94,7 @@ fn lateness(evidence: &Evidence) -> (Verdict, String) {
     let Some(planned) = evidence.planned else {
         return (Verdict::NotApplicable, "ping-pong has no schedule".to_owned());
     };
-    let (Some(late), Some(p50)) = (evidence.late, evidence.order_service_p50_ns) else {
+    let (Some(late), Some(late_from_ns)) = (evidence.late, evidence.late_from_ns) else {
         let why = format!("{planned} messages are too few to tell one in a hundred");
         let enough = planned >= 2_000;
         let verdict = if enough { Verdict::Broken } else { Verdict::NotApplicable };
@@ -97,11 +105,11 @@ fn lateness(evidence: &Evidence) -> (Verdict, String) {
     let waited = evidence.result.load.core_waited_share;
     let machine = idle.max(waited);
     let why = format!(
-        "{:.2} % of messages left over {:.0} ns late, {:.0} % of the service time's p50; an idle \
+        "{:.2} % of messages left {late_from_ns} ns late or more, which is {:.0} % of the service \
+         time's p50, or {LATE_CLOCK_READINGS} readings of the clock if that is more; an idle \
          thread on this core was as late in {:.2} % of its looks before, and other threads had the \
          pacer's core {:.2} % of the time; it may add {:.0} % to the larger, and that be {:.0} %",
         late * 100.0,
-        p50 as f64 * LATE_SHARE_OF_SERVICE,
         LATE_SHARE_OF_SERVICE * 100.0,
         idle * 100.0,
         waited * 100.0,
@@ -136,7 +144,7 @@ pub(crate) fn broken(run: &Run) -> Vec<String> {
         .iter()
         .flat_map(|measured| {
             let evidence = run.evidence(measured);
-            RULES.iter().filter_map(move |(rule, check)| match check(&evidence) {
+            of_kind(measured.kind).filter_map(move |(rule, check)| match check(&evidence) {
                 (Verdict::Broken, why) => Some(format!("{} {rule}: {why}", measured.subject)),
                 _ => None,
             })
@@ -148,12 +156,17 @@ pub(crate) fn broken(run: &Run) -> Vec<String> {
 pub(crate) fn rules(subjects: &[String], runs: &[Run]) -> Vec<Rule> {
     let mut rules = Vec::new();
     for subject in subjects {
-        for (rule, check) in RULES {
+        let of_subject =
+            |run: &'_ Run| run.measured.iter().position(|measured| measured.subject == *subject);
+        let Some(kind) = runs.iter().find_map(|run| Some(run.measured[of_subject(run)?].kind))
+        else {
+            continue;
+        };
+        for (rule, check) in of_kind(kind) {
             let mut outcome: Option<(Verdict, String)> = None;
             for (number, run) in (1..).zip(runs) {
-                let measured = run.measured.iter().find(|measured| measured.subject == *subject);
-                let Some(measured) = measured else { continue };
-                let (verdict, why) = check(&run.evidence(measured));
+                let Some(index) = of_subject(run) else { continue };
+                let (verdict, why) = check(&run.evidence(&run.measured[index]));
                 let worse = match &outcome {
                     None => true,
                     Some((so_far, _)) => {
@@ -206,18 +219,19 @@ mod tests {
         };
         change(&mut result, &mut exchange);
         let evidence = Evidence {
+            kind: Kind::OrderEntry,
             result: &result,
             exchange: Some(&exchange),
             offered: Some(1000.0),
             planned: Some(900),
             recorded: result.load.message_bytes.order,
-            order_service_p50_ns: Some(10_000),
+            late_from_ns: Some(1_001),
             late: Some(result.load.lateness_ns_p99.map_or(0.0, |permille| permille as f64 / 1e3)),
             late_without_load: Some(0.02),
             interrupted: false,
         };
-        let broken = |(_, check): &&(&str, Check)| check(&evidence).0 == Verdict::Broken;
-        RULES.iter().filter(broken).map(|(rule, _)| *rule).collect()
+        let broken = |(_, check): &(&str, Check)| check(&evidence).0 == Verdict::Broken;
+        of_kind(Kind::OrderEntry).filter(broken).map(|(rule, _)| rule).collect()
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Prints one line of JSON: what was sent and received, whether it was complete. The latencies
     /// go to the .hlog file.
     Trade(TradeArguments),
+    /// Pass messages from thread to thread: the client of `ipc` scenarios
+    #[command(hide = true)]
+    Relay(RelayArguments),
 }
 
 #[derive(Args)]
@@ -282,5 +285,15 @@ pub(crate) struct TradeArguments {
     pub plan: Option<PathBuf>,
     /// End when the process of this number, which started this one, ends
     #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct RelayArguments {
+    /// Where the plan is read from (clients/IPC.md); only - is known, which is stdin
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when the process of this number, which started this one, ends
+    #[arg(long, value_name = "PID")]
     pub die_with_parent: Option<i32>,
 }

@@ -11,6 +11,7 @@ mod page;
 mod print;
 mod process;
 mod progress;
+mod relay;
 mod report;
 mod run;
 mod scenarios;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
+        cli::Command::Relay(arguments) => relay::relay(&arguments),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),

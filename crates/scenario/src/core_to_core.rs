@@ -1,0 +1,65 @@
+//! The matrix of a machine: one cache line to and fro between each two cores, one pair after the other.
+
+use crate::conduct::{ConductError, Interrupt, pairs};
+use measure::clock::Clock;
+use measure::record::{self, ClientResult, Kind};
+use measure::recorder::{Interval, Series, histogram, write_log};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Cores that are paired at most: 496 pairs, each with a series of its own.
+pub const CORES_MAX: usize = 32;
+/// Samples of one pair.
+const SAMPLES_MAX: usize = 1_000_000;
+
+/// Measures each pair for `seconds` and appends a series a pair to the log: the way of one line from the
+/// first core to the second, which is half of the way there and back.
+pub(crate) fn measure(
+    subject: &str,
+    cores: &[usize],
+    seconds: f64,
+    clock: Clock,
+    hlog: &Path,
+    interrupt: &Interrupt,
+) -> Result<ClientResult, ConductError> {
+    let started = SystemTime::now();
+    let origin_ns = clock.now_ns();
+    let mut series = Vec::new();
+    let mut taken = Vec::new();
+    let mut failures = Vec::new();
+    for (first, second) in pairs(cores) {
+        if interrupt.is_set() {
+            break;
+        }
+        let budget = Duration::from_secs_f64(seconds);
+        match host::cache_line::round_trips_ns(clock, (first, second), SAMPLES_MAX, budget) {
+            Ok(round_trips) => {
+                series.push(Series { name: format!("{first}-{second}").into(), kind: Kind::Stage });
+                taken.push(round_trips);
+            }
+            Err(why) => failures.push(format!("cores {first} and {second}: {why}")),
+        }
+    }
+    let end_ns = clock.now_ns();
+    let histograms = taken.iter().map(|round_trips| {
+        let mut one_way = histogram();
+        round_trips.iter().for_each(|ns| one_way.saturating_record(ns / 2));
+        one_way
+    });
+    let mut interval =
+        Some(Box::new(Interval { start_ns: origin_ns, end_ns, histograms: histograms.collect() }));
+    let failed =
+        |source: io::Error| ConductError::Record { path: hlog.display().to_string(), source };
+    let log = File::options().create(true).append(true).open(hlog).map_err(failed)?;
+    let mut log = BufWriter::new(log);
+    write_log(&series, subject, &mut log, started, origin_ns, &|| (), &mut |_| interval.take())
+        .map_err(failed)?;
+    Ok(ClientResult {
+        complete: failures.is_empty() && !interrupt.is_set(),
+        failures,
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        ..ClientResult::default()
+    })
+}
