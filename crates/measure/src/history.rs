@@ -205,7 +205,8 @@ fn summary(record: &RunRecord, path: &Path) -> Summary {
 
 fn headline(record: &RunRecord) -> Option<Headline> {
     let subject = record.subjects.first()?;
-    let timed = |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service);
+    let timed =
+        |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service | Kind::Stage);
     let series = subject
         .series("order", Kind::Response)
         .or_else(|| subject.series("order", Kind::Service))

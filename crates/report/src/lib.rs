@@ -6,6 +6,7 @@
 pub mod axis;
 mod comparison;
 mod context;
+mod core_matrix;
 mod curves;
 mod figures;
 mod finding;

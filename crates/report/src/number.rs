@@ -4,7 +4,8 @@
 pub(crate) fn us(ns: u64) -> String {
     let us = ns as f64 / 1e3;
     match ns {
-        0..10_000 => format!("{us:.2}"),
+        0..1_000 => format!("{us:.3}"),
+        1_000..10_000 => format!("{us:.2}"),
         10_000..100_000 => format!("{us:.1}"),
         100_000..1_000_000_000 => format!("{us:.0}"),
         _ => format!("{:.2}s", us / 1e6),
@@ -108,7 +109,7 @@ mod tests {
     fn columns_stay_narrow() {
         let shown: Vec<String> =
             [0, 999, 9_994, 52_340, 999_499, 48_123_456, 3_600_000_000_000].map(us).into();
-        assert_eq!(shown, ["0.00", "1.00", "9.99", "52.3", "999", "48123", "3600.00s"]);
+        assert_eq!(shown, ["0.000", "0.999", "9.99", "52.3", "999", "48123", "3600.00s"]);
         let shown: Vec<String> = [7, 9_999, 120_000, 1_234_567, 432_000_000].map(count).into();
         assert_eq!(shown, ["7", "9999", "120k", "1.2M", "432M"]);
         let shown: Vec<String> = [999.6, 10_000.0, 400_000.0, 1_234_567.0].map(rate).into();

@@ -1,6 +1,6 @@
 //! `report.html`: one record as a page, the verdict first.
 
-use crate::{context, curves, figures, ladder, over_time, page, words};
+use crate::{context, core_matrix, curves, figures, ladder, over_time, page, words};
 use maud::{Markup, html};
 use measure::machine::Machine;
 use measure::record::{Rule, RunRecord, Verdict};
@@ -20,6 +20,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
     let body = html! {
         (headline(record))
         (damage(beside))
+        (core_matrix::section(record))
         (figures::latencies(record))
         (figures::over_the_floor(record))
         (curves::section(record, beside.timeline.ok()))

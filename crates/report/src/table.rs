@@ -1,5 +1,7 @@
 //! The table for a terminal, at most 100 columns wide.
 
+use crate::core_matrix;
+use crate::figures::percentile_name;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
 use crate::words::{self, cell, cores, interval, not_checked, shown, title};
@@ -12,7 +14,10 @@ pub(crate) const WIDTH: usize = 100;
 pub fn table(record: &RunRecord) -> String {
     let mut out = String::new();
     headline(&mut out, record);
-    latencies(&mut out, record);
+    match core_matrix::matrices(record).is_empty() {
+        true => latencies(&mut out, record),
+        false => core_matrix::text(&mut out, record),
+    }
     over_the_floor(&mut out, record);
     notes(&mut out, record);
     out
@@ -76,30 +81,43 @@ fn merged_from(out: &mut String, record: &RunRecord) {
     }
 }
 
+/// What the table of latencies shows beside max and n: there is no room for everything.
+struct Columns {
+    title_width: usize,
+    /// Percentile and width.
+    percentiles: &'static [(&'static str, usize)],
+}
+
+const COLUMNS: Columns = Columns {
+    title_width: 16,
+    percentiles: &[("p50", 7), ("p90", 7), ("p95", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8)],
+};
+/// Of messages between threads, of which there are more and whose tail matters.
+const COLUMNS_IPC: Columns = Columns {
+    title_width: 21,
+    percentiles: &[("p50", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8), ("p99_999", 8)],
+};
+
 fn latencies(out: &mut String, record: &RunRecord) {
-    let _ = writeln!(
-        out,
-        "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  p50 interval",
-        "us", "", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "n"
-    );
+    let is_ipc = record.resolved["kind"] == "ipc";
+    let Columns { title_width, percentiles } = if is_ipc { COLUMNS_IPC } else { COLUMNS };
+    let _ = write!(out, "\n{:<9}{:<title_width$}", "us", "");
+    for (name, width) in percentiles {
+        let _ = write!(out, "{:>width$}", percentile_name(name));
+    }
+    let _ = writeln!(out, "{:>8}{:>6}  p50 interval", "max", "n");
     for subject in &record.subjects {
         let mut name = subject.name.as_str();
         for series in shown(subject) {
-            let p = &series.pooled;
-            let row = format!(
-                "{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  {}",
-                short(name),
-                clip(&title(series), 15),
-                cell(series, "p50", p.p50),
-                cell(series, "p90", p.p90),
-                cell(series, "p95", p.p95),
-                cell(series, "p99", p.p99),
-                cell(series, "p99_9", p.p99_9),
-                cell(series, "p99_99", p.p99_99),
-                us(p.max),
-                count(p.count),
-                interval(series, "p50"),
-            );
+            let title = title(series);
+            let mut row =
+                format!("{:<9}{:<title_width$}", short(name), clip(&title, title_width - 1));
+            for (name, width) in percentiles {
+                let value = cell(series, name, series.pooled.value(name));
+                let _ = write!(row, "{value:>width$}");
+            }
+            let (max, n) = (us(series.pooled.max), count(series.pooled.count));
+            let _ = write!(row, "{max:>8}{n:>6}  {}", interval(series, "p50"));
             let _ = writeln!(out, "{}", row.trim_end());
             name = "";
         }
@@ -131,7 +149,7 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
 /// the same cores.
 fn over_the_floor(out: &mut String, record: &RunRecord) {
     let added = added(record);
-    if added.is_empty() {
+    if added.iter().all(|row| row.p50.is_none() && row.p99.is_none()) {
         return;
     }
     let _ = writeln!(

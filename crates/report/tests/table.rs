@@ -50,7 +50,7 @@ fn a_valid_record() {
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
         order-to-ack · valid · 2 runs, 1 void and repeated
-          rust: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 0.90 us
+          rust: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 0.900 us
           floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
 
         us                           p50    p90    p95    p99   p99.9  p99.99     max     n  p50 interval
@@ -58,7 +58,7 @@ fn a_valid_record() {
                  order service      18.0   20.5   21.0   22.0   ~81.9       -    4182   40k  9.00-18.0
         floor    order response     15.1   17.6   18.1   20.0   ~81.9       -    4182   40k  7.60-15.1
                  order service      15.0   17.5   18.0   20.0   ~81.9       -    4182   40k  7.50-15.0
-        hiccup   core1              0.01   0.02   0.02   4.00       -       -    51.0  5000
+        hiccup   core1             0.011  0.019  0.022   4.00       -       -    51.0  5000
           ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown
 
         us       over the floor    p90-p50  floor p50   we add           floor p99   we add

@@ -32,9 +32,45 @@ fn any_key_can_be_set() {
 
 #[test]
 fn a_resolved_scenario_reads_back_as_itself() {
-    let scenario = Scenario::find("ping-pong", &["exchange.cores=[0]".to_owned()]).unwrap();
-    let text = toml::to_string(&scenario).unwrap();
-    assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
+    for (name, _) in SHIPPED {
+        let scenario = Scenario::find(name, &["runs=2".to_owned()]).unwrap();
+        let text = toml::to_string(&scenario.table().unwrap()).unwrap();
+        assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
+    }
+}
+
+/// What a kind doesn't have is neither there to be set nor kept in a record.
+#[test]
+fn a_scenario_has_the_keys_of_its_kind_alone() {
+    let keys = |name: &str| {
+        let table = Scenario::find(name, &[]).unwrap().table().unwrap();
+        table.keys().cloned().collect::<Vec<String>>().join(" ")
+    };
+    expect!["about exchange floor_seconds hiccup_seconds kind load name runs seconds subject warm_up_seconds"]
+        .assert_eq(&keys("order-to-ack"));
+    expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
+        .assert_eq(&keys("ring"));
+    expect!["about hiccup_seconds kind name runs seconds subject"].assert_eq(&keys("core-to-core"));
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused() {
+    let complaint =
+        |name: &str, set: &str| Scenario::find(name, &[set.to_owned()]).unwrap_err().to_string();
+    expect![[r#"--set exchange.start=false: there is no "exchange" in exchange.start; there are: about, hiccup_seconds, ipc, kind, load, name, runs, seconds, subject, warm_up_seconds"#]]
+        .assert_eq(&complaint("ring", "exchange.start=false"));
+    expect![[r#"subject.0.backend = pigeon: this client knows rtrb, crossbeam"#]]
+        .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
+    expect![[r#"subject.0.cores = 1: name the producer's core and the consumer's"#]]
+        .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
+    expect![[r#"ipc.message_bytes = 8: a message has 16 to 4096 bytes"#]]
+        .assert_eq(&complaint("ring", "ipc.message_bytes=8"));
+    expect![[r#"subject.0.cores = 3: a pair takes two cores, and 32 are paired at most"#]]
+        .assert_eq(&complaint("core-to-core", "subject.0.cores=[3]"));
+    let text = SHIPPED.iter().find(|(name, _)| *name == "ring").unwrap().1;
+    let with_exchange = format!("{text}\n[exchange]\nstart = true\n");
+    expect!["scenario mine: scenarios of kind ipc have no exchange; leave it out"]
+        .assert_eq(&Scenario::parse("mine", &with_exchange, &[]).unwrap_err().to_string());
 }
 
 #[track_caller]

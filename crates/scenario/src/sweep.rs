@@ -1,7 +1,7 @@
 //! The same scenario at several rates, to the knee: the highest rate that meets an objective.
 
 use crate::conduct::{Conduct, ConductError, Interrupt};
-use crate::file::{Scenario, ScenarioError};
+use crate::file::{Kind, Scenario, ScenarioError};
 use crate::progress::{Say, again};
 use measure::calendar::utc;
 use measure::clock::wall_ms;
@@ -20,8 +20,6 @@ pub const RATES_MAX: usize = 64;
 pub const STEPS_MAX: u32 = 6;
 /// So often a search halves its rate if already the first one does not do.
 const HALVINGS_MAX: u32 = 4;
-/// What a series may be called in an objective.
-const SERIES: [&str; 2] = ["order", "cancel"];
 
 /// Which rates to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +152,9 @@ impl Sweep {
     fn check(&self) -> Result<(), ConductError> {
         let usage = |text: String| Err(ConductError::Usage(text));
         let scenario = &self.conduct.scenario;
+        if scenario.kind == Kind::CoreToCore {
+            return usage(format!("{} has no rate; there is nothing to sweep", scenario.name));
+        }
         if scenario.load.model == Model::PingPong {
             return usage(format!(
                 "{} is ping-pong, which has no rate: each message waits for the reply to the one \
@@ -175,8 +176,9 @@ impl Sweep {
                 "{objective}: there is no subject {subject:?}; there are: {known}"
             ));
         }
-        if !SERIES.contains(&selector.series.as_str()) {
-            let known = SERIES.join(", ");
+        let replies = scenario.kind.replies();
+        if !replies.contains(&selector.series.as_str()) {
+            let known = replies.join(", ");
             let series = &selector.series;
             return usage(format!(
                 "{objective}: there is no series {series:?}; there are: {known}"
@@ -185,9 +187,9 @@ impl Sweep {
         let first = self.listed().first().copied().unwrap_or(scenario.load.rate_per_second);
         if !self.tells_at(first) {
             return usage(format!(
-                "{objective}: {} orders in {} runs at {first} messages/s are too few to tell {}; add \
+                "{objective}: {} samples in {} runs at {first} messages/s are too few to tell {}; add \
                  --set seconds=N or --set runs=N",
-                self.orders_at(first),
+                self.samples_at(first),
                 scenario.runs,
                 selector.figure.name()
             ));
@@ -195,17 +197,18 @@ impl Sweep {
         Ok(())
     }
 
-    /// Orders of all runs at a rate; there are as many cancels.
-    fn orders_at(&self, rate_per_second: f64) -> u64 {
-        let Scenario { load, seconds, runs, .. } = &self.conduct.scenario;
+    /// Samples of one series in all runs at a rate: of messages between threads all, of orders half of the
+    /// messages, for there are as many cancels.
+    fn samples_at(&self, rate_per_second: f64) -> u64 {
+        let Scenario { load, seconds, runs, kind, .. } = &self.conduct.scenario;
         let load = Load { rate_per_second, ..load.clone() };
-        load.messages(*seconds) / 2 * u64::from(*runs)
+        load.messages(*seconds) / kind.replies().len().max(1) as u64 * u64::from(*runs)
     }
 
     /// Whether so many messages a second are enough to tell the objective's figure.
     fn tells_at(&self, rate_per_second: f64) -> bool {
         let figure = self.objective.as_ref().map(|objective| objective.selector.figure);
-        figure.is_none_or(|figure| figure.is_told_by(self.orders_at(rate_per_second)))
+        figure.is_none_or(|figure| figure.is_told_by(self.samples_at(rate_per_second)))
     }
 
     fn steps(&self) -> u32 {

@@ -110,5 +110,5 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
     let series = refused("order-to-ack", 3, "cycle.p99 < 1ms");
     assert!(series.contains("no series \"cycle\"; there are: order, cancel"), "{series}");
     let few = refused("order-to-ack", 3, "p99.999 < 1ms");
-    assert!(few.contains("60000 orders in 3 runs at 10000 messages/s are too few"), "{few}");
+    assert!(few.contains("60000 samples in 3 runs at 10000 messages/s are too few"), "{few}");
 }
