@@ -1,0 +1,74 @@
+//! A shared mapping of a whole file: all `unsafe` about its life is here.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::AtomicU64;
+
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+
+/// Memory that other threads and processes write as well, unmapped when this is dropped.
+///
+/// Safe code sees it as words that are atomic. Whoever takes the pointer keeps to two rules: stay
+/// inside, and touch bytes plainly only while the structure's protocol gives them to the caller alone (to
+/// write) or to nobody for writing (to read).
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread.
+unsafe impl Send for Mapping {}
+// SAFETY: shared access is by atomics, or by the protocol that whoever takes the pointer keeps to.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps the first `bytes` of a file, which has them, and brings them into memory so that no page
+    /// is missing later.
+    pub(crate) fn new(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Mapping> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at a place that the kernel chooses touches nothing that exists.
+        let start = unsafe { mm::mmap(ptr::null_mut(), bytes, protection, flags, file, 0) }?;
+        let Some(start) = NonNull::new(start.cast::<u8>()) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let mapping = Mapping { start, bytes };
+        // MAP_POPULATE reads a shared page in; on a file system that notes the first write (ext4, not
+        // tmpfs) that write would fault still. A kernel before 5.14 doesn't know the advice: it faults.
+        // SAFETY: this advice changes how our own mapping is backed, not what it holds.
+        let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) };
+        Ok(mapping)
+    }
+
+    /// The whole mapping as words; a rest of less than a word is left out.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is aligned to a page, lives as long as `self`, is initialised (a file's
+        // bytes), and every bit pattern is an AtomicU64.
+        unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes / 8) }
+    }
+
+    /// Where the mapping begins.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(crate) fn advise_huge_pages(&self) -> io::Result<()> {
+        let start = self.start.as_ptr().cast();
+        // SAFETY: this advice changes how our own mapping is backed, not what it holds.
+        unsafe { mm::madvise(start, self.bytes, Advice::LinuxHugepage) }?;
+        Ok(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this length; nobody borrows from it any more.
+        let result = unsafe { mm::munmap(self.start.as_ptr().cast(), self.bytes) };
+        debug_assert!(result.is_ok(), "munmap of our own mapping cannot fail: {result:?}");
+    }
+}

@@ -1,0 +1,140 @@
+//! The head of a record: one word that publishes it, and its sequence. Pure: bytes in, bytes out.
+
+/// Where a record, and so the line that a reader polls, may begin: a cache line of its own, so that
+/// the reader who waits for a record holds no line that the writer still needs for the one before.
+pub(crate) const RECORD_ALIGN: usize = 64;
+
+/// Bytes before a record's own: its word and its sequence.
+pub(crate) const HEAD_BYTES: usize = 16;
+
+/// Bits of the word that hold the length; a block of the queue sets a lower limit.
+const LENGTH_BITS: u32 = 29;
+/// The bit that says that the check is over the bytes too.
+const CHECKED: u32 = 1 << LENGTH_BITS;
+const KIND_SHIFT: u32 = 30;
+
+/// What stands at a position of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// A record.
+    Record = 1,
+    /// The first thing in a block: the writer has come to it. Its sequence is that of the block's
+    /// first record.
+    Start = 2,
+    /// The last thing in a block: what follows stands in the next one. Its sequence is that of the
+    /// next block's first record.
+    End = 3,
+}
+
+/// A word that is not zero, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head(u64);
+
+impl Head {
+    /// The head of a record.
+    #[inline]
+    pub fn of_record(sequence: u64, bytes: &[u8], checked: bool) -> Head {
+        debug_assert!(bytes.len() < 1 << LENGTH_BITS);
+        let checked = if checked { CHECKED } else { 0 };
+        Head::new(Kind::Record, checked | bytes.len() as u32, sequence, bytes)
+    }
+
+    /// The head of a start or an end.
+    pub fn of_mark(kind: Kind, sequence: u64) -> Head {
+        Head::new(kind, 0, sequence, &[])
+    }
+
+    #[inline]
+    fn new(kind: Kind, rest: u32, sequence: u64, bytes: &[u8]) -> Head {
+        let low = (kind as u32) << KIND_SHIFT | rest;
+        let bytes = if low & CHECKED == 0 { &[] } else { bytes };
+        Head(u64::from(check(sequence, low, bytes)) << 32 | u64::from(low))
+    }
+
+    /// The word, never zero.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
+    /// What a word says; `None` for a word that no writer writes, zero among them.
+    #[inline]
+    pub fn read(word: u64) -> Option<Head> {
+        let head = Head(word);
+        match word as u32 >> KIND_SHIFT {
+            1 => Some(head),
+            2 | 3 if word as u32 & (CHECKED | (CHECKED - 1)) == 0 => Some(head),
+            _ => None,
+        }
+    }
+
+    /// What it is the head of.
+    #[inline]
+    pub fn kind(self) -> Kind {
+        match self.0 as u32 >> KIND_SHIFT {
+            2 => Kind::Start,
+            3 => Kind::End,
+            _ => Kind::Record,
+        }
+    }
+
+    /// Bytes of the record; 0 for a start and an end.
+    #[inline]
+    pub fn length(self) -> usize {
+        (self.0 as u32 & (CHECKED - 1)) as usize
+    }
+
+    /// Whether this is the head of these bytes (of their number alone, if they are not checked) and
+    /// this sequence.
+    #[inline]
+    pub fn fits(self, sequence: u64, bytes: &[u8]) -> bool {
+        let low = self.0 as u32;
+        let bytes = if low & CHECKED == 0 { &[] } else { bytes };
+        (self.0 >> 32) as u32 == check(sequence, low, bytes)
+    }
+}
+
+/// Bytes that a record of `length` takes in a block.
+pub(crate) const fn span(length: usize) -> usize {
+    (HEAD_BYTES + length).next_multiple_of(RECORD_ALIGN)
+}
+
+/// 32 bits over sequence, kind, length and bytes. Four lanes of multiply-and-rotate, because one
+/// would wait for its own multiplication at every step. Every step is a bijection of its lane, so a
+/// damage within one aligned word of 8 bytes always changes the 64-bit sum; half of the sum is
+/// kept, so one damage in 2^32 is missed. It guards against torn blocks, not against people.
+fn check(sequence: u64, low: u32, bytes: &[u8]) -> u32 {
+    // The odd constants of SplitMix64 and of xxHash64, which are known to mix well.
+    const LANES: [u64; 4] = [
+        0x9E37_79B9_7F4A_7C15,
+        0xC2B2_AE3D_27D4_EB4F,
+        0x1656_67B1_9E37_79F9,
+        0x27D4_EB2F_1656_67C5,
+    ];
+    let mut lanes = LANES;
+    lanes[0] ^= sequence;
+    lanes[1] ^= u64::from(low);
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    for block in blocks {
+        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
+            *lane = mix(*lane, *word);
+        }
+    }
+    let (words, rest) = rest.as_chunks::<8>();
+    for (lane, word) in lanes.iter_mut().zip(words) {
+        *lane = mix(*lane, *word);
+    }
+    if !rest.is_empty() {
+        // Zeros before it; how many is in the length.
+        let word = rest.iter().fold(0, |word: u64, byte| word << 8 | u64::from(*byte));
+        lanes[3] = mix(lanes[3], word.to_le_bytes());
+    }
+    let fold = |a: u64, b: u64| (a.rotate_left(32) ^ b).wrapping_mul(LANES[0]);
+    let sum = fold(fold(lanes[0], lanes[1]), fold(lanes[2], lanes[3]));
+    ((sum ^ sum >> 29).wrapping_mul(LANES[1]) >> 32) as u32
+}
+
+#[inline]
+fn mix(lane: u64, word: [u8; 8]) -> u64 {
+    (lane ^ u64::from_le_bytes(word)).wrapping_mul(0x9FB2_1C65_1E98_DF25).rotate_left(31)
+}

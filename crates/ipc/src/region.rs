@@ -1,0 +1,461 @@
+//! Memory of a fixed size that threads or processes share: a file on a path (on tmpfs by preference)
+//! or a memfd.
+//!
+//! | bytes | header, in the machine's byte order |
+//! |---|---|
+//! | 0..8 | `TICKPIPC` |
+//! | 8..12 | version of the format, [`VERSION`] |
+//! | 12..16 | kind of structure, [`Kind`] |
+//! | 16..24 | length of the whole file |
+//! | 24..88 | geometry: eight words whose meaning is the structure's |
+//! | 88..120 | zero |
+//! | 120..128 | FNV-1a of bytes 0..120 |
+//! | 128.. | the structure's own; begins on a pair of cache lines |
+//!
+//! A region becomes visible under its path only when it is whole: it is made under a temporary name
+//! and renamed, and what exists is never overwritten. Its blocks are allocated before it is mapped
+//! (`fallocate`; a file system without it is written through), so that a full disk is an error here and
+//! not a SIGBUS later.
+//!
+//! **What is not protected.** Whoever may write the file may truncate it under us, and the next
+//! access is a SIGBUS; or write into it, which the structures survive but may answer with wrong or missing
+//! messages. Files are made with mode 0600. A memfd is sealed against shrinking and growing
+//! (`F_SEAL_SHRINK`, `F_SEAL_GROW`, fcntl(2)). On file systems that copy on write (btrfs, ZFS) an allocated
+//! block may need room again when it is written. A memory control group's limit counts tmpfs and
+//! memfds: past it the process is killed.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags, SealFlags};
+
+use crate::IpcError;
+use crate::claim::{self, Claim};
+use crate::mapping::Mapping;
+
+/// Bytes of the header; the structure begins behind it.
+pub const HEADER_BYTES: usize = 128;
+
+/// Words that a structure may say about its shape.
+pub const GEOMETRY_WORDS: usize = 8;
+
+/// Version of the format, of the header and of the structures.
+pub const VERSION: u32 = 1;
+
+/// Largest region, bytes: 64 GiB. A damaged or foreign length is refused before it is mapped.
+pub const REGION_BYTES_MAX: u64 = 1 << 36;
+
+const MAGIC: u64 = u64::from_ne_bytes(*b"TICKPIPC");
+const CHECKSUM_OFFSET: usize = 120;
+
+/// What a region holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A bounded ring of messages.
+    Ring = 1,
+    /// One block of an append-only queue.
+    QueueBlock = 2,
+    /// A conflating distributor.
+    Distributor = 3,
+}
+
+impl Kind {
+    fn from_number(number: u32) -> Option<Kind> {
+        [Kind::Ring, Kind::QueueBlock, Kind::Distributor].into_iter().find(|&k| k as u32 == number)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Ring => "ring",
+            Kind::QueueBlock => "queue's block",
+            Kind::Distributor => "distributor",
+        })
+    }
+}
+
+/// Where a new region goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A file, for whoever knows its path. It stays when its creator ends.
+    File(&'a Path),
+    /// A memfd, for threads and for processes that are given its descriptor. It goes when nobody has
+    /// it open.
+    Memory,
+}
+
+/// A mapped region.
+#[derive(Debug)]
+pub struct Region {
+    name: String,
+    file: OwnedFd,
+    mapping: Mapping,
+    geometry: [u64; GEOMETRY_WORDS],
+}
+
+impl Region {
+    /// Creates, allocates and maps a region of `body_bytes` zeros behind the header. `prepare` may
+    /// write into it before anybody else can see it.
+    ///
+    /// # Errors
+    /// What exists is not overwritten; a file system without room is an error, as is a path without
+    /// permission or a body above [`REGION_BYTES_MAX`].
+    pub fn create(
+        place: Place<'_>,
+        kind: Kind,
+        geometry: [u64; GEOMETRY_WORDS],
+        body_bytes: u64,
+        prepare: impl FnOnce(&Region),
+    ) -> Result<Region, IpcError> {
+        let bytes = body_bytes.saturating_add(HEADER_BYTES as u64);
+        if bytes > REGION_BYTES_MAX {
+            let allowed = format!("at most {REGION_BYTES_MAX} bytes");
+            return Err(IpcError::Shape { what: "the region", given: bytes, allowed });
+        }
+        match place {
+            Place::Memory => {
+                let region = Region::new_memory(geometry, bytes)?;
+                region.fill(kind, prepare);
+                Ok(region)
+            }
+            Place::File(path) => {
+                let temporary = Temporary::create(path)?;
+                let file = temporary.file.try_clone().map_err(|e| system("open", path, e))?;
+                let name = path.display().to_string();
+                let region = Region::allocate_and_map(name, file.into(), geometry, bytes)?;
+                region.fill(kind, prepare);
+                temporary.publish()?;
+                Ok(region)
+            }
+        }
+    }
+
+    fn new_memory(geometry: [u64; GEOMETRY_WORDS], bytes: u64) -> Result<Region, IpcError> {
+        let name = "a memfd".to_owned();
+        let failed = |doing| {
+            move |source: rustix::io::Errno| IpcError::System {
+                doing,
+                region: "a memfd".to_owned(),
+                source: source.into(),
+                hint: "give a path on a tmpfs instead",
+            }
+        };
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = fs::memfd_create("tickpath", flags).map_err(failed("create"))?;
+        let region = Region::allocate_and_map(name, file, geometry, bytes)?;
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        fs::fcntl_add_seals(&region.file, seals).map_err(failed("seal"))?;
+        Ok(region)
+    }
+
+    fn allocate_and_map(
+        name: String,
+        file: OwnedFd,
+        geometry: [u64; GEOMETRY_WORDS],
+        bytes: u64,
+    ) -> Result<Region, IpcError> {
+        let no_room = |source| IpcError::NoRoom { region: name.clone(), bytes, source };
+        let file = File::from(file);
+        allocate(&file, bytes).map_err(no_room)?;
+        let mapping = Mapping::new(file.as_fd(), bytes as usize).map_err(|e| map(&name, e))?;
+        Ok(Region { name, file: file.into(), mapping, geometry })
+    }
+
+    fn fill(&self, kind: Kind, prepare: impl FnOnce(&Region)) {
+        let header = encode(kind, &self.geometry, self.mapping.words().len() as u64 * 8);
+        for (word, bytes) in self.mapping.words().iter().zip(header.as_chunks().0) {
+            word.store(u64::from_ne_bytes(*bytes), Relaxed);
+        }
+        prepare(self);
+    }
+
+    /// Opens and maps a region of `kind` that stands at `path`.
+    ///
+    /// # Errors
+    /// Whatever is not a whole region of this version and kind is refused, and the error says which.
+    pub fn open(path: &Path, kind: Kind) -> Result<Region, IpcError> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = fs::open(path, flags, Mode::empty());
+        let file = file.map_err(|e| system("open", path, e.into()))?;
+        Region::open_file(path.display().to_string(), file, kind)
+    }
+
+    /// Opens and maps a region of `kind` from a descriptor that was inherited or received.
+    ///
+    /// # Errors
+    /// As [`Region::open`].
+    pub fn from_fd(file: OwnedFd, kind: Kind) -> Result<Region, IpcError> {
+        Region::open_file("a memfd".to_owned(), file, kind)
+    }
+
+    fn open_file(name: String, file: OwnedFd, kind: Kind) -> Result<Region, IpcError> {
+        let file = File::from(file);
+        let failed = |doing| {
+            let region = name.clone();
+            let hint = "look whether the file system is well";
+            move |source| IpcError::System { doing, region, source, hint }
+        };
+        let metadata = file.metadata().map_err(failed("look at"))?;
+        let foreign = |why| IpcError::Foreign { region: name.clone(), why };
+        if !metadata.is_file() {
+            return Err(foreign("it is no regular file"));
+        }
+        // Read, not mapped: a file that is cut short now can't end us.
+        let mut header = [0; HEADER_BYTES];
+        if metadata.len() < HEADER_BYTES as u64 {
+            return Err(foreign("it is shorter than a header"));
+        }
+        file.read_exact_at(&mut header, 0).map_err(failed("read"))?;
+        let geometry = decode(&name, &header, metadata.len(), kind)?;
+        // A sparse copy would have holes, and a hole on a full disk is a SIGBUS.
+        let bytes = metadata.len();
+        match fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+            Err(e) => return Err(IpcError::NoRoom { region: name, bytes, source: e.into() }),
+        }
+        let mapping = Mapping::new(file.as_fd(), bytes as usize).map_err(|e| map(&name, e))?;
+        Ok(Region { name, file: file.into(), mapping, geometry })
+    }
+
+    /// The path, or what stands for it in an error.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the structure's creator said about its shape. Foreign input: check it.
+    pub fn geometry(&self) -> &[u64; GEOMETRY_WORDS] {
+        &self.geometry
+    }
+
+    /// Bytes behind the header.
+    pub fn body_bytes(&self) -> usize {
+        self.mapping.words().len() * 8 - HEADER_BYTES
+    }
+
+    /// The body as words. Other processes write them at any time.
+    #[inline(always)]
+    pub fn words(&self) -> &[AtomicU64] {
+        &self.mapping.words()[HEADER_BYTES / 8..]
+    }
+
+    /// The mapping's body as bytes, for messages that are not words; see
+    /// [`Mapping`](crate::mapping::Mapping) for what may be done with it.
+    #[inline(always)]
+    pub(crate) fn body(&self) -> *mut u8 {
+        // SAFETY: the mapping is at least a header long.
+        unsafe { self.mapping.start().add(HEADER_BYTES) }
+    }
+
+    /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs they come only where the mount says
+    /// `huge=advise` or more, for a memfd where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` does,
+    /// and since the memory is allocated by now, only when khugepaged gets to it.
+    ///
+    /// # Errors
+    /// A kernel without transparent huge pages refuses.
+    pub fn advise_huge_pages(&self) -> Result<(), IpcError> {
+        let refused = |source: io::Error| IpcError::System {
+            doing: "ask for huge pages for",
+            region: self.name.clone(),
+            source,
+            hint: "go on without: the kernel has none, or only by mount option",
+        };
+        self.mapping.advise_huge_pages().map_err(refused)
+    }
+
+    /// The descriptor, to hand to another process ([`Region::from_fd`]).
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Takes the role that has the given byte; `role` names it in the error. The numbers are each
+    /// structure's own.
+    ///
+    /// # Errors
+    /// Somebody alive has it; or the file can't be locked.
+    pub fn claim(&self, byte: u64, role: &'static str) -> Result<Claim, IpcError> {
+        match self.try_claim(byte)? {
+            Some(claim) => Ok(claim),
+            None => Err(IpcError::Claimed { region: self.name.clone(), role }),
+        }
+    }
+
+    /// As [`Region::claim`]; `None` when somebody alive has the role.
+    ///
+    /// # Errors
+    /// The file can't be locked.
+    pub fn try_claim(&self, byte: u64) -> Result<Option<Claim>, IpcError> {
+        Claim::take(self.fd(), byte).map_err(|e| self.not_locked(e))
+    }
+
+    /// Whether somebody alive has the role: a system call.
+    ///
+    /// # Errors
+    /// The file can't be asked.
+    pub fn is_claimed(&self, byte: u64) -> Result<bool, IpcError> {
+        claim::is_held(self.fd(), byte).map_err(|e| self.not_locked(e))
+    }
+
+    fn not_locked(&self, source: io::Error) -> IpcError {
+        IpcError::System {
+            doing: "lock a byte of",
+            region: self.name.clone(),
+            source,
+            hint: "it needs /proc, and a file system with locks (tmpfs has them)",
+        }
+    }
+}
+
+/// A file that nobody knows yet; unlinked unless it is published.
+struct Temporary<'a> {
+    file: File,
+    path: PathBuf,
+    target: &'a Path,
+    published: bool,
+}
+
+/// How many temporary names are tried: what a creator left that was killed has one of them.
+const TEMPORARY_NAMES_MAX: u32 = 64;
+
+impl<'a> Temporary<'a> {
+    fn create(target: &'a Path) -> Result<Temporary<'a>, IpcError> {
+        if target.symlink_metadata().is_ok() {
+            return Err(IpcError::Exists(target.to_owned()));
+        }
+        let Some(name) = target.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            let source = io::ErrorKind::InvalidInput.into();
+            return Err(system("create", target, source));
+        };
+        let mut number = 0;
+        loop {
+            let name = format!(".{name}.{}-{number}.new", std::process::id());
+            let path = target.with_file_name(name);
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            match fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(file) => {
+                    return Ok(Temporary { file: file.into(), path, target, published: false });
+                }
+                Err(rustix::io::Errno::EXIST) if number < TEMPORARY_NAMES_MAX => number += 1,
+                Err(e) => return Err(system("create", target, e.into())),
+            }
+        }
+    }
+
+    fn publish(mut self) -> Result<(), IpcError> {
+        let root = fs::CWD;
+        match fs::renameat_with(root, &self.path, root, self.target, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.published = true;
+                Ok(())
+            }
+            Err(rustix::io::Errno::EXIST) => Err(IpcError::Exists(self.target.to_owned())),
+            Err(e) => Err(system("give its name to", self.target, e.into())),
+        }
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.published {
+            // Nothing more can be done about it; the name says whose it was.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Gives the file its length in real blocks.
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, bytes),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
+    let zeros = vec![0; 1 << 16];
+    let mut left = bytes;
+    while left > 0 {
+        let part = left.min(zeros.len() as u64);
+        file.write_all(&zeros[..part as usize])?;
+        left -= part;
+    }
+    // Only now has a file system that allocates late found out whether it has the room.
+    file.sync_data()
+}
+
+fn encode(kind: Kind, geometry: &[u64; GEOMETRY_WORDS], bytes: u64) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(&MAGIC.to_ne_bytes());
+    header[8..12].copy_from_slice(&VERSION.to_ne_bytes());
+    header[12..16].copy_from_slice(&(kind as u32).to_ne_bytes());
+    header[16..24].copy_from_slice(&bytes.to_ne_bytes());
+    for (place, word) in header[24..].as_chunks_mut().0.iter_mut().zip(geometry) {
+        *place = word.to_ne_bytes();
+    }
+    let sum = checksum(&header[..CHECKSUM_OFFSET]);
+    header[CHECKSUM_OFFSET..].copy_from_slice(&sum.to_ne_bytes());
+    header
+}
+
+fn decode(
+    name: &str,
+    header: &[u8; HEADER_BYTES],
+    file_bytes: u64,
+    wanted: Kind,
+) -> Result<[u64; GEOMETRY_WORDS], IpcError> {
+    let word = |at: usize| u64::from_ne_bytes(header.as_chunks().0[at / 8]);
+    let half = |at: usize| u32::from_ne_bytes(header.as_chunks().0[at / 4]);
+    let region = || name.to_owned();
+    if word(0) != MAGIC {
+        return Err(IpcError::Foreign { region: region(), why: "its first bytes are others" });
+    }
+    if half(8) != VERSION {
+        return Err(IpcError::Version { region: region(), found: half(8), known: VERSION });
+    }
+    if word(CHECKSUM_OFFSET) != checksum(&header[..CHECKSUM_OFFSET]) {
+        let why = "its checksum is another".to_owned();
+        return Err(IpcError::Damaged { region: region(), why });
+    }
+    let Some(found) = Kind::from_number(half(12)) else {
+        let why = format!("no structure has the number {}", half(12));
+        return Err(IpcError::Damaged { region: region(), why });
+    };
+    if found != wanted {
+        return Err(IpcError::Kind { region: region(), found, wanted });
+    }
+    let stated = word(16);
+    if stated != file_bytes {
+        return Err(IpcError::Length { region: region(), found: file_bytes, stated });
+    }
+    if !(HEADER_BYTES as u64..=REGION_BYTES_MAX).contains(&stated) || stated % 8 != 0 {
+        let why = format!("no region has {stated} bytes");
+        return Err(IpcError::Damaged { region: region(), why });
+    }
+    Ok(std::array::from_fn(|i| word(24 + 8 * i)))
+}
+
+/// FNV-1a, 64 bits: enough to see a torn or damaged header, no defence against anybody.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
+
+fn system(doing: &'static str, path: &Path, source: io::Error) -> IpcError {
+    let hint = "look whether the directory exists and may be written; /dev/shm is a tmpfs on most \
+                machines";
+    IpcError::System { doing, region: path.display().to_string(), source, hint }
+}
+
+fn map(name: &str, source: io::Error) -> IpcError {
+    let hint = "look at `ulimit -v`, and at /proc/sys/vm/max_map_count";
+    IpcError::System { doing: "map", region: name.to_owned(), source, hint }
+}
