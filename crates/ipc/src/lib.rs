@@ -1,11 +1,17 @@
 //! Messages between threads and processes, in shared memory of a fixed size.
 //!
 //! [`region`] is that memory: a file on a path or a memfd, whose blocks are allocated before it is
-//! mapped, with a header that says what it holds.
+//! mapped, with a header that says what it holds. [`ring`] is a bounded ring of messages. [`wait`] is how a
+//! receiver waits.
 
+mod atomics;
+mod bell;
 pub mod claim;
 mod error;
+mod header;
 mod mapping;
+mod new_file;
 pub mod region;
+pub mod wait;
 
 pub use error::IpcError;
