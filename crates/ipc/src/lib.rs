@@ -12,6 +12,9 @@ mod header;
 mod mapping;
 mod new_file;
 pub mod region;
+pub mod ring;
+mod ring_core;
+mod ring_memory;
 pub mod wait;
 
 pub use error::IpcError;
