@@ -118,9 +118,7 @@ final class AeronChannel implements Channel {
             if (System.nanoTime() - deadlineNs > 0) {
                 throw new Refusal("Aeron did not connect a publication with its subscription within 10 s");
             }
-            if (aeron.conductorAgentInvoker() != null) {
-                aeron.conductorAgentInvoker().invoke();
-            }
+            conduct();
             Thread.yield();
         }
         return subscription.imageAtIndex(0);
@@ -140,19 +138,18 @@ final class AeronChannel implements Channel {
     @Override
     public void receive() {
         final FragmentHandler onFragment = (buffer, offset, length, header) -> consumer.accept(buffer, offset);
-        final AgentInvoker conductors = aeron.conductorAgentInvoker();
-        if (conductors == null) {
+        if (driver.sharedAgentInvoker() == null) {
             while (!consumer.isOver()) {
                 if (image.poll(onFragment, FRAGMENTS_PER_POLL) == 0) {
                     Thread.onSpinWait();
                 }
             }
         } else {
-            receiveAndConduct(onFragment, conductors);
+            receiveAndConduct(onFragment);
         }
     }
 
-    private void receiveAndConduct(final FragmentHandler onFragment, final AgentInvoker conductors) {
+    private void receiveAndConduct(final FragmentHandler onFragment) {
         final int stepBytes = windowBytes / LIMIT_STEPS;
         long conductedAt = image.position();
         int emptyPolls = 0;
@@ -164,10 +161,18 @@ final class AeronChannel implements Channel {
             }
             final long behindBytes = image.position() - conductedAt;
             if (idle && behindBytes >= stepBytes || behindBytes >= windowBytes / 2 || emptyPolls >= EMPTY_POLLS_MAX) {
-                conductors.invoke();
+                conduct();
                 conductedAt = image.position();
                 emptyPolls = 0;
             }
+        }
+    }
+
+    /** The work of the driver and of the client, where no threads do it. */
+    private void conduct() {
+        if (driver.sharedAgentInvoker() != null) {
+            driver.sharedAgentInvoker().invoke();
+            aeron.conductorAgentInvoker().invoke();
         }
     }
 
