@@ -1,0 +1,183 @@
+package tickpath.ipc;
+
+import io.aeron.Aeron;
+import io.aeron.CommonContext;
+import io.aeron.ExclusivePublication;
+import io.aeron.Image;
+import io.aeron.Subscription;
+import io.aeron.driver.Configuration;
+import io.aeron.driver.MediaDriver;
+import io.aeron.driver.ThreadingMode;
+import io.aeron.logbuffer.BufferClaim;
+import io.aeron.logbuffer.FragmentHandler;
+import io.aeron.logbuffer.FrameDescriptor;
+import io.aeron.logbuffer.LogBufferDescriptor;
+import io.aeron.protocol.DataHeaderFlyweight;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.agrona.BitUtil;
+import org.agrona.CloseHelper;
+import org.agrona.concurrent.AgentInvoker;
+import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Aeron IPC: an exclusive publication with {@code tryClaim}, an image polled without going through the subscription, an
+ * embedded media driver.
+ *
+ * <p>The driver is needed during the run: its conductor zeroes what was consumed and moves the publisher's limit on by it.
+ * Where a core is free of measured threads, a thread there does that, and parks for at most 100 us in between. Where none
+ * is, such a thread would take a measured core away for some 10 us each time; so the consuming thread does the work itself,
+ * as Aeron has it for machines with few cores ({@code ThreadingMode.INVOKER}): after an eighth of the window, and when
+ * nothing is there to be read.
+ */
+final class AeronChannel implements Channel {
+    private static final int STREAM = 1001;
+
+    /** Aeron's own value in its samples. */
+    private static final int FRAGMENTS_PER_POLL = 10;
+
+    /** How long the window must last at the plan's rate without the conductor. */
+    private static final double WINDOW_SECONDS_MIN = 0.002;
+
+    /** The driver moves the limit on when this part of the window was consumed ({@code IpcPublication.tripGain}). */
+    private static final int LIMIT_STEPS = 8;
+
+    /** Empty polls, some 10 ms, after which the conductors are called all the same: they have timers. */
+    private static final int EMPTY_POLLS_MAX = 1 << 20;
+
+    private static final long CONDUCTOR_PARK_NS_MIN = 1_000;
+    private static final long CONDUCTOR_PARK_NS_MAX = 100_000;
+
+    /** Between set-up and the run nobody calls the conductors; meanwhile the driver must not believe the client dead. */
+    private static final long LIVENESS_MINUTES = 60;
+
+    private final Consumer consumer;
+    private final int windowBytes;
+    private final MediaDriver driver;
+    private final Aeron aeron;
+    private final ExclusivePublication publication;
+    private final Image image;
+    private final BufferClaim claim = new BufferClaim();
+
+    AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws Refusal {
+        this.consumer = consumer;
+        final int frameBytes = BitUtil.align(
+                plan.messageBytes() + DataHeaderFlyweight.HEADER_LENGTH, FrameDescriptor.FRAME_ALIGNMENT);
+        windowBytes = windowBytes(plan, frameBytes);
+        driver = MediaDriver.launch(driver(directory, spareCore, frameBytes));
+        try {
+            aeron = Aeron.connect(client(directory));
+            final Subscription subscription = aeron.addSubscription(CommonContext.IPC_CHANNEL, STREAM);
+            publication = aeron.addExclusivePublication(CommonContext.IPC_CHANNEL, STREAM);
+            image = firstImage(subscription);
+        } catch (final RuntimeException | Refusal e) {
+            driver.close();
+            throw e;
+        }
+    }
+
+    /** A power of two. Small enough to stay in a cache, large enough for the slots and for a conductor that comes late. */
+    private static int windowBytes(final Plan plan, final int frameBytes) throws Refusal {
+        final double bytes =
+                frameBytes * Math.max(plan.slots(), Math.max(LIMIT_STEPS, plan.ratePerSecond() * WINDOW_SECONDS_MIN));
+        if (bytes > LogBufferDescriptor.TERM_MAX_LENGTH / 2) {
+            throw new Refusal("Aeron's term buffers hold at most 1 GiB, and this plan needs more: take fewer `slots`, "
+                    + "or a lower `rate_per_second`");
+        }
+        return BitUtil.findNextPositivePowerOfTwo((int) Math.max(bytes, LogBufferDescriptor.TERM_MIN_LENGTH / 2));
+    }
+
+    private MediaDriver.Context driver(final Path directory, final boolean spareCore, final int frameBytes) {
+        final long livenessNs = TimeUnit.MINUTES.toNanos(LIVENESS_MINUTES);
+        return new MediaDriver.Context()
+                .aeronDirectoryName(directory.resolve("aeron").toString())
+                .dirDeleteOnShutdown(true)
+                .threadingMode(spareCore ? ThreadingMode.SHARED : ThreadingMode.INVOKER)
+                .sharedIdleStrategy(new BackoffIdleStrategy(10, 20, CONDUCTOR_PARK_NS_MIN, CONDUCTOR_PARK_NS_MAX))
+                .clientLivenessTimeoutNs(livenessNs)
+                .publicationUnblockTimeoutNs(2 * livenessNs)
+                .ipcMtuLength(Math.max(frameBytes, Configuration.ipcMtuLength()))
+                .ipcTermBufferLength(2 * windowBytes)
+                .termBufferSparseFile(false);
+    }
+
+    private Aeron.Context client(final Path directory) {
+        final AgentInvoker invoker = driver.sharedAgentInvoker();
+        return new Aeron.Context()
+                .aeronDirectoryName(directory.resolve("aeron").toString())
+                .driverTimeoutMs(TimeUnit.MINUTES.toMillis(LIVENESS_MINUTES))
+                .preTouchMappedMemory(true)
+                .useConductorAgentInvoker(invoker != null)
+                .driverAgentInvoker(invoker);
+    }
+
+    private Image firstImage(final Subscription subscription) throws Refusal {
+        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (!publication.isConnected() || subscription.hasNoImages()) {
+            if (System.nanoTime() - deadlineNs > 0) {
+                throw new Refusal("Aeron did not connect a publication with its subscription within 10 s");
+            }
+            conduct();
+            Thread.yield();
+        }
+        return subscription.imageAtIndex(0);
+    }
+
+    @Override
+    public boolean send(final UnsafeBuffer message) {
+        final int length = message.capacity();
+        if (publication.tryClaim(length, claim) < 0) {
+            return false;
+        }
+        claim.putBytes(message, 0, length);
+        claim.commit();
+        return true;
+    }
+
+    @Override
+    public void receive() {
+        final FragmentHandler onFragment = (buffer, offset, length, header) -> consumer.accept(buffer, offset);
+        if (driver.sharedAgentInvoker() == null) {
+            while (!consumer.isOver()) {
+                if (image.poll(onFragment, FRAGMENTS_PER_POLL) == 0) {
+                    Thread.onSpinWait();
+                }
+            }
+        } else {
+            receiveAndConduct(onFragment);
+        }
+    }
+
+    private void receiveAndConduct(final FragmentHandler onFragment) {
+        final int stepBytes = windowBytes / LIMIT_STEPS;
+        long conductedAt = image.position();
+        int emptyPolls = 0;
+        while (!consumer.isOver()) {
+            final boolean idle = image.poll(onFragment, FRAGMENTS_PER_POLL) == 0;
+            if (idle) {
+                Thread.onSpinWait();
+                emptyPolls++;
+            }
+            final long behindBytes = image.position() - conductedAt;
+            if (idle && behindBytes >= stepBytes || behindBytes >= windowBytes / 2 || emptyPolls >= EMPTY_POLLS_MAX) {
+                conduct();
+                conductedAt = image.position();
+                emptyPolls = 0;
+            }
+        }
+    }
+
+    /** The work of the driver and of the client, where no threads do it. */
+    private void conduct() {
+        if (driver.sharedAgentInvoker() != null) {
+            driver.sharedAgentInvoker().invoke();
+            aeron.conductorAgentInvoker().invoke();
+        }
+    }
+
+    @Override
+    public void close() {
+        CloseHelper.closeAll(aeron, driver);
+    }
+}

@@ -1,0 +1,122 @@
+package tickpath.ipc;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.BytesStore;
+import net.openhft.chronicle.bytes.MappedBytesStore;
+import net.openhft.chronicle.bytes.MappedFile;
+import net.openhft.chronicle.bytes.PointerBytesStore;
+import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.core.io.ReferenceOwner;
+import net.openhft.chronicle.queue.ExcerptAppender;
+import net.openhft.chronicle.queue.ExcerptTailer;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueue;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueStore;
+import net.openhft.chronicle.wire.DocumentContext;
+import org.agrona.BitUtil;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Chronicle Queue: an appender and a tailer of one queue, raw bytes in documents.
+ *
+ * <p>Its pretoucher has become a part of the Enterprise edition. So that the open one is not measured by its page faults,
+ * all blocks of the run are mapped and touched before it, through the mapping that both threads use.
+ */
+final class ChronicleChannel implements Channel {
+    /** A document's header, and its padding. */
+    private static final int DOCUMENT_BYTES = 8;
+
+    /** For the queue's own header and the first pages of its index; more index comes with the messages, 8 bytes for each 256th. */
+    private static final long INDEX_BYTES = 1 << 20;
+
+    static {
+        // Usage data, banners and a thread that looks at disks: before the first of its classes reads them.
+        System.setProperty("chronicle.analytics.disable", "true");
+        System.setProperty("chronicle.announcer.disable", "true");
+        System.setProperty("chronicle.disk.monitor.disable", "true");
+    }
+
+    private final Consumer consumer;
+    private final int messageBytes;
+    private final SingleChronicleQueue queue;
+    private final SingleChronicleQueueStore store;
+    private final List<MappedBytesStore> blocks = new ArrayList<>();
+    private final ExcerptAppender appender;
+    private final ExcerptTailer tailer;
+    private final PointerBytesStore outgoing = BytesStore.nativePointer();
+    private final UnsafeBuffer incoming = new UnsafeBuffer(0, 0);
+
+    ChronicleChannel(final Plan plan, final Consumer consumer, final Path directory) throws Refusal, IOException {
+        this.consumer = consumer;
+        messageBytes = plan.messageBytes();
+        final long documentBytes = BitUtil.align(messageBytes, Long.BYTES) + DOCUMENT_BYTES;
+        final long bytes = INDEX_BYTES + plan.messagesInAll() * documentBytes;
+        final long blockCount = (bytes + plan.blockBytes() - 1) / plan.blockBytes();
+        refuseIfFull(directory, blockCount * plan.blockBytes());
+        queue = SingleChronicleQueueBuilder.single(directory.resolve("queue").toFile())
+                .blockSize(plan.blockBytes())
+                .build();
+        store = queue.storeForCycle(queue.cycle(), 0, true, null);
+        for (long block = 0; block < blockCount; block++) {
+            blocks.add(touched(store.bytes().mappedFile(), block * plan.blockBytes(), plan.blockBytes()));
+        }
+        appender = queue.createAppender();
+        tailer = queue.createTailer();
+        // Made here, used by one other thread each.
+        appender.singleThreadedCheckReset();
+        tailer.singleThreadedCheckReset();
+    }
+
+    private static void refuseIfFull(final Path directory, final long bytes) throws Refusal, IOException {
+        final long usableBytes = Files.getFileStore(directory).getUsableSpace();
+        if (bytes > usableBytes) {
+            throw new Refusal("Chronicle's queue will take " + bytes + " bytes, and " + directory + " has room for "
+                    + usableBytes + ": take fewer `messages`, or another `directory`");
+        }
+    }
+
+    /** Maps a block and touches its pages with a swap that changes nothing: no later access to them waits for the kernel. */
+    private static MappedBytesStore touched(final MappedFile file, final long start, final long bytes) throws IOException {
+        final MappedBytesStore block = file.acquireByteStore(ReferenceOwner.TMP, start);
+        for (long position = start; position < start + bytes; position += OS.pageSize()) {
+            block.compareAndSwapLong(position, 0, 0);
+        }
+        return block;
+    }
+
+    @Override
+    public boolean send(final UnsafeBuffer message) {
+        outgoing.set(message.addressOffset(), messageBytes);
+        appender.writeBytes(outgoing);
+        return true;
+    }
+
+    @Override
+    public void receive() {
+        while (!consumer.isOver()) {
+            try (DocumentContext document = tailer.readingDocument()) {
+                if (document.isPresent()) {
+                    final Bytes<?> bytes = document.wire().bytes();
+                    incoming.wrap(bytes.addressForRead(bytes.readPosition()), messageBytes);
+                    consumer.accept(incoming, 0);
+                } else {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        tailer.close();
+        appender.close();
+        blocks.forEach(block -> block.release(ReferenceOwner.TMP));
+        queue.closeStore(store);
+        queue.close();
+    }
+}

@@ -1,0 +1,95 @@
+package tickpath.ipc;
+
+import com.google.gson.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.agrona.IoUtil;
+
+/** A peer of the ipc scenarios, called as clients/IPC.md says. */
+public final class Main {
+    static final int DONE = 0;
+    static final int REFUSED = 2;
+    static final int BROKEN_OFF = 3;
+
+    /** How long a process that is told to end waits for its run to end in order. */
+    private static final long END_MILLIS_MAX = 500;
+
+    private Main() {}
+
+    /**
+     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that is not complete.
+     *
+     * @param arguments {@code --plan -}
+     */
+    public static void main(final String[] arguments) {
+        final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        System.exit(run(arguments, in, System.out, System.err));
+    }
+
+    static int run(final String[] arguments, final BufferedReader in, final PrintStream out, final PrintStream err) {
+        try {
+            if (arguments.length != 2 || !arguments[0].equals("--plan") || !arguments[1].equals("-")) {
+                throw new Refusal("called with \"" + String.join(" ", arguments) + "\": call it with --plan -, and the plan on stdin");
+            }
+            final String line = in.readLine();
+            if (line == null) {
+                throw new Refusal("stdin was closed before the plan: it is one line of JSON there");
+            }
+            return run(Plan.parse(line), in, out);
+        } catch (final Refusal e) {
+            err.println("java-ipc: " + e.getMessage());
+        } catch (final IOException e) {
+            err.println("java-ipc: a file can't be read or written: " + e);
+        } catch (final InterruptedException e) {
+            err.println("java-ipc: interrupted");
+        }
+        return REFUSED;
+    }
+
+    private static int run(final Plan plan, final BufferedReader in, final PrintStream out)
+            throws Refusal, IOException, InterruptedException {
+        final Path directory = Files.createTempDirectory(plan.directory(), "java-ipc-");
+        final AtomicReference<Run> begun = new AtomicReference<>();
+        final CountDownLatch over = new CountDownLatch(1);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(begun.get(), over, directory)));
+        try (Run run = new Run(plan, directory, Run.GRACE_SECONDS)) {
+            begun.set(run);
+            out.println(run.threadsLine());
+            out.flush();
+            final String line = in.readLine();
+            if (!"go".equals(line)) {
+                out.println(run.resultBeforeGo("broken off: on stdin came " + (line == null ? "its end" : line) + ", not go"));
+                return BROKEN_OFF;
+            }
+            final JsonObject result = run.go();
+            run.writeSamples();
+            out.println(result);
+            return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
+        } finally {
+            IoUtil.delete(directory.toFile(), true);
+            over.countDown();
+            out.flush();
+        }
+    }
+
+    /** When the process was told to end, and when it ends by itself. */
+    private static void end(final Run run, final CountDownLatch over, final Path directory) {
+        try {
+            if (run != null) {
+                run.stop();
+                over.await(END_MILLIS_MAX, TimeUnit.MILLISECONDS);
+            }
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        IoUtil.delete(directory.toFile(), true);
+    }
+}

@@ -1,0 +1,195 @@
+package tickpath.ipc;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+import com.google.gson.Strictness;
+import com.google.gson.stream.JsonReader;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalInt;
+import java.util.stream.Collectors;
+
+/**
+ * What to do, as {@code clients/IPC.md} has it. Unknown keys are ignored, and those that this structure does not need.
+ *
+ * @param cores of the producer and of the consumer; empty: don't pin
+ */
+record Plan(
+        Structure structure,
+        int messageBytes,
+        int slots,
+        long blockBytes,
+        double ratePerSecond,
+        int warmUpMessages,
+        int messages,
+        List<OptionalInt> cores,
+        Scheduling scheduling,
+        Path directory,
+        Path samples) {
+
+    /** The peers. */
+    enum Structure {
+        AERON,
+        AGRONA,
+        DISRUPTOR,
+        CHRONICLE;
+
+        String inPlans() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** The first 16 bytes are index and stamp. */
+    static final int MESSAGE_BYTES_MIN = 16;
+
+    /** What an IPC frame of Aeron's holds, without its header. */
+    static final int MESSAGE_BYTES_MAX = 65_472;
+
+    static final int SLOTS_MAX = 1 << 20;
+
+    /** Of all slots together. */
+    static final long STRUCTURE_BYTES_MAX = 1 << 28;
+
+    /** A page, where they are largest. */
+    static final long BLOCK_BYTES_STEP = 1 << 16;
+
+    static final long BLOCK_BYTES_MAX = 1L << 32;
+
+    /** Warm-up and measured part together: two samples of each stand in one array. */
+    static final int MESSAGES_MAX = 1 << 29;
+
+    static final int CORE_MAX = 1023;
+
+    int messagesInAll() {
+        return warmUpMessages + messages;
+    }
+
+    static Plan parse(final String line) throws Refusal {
+        final Keys keys = new Keys(object(line));
+        final Structure structure = structure(keys.string("structure"));
+        final Plan plan = new Plan(
+                structure,
+                (int) keys.whole("message_bytes", MESSAGE_BYTES_MIN, MESSAGE_BYTES_MAX),
+                structure == Structure.CHRONICLE ? 0 : (int) keys.whole("slots", 2, SLOTS_MAX),
+                structure == Structure.CHRONICLE ? keys.whole("block_bytes", BLOCK_BYTES_STEP, BLOCK_BYTES_MAX) : 0,
+                keys.number("rate_per_second", Schedule.RATE_PER_SECOND_MIN, Schedule.RATE_PER_SECOND_MAX),
+                (int) keys.whole("warm_up_messages", 0, MESSAGES_MAX),
+                (int) keys.whole("messages", 1, MESSAGES_MAX),
+                keys.cores(),
+                Scheduling.parse(keys.string("scheduling")),
+                Path.of(keys.string("directory")),
+                Path.of(keys.string("samples")));
+        plan.check(keys);
+        return plan;
+    }
+
+    private void check(final Keys keys) throws Refusal {
+        if (keys.whole("keys", 1, Integer.MAX_VALUE) != 1) {
+            throw new Refusal("`keys` must be 1: none of these peers conflates");
+        }
+        if (messageBytes % Long.BYTES != 0) {
+            throw new Refusal("`message_bytes` is " + messageBytes + ", and must be a multiple of 8");
+        }
+        if (Integer.bitCount(slots) > 1) {
+            throw new Refusal("`slots` is " + slots + ", and must be a power of two");
+        }
+        if ((long) slots * messageBytes > STRUCTURE_BYTES_MAX) {
+            throw new Refusal("`slots` times `message_bytes` is more than " + STRUCTURE_BYTES_MAX + " bytes");
+        }
+        if (blockBytes % BLOCK_BYTES_STEP != 0) {
+            throw new Refusal("`block_bytes` is " + blockBytes + ", and must be a multiple of " + BLOCK_BYTES_STEP);
+        }
+        if ((long) warmUpMessages + messages > MESSAGES_MAX) {
+            throw new Refusal("`warm_up_messages` and `messages` are more than " + MESSAGES_MAX + " together");
+        }
+        if (!Files.isDirectory(directory)) {
+            throw new Refusal("`directory` is " + directory + ", which is no directory");
+        }
+        if (!Files.isDirectory(samples.toAbsolutePath().getParent())) {
+            throw new Refusal("`samples` is " + samples + ", in a directory that does not exist");
+        }
+    }
+
+    private static JsonObject object(final String line) throws Refusal {
+        try (JsonReader reader = new JsonReader(new StringReader(line))) {
+            reader.setStrictness(Strictness.STRICT);
+            return JsonParser.parseReader(reader).getAsJsonObject();
+        } catch (final JsonParseException | IllegalStateException | java.io.IOException e) {
+            throw new Refusal("the plan is no line with one JSON object: " + e.getMessage(), e);
+        }
+    }
+
+    private static Structure structure(final String name) throws Refusal {
+        for (final Structure structure : Structure.values()) {
+            if (structure.inPlans().equals(name)) {
+                return structure;
+            }
+        }
+        final String known =
+                Arrays.stream(Structure.values()).map(Structure::inPlans).collect(Collectors.joining(", "));
+        throw new Refusal("there is no `structure` \"" + name + "\" here: take one of " + known);
+    }
+
+    /** A plan's keys, with refusals that name them. */
+    private record Keys(JsonObject object) {
+        JsonElement get(final String key) throws Refusal {
+            final JsonElement value = object.get(key);
+            if (value == null) {
+                throw new Refusal("the plan has no `" + key + "`");
+            }
+            return value;
+        }
+
+        String string(final String key) throws Refusal {
+            final JsonElement value = get(key);
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isString()) {
+                return value.getAsString();
+            }
+            throw new Refusal("`" + key + "` is " + value + ", and must be a string");
+        }
+
+        double number(final String key, final double min, final double max) throws Refusal {
+            final JsonElement value = get(key);
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
+                final double number = value.getAsDouble();
+                if (number >= min && number <= max) {
+                    return number;
+                }
+            }
+            throw new Refusal("`" + key + "` is " + value + ", and must be a number from " + min + " to " + max);
+        }
+
+        long whole(final String key, final long min, final long max) throws Refusal {
+            return whole(key, get(key), min, max);
+        }
+
+        private static long whole(final String key, final JsonElement value, final long min, final long max) throws Refusal {
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
+                final double number = value.getAsDouble();
+                if (number == Math.rint(number) && number >= min && number <= max) {
+                    return (long) number;
+                }
+            }
+            throw new Refusal("`" + key + "` is " + value + ", and must be a whole number from " + min + " to " + max);
+        }
+
+        List<OptionalInt> cores() throws Refusal {
+            final JsonElement value = get("cores");
+            if (!value.isJsonArray() || value.getAsJsonArray().size() != 2) {
+                throw new Refusal("`cores` is " + value + ", and must be [PRODUCER, CONSUMER]");
+            }
+            final List<OptionalInt> cores = new ArrayList<>();
+            for (final JsonElement core : value.getAsJsonArray()) {
+                cores.add(core.isJsonNull() ? OptionalInt.empty() : OptionalInt.of((int) whole("cores", core, 0, CORE_MAX)));
+            }
+            return List.copyOf(cores);
+        }
+    }
+}
