@@ -69,7 +69,19 @@ impl Clock {
     /// Earlier instructions have completed when the counter is read.
     #[inline(always)]
     pub fn now_ns(&self) -> u64 {
-        let elapsed = read(self.source).wrapping_sub(self.origin_count);
+        self.ns_of(read(self.source))
+    }
+
+    /// This clock and `CLOCK_MONOTONIC_RAW` at the same moment, ns. Two such pairs lay the kernel's stamps
+    /// beside this clock's: in between, both run straight.
+    pub fn beside_raw(&self) -> (u64, u64) {
+        let (count, raw_ns) = simultaneous(self.source);
+        (self.ns_of(count), raw_ns)
+    }
+
+    #[inline(always)]
+    fn ns_of(&self, count: u64) -> u64 {
+        let elapsed = count.wrapping_sub(self.origin_count);
         self.origin_ns + ((elapsed as u128 * self.ns_per_count as u128) >> 32) as u64
     }
 

@@ -1,17 +1,19 @@
-//! The hiccup row: on each core a pinned, spinning thread follows the schedule of the load, but at each
-//! intended time it only looks at the clock. How late it sees that time is what the machine alone
-//! adds to a response time: no message sent on this core could have gone out earlier.
+//! The hiccup row of a run: how late a thread that wants nothing but the clock would have met the schedule
+//! of the load. That is what the machine alone adds to a response time: no message sent on this core
+//! could have gone out earlier.
+//!
+//! The gap meter looks; the lateness at each intended time is worked out from its gaps afterwards.
 
+use crate::meter::{self, Seen};
 use host::scheduling::Scheduling;
 use measure::clock::Clock;
 use measure::record::Kind;
-use measure::recorder::{Drain, Series, recorder};
+use measure::recorder::{Drain, INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
 use measure::schedule::{Arrival, Schedule};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::sync::atomic::AtomicBool;
 
 /// The subject's name in records and tags.
 pub const SUBJECT: &str = "hiccup";
@@ -19,8 +21,8 @@ pub const SUBJECT: &str = "hiccup";
 /// Looks a second, at most: beyond that a look takes longer than the gap to the next.
 pub const RATE_PER_SECOND_MAX: f64 = 1e6;
 
-/// Spun before the first look.
-const WARM_UP_NS: u64 = 100_000_000;
+/// A look is a gap here if it is longer than usual by this, ns. A lateness is wrong by at most so much.
+const THRESHOLD_NS: u64 = 50;
 
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct Look {
     pub scheduling: Scheduling,
     /// How often: the rate of the load that is to be compared, at most [`RATE_PER_SECOND_MAX`].
     pub rate_per_second: f64,
-    /// How long.
+    /// How long; at most [`SECONDS_IN_MEMORY_MAX`].
     pub seconds: f64,
 }
 
@@ -56,62 +58,74 @@ pub enum HiccupError {
 /// # Errors
 /// If a thread can't be pinned, or the log not written.
 pub fn look(look: &Look, clock: Clock, hlog: &Path, stop: &AtomicBool) -> Result<(), HiccupError> {
-    let drains: Vec<(Drain, SystemTime, u64)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = look
-            .cores
-            .iter()
-            .map(|&core| scope.spawn(move || look_on(look, core, clock, stop)))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("the thread below does not panic"))
-            .collect::<Result<_, host::HostError>>()
-    })?;
+    let looks: Vec<meter::Look> = look.cores.iter().map(|&core| look.on(core)).collect();
+    let seen = meter::look_on_each(&looks, clock, stop, &|| (), || ())?;
+    write(look, &seen, hlog)
+}
+
+impl Look {
+    /// What the meter does for it on one core.
+    pub fn on(&self, core: usize) -> meter::Look {
+        meter::Look {
+            core,
+            scheduling: self.scheduling,
+            threshold_ns: THRESHOLD_NS,
+            seconds: self.seconds.min(SECONDS_IN_MEMORY_MAX),
+            gaps_max: meter::GAPS_MAX,
+        }
+    }
+}
+
+/// Appends what the meter saw for `look` to the log at `hlog`, as [`look`] does.
+///
+/// # Errors
+/// If the log can't be written.
+pub fn write(look: &Look, seen: &[Seen], hlog: &Path) -> Result<(), HiccupError> {
     let failed = |source| HiccupError::Log { path: hlog.display().to_string(), source };
     let log = File::options().create(true).append(true).open(hlog).map_err(failed)?;
     let mut log = BufWriter::new(log);
-    for (drain, started, start_ns) in drains {
-        drain.run(SUBJECT, &mut log, started, start_ns, &|| ()).map_err(failed)?;
+    for seen in seen {
+        let drain = lateness(seen, look.rate_per_second.min(RATE_PER_SECOND_MAX));
+        drain.run(SUBJECT, &mut log, seen.started, seen.start_ns, &|| ()).map_err(failed)?;
     }
     Ok(())
 }
 
-fn look_on(
-    look: &Look,
-    core: usize,
-    clock: Clock,
-    stop: &AtomicBool,
-) -> Result<(Drain, SystemTime, u64), host::HostError> {
-    host::thread::pin(core)?;
-    let series = Series { name: format!("core{core}").into(), kind: Kind::Noise };
-    let (mut recorder, drain) = recorder(&[series], look.seconds);
-    let rate_per_second = look.rate_per_second.min(RATE_PER_SECOND_MAX);
+/// How late each intended time was seen: in a gap until its end, else half a usual look. Of a stretch of
+/// which not all gaps were kept, the part up to the last that was.
+fn lateness(seen: &Seen, rate_per_second: f64) -> Drain {
+    let end_ns = match seen.gaps.last() {
+        Some(last) if seen.gaps_not_kept() > 0 => last.end_ns,
+        _ => seen.end_ns,
+    };
+    let series = Series { name: format!("core{}", seen.core).into(), kind: Kind::Noise };
+    let seconds = (end_ns - seen.start_ns) as f64 / INTERVAL_NS as f64;
+    let (mut recorder, drain) = recorder(&[series], seconds.min(SECONDS_IN_MEMORY_MAX));
     let mut schedule = Schedule::new(rate_per_second, Arrival::Uniform, 1, 0);
-    host::thread::set_scheduling(look.scheduling)?;
-    // A virtual core that wakes is placed anew: it spins for a while before it is looked at, as a load
-    // has its warm-up.
-    let awake_ns = clock.now_ns() + WARM_UP_NS;
-    while clock.now_ns() < awake_ns && !stop.load(Ordering::Relaxed) {}
-    let started = SystemTime::now();
-    let start_ns = clock.now_ns();
-    let end_ns = start_ns + (look.seconds * 1e9) as u64;
-    recorder.start(start_ns);
-    let mut now_ns = start_ns;
-    while now_ns < end_ns && !stop.load(Ordering::Relaxed) {
-        now_ns = clock.now_ns();
-        while start_ns + schedule.offset_ns() <= now_ns {
-            recorder.record(0, now_ns - start_ns - schedule.offset_ns());
-            schedule.advance();
+    let mut gaps = seen.gaps.iter().peekable();
+    recorder.start(seen.start_ns);
+    loop {
+        let intended_ns = seen.start_ns + schedule.offset_ns();
+        if intended_ns > end_ns {
+            break;
         }
-        recorder.roll(now_ns);
+        while gaps.next_if(|gap| gap.end_ns < intended_ns).is_some() {}
+        let gap = gaps.peek().filter(|gap| gap.start_ns < intended_ns);
+        let usual_ns = (seen.look_ns / 2.0) as u64;
+        let late_ns = gap.map_or(usual_ns, |gap| gap.end_ns - intended_ns);
+        recorder.roll(intended_ns + late_ns);
+        recorder.record(0, late_ns);
+        schedule.advance();
     }
-    recorder.finish(now_ns);
-    Ok((drain, started, start_ns))
+    recorder.finish(end_ns);
+    drain
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meter::{Gap, Totals};
+    use std::time::SystemTime;
 
     #[test]
     fn every_intended_time_is_seen_once_on_every_core() {
@@ -131,5 +145,45 @@ mod tests {
             // 200 in 0.2 s and one at 0; the last look may come after later ones were due.
             assert!((201..400).contains(&count), "{count}");
         }
+    }
+
+    fn seen(gaps: &[(u64, u64)], end_ns: u64, count: u64) -> Seen {
+        let gap = |&(start_ns, end_ns): &(u64, u64)| Gap { start_ns, end_ns };
+        Seen {
+            core: 3,
+            thread: 1,
+            started: SystemTime::UNIX_EPOCH,
+            start_ns: 0,
+            end_ns,
+            looks: 0,
+            look_ns: 20.0,
+            limit_ns: 70,
+            gaps: gaps.iter().map(gap).collect(),
+            totals: Totals { count, ..Totals::default() },
+            anchors: [(0, 0); 2],
+        }
+    }
+
+    fn counts(seen: &Seen) -> Vec<(u64, u64)> {
+        let mut log = Vec::new();
+        let drain = lateness(seen, 1_000.0);
+        drain.run(SUBJECT, &mut log, SystemTime::UNIX_EPOCH, 0, &|| ()).unwrap();
+        let totals = measure::hlog::totals(&log[..]).unwrap();
+        let values = totals["hiccup.core3.noise"].iter_recorded();
+        values.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
+    }
+
+    /// Intended at 0, 1, 2, ... ms. A gap from 0.9 to 3.5 ms holds three of them back.
+    #[test]
+    fn lateness_comes_from_the_gaps() {
+        let three = [(500_223, 1), (1_500_159, 1), (2_500_607, 1)];
+        let gaps = [(900_000, 3_500_000), (3_600_000, 3_700_000)];
+        let counted = counts(&seen(&gaps, 9_500_000, 2));
+        assert_eq!(counted[0], (10, 7));
+        assert_eq!(counted[1..], three);
+        // One gap was not kept: after the last that was, nothing is known.
+        let counted = counts(&seen(&gaps[..1], 9_500_000, 2));
+        assert_eq!(counted[0], (10, 1));
+        assert_eq!(counted[1..], three);
     }
 }

@@ -4,6 +4,7 @@
 #![deny(unsafe_code)]
 
 pub mod hiccup;
+pub mod meter;
 #[allow(unsafe_code)]
 mod perf;
 mod records;
