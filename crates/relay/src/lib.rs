@@ -5,12 +5,11 @@
 //!     spin until due ─ STAMP ─ send ──> structure ──>     receive ─ STAMP ─ copy out ─ samples[index]
 //!
 //!   plan       what to do, and what a client says     (clients/IPC.md: a client of any language)
-//!   structure  who carries the messages: ours, and peers
+//!   structure  who carries the messages; `ours` of crate ipc, and `peers`
 //!   run        the two threads, placed and started
 //!   load       what each of them does
 //!   samples    the file that a client leaves: two numbers a message
 //!   judge      samples and disturbances -> latencies, all and undisturbed
-//!   cache_line the floor under all of it: one line to and fro between two cores
 //! ```
 //!
 //! The client knows nothing of histograms and of who disturbed it: it leaves raw samples. Whoever started
@@ -20,6 +19,8 @@
 
 pub mod judge;
 mod load;
+mod ours;
+mod peers;
 pub mod plan;
 mod run;
 pub mod samples;

@@ -87,6 +87,7 @@ pub(crate) struct Consumed {
     pub duplicated: u64,
     pub out_of_order: u64,
     pub conflated: Option<u64>,
+    pub failure: Option<String>,
     pub end_monotonic_ns: u64,
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn consume(
             duplicated: 0,
             out_of_order: 0,
             conflated: None,
+            failure: None,
             end_monotonic_ns: 0,
         },
     };
@@ -122,6 +124,9 @@ pub(crate) fn consume(
         });
         if taken > 0 {
             idle_since_ns = None;
+        } else if let Some(why) = receiver.complaint() {
+            arrivals.consumed.failure = Some(why);
+            break;
         } else if common.all_sent.load(Ordering::Acquire) {
             // Sent before that was seen is there now, unless it is lost; one more look is enough, and
             // a second is more than that.

@@ -165,7 +165,7 @@ fn told(
     while schedule.index() < plan.warm_up_messages {
         schedule.advance();
     }
-    let mut failures: Vec<String> = produced.failure.into_iter().collect();
+    let mut failures: Vec<String> = produced.failure.into_iter().chain(consumed.failure).collect();
     let complete = sent == plan.messages && failures.is_empty();
     if !complete && failures.is_empty() {
         failures.push(format!("it ended after {sent} of {} messages", plan.messages));

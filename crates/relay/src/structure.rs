@@ -1,10 +1,8 @@
 //! Who carries the messages. A structure is a row of [`STRUCTURES`] and a pair of ends.
 
-use crate::plan::Told;
-use crate::plan::{BadPlan, Plan};
-use crate::run::{Link, RelayError, between};
-use crossbeam_queue::ArrayQueue;
-use std::sync::Arc;
+use crate::plan::{BadPlan, Plan, Told};
+use crate::run::{Link, RelayError};
+use crate::{ours, peers};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +35,11 @@ pub trait Receiver: Send {
     fn conflated(&self) -> Option<u64> {
         None
     }
+
+    /// Why nothing will come any more, if that is so. Asked while nothing comes.
+    fn complaint(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A structure that this client knows.
@@ -51,14 +54,29 @@ pub struct Structure {
 /// All of them.
 pub const STRUCTURES: &[Structure] = &[
     Structure {
+        name: "ring",
+        about: "ours: bounded ring of one producer in shared memory",
+        run: ours::ring,
+    },
+    Structure {
+        name: "ring-many",
+        about: "ours: the same for many producers, of which there is one",
+        run: ours::ring_many,
+    },
+    Structure {
+        name: "queue",
+        about: "ours: append-only log in memory-mapped blocks",
+        run: ours::queue,
+    },
+    Structure {
         name: "rtrb",
         about: "the crate rtrb: wait-free ring of one producer and one consumer",
-        run: rtrb,
+        run: peers::rtrb,
     },
     Structure {
         name: "crossbeam",
         about: "the crate crossbeam-queue: bounded queue of many producers and consumers",
-        run: crossbeam,
+        run: peers::crossbeam,
     },
 ];
 
@@ -77,85 +95,5 @@ pub fn find(name: &str) -> Result<&'static Structure, BadPlan> {
     })
 }
 
-/// Calls `$run::<N>` with the plan's length of messages, which these crates must know when they are built.
-macro_rules! of_length {
-    ($plan:expr, $link:expr, $run:ident, [$($length:literal),*]) => {
-        match $plan.message_bytes {
-            $($length => $run::<$length>($plan, $link),)*
-            other => Err(RelayError::Plan(BadPlan {
-                key: "message_bytes",
-                value: other.to_string(),
-                why: format!(
-                    "{} takes messages of {:?} bytes: their length is built into it",
-                    $plan.structure,
-                    [$($length),*]
-                ),
-            })),
-        }
-    };
-}
-
-fn rtrb(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
-    of_length!(plan, link, rtrb_of, [16, 32, 64, 128, 256, 512, 1024])
-}
-
-fn rtrb_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
-    let (producer, consumer) = rtrb::RingBuffer::<[u8; N]>::new(plan.slots);
-    between(plan, link, producer, consumer)
-}
-
 /// What there is to take at once at most: between two batches the consumer looks at the clock.
-const BATCH_MAX: usize = 64;
-
-impl<const N: usize> Sender for rtrb::Producer<[u8; N]> {
-    #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
-        let Ok(message) = <[u8; N]>::try_from(message) else { return Sent::Broken };
-        if self.push(message).is_ok() { Sent::Yes } else { Sent::Full }
-    }
-}
-
-impl<const N: usize> Receiver for rtrb::Consumer<[u8; N]> {
-    #[inline]
-    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
-        let mut taken = 0;
-        while taken < BATCH_MAX
-            && let Ok(message) = self.pop()
-        {
-            take(&message);
-            taken += 1;
-        }
-        taken
-    }
-}
-
-fn crossbeam(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
-    of_length!(plan, link, crossbeam_of, [16, 32, 64, 128, 256, 512, 1024])
-}
-
-fn crossbeam_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
-    let queue = Arc::new(ArrayQueue::<[u8; N]>::new(plan.slots));
-    between(plan, link, Arc::clone(&queue), queue)
-}
-
-impl<const N: usize> Sender for Arc<ArrayQueue<[u8; N]>> {
-    #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
-        let Ok(message) = <[u8; N]>::try_from(message) else { return Sent::Broken };
-        if self.push(message).is_ok() { Sent::Yes } else { Sent::Full }
-    }
-}
-
-impl<const N: usize> Receiver for Arc<ArrayQueue<[u8; N]>> {
-    #[inline]
-    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
-        let mut taken = 0;
-        while taken < BATCH_MAX
-            && let Some(message) = self.pop()
-        {
-            take(&message);
-            taken += 1;
-        }
-        taken
-    }
-}
+pub(crate) const BATCH_MAX: usize = 64;

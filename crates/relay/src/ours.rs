@@ -1,0 +1,118 @@
+//! The structures of `ipc`, in files below the plan's directory.
+
+use crate::plan::{Plan, Told};
+use crate::run::{Link, RelayError, between};
+use crate::structure::{BATCH_MAX, Receiver, Sender, Sent};
+use ipc::queue::{self, Ahead, Start};
+use ipc::region::Place;
+use ipc::ring::{self, Producers, Refused, Ring, Shape};
+use std::path::Path;
+
+/// Blocks of a queue that are kept: the one in use and the one before. More would only fill memory.
+const BLOCKS_KEPT: usize = 2;
+
+fn failed(plan: &Plan, why: impl ToString) -> RelayError {
+    RelayError::Structure { structure: plan.structure.clone(), why: why.to_string() }
+}
+
+pub(crate) fn ring(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    ring_for(plan, link, Producers::One)
+}
+
+pub(crate) fn ring_many(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    ring_for(plan, link, Producers::Many)
+}
+
+fn ring_for(plan: &Plan, link: &mut Link, producers: Producers) -> Result<Told, RelayError> {
+    let shape = Shape {
+        slots: u32::try_from(plan.slots).unwrap_or(u32::MAX),
+        message_bytes_max: plan.message_bytes,
+        producers,
+        // Both ends spin.
+        may_sleep: false,
+    };
+    let path = Path::new(&plan.directory).join("ring");
+    let failed = |why| failed(plan, why);
+    let ring = Ring::create(Place::File(&path), shape).map_err(failed)?;
+    between(plan, link, ring.producer().map_err(failed)?, ring.consumer().map_err(failed)?)
+}
+
+impl Sender for ring::Producer {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.try_send(message) {
+            Ok(()) => Sent::Yes,
+            Err(Refused::Full | Refused::Contended) => Sent::Full,
+            Err(Refused::TooLong) => Sent::Broken,
+        }
+    }
+}
+
+impl Receiver for ring::Consumer {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        self.receive(BATCH_MAX, take)
+    }
+}
+
+pub(crate) fn queue(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    let path = Path::new(&plan.directory).join("queue");
+    let options = queue::Options {
+        block_bytes: plan.block_bytes as usize,
+        keep_blocks: BLOCKS_KEPT,
+        ..queue::Options::default()
+    };
+    // Here and not on the measuring threads: who opens lends his cores to the thread that prepares blocks.
+    let writer = queue::Writer::open(&path, options).map_err(|error| failed(plan, error))?;
+    let reader = queue::Reader::open(&path, Start::Oldest, Ahead::Thread)
+        .map_err(|error| failed(plan, error))?;
+    let writer = Appending { writer, complaint: String::new() };
+    between(plan, link, writer, Reading { reader, complaint: None })
+}
+
+struct Appending {
+    writer: queue::Writer,
+    complaint: String,
+}
+
+impl Sender for Appending {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.writer.append(message) {
+            Ok(_) => Sent::Yes,
+            Err(error) => {
+                self.complaint = error.to_string();
+                Sent::Broken
+            }
+        }
+    }
+
+    fn complaint(&self) -> String {
+        self.complaint.clone()
+    }
+}
+
+struct Reading {
+    reader: queue::Reader,
+    complaint: Option<String>,
+}
+
+impl Receiver for Reading {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        match self.reader.read(BATCH_MAX, |_, bytes| take(bytes)) {
+            Ok(read) => read,
+            Err(error) => {
+                // Who fell behind what is kept goes on; what he missed is counted as lost.
+                if !matches!(error, queue::QueueError::FellBehind { .. }) {
+                    self.complaint = Some(error.to_string());
+                }
+                0
+            }
+        }
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.complaint.clone()
+    }
+}
