@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime};
 
 /// Cores that are paired at most: 496 pairs, each with a series of its own.
 pub const CORES_MAX: usize = 32;
+/// Fewer samples of a pair say nothing.
+const SAMPLES_MIN: usize = host::probe::SAMPLES_MIN;
 /// Samples of one pair.
 const SAMPLES_MAX: usize = 1_000_000;
 
@@ -35,6 +37,11 @@ pub(crate) fn measure(
         }
         let budget = Duration::from_secs_f64(seconds);
         match host::cache_line::round_trips_ns(clock, (first, second), SAMPLES_MAX, budget) {
+            Ok(round_trips) if round_trips.len() < SAMPLES_MIN => failures.push(format!(
+                "cores {first} and {second}: {} samples in {seconds} s, fewer than {SAMPLES_MIN}: they \
+                 are busy; free them, or --set seconds=N",
+                round_trips.len()
+            )),
             Ok(round_trips) => {
                 series.push(Series { name: format!("{first}-{second}").into(), kind: Kind::Stage });
                 taken.push(round_trips);

@@ -16,6 +16,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("ping-pong", include_str!("../../../scenarios/ping-pong.toml")),
     ("order-to-ack-400k", include_str!("../../../scenarios/order-to-ack-400k.toml")),
     ("ring", include_str!("../../../scenarios/ring.toml")),
+    ("queue", include_str!("../../../scenarios/queue.toml")),
     ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
 ];
 

@@ -59,7 +59,7 @@ impl Launch<'_> {
         }
         // It has ended, or will at its deadline.
         let _ = process.wait();
-        Err(failed(said(&stderr)))
+        Err(failed(said(&stderr).unwrap_or_else(nothing)))
     }
 
     fn exchange_command(&self) -> Command {
@@ -146,7 +146,7 @@ impl Launch<'_> {
         }
         match line.map(|line| serde_json::from_str(&line)) {
             Some(Ok(result)) => Ok(result),
-            _ => Err(failed(format!("{status}: {}", said(&stderr)))),
+            _ => Err(failed(format!("{status}: {}", said(&stderr).unwrap_or_else(nothing)))),
         }
     }
 
@@ -211,11 +211,15 @@ impl Launch<'_> {
     }
 }
 
-/// What a process said before it ended.
-pub(crate) fn said(stderr: &Path) -> String {
+/// What a process said before it ended, if anything.
+pub(crate) fn said(stderr: &Path) -> Option<String> {
     let text = fs::read_to_string(stderr).unwrap_or_default();
     let text = text.trim().trim_start_matches("error: ").to_owned();
-    if text.is_empty() { "it said nothing".to_owned() } else { text }
+    (!text.is_empty()).then_some(text)
+}
+
+pub(crate) fn nothing() -> String {
+    "it said nothing".to_owned()
 }
 
 /// Removes what processes said, where nobody needs it.

@@ -3,7 +3,7 @@
 
 use crate::conduct::{ConductError, Entrant};
 use crate::file::Scenario;
-use crate::launch::{CLIENT_PATIENCE, Launch, said};
+use crate::launch::{CLIENT_PATIENCE, Launch, nothing, said};
 use crate::process::Process;
 use measure::directory;
 use measure::record::ClientResult;
@@ -47,8 +47,9 @@ impl Launch<'_> {
         let ready = process.line().unwrap_or_default();
         let Ok(Ready { threads }) = serde_json::from_str(&ready) else {
             self.interrupt.watch(None);
-            let _ = process.wait();
-            return Err(failed(said(&stderr)));
+            let ended = process.wait().map(|(status, _)| status.to_string());
+            let how = ended.unwrap_or_else(|error| error.to_string());
+            return Err(failed(said(&stderr).unwrap_or(how)));
         };
         let watch = Watch::start(&threads);
         let started = SystemTime::now();
@@ -62,7 +63,7 @@ impl Launch<'_> {
         }
         match serde_json::from_str::<Told>(&line) {
             Ok(told) => self.judged(&plan, told, watched, started),
-            Err(_) => Err(failed(format!("{status}: {}", said(&stderr)))),
+            Err(_) => Err(failed(format!("{status}: {}", said(&stderr).unwrap_or_else(nothing)))),
         }
     }
 
