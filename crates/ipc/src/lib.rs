@@ -2,11 +2,14 @@
 //!
 //! [`region`] is that memory: a file on a path or a memfd, whose blocks are allocated before it is
 //! mapped, with a header that says what it holds. [`ring`] is a bounded ring of messages, [`queue`] an
-//! append-only log in such files. [`wait`] is how a receiver waits.
+//! append-only log in such files, [`distributor`] has the newest value of each key. [`wait`] is how a receiver
+//! waits.
 
 mod atomics;
 mod bell;
 pub mod claim;
+pub mod distributor;
+mod distributor_core;
 mod error;
 mod header;
 mod mapping;
