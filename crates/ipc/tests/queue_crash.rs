@@ -13,6 +13,7 @@ use measure::random::SplitMix64;
 
 const ROLE: &str = "TICKPATH_TEST_ROLE";
 const PLACE: &str = "TICKPATH_TEST_PLACE";
+const BLOCK_BYTES: &str = "TICKPATH_TEST_BLOCK_BYTES";
 const KEEP_BLOCKS: &str = "TICKPATH_TEST_KEEP_BLOCKS";
 
 /// How long a step may take on a machine that has much else to do.
@@ -53,10 +54,11 @@ fn child() {
 
 fn write_until_killed(place: &Path) {
     let content = Content::new();
-    let keep_blocks = std::env::var(KEEP_BLOCKS).unwrap().parse().unwrap();
+    let number = |name| std::env::var(name).unwrap().parse().unwrap();
+    let (block_bytes, keep_blocks) = (number(BLOCK_BYTES), number(KEEP_BLOCKS));
     // Half of them with a thread that makes blocks, to be killed in its midst as well.
     let ahead = if std::process::id() % 2 == 0 { Ahead::Thread } else { Ahead::Caller };
-    let options = Options { block_bytes: 2 * BLOCK_BYTES_MIN, keep_blocks, checked: true, ahead };
+    let options = Options { block_bytes, keep_blocks, checked: true, ahead };
     let mut writer = Writer::open(place, options).unwrap();
     println!("wiped {} of {}", writer.wiped_bytes(), writer.next_sequence());
     let deadline = Deadline::after(CHILD_LIFE);
@@ -117,11 +119,12 @@ impl Follower {
     }
 }
 
-fn start_child(role: &str, place: &Path, keep_blocks: usize) -> Child {
+fn start_child(role: &str, place: &Path, block_bytes: usize, keep_blocks: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture"])
         .env(ROLE, role)
         .env(PLACE, place)
+        .env(BLOCK_BYTES, block_bytes.to_string())
         .env(KEEP_BLOCKS, keep_blocks.to_string())
         .stdout(Stdio::piped())
         .spawn()
@@ -155,7 +158,7 @@ struct Seen {
     torn: u32,
 }
 
-fn kill_writers(rounds: u32, keep_blocks: usize) -> Seen {
+fn kill_writers(rounds: u32, block_bytes: usize, keep_blocks: usize) -> Seen {
     let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let content = Content::new();
     let mut random = SplitMix64::new(u64::from(rounds));
@@ -163,7 +166,7 @@ fn kill_writers(rounds: u32, keep_blocks: usize) -> Seen {
     let mut follower: Option<Follower> = None;
     let mut other_reader: Option<Child> = None;
     for round in 0..rounds {
-        let mut writer = start_child("writer", place.path(), keep_blocks);
+        let mut writer = start_child("writer", place.path(), block_bytes, keep_blocks);
         if round % 4 != 3 {
             let (next, wiped) = found_by_writer(&mut writer);
             // It goes on just where the one before it was killed: behind what was read.
@@ -190,7 +193,7 @@ fn kill_writers(rounds: u32, keep_blocks: usize) -> Seen {
             None => unreachable!("made in the first round"),
         }
         // Another reader comes, in a process of its own, and is killed the round after.
-        let reader = start_child("reader", place.path(), keep_blocks);
+        let reader = start_child("reader", place.path(), block_bytes, keep_blocks);
         other_reader.replace(reader).map(kill);
     }
     other_reader.map(kill);
@@ -207,19 +210,19 @@ fn kill_writers(rounds: u32, keep_blocks: usize) -> Seen {
     seen
 }
 
-/// All blocks are kept: readers miss nothing at all.
+/// All blocks are kept: readers miss nothing at all. They are small: most kills hit the making of one.
 #[test]
 fn killed_writers_leave_whole_records_without_a_gap() {
-    let seen = kill_writers(60, 1_000_000);
+    let seen = kill_writers(60, 2 * BLOCK_BYTES_MIN, 1_000_000);
     assert_eq!(seen.missed, 0);
     assert!(seen.read > 0);
     eprintln!("{} records read, {} writers killed in the midst of one", seen.read, seen.torn);
 }
 
-/// Hardly any are kept: the kill hits the removal of blocks too, and readers fall behind.
+/// Hardly any are kept, so readers fall behind. They are larger: kills hit the writing of records.
 #[test]
 fn killed_writers_that_keep_little_leave_a_queue_that_can_be_read() {
-    let seen = kill_writers(40, 1);
+    let seen = kill_writers(40, 128 * BLOCK_BYTES_MIN, 1);
     assert!(seen.read > 0);
     eprintln!(
         "{} records read, {} missed, {} writers killed in the midst of one",
@@ -227,11 +230,10 @@ fn killed_writers_that_keep_little_leave_a_queue_that_can_be_read() {
     );
 }
 
-/// Not in time, but in the end, and only when all is well.
 #[test]
 fn a_writer_that_was_killed_holds_nobody_up() {
     let place = tempfile::tempdir().unwrap();
-    let mut writer = start_child("writer", place.path(), 2);
+    let mut writer = start_child("writer", place.path(), BLOCK_BYTES_MIN, 2);
     found_by_writer(&mut writer);
     let options = Options { block_bytes: BLOCK_BYTES_MIN, ..Options::default() };
     assert!(matches!(Writer::open(place.path(), options), Err(QueueError::SecondWriter(_))));
