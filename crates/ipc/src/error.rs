@@ -1,7 +1,7 @@
 //! What can go wrong with shared memory: what happened, why, and what to try.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::region::Kind;
 
@@ -121,4 +121,13 @@ pub enum IpcError {
         /// Which role is taken.
         role: &'static str,
     },
+}
+
+impl IpcError {
+    /// A system call on a path that failed.
+    pub(crate) fn path(doing: &'static str, path: &Path, source: io::Error) -> IpcError {
+        let hint = "look whether the directory exists and may be written; /dev/shm is a tmpfs on \
+                    most machines";
+        IpcError::System { doing, region: path.display().to_string(), source, hint }
+    }
 }

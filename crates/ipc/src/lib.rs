@@ -1,11 +1,16 @@
 //! Messages between threads and processes, in shared memory of a fixed size.
 //!
 //! [`region`] is that memory: a file on a path or a memfd, whose blocks are allocated before it is
-//! mapped, with a header that says what it holds. [`queue`] is an append-only log in such files.
+//! mapped, with a header that says what it holds. [`ring`] is a bounded ring of messages, [`queue`] an
+//! append-only log. [`wait`] is how a receiver waits.
 
+mod atomics;
+mod bell;
 pub mod claim;
 mod error;
+mod header;
 mod mapping;
+mod new_file;
 pub mod queue;
 mod queue_ahead;
 mod queue_block;
@@ -15,5 +20,9 @@ mod queue_reader;
 mod queue_record;
 mod queue_writer;
 pub mod region;
+pub mod ring;
+mod ring_core;
+mod ring_memory;
+pub mod wait;
 
 pub use error::IpcError;

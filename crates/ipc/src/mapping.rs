@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 
@@ -49,6 +49,12 @@ impl Mapping {
         // SAFETY: the mapping is aligned to a page, lives as long as `self`, is initialised (a file's
         // bytes), and every bit pattern is an AtomicU64.
         unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes / 8) }
+    }
+
+    /// The whole mapping as half words, for a futex. A place is used in one size only.
+    pub(crate) fn half_words(&self) -> &[AtomicU32] {
+        // SAFETY: as in `words`.
+        unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes / 4) }
     }
 
     /// Where the mapping begins.

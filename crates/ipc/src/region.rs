@@ -24,63 +24,23 @@
 //! block may need room again when it is written. A memory control group's limit counts tmpfs and
 //! memfds: past it the process is killed.
 
-use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags, SealFlags};
+use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::IpcError;
 use crate::claim::{self, Claim};
+use crate::header::{decode, encode};
 use crate::mapping::Mapping;
+use crate::new_file::{Temporary, allocate};
 
-/// Bytes of the header; the structure begins behind it.
-pub const HEADER_BYTES: usize = 128;
-
-/// Words that a structure may say about its shape.
-pub const GEOMETRY_WORDS: usize = 8;
-
-/// Version of the format, of the header and of the structures.
-pub const VERSION: u32 = 1;
-
-/// Largest region, bytes: 64 GiB. A damaged or foreign length is refused before it is mapped.
-pub const REGION_BYTES_MAX: u64 = 1 << 36;
-
-const MAGIC: u64 = u64::from_ne_bytes(*b"TICKPIPC");
-const CHECKSUM_OFFSET: usize = 120;
-
-/// What a region holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Kind {
-    /// A bounded ring of messages.
-    Ring = 1,
-    /// One block of an append-only queue.
-    QueueBlock = 2,
-    /// A conflating distributor.
-    Distributor = 3,
-}
-
-impl Kind {
-    fn from_number(number: u32) -> Option<Kind> {
-        [Kind::Ring, Kind::QueueBlock, Kind::Distributor].into_iter().find(|&k| k as u32 == number)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Ring => "ring",
-            Kind::QueueBlock => "queue's block",
-            Kind::Distributor => "distributor",
-        })
-    }
-}
+pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, Kind, REGION_BYTES_MAX, VERSION};
 
 /// Where a new region goes.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +88,8 @@ impl Region {
             }
             Place::File(path) => {
                 let temporary = Temporary::create(path)?;
-                let file = temporary.file.try_clone().map_err(|e| system("open", path, e))?;
+                let file =
+                    temporary.file.try_clone().map_err(|e| IpcError::path("open", path, e))?;
                 let name = path.display().to_string();
                 let region = Region::allocate_and_map(name, file.into(), geometry, bytes)?;
                 region.fill(kind, prepare);
@@ -184,7 +145,7 @@ impl Region {
     pub fn open(path: &Path, kind: Kind) -> Result<Region, IpcError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::open(path, flags, Mode::empty());
-        let file = file.map_err(|e| system("open", path, e.into()))?;
+        let file = file.map_err(|e| IpcError::path("open", path, e.into()))?;
         Region::open_file(path.display().to_string(), file, kind)
     }
 
@@ -244,6 +205,11 @@ impl Region {
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         &self.mapping.words()[HEADER_BYTES / 8..]
+    }
+
+    /// The body as half words, for a [`Bell`](crate::bell::Bell). A place is used in one size only.
+    pub(crate) fn half_words(&self) -> &[AtomicU32] {
+        &self.mapping.half_words()[HEADER_BYTES / 4..]
     }
 
     /// The mapping's body as bytes, for messages that are not words; see
@@ -311,148 +277,6 @@ impl Region {
             hint: "it needs /proc, and a file system with locks (tmpfs has them)",
         }
     }
-}
-
-/// A file that nobody knows yet; unlinked unless it is published.
-struct Temporary<'a> {
-    file: File,
-    path: PathBuf,
-    target: &'a Path,
-    published: bool,
-}
-
-/// How many temporary names are tried: what a creator left that was killed has one of them.
-const TEMPORARY_NAMES_MAX: u32 = 64;
-
-impl<'a> Temporary<'a> {
-    fn create(target: &'a Path) -> Result<Temporary<'a>, IpcError> {
-        if target.symlink_metadata().is_ok() {
-            return Err(IpcError::Exists(target.to_owned()));
-        }
-        let Some(name) = target.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-            let source = io::ErrorKind::InvalidInput.into();
-            return Err(system("create", target, source));
-        };
-        let mut number = 0;
-        loop {
-            let name = format!(".{name}.{}-{number}.new", std::process::id());
-            let path = target.with_file_name(name);
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            match fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
-                Ok(file) => {
-                    return Ok(Temporary { file: file.into(), path, target, published: false });
-                }
-                Err(rustix::io::Errno::EXIST) if number < TEMPORARY_NAMES_MAX => number += 1,
-                Err(e) => return Err(system("create", target, e.into())),
-            }
-        }
-    }
-
-    fn publish(mut self) -> Result<(), IpcError> {
-        let root = fs::CWD;
-        match fs::renameat_with(root, &self.path, root, self.target, RenameFlags::NOREPLACE) {
-            Ok(()) => {
-                self.published = true;
-                Ok(())
-            }
-            Err(rustix::io::Errno::EXIST) => Err(IpcError::Exists(self.target.to_owned())),
-            Err(e) => Err(system("give its name to", self.target, e.into())),
-        }
-    }
-}
-
-impl Drop for Temporary<'_> {
-    fn drop(&mut self) {
-        if !self.published {
-            // Nothing more can be done about it; the name says whose it was.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Gives the file its length in real blocks.
-fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    match fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, bytes),
-        Err(e) => Err(e.into()),
-    }
-}
-
-fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
-    let zeros = vec![0; 1 << 16];
-    let mut left = bytes;
-    while left > 0 {
-        let part = left.min(zeros.len() as u64);
-        file.write_all(&zeros[..part as usize])?;
-        left -= part;
-    }
-    // Only now has a file system that allocates late found out whether it has the room.
-    file.sync_data()
-}
-
-fn encode(kind: Kind, geometry: &[u64; GEOMETRY_WORDS], bytes: u64) -> [u8; HEADER_BYTES] {
-    let mut header = [0; HEADER_BYTES];
-    header[..8].copy_from_slice(&MAGIC.to_ne_bytes());
-    header[8..12].copy_from_slice(&VERSION.to_ne_bytes());
-    header[12..16].copy_from_slice(&(kind as u32).to_ne_bytes());
-    header[16..24].copy_from_slice(&bytes.to_ne_bytes());
-    for (place, word) in header[24..].as_chunks_mut().0.iter_mut().zip(geometry) {
-        *place = word.to_ne_bytes();
-    }
-    let sum = checksum(&header[..CHECKSUM_OFFSET]);
-    header[CHECKSUM_OFFSET..].copy_from_slice(&sum.to_ne_bytes());
-    header
-}
-
-fn decode(
-    name: &str,
-    header: &[u8; HEADER_BYTES],
-    file_bytes: u64,
-    wanted: Kind,
-) -> Result<[u64; GEOMETRY_WORDS], IpcError> {
-    let word = |at: usize| u64::from_ne_bytes(header.as_chunks().0[at / 8]);
-    let half = |at: usize| u32::from_ne_bytes(header.as_chunks().0[at / 4]);
-    let region = || name.to_owned();
-    if word(0) != MAGIC {
-        return Err(IpcError::Foreign { region: region(), why: "its first bytes are others" });
-    }
-    if half(8) != VERSION {
-        return Err(IpcError::Version { region: region(), found: half(8), known: VERSION });
-    }
-    if word(CHECKSUM_OFFSET) != checksum(&header[..CHECKSUM_OFFSET]) {
-        let why = "its checksum is another".to_owned();
-        return Err(IpcError::Damaged { region: region(), why });
-    }
-    let Some(found) = Kind::from_number(half(12)) else {
-        let why = format!("no structure has the number {}", half(12));
-        return Err(IpcError::Damaged { region: region(), why });
-    };
-    if found != wanted {
-        return Err(IpcError::Kind { region: region(), found, wanted });
-    }
-    let stated = word(16);
-    if stated != file_bytes {
-        return Err(IpcError::Length { region: region(), found: file_bytes, stated });
-    }
-    if !(HEADER_BYTES as u64..=REGION_BYTES_MAX).contains(&stated) || stated % 8 != 0 {
-        let why = format!("no region has {stated} bytes");
-        return Err(IpcError::Damaged { region: region(), why });
-    }
-    Ok(std::array::from_fn(|i| word(24 + 8 * i)))
-}
-
-/// FNV-1a, 64 bits: enough to see a torn or damaged header, no defence against anybody.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    })
-}
-
-fn system(doing: &'static str, path: &Path, source: io::Error) -> IpcError {
-    let hint = "look whether the directory exists and may be written; /dev/shm is a tmpfs on most \
-                machines";
-    IpcError::System { doing, region: path.display().to_string(), source, hint }
 }
 
 fn map(name: &str, source: io::Error) -> IpcError {

@@ -1,0 +1,113 @@
+//! The header of a region: what it holds, of what shape, and whether it is whole. The table is in
+//! [`region`](crate::region).
+
+use std::fmt;
+
+use crate::IpcError;
+
+/// Bytes of the header; the structure begins behind it.
+pub const HEADER_BYTES: usize = 128;
+
+/// Words that a structure may say about its shape.
+pub const GEOMETRY_WORDS: usize = 8;
+
+/// Version of the format, of the header and of the structures.
+pub const VERSION: u32 = 1;
+
+/// Largest region, bytes: 64 GiB. A damaged or foreign length is refused before it is mapped.
+pub const REGION_BYTES_MAX: u64 = 1 << 36;
+
+const MAGIC: u64 = u64::from_ne_bytes(*b"TICKPIPC");
+const CHECKSUM_OFFSET: usize = 120;
+
+/// What a region holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A bounded ring of messages.
+    Ring = 1,
+    /// One block of an append-only queue.
+    QueueBlock = 2,
+    /// A conflating distributor.
+    Distributor = 3,
+}
+
+impl Kind {
+    fn from_number(number: u32) -> Option<Kind> {
+        [Kind::Ring, Kind::QueueBlock, Kind::Distributor].into_iter().find(|&k| k as u32 == number)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Ring => "ring",
+            Kind::QueueBlock => "queue's block",
+            Kind::Distributor => "distributor",
+        })
+    }
+}
+
+/// A header.
+pub(crate) fn encode(
+    kind: Kind,
+    geometry: &[u64; GEOMETRY_WORDS],
+    bytes: u64,
+) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(&MAGIC.to_ne_bytes());
+    header[8..12].copy_from_slice(&VERSION.to_ne_bytes());
+    header[12..16].copy_from_slice(&(kind as u32).to_ne_bytes());
+    header[16..24].copy_from_slice(&bytes.to_ne_bytes());
+    for (place, word) in header[24..].as_chunks_mut().0.iter_mut().zip(geometry) {
+        *place = word.to_ne_bytes();
+    }
+    let sum = checksum(&header[..CHECKSUM_OFFSET]);
+    header[CHECKSUM_OFFSET..].copy_from_slice(&sum.to_ne_bytes());
+    header
+}
+
+/// The geometry in a header of a file that has `file_bytes`, if all else in it fits.
+pub(crate) fn decode(
+    name: &str,
+    header: &[u8; HEADER_BYTES],
+    file_bytes: u64,
+    wanted: Kind,
+) -> Result<[u64; GEOMETRY_WORDS], IpcError> {
+    let word = |at: usize| u64::from_ne_bytes(header.as_chunks().0[at / 8]);
+    let half = |at: usize| u32::from_ne_bytes(header.as_chunks().0[at / 4]);
+    let region = || name.to_owned();
+    if word(0) != MAGIC {
+        return Err(IpcError::Foreign { region: region(), why: "its first bytes are others" });
+    }
+    if half(8) != VERSION {
+        return Err(IpcError::Version { region: region(), found: half(8), known: VERSION });
+    }
+    if word(CHECKSUM_OFFSET) != checksum(&header[..CHECKSUM_OFFSET]) {
+        let why = "its checksum is another".to_owned();
+        return Err(IpcError::Damaged { region: region(), why });
+    }
+    let Some(found) = Kind::from_number(half(12)) else {
+        let why = format!("no structure has the number {}", half(12));
+        return Err(IpcError::Damaged { region: region(), why });
+    };
+    if found != wanted {
+        return Err(IpcError::Kind { region: region(), found, wanted });
+    }
+    let stated = word(16);
+    if stated != file_bytes {
+        return Err(IpcError::Length { region: region(), found: file_bytes, stated });
+    }
+    if !(HEADER_BYTES as u64..=REGION_BYTES_MAX).contains(&stated) || stated % 8 != 0 {
+        let why = format!("no region has {stated} bytes");
+        return Err(IpcError::Damaged { region: region(), why });
+    }
+    Ok(std::array::from_fn(|i| word(24 + 8 * i)))
+}
+
+/// FNV-1a, 64 bits: enough to see a torn or damaged header, no defence against anybody.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
