@@ -52,3 +52,7 @@ pub use crate::queue_writer::{
 #[cfg(test)]
 #[path = "queue_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "queue_damage_tests.rs"]
+mod damage_tests;

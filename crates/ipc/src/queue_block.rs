@@ -1,6 +1,6 @@
 //! One block of a queue, mapped: what stands at a position, and putting a record there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::IpcError;
@@ -32,6 +32,7 @@ pub(crate) enum Found<'a> {
 #[derive(Debug)]
 pub(crate) struct Block {
     number: u64,
+    path: PathBuf,
     region: Region,
     /// The last position, which only an end mark may take.
     end: usize,
@@ -57,7 +58,8 @@ impl Block {
         };
         let kind = region::Kind::QueueBlock;
         let region = Region::create(Place::File(path), kind, geometry, body_bytes, start)?;
-        Ok(Block { number, region, end: body_bytes as usize - RECORD_ALIGN })
+        let end = body_bytes as usize - RECORD_ALIGN;
+        Ok(Block { number, path: path.to_owned(), region, end })
     }
 
     /// Opens a block; `None` if there is none.
@@ -70,7 +72,7 @@ impl Block {
             }
             region => region?,
         };
-        let damaged = |what| QueueError::Damaged { block: path.to_owned(), position: 0, what };
+        let damaged = |what| QueueError::Damaged { block: path.to_owned(), byte: 0, what };
         if region.geometry()[0] != number {
             return Err(damaged("its header has the number of another block: it was renamed"));
         }
@@ -78,7 +80,8 @@ impl Block {
         if body_bytes < 3 * RECORD_ALIGN || !body_bytes.is_multiple_of(RECORD_ALIGN) {
             return Err(damaged("no block has this length"));
         }
-        Ok(Some(Block { number, region, end: body_bytes - RECORD_ALIGN }))
+        let end = body_bytes - RECORD_ALIGN;
+        Ok(Some(Block { number, path: path.to_owned(), region, end }))
     }
 
     pub fn number(&self) -> u64 {
@@ -89,6 +92,11 @@ impl Block {
     #[inline]
     pub fn end(&self) -> usize {
         self.end
+    }
+
+    /// The error that says what is wrong at a position.
+    pub fn damaged(&self, position: usize, what: &'static str) -> QueueError {
+        QueueError::Damaged { block: self.path.clone(), byte: HEADER_BYTES + position, what }
     }
 
     /// Whether the writer has come to this block.

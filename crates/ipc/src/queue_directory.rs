@@ -140,7 +140,7 @@ mod tests {
             fs::write(place.path().join(name), "").unwrap();
         }
         assert_eq!(directory.blocks().unwrap(), [6, 7, BLOCK_NUMBER_MAX]);
-        assert_eq!(Directory::new(&place.path().join("nowhere")).blocks().unwrap(), []);
+        assert!(Directory::new(&place.path().join("nowhere")).blocks().unwrap().is_empty());
     }
 
     #[test]

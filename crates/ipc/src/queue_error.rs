@@ -60,7 +60,7 @@ pub enum QueueError {
 
     /// What stands in a block can't have been written there by a writer.
     #[error(
-        "{} is damaged at byte {position}: {what}; it was changed by something else, or is what a \
+        "{} is damaged at byte {byte}: {what}; it was changed by something else, or is what a \
          power failure left; what stands before can be read, blocks behind by opening a reader at \
          a sequence in them, and a new queue be started", block.display()
     )]
@@ -68,7 +68,7 @@ pub enum QueueError {
         /// The file.
         block: PathBuf,
         /// Bytes from its begin.
-        position: usize,
+        byte: usize,
         /// What is wrong there.
         what: &'static str,
     },

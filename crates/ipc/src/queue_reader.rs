@@ -165,11 +165,8 @@ impl Reader {
     }
 
     fn found(&self) -> Result<Found<'_>, QueueError> {
-        self.block.at(self.position, self.sequence).map_err(|what| QueueError::Damaged {
-            block: self.directory.block(self.block.number()),
-            position: self.position,
-            what,
-        })
+        let found = self.block.at(self.position, self.sequence);
+        found.map_err(|what| self.block.damaged(self.position, what))
     }
 
     fn go_to_next_block(&mut self) -> Result<(), QueueError> {

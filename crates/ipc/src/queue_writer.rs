@@ -211,18 +211,14 @@ fn next_blocks(
             directory.remove(oldest)?;
             oldest += 1;
         }
+        // Made ahead by an earlier writer, or not there.
         let path = directory.block(number);
         let Some(mut block) = Block::open(&path, number)? else {
             return Block::create(&path, number, options.block_bytes, None).map(Some);
         };
-        // An earlier writer made it and never came to it.
         match block.wipe(0, 0, 0) {
             Ok(_) => Ok(Some(block)),
-            Err(position) => Err(QueueError::Damaged {
-                block: path,
-                position,
-                what: "the block is not started, yet there is something in it",
-            }),
+            Err(far) => Err(block.damaged(far, "it is not started, yet there is something in it")),
         }
     };
     NextBlocks::new(options.ahead, Box::new(fetch)).map_err(|source| QueueError::System {
@@ -256,19 +252,14 @@ impl Tail {
             let block = Block::open(&directory.block(number), number)?;
             let block = block.ok_or_else(|| missing(number))?;
             if block.is_started() {
-                return Tail::walk(directory, block);
+                return Tail::walk(block);
             }
         }
         // Only the next ones, which were made ahead, are there.
         Err(missing(blocks[0].saturating_sub(1)))
     }
 
-    fn walk(directory: &Directory, mut block: Block) -> Result<Tail, QueueError> {
-        let damaged = |number, position, what| QueueError::Damaged {
-            block: directory.block(number),
-            position,
-            what,
-        };
+    fn walk(mut block: Block) -> Result<Tail, QueueError> {
         let (mut position, mut sequence) = (0, 0);
         loop {
             match block.at(position, sequence) {
@@ -279,9 +270,8 @@ impl Tail {
                 }
                 Ok(Found::Nothing) => {
                     let wiped = block.wipe(position, sequence, RECORD_BYTES_MAX);
-                    let what = "nothing is before it, so a part of the block was lost";
-                    let wiped_bytes =
-                        wiped.map_err(|position| damaged(block.number(), position, what))?;
+                    let lost = "nothing is before it, so a part of the block was lost";
+                    let wiped_bytes = wiped.map_err(|far| block.damaged(far, lost))?;
                     return Ok(Tail { block, position, sequence, wiped_bytes });
                 }
                 // The writer before ended it and did not come to the next one: `append` does. Room
@@ -289,7 +279,7 @@ impl Tail {
                 Ok(Found::End) => {
                     return Ok(Tail { position: block.end(), block, sequence, wiped_bytes: 0 });
                 }
-                Err(what) => return Err(damaged(block.number(), position, what)),
+                Err(what) => return Err(block.damaged(position, what)),
             }
         }
     }
