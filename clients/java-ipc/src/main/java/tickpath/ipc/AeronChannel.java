@@ -40,6 +40,8 @@ final class AeronChannel implements Channel {
     /** How long the window must last at the plan's rate without the conductor. */
     private static final double WINDOW_SECONDS_MIN = 0.002;
 
+    private static final int WINDOW_BYTES_BY_RATE_MAX = 1 << 25;
+
     /** The driver moves the limit on when this part of the window was consumed ({@code IpcPublication.tripGain}). */
     private static final int LIMIT_STEPS = 8;
 
@@ -78,13 +80,10 @@ final class AeronChannel implements Channel {
     }
 
     /** A power of two. Small enough to stay in a cache, large enough for the slots and for a conductor that comes late. */
-    private static int windowBytes(final Plan plan, final int frameBytes) throws Refusal {
-        final double bytes =
-                frameBytes * Math.max(plan.slots(), Math.max(LIMIT_STEPS, plan.ratePerSecond() * WINDOW_SECONDS_MIN));
-        if (bytes > LogBufferDescriptor.TERM_MAX_LENGTH / 2) {
-            throw new Refusal("Aeron's term buffers hold at most 1 GiB, and this plan needs more: take fewer `slots`, "
-                    + "or a lower `rate_per_second`");
-        }
+    private static int windowBytes(final Plan plan, final int frameBytes) {
+        final double untilConducted = Math.min(plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes, WINDOW_BYTES_BY_RATE_MAX);
+        // At most half of Aeron's longest term: Plan limits what all slots take.
+        final double bytes = Math.max((double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS), untilConducted);
         return BitUtil.findNextPositivePowerOfTwo((int) Math.max(bytes, LogBufferDescriptor.TERM_MIN_LENGTH / 2));
     }
 

@@ -5,7 +5,7 @@ import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /** What is done with each message, on the consuming thread: stamp, copy, check, note two times. */
-final class Consumer {
+class Consumer {
     static final int INDEX_OFFSET = 0;
     static final int SENT_OFFSET = 8;
 

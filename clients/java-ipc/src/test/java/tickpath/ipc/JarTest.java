@@ -1,0 +1,201 @@
+package tickpath.ipc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The jar as it ships, as a launcher calls it. */
+class JarTest {
+    private static final long END_SECONDS_MAX = 30;
+
+    @TempDir
+    Path directory;
+
+    @TempDir
+    Path results;
+
+    private Process process;
+    private BufferedReader out;
+    private Writer in;
+
+    private void start(final String... arguments) throws IOException {
+        final Path module = Path.of("").toAbsolutePath();
+        final List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElseThrow(),
+                "@" + module.resolve("java.args"),
+                "-jar",
+                module.resolve("target/java-ipc.jar").toString()));
+        command.addAll(Arrays.asList(arguments));
+        process = new ProcessBuilder(command).start();
+        out = process.inputReader(StandardCharsets.UTF_8);
+        in = process.outputWriter(StandardCharsets.UTF_8);
+    }
+
+    private void say(final String line) throws IOException {
+        in.write(line + "\n");
+        in.flush();
+    }
+
+    private Plans plans(final String structure) {
+        return new Plans(structure, directory).with("samples", results.resolve("a.samples").toString());
+    }
+
+    private int status() throws InterruptedException {
+        assertTrue(process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS), "it does not end");
+        return process.exitValue();
+    }
+
+    private String errors() throws IOException {
+        return new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+
+    private void assertNothingIsLeft() throws IOException {
+        try (Stream<Path> left = Files.list(directory)) {
+            assertEquals(List.of(), left.toList());
+        }
+    }
+
+    @AfterEach
+    void end() {
+        process.destroyForcibly();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aeron", "agrona", "disruptor", "chronicle"})
+    void runsAPlan(final String structure) throws Exception {
+        start("--plan", "-");
+        say(plans(structure).line());
+        assertEquals(2, ids(out.readLine()).size());
+        say("go");
+        final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
+        assertNull(out.readLine());
+        assertEquals(Main.DONE, status());
+        assertEquals("", errors());
+        assertTrue(result.get("complete").getAsBoolean(), result.toString());
+        assertEquals(4_000, result.get("received").getAsInt());
+        assertEquals(8 + 8 * 4_000, Files.size(results.resolve("a.samples")));
+        assertNothingIsLeft();
+    }
+
+    private static JsonArray ids(final String line) {
+        return JsonParser.parseString(line).getAsJsonObject().getAsJsonArray("threads");
+    }
+
+    @Test
+    void bothThreadsAreWhereThePlanPutsThem() throws Exception {
+        final String allowed = allowed(Path.of("/proc/thread-self/status"));
+        final String core = allowed.split("[,-]")[0];
+        start("--plan", "-");
+        say(plans("agrona").with("cores", Arrays.asList(Integer.parseInt(core), null)).line());
+        final JsonArray ids = ids(out.readLine());
+        final Path threads = Path.of("/proc", Long.toString(process.pid()), "task");
+        final Path consumer = threads.resolve(ids.get(1).getAsString());
+        assertEquals("producer", Files.readString(threads.resolve(ids.get(0).getAsString()).resolve("comm")).strip());
+        assertEquals("consumer", Files.readString(consumer.resolve("comm")).strip());
+        assertEquals(core, allowed(threads.resolve(ids.get(0).getAsString()).resolve("status")));
+        if (!allowed.equals(core)) {
+            // Nobody else is left there: not the consumer either, nor the compilers.
+            try (Stream<Path> all = Files.list(threads)) {
+                final List<Path> there = new ArrayList<>();
+                for (final Path thread : all.toList()) {
+                    if (allowed(thread.resolve("status")).equals(core)) {
+                        there.add(thread);
+                    }
+                }
+                assertEquals(List.of(threads.resolve(ids.get(0).getAsString())), there);
+            }
+        }
+        in.close();
+        assertEquals(Main.BROKEN_OFF, status());
+    }
+
+    private static String allowed(final Path status) throws IOException {
+        try (Stream<String> lines = Files.lines(status)) {
+            return lines.filter(line -> line.startsWith("Cpus_allowed_list:")).findFirst().orElseThrow()
+                    .substring("Cpus_allowed_list:".length()).strip();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aeron", "agrona", "disruptor", "chronicle"})
+    void stdinThatIsClosedBeforeGoBreaksItOff(final String structure) throws Exception {
+        start("--plan", "-");
+        say(plans(structure).line());
+        out.readLine();
+        in.close();
+        final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
+        assertFalse(result.get("complete").getAsBoolean());
+        assertTrue(result.get("failures").toString().contains("broken off"), result.toString());
+        assertEquals(Main.BROKEN_OFF, status());
+        assertNothingIsLeft();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aeron", "agrona", "disruptor", "chronicle"})
+    void endsWhenItIsTold(final String structure) throws Exception {
+        start("--plan", "-");
+        // Half an hour.
+        say(plans(structure).with("rate_per_second", 1_000).with("messages", 1_800_000).with("message_bytes", 16).line());
+        out.readLine();
+        say("go");
+        TimeUnit.MILLISECONDS.sleep(100);
+        process.toHandle().destroy();
+        assertEquals(128 + 15, status());
+        assertNothingIsLeft();
+    }
+
+    @Test
+    void endsWhenItIsToldBeforeGo() throws Exception {
+        start("--plan", "-");
+        say(plans("chronicle").line());
+        out.readLine();
+        process.toHandle().destroy();
+        assertEquals(128 + 15, status());
+        assertNothingIsLeft();
+    }
+
+    @Test
+    void whatIsWrongWithAPlanIsOneSentence() throws Exception {
+        start("--plan", "-");
+        say(plans("agrona").with("slots", 1000).line());
+        assertEquals(Main.REFUSED, status());
+        assertEquals("java-ipc: `slots` is 1000, and must be a power of two\n", errors());
+        assertNull(out.readLine());
+    }
+
+    @Test
+    void aCallWithoutAPlanIsRefused() throws Exception {
+        start();
+        assertEquals(Main.REFUSED, status());
+        assertTrue(errors().contains("--plan -"));
+    }
+
+    @Test
+    void anEmptyStdinIsRefused() throws Exception {
+        start("--plan", "-");
+        in.close();
+        assertEquals(Main.REFUSED, status());
+        assertTrue(errors().contains("stdin was closed before the plan"));
+    }
+}
