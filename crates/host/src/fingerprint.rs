@@ -281,7 +281,8 @@ fn interfaces(root: &Root) -> (Option<Vec<Nic>>, Vec<Nic>) {
     (Some(fixed), other)
 }
 
-fn load(root: &Root) -> Load {
+/// What goes on at the moment, but for interfaces.
+pub fn load(root: &Root) -> Load {
     let text = root.read("proc/loadavg").unwrap_or_default();
     let fields: Vec<&str> = text.split_whitespace().collect();
     // A number that isn't finite can't stand in JSON.
@@ -306,7 +307,8 @@ fn ticks(stat: &str) -> BTreeMap<usize, Ticks> {
         let core = fields.next()?.parse().ok()?;
         let counts: Vec<u64> = fields.take(FIELDS).map_while(|count| count.parse().ok()).collect();
         let total = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
-        (counts.len() == FIELDS).then(|| (core, Ticks { steal: counts[FIELDS - 1], total }))
+        let [_, _, _, idle, waiting, _, _, steal] = counts[..] else { return None };
+        Some((core, Ticks { steal, idle: idle.saturating_add(waiting), total }))
     };
     // The first line, `cpu` and a space, sums up all cores.
     stat.lines().filter(|line| !line.starts_with("cpu ")).filter_map(core).collect()

@@ -5,6 +5,8 @@
 
 pub mod error;
 pub mod fingerprint;
+pub mod interrupts;
+pub mod permissions;
 pub mod placement;
 pub mod probe;
 pub mod root;
@@ -14,6 +16,7 @@ pub mod topology;
 
 pub use error::HostError;
 pub use fingerprint::capture;
+pub use permissions::Permissions;
 pub use placement::{Cores, Placement};
 pub use root::Root;
 pub use scheduling::Scheduling;
