@@ -59,9 +59,7 @@ fn fixed(root: &Root, topology: &Topology) -> Fixed {
         rt_runtime_us: root.read_value("proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us: root.read_value("proc/sys/kernel/sched_rt_period_us"),
         fair_server_runtime_ns: fair_server_runtime_ns(root),
-        transparent_huge_pages: root
-            .read("sys/kernel/mm/transparent_hugepage/enabled")
-            .and_then(|text| bracketed(&text)),
+        transparent_huge_pages: root.read_choice("sys/kernel/mm/transparent_hugepage/enabled"),
         autogroup: root.read_flag("proc/sys/kernel/sched_autogroup_enabled"),
         tcp_congestion_control: root.read("proc/sys/net/ipv4/tcp_congestion_control"),
         cgroup_cpu_max: cgroup_cpu_max(root),
@@ -156,12 +154,6 @@ fn fair_server_runtime_ns(root: &Root) -> Option<u64> {
 
 fn words(root: &Root, path: &str) -> Option<Vec<String>> {
     Some(root.read(path)?.split_whitespace().map(str::to_owned).collect())
-}
-
-/// The choice in a sysfs list such as `always [madvise] never`.
-fn bracketed(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
 }
 
 /// The tightest quota of the control groups above this process, and its period.

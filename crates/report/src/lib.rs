@@ -7,6 +7,7 @@ pub mod axis;
 mod comparison;
 mod context;
 mod curves;
+mod doctor;
 mod figures;
 mod finding;
 pub mod history;
@@ -25,6 +26,7 @@ pub mod table;
 mod words;
 
 pub use comparison::comparison;
+pub use doctor::doctor;
 pub use finding::{Finding, finding};
 pub use history::history;
 pub use history_page::history_page;
