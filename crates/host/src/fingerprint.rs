@@ -59,9 +59,7 @@ fn fixed(root: &Root, topology: &Topology) -> Fixed {
         rt_runtime_us: root.read_value("proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us: root.read_value("proc/sys/kernel/sched_rt_period_us"),
         fair_server_runtime_ns: fair_server_runtime_ns(root),
-        transparent_huge_pages: root
-            .read("sys/kernel/mm/transparent_hugepage/enabled")
-            .and_then(|text| bracketed(&text)),
+        transparent_huge_pages: root.read_choice("sys/kernel/mm/transparent_hugepage/enabled"),
         autogroup: root.read_flag("proc/sys/kernel/sched_autogroup_enabled"),
         tcp_congestion_control: root.read("proc/sys/net/ipv4/tcp_congestion_control"),
         cgroup_cpu_max: cgroup_cpu_max(root),
@@ -156,12 +154,6 @@ fn fair_server_runtime_ns(root: &Root) -> Option<u64> {
 
 fn words(root: &Root, path: &str) -> Option<Vec<String>> {
     Some(root.read(path)?.split_whitespace().map(str::to_owned).collect())
-}
-
-/// The choice in a sysfs list such as `always [madvise] never`.
-fn bracketed(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
 }
 
 /// The tightest quota of the control groups above this process, and its period.
@@ -281,7 +273,8 @@ fn interfaces(root: &Root) -> (Option<Vec<Nic>>, Vec<Nic>) {
     (Some(fixed), other)
 }
 
-fn load(root: &Root) -> Load {
+/// What goes on at the moment, but for interfaces.
+pub fn load(root: &Root) -> Load {
     let text = root.read("proc/loadavg").unwrap_or_default();
     let fields: Vec<&str> = text.split_whitespace().collect();
     // A number that isn't finite can't stand in JSON.
@@ -306,7 +299,8 @@ fn ticks(stat: &str) -> BTreeMap<usize, Ticks> {
         let core = fields.next()?.parse().ok()?;
         let counts: Vec<u64> = fields.take(FIELDS).map_while(|count| count.parse().ok()).collect();
         let total = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
-        (counts.len() == FIELDS).then(|| (core, Ticks { steal: counts[FIELDS - 1], total }))
+        let [_, _, _, idle, waiting, _, _, steal] = counts[..] else { return None };
+        Some((core, Ticks { steal, idle: idle.saturating_add(waiting), total }))
     };
     // The first line, `cpu` and a space, sums up all cores.
     stat.lines().filter(|line| !line.starts_with("cpu ")).filter_map(core).collect()

@@ -6,6 +6,8 @@
 pub mod cache_line;
 pub mod error;
 pub mod fingerprint;
+pub mod interrupts;
+pub mod permissions;
 pub mod placement;
 pub mod probe;
 pub mod root;
@@ -15,6 +17,7 @@ pub mod topology;
 
 pub use error::HostError;
 pub use fingerprint::capture;
+pub use permissions::Permissions;
 pub use placement::{Cores, Placement};
 pub use root::Root;
 pub use scheduling::Scheduling;

@@ -57,6 +57,13 @@ impl Root {
         }
     }
 
+    /// The choice in a list such as `always [madvise] never`.
+    pub fn read_choice(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.read(path)?;
+        let (_, rest) = text.split_once('[')?;
+        Some(rest.split_once(']')?.0.to_owned())
+    }
+
     /// Names in a directory, sorted; `None` where it can't be listed.
     pub fn names(&self, path: impl AsRef<Path>) -> Option<Vec<String>> {
         let mut names: Vec<String> = fs::read_dir(self.path(path))

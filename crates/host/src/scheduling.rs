@@ -131,12 +131,17 @@ impl Scheduling {
     }
 }
 
-/// Whether a kernel release is 6.12 or later.
-fn has_fair_server(release: &str) -> bool {
+/// Whether a kernel release is 6.12 or later, which have the fair server.
+pub fn has_fair_server(release: &str) -> bool {
+    release_numbers(release).is_some_and(|numbers| numbers >= (6, 12))
+}
+
+/// The first two numbers of a kernel release such as `6.8.0-45-generic`.
+pub fn release_numbers(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
-        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 12),
-        _ => false,
+        (Some(Ok(major)), Some(Ok(minor))) => Some((major, minor)),
+        _ => None,
     }
 }
 

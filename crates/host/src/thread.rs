@@ -7,6 +7,7 @@ use std::mem;
 use libc::{c_int, c_ulong};
 
 use crate::error::HostError;
+use crate::permissions::{Limit, Permissions};
 use crate::root::Root;
 use crate::scheduling::Scheduling;
 use crate::topology::{CORES_MAX, format_core_list};
@@ -86,10 +87,8 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), HostError> {
         return Ok(());
     }
     let source = io::Error::last_os_error();
-    let limit = limit(libc::RLIMIT_RTPRIO).map_or("unknown".to_owned(), |limit| match limit {
-        libc::RLIM_INFINITY => "unlimited".to_owned(),
-        limit => limit.to_string(),
-    });
+    let limit = Permissions::read(&Root::system()).real_time_priority;
+    let limit = limit.map_or("unknown".to_owned(), |limit| limit.to_string());
     Err(HostError::Scheduling { scheduling, limit, source })
 }
 
@@ -120,28 +119,14 @@ fn no_parameters() -> libc::sched_param {
     unsafe { mem::zeroed() }
 }
 
-#[cfg(target_env = "gnu")]
-type Resource = libc::__rlimit_resource_t;
-#[cfg(not(target_env = "gnu"))]
-type Resource = c_int;
-
-/// A soft resource limit of this process.
-fn limit(resource: Resource) -> Option<libc::rlim_t> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid rlimit, exclusively borrowed for the length of the call.
-    let result = unsafe { libc::getrlimit(resource, &mut limit) };
-    (result == 0).then_some(limit.rlim_cur)
-}
-
-/// Bit of CAP_IPC_LOCK in a capability mask.
-const CAP_IPC_LOCK: u32 = 14;
-
 /// Locks all memory of this process, present and future. A failure is worth a warning, not an end.
 ///
 /// Refuses under a finite RLIMIT_MEMLOCK without CAP_IPC_LOCK even where the lock would fit now:
 /// the first allocation past the limit would fail, in the middle of a run.
 pub fn lock_memory() -> Result<(), HostError> {
-    if limit(libc::RLIMIT_MEMLOCK) != Some(libc::RLIM_INFINITY) && !may_lock_without_limit() {
+    let permissions = Permissions::read(&Root::system());
+    let is_unlimited = permissions.locked_memory_bytes == Some(Limit::Unlimited);
+    if !is_unlimited && permissions.has_ipc_lock != Some(true) {
         return Err(HostError::LockMemory { source: io::Error::from_raw_os_error(libc::EPERM) });
     }
     // SAFETY: changes how memory is backed, not what it holds.
@@ -151,15 +136,6 @@ pub fn lock_memory() -> Result<(), HostError> {
     } else {
         Err(HostError::LockMemory { source: io::Error::last_os_error() })
     }
-}
-
-fn may_lock_without_limit() -> bool {
-    let capabilities = || {
-        let status = Root::system().read("proc/thread-self/status")?;
-        let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-        u64::from_str_radix(mask.trim(), 16).ok()
-    };
-    capabilities().is_some_and(|mask| mask >> CAP_IPC_LOCK & 1 == 1)
 }
 
 /// What a thread used since it started.

@@ -74,6 +74,32 @@ pub fn parse_core_list(text: &str) -> Option<Vec<usize>> {
     Some(cores)
 }
 
+/// Reads the kernel's form of a mask of cores: hexadecimal words of 32 bits, the highest first,
+/// `3` or `00000000,ffffffff`. `None` for anything else, and for a mask of more than [`CORES_MAX`] cores.
+pub fn parse_core_mask(text: &str) -> Option<Vec<usize>> {
+    const WORD_BITS: usize = 32;
+    let words: Vec<&str> = text.trim().rsplit(',').collect();
+    let mut cores = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        let is_hex = word.len() <= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bits = u32::from_str_radix(word, 16).ok().filter(|_| is_hex)?;
+        let set = (0..WORD_BITS).filter(|bit| bits >> bit & 1 == 1);
+        cores.extend(set.map(|bit| place * WORD_BITS + bit));
+    }
+    let has_room = words.len() * WORD_BITS <= CORES_MAX;
+    has_room.then_some(cores)
+}
+
+/// The NUMA node of each network interface that says one; -1, where the firmware doesn't know, is none.
+pub fn nic_nodes(root: &Root) -> BTreeMap<String, usize> {
+    const NET: &str = "sys/class/net";
+    let node = |name: String| {
+        let node = root.read_value(format!("{NET}/{name}/device/numa_node"))?;
+        Some((name, node))
+    };
+    root.names(NET).into_iter().flatten().filter_map(node).collect()
+}
+
 fn parse_range(text: &str) -> Option<RangeInclusive<usize>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     // `usize::from_str` takes a leading `+`, the kernel doesn't.
@@ -128,6 +154,16 @@ mod tests {
     fn overlapping_ranges_stay_small() {
         let text = vec!["0-8191"; 1000].join(",");
         assert_eq!(parse_core_list(&text).map(|cores| cores.len()), Some(CORES_MAX));
+    }
+
+    #[test]
+    fn reads_masks_as_kernels_print_them() {
+        assert_eq!(parse_core_mask("3\n"), Some(vec![0, 1]));
+        assert_eq!(parse_core_mask("00000001,80000000"), Some(vec![31, 32]));
+        for text in ["", "g", "0x3", "+3", "123456789", "1,,2", "-1"] {
+            assert_eq!(parse_core_mask(text), None, "{text}");
+        }
+        assert_eq!(parse_core_mask(&vec!["0"; 257].join(",")), None);
     }
 
     proptest! {

@@ -116,7 +116,7 @@ fn a_small_virtual_machine() {
             interfaces_virtual [{"driver":null,"driver_version":null,"mtu_bytes":1500,"name":"ifb0","speed_mbit":null}]
             load_average [0.19,0.15,0.09]
             threads_runnable 1
-            ticks {"0":{"steal":9,"total":56031},"1":{"steal":19,"total":56007}}
+            ticks {"0":{"idle":53356,"steal":9,"total":56031},"1":{"idle":51685,"steal":19,"total":56007}}
             uptime_seconds 561.96
             absent cores_nohz_full dmi_product dmi_vendor fair_server_runtime_ns frequency_driver turbo
         "##]],

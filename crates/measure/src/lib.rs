@@ -9,6 +9,7 @@ pub mod compare;
 pub mod compared;
 pub mod comparison;
 pub mod directory;
+pub mod doctor;
 pub mod gate;
 pub mod history;
 pub mod hlog;

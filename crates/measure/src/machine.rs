@@ -213,6 +213,8 @@ pub struct Load {
 pub struct Ticks {
     /// Ticks in which the hypervisor ran something else.
     pub steal: u64,
+    /// Ticks in which nothing ran, those that waited for a disk included. 0 in older records.
+    pub idle: u64,
     /// All ticks.
     pub total: u64,
 }

@@ -58,7 +58,7 @@ fn filled() -> Fingerprint {
         load_average: Some([0.5, 0.25, 0.0]),
         threads_runnable: Some(1),
         uptime_seconds: Some(561.96),
-        ticks: BTreeMap::from([(0, Ticks { steal: 9, total: 1000 })]),
+        ticks: BTreeMap::from([(0, Ticks { steal: 9, total: 1000, ..Ticks::default() })]),
         interfaces_virtual: vec![Nic { name: "veth0".to_owned(), ..Nic::default() }],
     };
     Fingerprint { fixed, probes, load }
@@ -82,7 +82,7 @@ fn records_of_other_versions_open() {
     assert_eq!(machine.before.fixed.smt.as_deref(), Some("off"));
     assert_eq!(machine.before.fixed.nics.as_ref().map(|nics| nics[0].name.as_str()), Some("lo"));
     let after = machine.after.unwrap();
-    assert_eq!(after.load.ticks[&7], Ticks { steal: 1, total: 0 });
+    assert_eq!(after.load.ticks[&7], Ticks { steal: 1, total: 0, ..Ticks::default() });
 }
 
 #[test]
@@ -190,10 +190,16 @@ fn steal_is_the_share_between_the_two_fingerprints() {
     let mut machine = Machine { before: filled(), after: Some(filled()) };
     assert_eq!(machine.steal_share(0), None, "no time passed");
     let mut set = |ticks| machine.after.as_mut().unwrap().load.ticks.insert(0, ticks);
-    set(Ticks { steal: 34, total: 1100 });
+    set(Ticks { steal: 34, total: 1100, ..Ticks::default() });
     assert_eq!(machine.steal_share(0), Some(0.25));
     assert_eq!(machine.steal_share(1), None);
-    machine.after.as_mut().unwrap().load.ticks.insert(0, Ticks { steal: 3, total: 1100 });
+    machine
+        .after
+        .as_mut()
+        .unwrap()
+        .load
+        .ticks
+        .insert(0, Ticks { steal: 3, total: 1100, ..Ticks::default() });
     assert_eq!(machine.steal_share(0), None, "a counter that steps back is no share");
     machine.after = None;
     assert_eq!(machine.steal_share(0), None);

@@ -8,6 +8,7 @@ mod comparison;
 mod context;
 mod core_matrix;
 mod curves;
+mod doctor;
 mod figures;
 mod finding;
 pub mod history;
@@ -26,6 +27,7 @@ pub mod table;
 mod words;
 
 pub use comparison::comparison;
+pub use doctor::doctor;
 pub use finding::{Finding, finding};
 pub use history::history;
 pub use history_page::history_page;

@@ -39,6 +39,12 @@ pub(crate) enum Command {
     /// void or it was interrupted.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Is this machine fit to measure on?
+    ///
+    /// Looks at cores, load, clock, kernel settings, interrupts and permissions for three seconds, and
+    /// says of each whether it is ok, widens the tail (warn) or makes figures mislead (bad), why, and
+    /// what to do. Changes nothing. Exits with 0 if nothing is bad, with 1 if something is.
+    Doctor(DoctorArguments),
     /// Can this tool, on this machine, see what it must see?
     ///
     /// Four experiments of which the answer is known: A against A, a trader that stands still, an
@@ -193,6 +199,16 @@ pub(crate) struct CompareArguments {
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArguments {
+    /// Judge these cores, such as 2,4-5, instead of the two that `run` would choose
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cpu: String,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@
 
 mod cli;
 mod compare;
+mod doctor;
 mod exchange;
 mod history;
 mod merge;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
         cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
+        cli::Command::Doctor(arguments) => doctor::doctor(&arguments),
         cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),

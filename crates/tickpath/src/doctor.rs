@@ -1,0 +1,43 @@
+//! `tickpath doctor`: is this machine fit to measure on?
+
+use crate::cli::DoctorArguments;
+use crate::print::show;
+use crate::{DONE, GATE_FAILED, TOOL};
+use anyhow::Context;
+use host::thread::allowed;
+use host::{Cores, Root, Topology, capture};
+use measure::clock::Clock;
+use tune::Inspection;
+use tune::inspection::ask_for_real_time;
+use tune::watch::watch;
+
+/// Threads that `run` places: the exchange's and the client's.
+const ENDS: usize = 2;
+
+pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
+    let root = Root::system();
+    let usable = allowed()?;
+    let cores: Cores = arguments.cpu.parse().context("--cpu")?;
+    let wanted = match &cores {
+        Cores::Auto => ENDS,
+        Cores::List(list) => list.len(),
+    };
+    let cores = cores.place(&Topology::read(&root), &usable, wanted).context("--cpu")?.cores;
+    let clock = Clock::calibrate();
+    // First, while this process does nothing itself.
+    let watched = watch(&root, &clock);
+    let pair = cores.iter().find(|&&core| core != cores[0]).map(|&other| (cores[0], other));
+    let machine = capture(&root, &clock, pair);
+    let seen = Inspection {
+        watched: Some(watched),
+        real_time: Some(ask_for_real_time()),
+        ..Inspection::read(&root, machine, &cores, &usable)
+    };
+    let findings = tune::examine(&root, &seen, TOOL);
+    if arguments.json {
+        show(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
+    } else {
+        show(&report::doctor(&findings))?;
+    }
+    Ok(if findings.fit { DONE } else { GATE_FAILED })
+}

@@ -1,0 +1,101 @@
+//! Everything about a machine that settings and doctor judge, read once.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use host::interrupts::Interrupt;
+use host::scheduling::PRIORITY_MIN;
+use host::thread::set_scheduling;
+use host::topology::nic_nodes;
+use host::{HostError, Permissions, Root, Scheduling, Topology};
+use measure::machine::Fingerprint;
+
+use crate::watch::Watched;
+
+/// What was read and measured. Rules are functions of this and nothing else.
+#[derive(Clone, Debug, Default)]
+pub struct Inspection {
+    /// Cores that are, or would be, measured on; each once.
+    pub cores: Vec<usize>,
+    /// Cores that this process may use.
+    pub allowed: Vec<usize>,
+    /// How all cores lie to each other.
+    pub topology: Topology,
+    /// Fixed facts, load and probes.
+    pub machine: Fingerprint,
+    /// Interrupts since the machine started; `None` where they can't be read.
+    pub interrupts: Option<Vec<Interrupt>>,
+    /// NUMA node of each network interface that says one.
+    pub nic_nodes: BTreeMap<String, usize>,
+    /// Limits and capabilities of this process.
+    pub permissions: Permissions,
+    /// Whether a thread got a real-time class when it asked, with the system's answer where not; `None`
+    /// where nobody asked.
+    pub real_time: Option<Result<(), String>>,
+    /// What went on while nobody measured; `None` where nobody watched.
+    pub watched: Option<Watched>,
+}
+
+impl Inspection {
+    /// Reads what stands in files; what has to be tried or watched is left out. `cores` are those to
+    /// measure on, of those `allowed` to this process.
+    pub fn read(
+        root: &Root,
+        machine: Fingerprint,
+        cores: &[usize],
+        allowed: &[usize],
+    ) -> Inspection {
+        let mut cores = cores.to_vec();
+        cores.sort_unstable();
+        cores.dedup();
+        Inspection {
+            cores,
+            allowed: allowed.to_vec(),
+            topology: Topology::read(root),
+            machine,
+            interrupts: host::interrupts::read(root),
+            nic_nodes: nic_nodes(root),
+            permissions: Permissions::read(root),
+            real_time: None,
+            watched: None,
+        }
+    }
+
+    /// Those measured cores that are not in `list`.
+    pub(crate) fn cores_outside(&self, list: &[usize]) -> Vec<usize> {
+        self.cores.iter().copied().filter(|core| !list.contains(core)).collect()
+    }
+
+    /// The other hardware threads of the measured cores' physical cores, not measured themselves.
+    pub(crate) fn siblings(&self) -> Vec<usize> {
+        let all = self.cores.iter().filter_map(|core| self.topology.siblings.get(core)).flatten();
+        let mut others: Vec<usize> =
+            all.copied().filter(|core| !self.cores.contains(core)).collect();
+        others.sort_unstable();
+        others.dedup();
+        others
+    }
+
+    /// Whether all measured cores are isolated: then what is left of noise is the kernel's own.
+    pub(crate) fn is_isolated(&self) -> bool {
+        let isolated = self.topology.isolated.as_deref().unwrap_or_default();
+        !self.cores.is_empty() && self.cores_outside(isolated).is_empty()
+    }
+
+    /// The values of a key on the kernel's command line, in order: `isolcpus=2-3` gives `2-3`.
+    pub(crate) fn boot_values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let line = self.machine.fixed.kernel_command_line.as_deref().unwrap_or_default();
+        line.split_whitespace().filter_map(move |word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+}
+
+/// Whether a thread may take a real-time class, by asking for it: on a thread of its own that ends at once
+/// and never spins. The system's answer where it may not.
+pub fn ask_for_real_time() -> Result<(), String> {
+    let ask = || match set_scheduling(Scheduling::Fifo(PRIORITY_MIN)) {
+        Ok(()) => Ok(()),
+        Err(HostError::Scheduling { source, .. }) => Err(source.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    thread::spawn(ask).join().unwrap_or_else(|_| Err("the thread that asked ended".to_owned()))
+}

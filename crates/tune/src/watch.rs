@@ -1,0 +1,85 @@
+//! Watching the machine do its own things for a while: load and interrupts between two readings.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use host::Root;
+use host::fingerprint::load;
+use host::interrupts::{self, Interrupt};
+use measure::clock::Clock;
+use measure::machine::Ticks;
+
+/// How long [`watch`] watches. The kernel counts in ticks of 10 ms, so that a share is good to half a
+/// percent.
+pub const WATCH: Duration = Duration::from_secs(2);
+/// Fewer ticks than this in a watch say nothing: where a sandbox makes up `/proc/stat`, they stand still.
+const TICKS_MIN: u64 = 50;
+
+/// What the counters of the kernel show at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Core to its time counters.
+    pub ticks: BTreeMap<usize, Ticks>,
+    /// Each interrupt's counts; `None` where they can't be read.
+    pub interrupts: Option<Vec<Interrupt>>,
+}
+
+impl Reading {
+    /// Reads `/proc/stat`, `/proc/interrupts` and `/proc/irq`.
+    pub fn take(root: &Root) -> Reading {
+        Reading { ticks: load(root).ticks, interrupts: interrupts::read(root) }
+    }
+}
+
+/// What happened between two readings.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// How long it took, seconds; more than 0.
+    pub seconds: f64,
+    /// Core to the ticks that passed.
+    pub ticks: BTreeMap<usize, Ticks>,
+    /// Each interrupt with how often it came.
+    pub interrupts: Option<Vec<Interrupt>>,
+}
+
+impl Watched {
+    /// The difference between two readings that lie `seconds` apart.
+    pub fn between(before: &Reading, after: &Reading, seconds: f64) -> Watched {
+        let passed = |(&core, now): (&usize, &Ticks)| {
+            let then = before.ticks.get(&core)?;
+            let ticks = Ticks {
+                steal: now.steal.saturating_sub(then.steal),
+                idle: now.idle.saturating_sub(then.idle),
+                total: now.total.saturating_sub(then.total),
+            };
+            Some((core, ticks))
+        };
+        let pair = before.interrupts.as_ref().zip(after.interrupts.as_ref());
+        Watched {
+            seconds,
+            ticks: after.ticks.iter().filter_map(passed).collect(),
+            interrupts: pair.map(|(before, after)| interrupts::since(after, before)),
+        }
+    }
+
+    /// The share of the time in which a core ran something, 0 to 1. `None` where it was not counted.
+    pub fn busy_share(&self, core: usize) -> Option<f64> {
+        let ticks = self.ticks.get(&core).filter(|ticks| ticks.total >= TICKS_MIN)?;
+        let busy = ticks.total.saturating_sub(ticks.idle).saturating_sub(ticks.steal);
+        Some(busy as f64 / ticks.total as f64)
+    }
+
+    /// How often a second `count` is.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.seconds
+    }
+}
+
+/// Sleeps for [`WATCH`] and tells what the others did meanwhile.
+pub fn watch(root: &Root, clock: &Clock) -> Watched {
+    let (before, start_ns) = (Reading::take(root), clock.now_ns());
+    thread::sleep(WATCH);
+    let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
+    Watched::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9)
+}
