@@ -131,8 +131,8 @@ impl Scheduling {
     }
 }
 
-/// Whether a kernel release is 6.12 or later.
-fn has_fair_server(release: &str) -> bool {
+/// Whether a kernel release is 6.12 or later: other threads get a share beside a real-time one.
+pub fn has_fair_server(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 12),

@@ -16,6 +16,7 @@ mod identity;
 pub mod machine;
 pub mod merge;
 mod mergeable;
+pub mod noise;
 pub mod objective;
 mod permutation;
 pub mod pooling;
