@@ -17,6 +17,7 @@ mod identity;
 pub mod machine;
 pub mod merge;
 mod mergeable;
+pub mod noise;
 pub mod objective;
 mod permutation;
 pub mod pooling;

@@ -301,6 +301,9 @@ pub struct RunRecord {
     /// follow each other; empty where it was measured as one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged_from: Vec<MergedFrom>,
+    /// What disturbed the measured cores, and who; where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<crate::noise::Noise>,
     /// Who was measured, in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
 }

@@ -3,11 +3,23 @@
 
 #![deny(unsafe_code)]
 
+mod attribute;
+mod catalog;
+pub mod cause;
 pub mod hiccup;
 pub mod meter;
 #[allow(unsafe_code)]
+mod namespace;
+#[allow(unsafe_code)]
 mod perf;
+pub mod periods;
+pub mod profile;
 mod records;
+mod spans;
+mod tally;
+pub mod trace;
+mod tracefs;
 pub mod watch;
 
+pub use profile::{Plan, Profile, ProfileError, profile};
 pub use watch::{Disturbance, Watch, WatchError, Watched};

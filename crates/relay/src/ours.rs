@@ -3,6 +3,7 @@
 use crate::plan::{Plan, Told};
 use crate::run::{Link, RelayError, between};
 use crate::structure::{BATCH_MAX, Receiver, Sender, Sent};
+use ipc::distributor::{self, Distributor, Unpublished};
 use ipc::queue::{self, Ahead, Start};
 use ipc::region::Place;
 use ipc::ring::{self, Producers, Refused, Ring, Shape};
@@ -114,5 +115,63 @@ impl Receiver for Reading {
 
     fn complaint(&self) -> Option<String> {
         self.complaint.clone()
+    }
+}
+
+pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    let narrow = |wide: usize| u32::try_from(wide).unwrap_or(u32::MAX);
+    let shape = distributor::Shape {
+        keys: narrow(plan.keys),
+        slots: narrow(plan.slots),
+        value_bytes_max: plan.message_bytes,
+        may_sleep: false,
+    };
+    let path = Path::new(&plan.directory).join("distributor");
+    let failed = |why| failed(plan, why);
+    let distributor = Distributor::create(Place::File(&path), shape).map_err(failed)?;
+    let following = Following { reader: distributor.reader(), missed: 0 };
+    let writer = distributor.writer().map_err(failed)?;
+    between(plan, link, Publishing { writer, key: 0, keys: shape.keys }, following)
+}
+
+/// The keys take turns.
+struct Publishing {
+    writer: distributor::Writer,
+    key: u32,
+    keys: u32,
+}
+
+impl Sender for Publishing {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.writer.publish(self.key, message) {
+            Ok(()) => {
+                self.key = if self.key + 1 == self.keys { 0 } else { self.key + 1 };
+                Sent::Yes
+            }
+            Err(Unpublished::NoKey | Unpublished::TooLong) => Sent::Broken,
+        }
+    }
+}
+
+struct Following {
+    reader: distributor::Reader,
+    missed: u64,
+}
+
+impl Receiver for Following {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        let mut missed = 0;
+        let shown = self.reader.poll(|_, value, before| {
+            take(value);
+            missed += before;
+        });
+        self.missed += missed;
+        shown
+    }
+
+    fn conflated(&self) -> Option<u64> {
+        Some(self.missed)
     }
 }

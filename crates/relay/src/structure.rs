@@ -69,6 +69,11 @@ pub const STRUCTURES: &[Structure] = &[
         run: ours::queue,
     },
     Structure {
+        name: "distributor",
+        about: "ours: the newest value of each key",
+        run: ours::distributor,
+    },
+    Structure {
         name: "rtrb",
         about: "the crate rtrb: wait-free ring of one producer and one consumer",
         run: peers::rtrb,

@@ -17,6 +17,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("order-to-ack-400k", include_str!("../../../scenarios/order-to-ack-400k.toml")),
     ("ring", include_str!("../../../scenarios/ring.toml")),
     ("queue", include_str!("../../../scenarios/queue.toml")),
+    ("distributor", include_str!("../../../scenarios/distributor.toml")),
     ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
 ];
 

@@ -1,0 +1,206 @@
+//! Which cause gets a gap. A pure function of gaps and spans.
+//!
+//! 1. Each instant of a gap belongs to the innermost span that covers it.
+//! 2. A span that only carries others (the timer's interrupt, a worker) gives its own time to the longest
+//!    of those that it carries.
+//! 3. What a throttled thread's core does meanwhile belongs to the throttling.
+//! 4. Time that no span covers is the way in and out of the kernel, as long as it is at most
+//!    [`UNSEEN_NS_MAX`], or as long as what is covered: it belongs to the gap's largest part. More than that
+//!    is a part of its own, `host`.
+//! 5. The smallest parts, together at most [`SMALL_SHARE`] of the gap, go to the largest: a slice of another
+//!    thread is one thing, though a tick fell into it.
+//!
+//! So lost time is split and adds up, and most gaps have one cause.
+
+use crate::catalog::Kind;
+use crate::cause::{Cause, Causes};
+use crate::meter::Gap;
+use crate::spans::Span;
+
+/// Time in a gap that no span covers and that is still the way in and out of the kernel, ns. Processors take
+/// 0.3 to 2 us for it, mitigations and virtual interrupts included.
+pub const UNSEEN_NS_MAX: u64 = 3_000;
+/// Parts of a gap that together are at most this share of it are not told apart from its largest.
+pub const SMALL_SHARE: f64 = 0.1;
+/// Stamps of the kernel and of the meter may disagree by this, ns.
+const SLACK_NS: u64 = 500;
+
+/// A part of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Whose it is.
+    pub cause: Cause,
+    /// How long, ns.
+    pub length_ns: u64,
+}
+
+impl Part {
+    /// All of a gap of which nothing is known.
+    pub(crate) fn untraced(length_ns: u64) -> Part {
+        Part { cause: Causes::UNTRACED, length_ns }
+    }
+}
+
+/// The parts of each gap, the largest first; their lengths add up to the gap's. Both lists are of one core,
+/// on one timeline, and in order of their start.
+pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
+    let mut first = 0;
+    let mut parts = Vec::with_capacity(gaps.len());
+    for gap in gaps {
+        while first < spans.len() && is_over(&spans[first], gap) {
+            first += 1;
+        }
+        let here = spans[first..].iter().take_while(|span| span.start_ns < gap.end_ns);
+        let inside: Vec<Node> = here.filter_map(|span| clip(span, *gap)).collect();
+        parts.push(of_gap(*gap, inside));
+    }
+    parts
+}
+
+/// Whether a span has nothing to do with a gap or any after it.
+fn is_over(span: &Span, gap: &Gap) -> bool {
+    match span.end_ns {
+        u64::MAX => span.start_ns + SLACK_NS < gap.start_ns,
+        end_ns => end_ns <= gap.start_ns,
+    }
+}
+
+/// A span within a gap.
+struct Node {
+    start_ns: u64,
+    end_ns: u64,
+    span: Span,
+    /// What it has to itself.
+    own_ns: u64,
+    /// Of those that it carries the longest, and how long that is.
+    heir: Option<(usize, u64)>,
+    /// Something further out takes all.
+    covered_by: Option<Cause>,
+}
+
+fn clip(span: &Span, gap: Gap) -> Option<Node> {
+    // A span without an end belongs to the gap that it began in.
+    if span.end_ns == u64::MAX && span.start_ns + SLACK_NS < gap.start_ns {
+        return None;
+    }
+    let (start_ns, end_ns) = (span.start_ns.max(gap.start_ns), span.end_ns.min(gap.end_ns));
+    (start_ns < end_ns).then_some(Node {
+        start_ns,
+        end_ns,
+        span: *span,
+        own_ns: end_ns - start_ns,
+        heir: None,
+        covered_by: None,
+    })
+}
+
+fn of_gap(gap: Gap, mut nodes: Vec<Node>) -> Vec<Part> {
+    let covered_ns = nest(&mut nodes);
+    let mut parts: Vec<Part> = Vec::new();
+    for at in 0..nodes.len() {
+        add(&mut parts, final_cause(&nodes, at), nodes[at].own_ns);
+    }
+    let unseen_ns = gap.length_ns() - covered_ns;
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
+    match parts.first_mut() {
+        Some(largest) if unseen_ns <= covered_ns.max(UNSEEN_NS_MAX) => {
+            largest.length_ns += unseen_ns
+        }
+        _ => add(&mut parts, Causes::HOST, unseen_ns),
+    }
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
+    let mut small_ns = (gap.length_ns() as f64 * SMALL_SHARE) as u64;
+    while parts.len() > 1 && parts[parts.len() - 1].length_ns <= small_ns {
+        let smallest = parts.pop().expect("there are two");
+        small_ns -= smallest.length_ns;
+        parts[0].length_ns += smallest.length_ns;
+    }
+    parts
+}
+
+/// Finds who lies in whom: takes the inner's time from the outer, and notes heirs. Says how much time is
+/// covered at all.
+fn nest(nodes: &mut [Node]) -> u64 {
+    // The outer comes first where both begin together.
+    nodes.sort_by_key(|node| (node.start_ns, std::cmp::Reverse(node.end_ns), node.span.kind));
+    let mut around: Vec<usize> = Vec::new();
+    let mut covered_ns = 0;
+    for at in 0..nodes.len() {
+        let (start_ns, kind) = (nodes[at].start_ns, nodes[at].span.kind);
+        while around.last().is_some_and(|&outer| nodes[outer].end_ns <= start_ns) {
+            around.pop();
+        }
+        match around.last() {
+            None => covered_ns += nodes[at].own_ns,
+            Some(&outer) => {
+                // A span without an end may reach beyond what it lies in: that is its gap's end.
+                let end_ns = nodes[at].end_ns.min(nodes[outer].end_ns);
+                nodes[at].end_ns = end_ns;
+                let length_ns = end_ns - start_ns;
+                nodes[at].own_ns = length_ns;
+                nodes[outer].own_ns -= length_ns.min(nodes[outer].own_ns);
+                let outermost = &nodes[outer];
+                nodes[at].covered_by = outermost
+                    .covered_by
+                    .or(outermost.span.covers_all.then_some(outermost.span.cause));
+            }
+        }
+        // Not only the next one out: a timer runs in a softirq in a thread.
+        for &outer in &around {
+            let length_ns = nodes[at].end_ns - start_ns;
+            let outer = &mut nodes[outer];
+            if outer.span.carries == Some(kind)
+                && outer.heir.is_none_or(|(_, best)| best < length_ns)
+            {
+                outer.heir = Some((at, length_ns));
+            }
+        }
+        around.push(at);
+    }
+    covered_ns
+}
+
+fn final_cause(nodes: &[Node], mut at: usize) -> Cause {
+    // An heir stands later in the list: this ends.
+    loop {
+        if let Some(cause) = nodes[at].covered_by {
+            return cause;
+        }
+        match nodes[at].heir {
+            Some((heir, _)) => at = heir,
+            None => return nodes[at].span.cause,
+        }
+    }
+}
+
+fn add(parts: &mut Vec<Part>, cause: Cause, length_ns: u64) {
+    match parts.iter_mut().find(|part| part.cause == cause) {
+        Some(part) => part.length_ns += length_ns,
+        None if length_ns > 0 => parts.push(Part { cause, length_ns }),
+        None => {}
+    }
+}
+
+/// Of the spans in `spans` that are long enough to be seen, the share that begins in a gap: near one where
+/// the kernel's stamps and the meter's are of one timeline. `None` where there are none.
+pub fn aligned_share(gaps: &[Gap], spans: &[Span], limit_ns: u64) -> Option<f64> {
+    let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else { return None };
+    let is_long = |span: &&Span| {
+        span.kind != Kind::Lost
+            && span.end_ns != u64::MAX
+            && span.end_ns.saturating_sub(span.start_ns) > limit_ns
+            && span.start_ns >= first.start_ns
+            && span.end_ns <= last.end_ns
+    };
+    let is_inside = |span: &&Span| {
+        let next = gaps.partition_point(|gap| gap.end_ns <= span.start_ns);
+        gaps.get(next).is_some_and(|gap| gap.start_ns <= span.start_ns + SLACK_NS)
+    };
+    let long: Vec<&Span> = spans.iter().filter(is_long).collect();
+    let inside = long.iter().copied().filter(|span| is_inside(&span)).count();
+    (!long.is_empty()).then(|| inside as f64 / long.len() as f64)
+}
+
+#[cfg(test)]
+#[path = "attribute_tests.rs"]
+mod tests;

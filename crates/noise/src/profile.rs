@@ -1,0 +1,230 @@
+//! A noise profile: the meter on several cores at once, the kernel's events beside it, and both joined.
+
+use crate::cause::{self, Causes};
+use crate::meter::{self, GAPS_MAX, Look, Seen};
+use crate::spans::{Own, Told};
+use crate::tally::Tally;
+use crate::trace::{Ended, Trace};
+use host::Scheduling;
+use measure::clock::Clock;
+use measure::noise::{Attribution, Core, Cost, Noise, Stretch};
+use measure::stats::{is_supported, median};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The longest control stretch, s. There are [`CONTROL`] of them.
+const CONTROL_SECONDS_MAX: f64 = 1.0;
+/// A control stretch is at most this share of the measurement.
+const CONTROL_SHARE: f64 = 0.05;
+/// Whether the kernel's events are on in each control stretch: a drift meets both alike.
+const CONTROL: [bool; 4] = [false, true, true, false];
+
+/// Where, how long and how closely to look.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// One thread on each.
+    pub cores: Vec<usize>,
+    /// The class of the threads.
+    pub scheduling: Scheduling,
+    /// How much longer than usual a look must be to be a gap, ns; [`meter::THRESHOLD_NS`].
+    pub threshold_ns: u64,
+    /// How long, at most [`meter::SECONDS_MAX`].
+    pub seconds: f64,
+    /// The kernel gives other threads a share beside a real-time one (Linux 6.12 and later).
+    pub has_fair_server: bool,
+}
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// For the record.
+    pub noise: Noise,
+    /// What each core's thread saw, for the log.
+    pub seen: Vec<Seen>,
+    /// It lasted as long as it was meant to.
+    pub complete: bool,
+}
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// A thread can't be placed as asked.
+    #[error(transparent)]
+    Host(#[from] host::HostError),
+    /// The threads' end can't be waited for.
+    #[error(
+        "cannot wait for the measuring threads: {0}; raise the limit of open files (ulimit -n)"
+    )]
+    Wait(io::Error),
+}
+
+/// Measures. The calling thread sleeps meanwhile; it should not be on a measured core, if there is another.
+/// Without permission for the kernel's events everything is `untraced`, and the record says why.
+///
+/// # Errors
+/// If a thread can't be placed.
+pub fn profile(plan: &Plan, clock: Clock, stop: &AtomicBool) -> Result<Profile, ProfileError> {
+    let ended = Ended::new().map_err(ProfileError::Wait)?;
+    let mut attribution = Attribution::default();
+    let mut trace = match Trace::open(&plan.cores) {
+        Ok(trace) => Some(trace),
+        Err(error) => {
+            attribution.missing.push(error.to_string());
+            None
+        }
+    };
+    let mut stretch = Stretches { plan, clock, stop, ended: &ended };
+    if let Some(trace) = &mut trace {
+        attribution.cost = Some(stretch.cost(trace)?);
+    }
+    let (seen, told, causes) = stretch.measure(plan.seconds, trace.as_mut())?;
+    attribution.traced = trace.is_some();
+    if let Some(trace) = &trace {
+        attribution.missing.extend(refused(trace.missing()));
+    }
+    let noise = joined(&seen, &told, &causes, attribution);
+    Ok(Profile { noise, seen, complete: !stop.load(Ordering::Relaxed) })
+}
+
+/// What it means that tracepoints are refused.
+pub(crate) fn refused(missing: &[String]) -> Option<String> {
+    (!missing.is_empty()).then(|| {
+        format!(
+            "the kernel does not let {} be read: an interrupt without its exit is taken to last as long as \
+             its gap",
+            missing.join(", ")
+        )
+    })
+}
+
+struct Stretches<'a> {
+    plan: &'a Plan,
+    clock: Clock,
+    stop: &'a AtomicBool,
+    ended: &'a Ended,
+}
+
+impl Stretches<'_> {
+    /// One stretch on all cores; with a trace what the kernel told of it.
+    fn measure(
+        &mut self,
+        seconds: f64,
+        mut trace: Option<&mut Trace>,
+    ) -> Result<(Vec<Seen>, Vec<Told>, Causes), ProfileError> {
+        let Plan { scheduling, threshold_ns, .. } = *self.plan;
+        let look =
+            |&core: &usize| Look { core, scheduling, threshold_ns, seconds, gaps_max: GAPS_MAX };
+        let looks: Vec<Look> = self.plan.cores.iter().map(look).collect();
+        let (_, start_ns) = self.clock.beside_raw();
+        if let Some(trace) = &trace {
+            trace.start().map_err(ProfileError::Wait)?;
+        }
+        let traced = trace.is_some();
+        let meanwhile = || {
+            if let Some(trace) = &mut trace {
+                trace.take_until(self.ended, looks.len());
+            }
+        };
+        let tell = || self.ended.tell();
+        let idle = || ();
+        let ended: &(dyn Fn() + Sync) = if traced { &tell } else { &idle };
+        let seen = meter::look_on_each(&looks, self.clock, self.stop, ended, meanwhile)?;
+        let mut causes = Causes::default();
+        let told = match trace {
+            None => Vec::new(),
+            Some(trace) => {
+                trace.stop();
+                let own: Vec<Own> = seen.iter().map(|seen| Own::Thread(seen.thread)).collect();
+                trace.told(start_ns, &own, self.plan.has_fair_server, &mut causes)
+            }
+        };
+        Ok((seen, told, causes))
+    }
+
+    /// What tracing adds: short stretches with and without it, in turns.
+    fn cost(&mut self, trace: &mut Trace) -> Result<Cost, ProfileError> {
+        let seconds = (self.plan.seconds * CONTROL_SHARE).min(CONTROL_SECONDS_MAX);
+        let mut seen = [Vec::new(), Vec::new()];
+        for on in CONTROL {
+            let stretch = self.measure(seconds, if on { Some(&mut *trace) } else { None })?;
+            seen[usize::from(on)].extend(stretch.0);
+        }
+        let [off, on] = seen.map(|seen| summary(&seen));
+        Ok(Cost { off, on })
+    }
+}
+
+fn summary(seen: &[Seen]) -> Stretch {
+    let lengths: Vec<u64> =
+        seen.iter().flat_map(|seen| &seen.gaps).map(|gap| gap.length_ns()).collect();
+    Stretch {
+        seconds: seen.iter().map(seconds).sum(),
+        gaps: seen.iter().map(|seen| seen.totals.count).sum(),
+        lost_ns: seen.iter().map(Seen::lost_ns).sum(),
+        p50_ns: median(&lengths).filter(|_| is_supported(lengths.len() as u64, 0.5)),
+    }
+}
+
+fn seconds(seen: &Seen) -> f64 {
+    (seen.end_ns - seen.start_ns) as f64 / 1e9
+}
+
+/// Joins what the meter saw on each core with what the kernel told of it; `told` is empty where nothing was
+/// traced.
+pub(crate) fn joined(
+    seen: &[Seen],
+    told: &[Told],
+    causes: &Causes,
+    mut attribution: Attribution,
+) -> Noise {
+    let mut tally = Tally::default();
+    let mut aligned = Vec::new();
+    for (number, seen) in seen.iter().enumerate() {
+        let told = told.get(number);
+        aligned.extend(tally.add(seen, told));
+        attribution.events += told.map_or(0, |told| told.records);
+        attribution.events_lost += told.map_or(0, |told| told.lost);
+    }
+    attribution.aligned_share = aligned.into_iter().reduce(f64::min);
+    let kallsyms = if causes.has_functions() { cause::kallsyms() } else { String::new() };
+    let ids = causes.ids(&kallsyms);
+    if ids.iter().any(|id| id.ends_with(".unknown")) {
+        attribution.missing.push(
+            "some functions have no name: /proc/kallsyms hides addresses; run as root, with \
+             kernel.kptr_restrict at 0 or 1"
+                .to_owned(),
+        );
+    }
+    if attribution.events_lost > 0 {
+        attribution.missing.push(format!(
+            "{} of the kernel's records found no room: the time around them is untraced",
+            attribution.events_lost
+        ));
+    }
+    Noise {
+        cores: seen.iter().map(core).collect(),
+        causes: tally.causes(&ids),
+        attribution,
+        longest: tally.longest(&ids),
+    }
+}
+
+fn core(seen: &Seen) -> Core {
+    let [gaps_1us, gaps_10us, gaps_100us, gaps_1ms] = seen.totals.at_least;
+    Core {
+        core: seen.core,
+        seconds: seconds(seen),
+        looks: seen.looks,
+        look_ns: seen.look_ns,
+        gap_from_ns: seen.limit_ns,
+        gaps: seen.totals.count,
+        gaps_not_kept: seen.gaps_not_kept(),
+        gaps_1us,
+        gaps_10us,
+        gaps_100us,
+        gaps_1ms,
+        max_ns: seen.totals.max_ns,
+        lost_ns: seen.lost_ns(),
+        unaccounted_ns: seen.unaccounted_ns(),
+    }
+}

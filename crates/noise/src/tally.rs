@@ -1,0 +1,175 @@
+//! Adds up gaps by cause, over cores.
+
+use crate::attribute::{Part, aligned_share, attribute};
+use crate::cause::{HOST, TICK, UNTRACED};
+use crate::meter::Seen;
+use crate::periods::{is_tick, period};
+use crate::spans::{Span, Told};
+use measure::noise::{self, Cause, PeriodIs, Stall};
+use measure::stats::{is_supported, median};
+use std::collections::BTreeMap;
+
+/// The longest gaps that are kept with what was in them.
+pub const STALLS_MAX: usize = 20;
+
+/// One part of one gap.
+#[derive(Clone, Copy)]
+struct Entry {
+    core: usize,
+    start_ns: u64,
+    lost_ns: u64,
+}
+
+/// A long gap, of a core that began to look at a moment.
+struct Long {
+    core: usize,
+    at_seconds: f64,
+    length_ns: u64,
+    parts: Vec<(usize, u64)>,
+}
+
+/// Sums so far. Causes are by their place in the list of ids.
+#[derive(Default)]
+pub(crate) struct Tally {
+    entries: BTreeMap<usize, Vec<Entry>>,
+    /// Gaps that were not kept, and what they took.
+    not_kept: (u64, u64),
+    long: Vec<Long>,
+}
+
+impl Tally {
+    /// Adds a core. Says how well both timelines agree.
+    pub(crate) fn add(&mut self, seen: &Seen, told: Option<&Told>) -> Option<f64> {
+        let spans: Vec<Span> = told.map_or(Vec::new(), |told| on_meters_time(seen, &told.spans));
+        let parts = match told {
+            Some(_) => attribute(&seen.gaps, &spans),
+            None => seen.gaps.iter().map(|gap| vec![Part::untraced(gap.length_ns())]).collect(),
+        };
+        let mut kept_ns = 0;
+        let mut long: Vec<Long> = Vec::new();
+        for (gap, parts) in seen.gaps.iter().zip(&parts) {
+            let mut look_ns = seen.look_ns as u64;
+            for part in parts {
+                // A usual look would have passed as well: it is none of the largest part's doing.
+                let lost_ns = part.length_ns.saturating_sub(std::mem::take(&mut look_ns));
+                kept_ns += lost_ns;
+                let entry = Entry { core: seen.core, start_ns: gap.start_ns, lost_ns };
+                self.entries.entry(part.cause.index()).or_default().push(entry);
+            }
+            long.push(Long {
+                core: seen.core,
+                at_seconds: (gap.start_ns - seen.start_ns) as f64 / 1e9,
+                length_ns: gap.length_ns(),
+                parts: parts.iter().map(|part| (part.cause.index(), part.length_ns)).collect(),
+            });
+        }
+        self.keep_longest(long);
+        if seen.gaps_not_kept() > 0 {
+            self.not_kept.0 += seen.gaps_not_kept();
+            self.not_kept.1 += seen.lost_ns().saturating_sub(kept_ns);
+        }
+        aligned_share(&seen.gaps, &spans, seen.limit_ns)
+    }
+
+    fn keep_longest(&mut self, more: Vec<Long>) {
+        self.long.extend(more);
+        self.long.sort_by_key(|long| std::cmp::Reverse(long.length_ns));
+        self.long.truncate(STALLS_MAX);
+    }
+
+    /// The table, the most lost time first.
+    pub(crate) fn causes(&self, ids: &[String]) -> Vec<Cause> {
+        // Two functions may have one id.
+        let mut by_id: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
+        for (cause, entries) in &self.entries {
+            by_id.entry(&ids[*cause]).or_default().extend(entries);
+        }
+        let mut causes: Vec<Cause> =
+            by_id.into_iter().map(|(id, entries)| row(id, entries)).collect();
+        self.add_not_kept(&mut causes);
+        let lost_ns: u64 = causes.iter().map(|cause| cause.lost_ns).sum();
+        for cause in &mut causes {
+            cause.share = cause.lost_ns as f64 / lost_ns.max(1) as f64;
+        }
+        causes.sort_by(|a, b| b.lost_ns.cmp(&a.lost_ns).then_with(|| a.cause.cmp(&b.cause)));
+        causes
+    }
+
+    fn add_not_kept(&self, causes: &mut Vec<Cause>) {
+        let (count, lost_ns) = self.not_kept;
+        if count == 0 {
+            return;
+        }
+        match causes.iter_mut().find(|cause| cause.cause == UNTRACED) {
+            Some(untraced) => {
+                untraced.count += count;
+                untraced.lost_ns += lost_ns;
+            }
+            None => causes.push(Cause {
+                cause: UNTRACED.to_owned(),
+                count,
+                lost_ns,
+                ..Cause::default()
+            }),
+        }
+    }
+
+    /// The longest gaps.
+    pub(crate) fn longest(&self, ids: &[String]) -> Vec<Stall> {
+        let part = |&(cause, length_ns): &(usize, u64)| noise::Part {
+            cause: ids[cause].clone(),
+            length_ns,
+        };
+        let stall = |long: &Long| Stall {
+            core: long.core,
+            at_seconds: long.at_seconds,
+            length_ns: long.length_ns,
+            parts: long.parts.iter().map(part).collect(),
+            ..Stall::default()
+        };
+        self.long.iter().map(stall).collect()
+    }
+}
+
+fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
+    let lengths: Vec<u64> = entries.iter().map(|entry| entry.lost_ns).collect();
+    let count = lengths.len() as u64;
+    entries.sort_by_key(|entry| (entry.core, entry.start_ns));
+    let most = entries.chunk_by(|a, b| a.core == b.core).max_by_key(|chunk| chunk.len());
+    let starts: Vec<u64> = most.unwrap_or_default().iter().map(|entry| entry.start_ns).collect();
+    let period = period(&starts);
+    Cause {
+        cause: id.to_owned(),
+        count,
+        lost_ns: lengths.iter().sum(),
+        share: 0.0,
+        p50_ns: median(&lengths).filter(|_| is_supported(count, 0.5)),
+        max_ns: lengths.iter().copied().max().unwrap_or(0),
+        period_ns: period.map(|period| period.period_ns),
+        period_share: period.map_or(0.0, |period| period.share),
+        period_is: period.filter(|period| is_tick(period.period_ns)).and_then(|_| match id {
+            TICK => Some(PeriodIs::OurTick),
+            HOST => Some(PeriodIs::HostTick),
+            _ => None,
+        }),
+    }
+}
+
+/// Spans on the timeline of the meter's clock: both run straight between the two moments at which they were
+/// read together.
+fn on_meters_time(seen: &Seen, spans: &[Span]) -> Vec<Span> {
+    let [(ours, raw), (ours_later, raw_later)] = seen.anchors;
+    let rate = match raw_later.saturating_sub(raw) {
+        0 => 1.0,
+        raw => ours_later.saturating_sub(ours) as f64 / raw as f64,
+    };
+    let moved = |at_ns: u64| {
+        let since_ns = at_ns as i64 - raw as i64;
+        (ours as i64 + (since_ns as f64 * rate) as i64).max(0) as u64
+    };
+    let open = |at_ns: u64| if at_ns == u64::MAX { at_ns } else { moved(at_ns) };
+    spans
+        .iter()
+        .map(|span| Span { start_ns: moved(span.start_ns), end_ns: open(span.end_ns), ..*span })
+        .collect()
+}
