@@ -149,7 +149,7 @@ impl Sender for Publishing {
                 self.key = if self.key + 1 == self.keys { 0 } else { self.key + 1 };
                 Sent::Yes
             }
-            Err(Unpublished::NoKey | Unpublished::TooLong) => Sent::Broken,
+            Err(Unpublished::NoSuchKey | Unpublished::TooLong) => Sent::Broken,
         }
     }
 }

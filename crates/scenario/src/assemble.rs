@@ -76,6 +76,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
             .and_then(|table| serde_json::to_value(table).ok())
             .unwrap_or_default(),
         merged_from: Vec::new(),
+        noise: None,
         subjects,
     }
 }
