@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run test lint setup
+.PHONY: run test peers lint setup
 
 CARGO ?= cargo
 
@@ -10,9 +10,14 @@ run: setup
 	./target/release/tickpath run $(SCENARIO)
 
 # Builds and tests everything.
-test: setup
+test: setup peers
 	@./scripts/setup tests
 	$(CARGO) test --workspace --locked
+
+# Java's rings and queue, for scenarios/peers: built and tested.
+peers:
+	@./scripts/setup java
+	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
 
 lint: setup
 	$(CARGO) fmt --all --check
