@@ -40,24 +40,30 @@ pub(crate) fn produce(plan: &Plan, common: &Common, sender: &mut impl Sender) ->
     let message = &mut buffer[..plan.message_bytes];
     let mut schedule = plan.schedule();
     let mut produced = Produced::default();
-    'messages: while schedule.index() < plan.messages_all() {
+    while schedule.index() < plan.messages_all() {
         let due_ns = schedule.offset_ns();
         let mut now_ns = common.clock.now_ns();
-        while now_ns < common.start_ns + due_ns {
-            if common.stop.load(Ordering::Relaxed) {
-                break 'messages;
-            }
+        while now_ns < common.start_ns + due_ns && !common.stop.load(Ordering::Relaxed) {
             now_ns = common.clock.now_ns();
         }
-        let lateness_ns = u32::try_from(now_ns - common.start_ns - due_ns).unwrap_or(u32::MAX);
+        // Who is always late never waits above, and ends all the same.
+        if is_over(common, now_ns) {
+            break;
+        }
         message[..8].copy_from_slice(&due_ns.to_le_bytes());
         message[8..12].copy_from_slice(&(schedule.index() as u32).to_le_bytes());
-        message[12..16].copy_from_slice(&lateness_ns.to_le_bytes());
-        let mut sent = sender.send(message);
+        let mut attempt = |now_ns: u64| {
+            let lateness_ns = now_ns - common.start_ns - due_ns;
+            let lateness_ns = u32::try_from(lateness_ns).unwrap_or(u32::MAX);
+            message[12..16].copy_from_slice(&lateness_ns.to_le_bytes());
+            sender.send(message)
+        };
+        let mut sent = attempt(now_ns);
         if sent == Sent::Full {
             produced.held_back += u64::from(schedule.index() >= plan.warm_up_messages);
-            while sent == Sent::Full && !is_over(common) {
-                sent = sender.send(message);
+            while sent == Sent::Full && !is_over(common, now_ns) {
+                now_ns = common.clock.now_ns();
+                sent = attempt(now_ns);
             }
         }
         match sent {
@@ -75,8 +81,9 @@ pub(crate) fn produce(plan: &Plan, common: &Common, sender: &mut impl Sender) ->
     produced
 }
 
-fn is_over(common: &Common) -> bool {
-    common.stop.load(Ordering::Relaxed) || common.clock.now_ns() > common.deadline_ns
+/// Ctrl-C, or it takes too long.
+fn is_over(common: &Common, now_ns: u64) -> bool {
+    common.stop.load(Ordering::Relaxed) || now_ns > common.deadline_ns
 }
 
 /// What the consumer saw of the measured part.

@@ -22,7 +22,7 @@ pub trait Sender: Send {
 
     /// Why a message could not be sent.
     fn complaint(&self) -> String {
-        String::new()
+        "a message was refused for good".to_owned()
     }
 }
 
