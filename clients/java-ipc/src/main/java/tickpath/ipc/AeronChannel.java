@@ -37,7 +37,7 @@ final class AeronChannel implements Channel {
     /** Aeron's own value in its samples. */
     private static final int FRAGMENTS_PER_POLL = 10;
 
-    /** How long the window must last at the plan's rate without the conductor. */
+    /** How long the window must last at the plan's rate without the conductor, which is a thread that may be parked. */
     private static final double WINDOW_SECONDS_MIN = 0.002;
 
     private static final int WINDOW_BYTES_BY_RATE_MAX = 1 << 25;
@@ -66,7 +66,7 @@ final class AeronChannel implements Channel {
         this.consumer = consumer;
         final int frameBytes = BitUtil.align(
                 plan.messageBytes() + DataHeaderFlyweight.HEADER_LENGTH, FrameDescriptor.FRAME_ALIGNMENT);
-        windowBytes = windowBytes(plan, frameBytes);
+        windowBytes = windowBytes(plan, frameBytes, spareCore);
         driver = MediaDriver.launch(driver(directory, spareCore, frameBytes));
         try {
             aeron = Aeron.connect(client(directory));
@@ -79,11 +79,12 @@ final class AeronChannel implements Channel {
         }
     }
 
-    /** A power of two. Small enough to stay in a cache, large enough for the slots and for a conductor that comes late. */
-    private static int windowBytes(final Plan plan, final int frameBytes) {
-        final double untilConducted = Math.min(plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes, WINDOW_BYTES_BY_RATE_MAX);
+    /** A power of two: large enough for the slots and for a conductor that comes late, else small, to stay in a cache. */
+    private static int windowBytes(final Plan plan, final int frameBytes, final boolean spareCore) {
         // At most half of Aeron's longest term: Plan limits what all slots take.
-        final double bytes = Math.max((double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS), untilConducted);
+        final double slots = (double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS);
+        final double late = spareCore ? plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes : 0;
+        final double bytes = Math.max(slots, Math.min(late, WINDOW_BYTES_BY_RATE_MAX));
         return BitUtil.findNextPositivePowerOfTwo((int) Math.max(bytes, LogBufferDescriptor.TERM_MIN_LENGTH / 2));
     }
 
