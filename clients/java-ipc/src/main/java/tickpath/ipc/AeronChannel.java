@@ -4,6 +4,7 @@ import io.aeron.Aeron;
 import io.aeron.CommonContext;
 import io.aeron.ExclusivePublication;
 import io.aeron.Image;
+import io.aeron.Publication;
 import io.aeron.Subscription;
 import io.aeron.driver.Configuration;
 import io.aeron.driver.MediaDriver;
@@ -53,6 +54,8 @@ final class AeronChannel implements Channel {
 
     /** Between set-up and the run nobody calls the conductors; meanwhile the driver must not believe the client dead. */
     private static final long LIVENESS_MINUTES = 60;
+
+    private static final long CONNECT_SECONDS_MAX = 10;
 
     private final Consumer consumer;
     private final int windowBytes;
@@ -113,10 +116,10 @@ final class AeronChannel implements Channel {
     }
 
     private Image firstImage(final Subscription subscription) throws Refusal {
-        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(CONNECT_SECONDS_MAX);
         while (!publication.isConnected() || subscription.hasNoImages()) {
             if (System.nanoTime() - deadlineNs > 0) {
-                throw new Refusal("Aeron did not connect a publication with its subscription within 10 s");
+                throw new Refusal("Aeron did not connect a publication with its subscription within " + CONNECT_SECONDS_MAX + " s");
             }
             conduct();
             Thread.yield();
@@ -127,8 +130,16 @@ final class AeronChannel implements Channel {
     @Override
     public boolean send(final UnsafeBuffer message) {
         final int length = message.capacity();
-        if (publication.tryClaim(length, claim) < 0) {
+        long position = publication.tryClaim(length, claim);
+        while (position == Publication.ADMIN_ACTION) {
+            // A term's end: the publication has gone on to the next, where there is room.
+            position = publication.tryClaim(length, claim);
+        }
+        if (position == Publication.BACK_PRESSURED) {
             return false;
+        }
+        if (position < 0) {
+            throw new IllegalStateException("Aeron refuses a message: " + Publication.errorString(position));
         }
         claim.putBytes(message, 0, length);
         claim.commit();

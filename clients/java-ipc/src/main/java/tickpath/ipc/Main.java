@@ -59,6 +59,9 @@ public final class Main {
             err.println("java-ipc: a file can't be read or written: " + e);
         } catch (final InterruptedException e) {
             err.println("java-ipc: interrupted");
+        } catch (final RuntimeException | Error e) {
+            // A library's, most likely: they have few checked ones. A file system that is full is an InternalError.
+            err.println("java-ipc: failed: " + e);
         }
         return REFUSED;
     }
@@ -71,7 +74,7 @@ public final class Main {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(begun.get(), over, directory)));
         try {
             rehearse(plan.rehearsal(), Files.createDirectory(directory.resolve("rehearsal")));
-            return run(plan, Files.createDirectory(directory.resolve("run")), begun, in, out);
+            return measure(plan, Files.createDirectory(directory.resolve("run")), begun, in, out);
         } finally {
             IoUtil.delete(directory.toFile(), true);
             over.countDown();
@@ -81,7 +84,7 @@ public final class Main {
 
     private static void rehearse(final Plan plan, final Path directory) throws Refusal, IOException, InterruptedException {
         try (Run run = new Run(plan, directory, REHEARSAL_SECONDS_MAX)) {
-            // What goes wrong here will again.
+            // Its result is of no interest: what goes wrong here will again.
             run.go();
         } finally {
             IoUtil.delete(directory.toFile(), true);
@@ -93,6 +96,9 @@ public final class Main {
     private static void awaitCompilers() throws InterruptedException {
         final CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
         final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(COMPILERS_SECONDS_MAX);
+        if (compilers == null) {
+            return;
+        }
         long before = -1;
         long spentMillis = compilers.getTotalCompilationTime();
         while (spentMillis != before && System.nanoTime() - deadlineNs < 0) {
@@ -102,7 +108,7 @@ public final class Main {
         }
     }
 
-    private static int run(
+    private static int measure(
             final Plan plan,
             final Path directory,
             final AtomicReference<Run> begun,
