@@ -63,7 +63,9 @@ final class AeronChannel implements Channel {
     private final Aeron aeron;
     private final ExclusivePublication publication;
     private final Image image;
-    private final BufferClaim claim = new BufferClaim();
+
+    /** Changes with each message, so it is made by the producing thread, and lies among that thread's objects alone. */
+    private BufferClaim claim;
 
     AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws Refusal {
         this.consumer = consumer;
@@ -129,6 +131,9 @@ final class AeronChannel implements Channel {
 
     @Override
     public boolean send(final UnsafeBuffer message) {
+        if (claim == null) {
+            claim = new BufferClaim();
+        }
         final int length = message.capacity();
         long position = publication.tryClaim(length, claim);
         while (position == Publication.ADMIN_ACTION) {
