@@ -4,6 +4,7 @@ import io.aeron.Aeron;
 import io.aeron.CommonContext;
 import io.aeron.ExclusivePublication;
 import io.aeron.Image;
+import io.aeron.Publication;
 import io.aeron.Subscription;
 import io.aeron.driver.Configuration;
 import io.aeron.driver.MediaDriver;
@@ -37,7 +38,7 @@ final class AeronChannel implements Channel {
     /** Aeron's own value in its samples. */
     private static final int FRAGMENTS_PER_POLL = 10;
 
-    /** How long the window must last at the plan's rate without the conductor. */
+    /** How long the window must last at the plan's rate without the conductor, which is a thread that may be parked. */
     private static final double WINDOW_SECONDS_MIN = 0.002;
 
     private static final int WINDOW_BYTES_BY_RATE_MAX = 1 << 25;
@@ -54,19 +55,23 @@ final class AeronChannel implements Channel {
     /** Between set-up and the run nobody calls the conductors; meanwhile the driver must not believe the client dead. */
     private static final long LIVENESS_MINUTES = 60;
 
+    private static final long CONNECT_SECONDS_MAX = 10;
+
     private final Consumer consumer;
     private final int windowBytes;
     private final MediaDriver driver;
     private final Aeron aeron;
     private final ExclusivePublication publication;
     private final Image image;
-    private final BufferClaim claim = new BufferClaim();
+
+    /** Changes with each message, so it is made by the producing thread, and lies among that thread's objects alone. */
+    private BufferClaim claim;
 
     AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws Refusal {
         this.consumer = consumer;
         final int frameBytes = BitUtil.align(
                 plan.messageBytes() + DataHeaderFlyweight.HEADER_LENGTH, FrameDescriptor.FRAME_ALIGNMENT);
-        windowBytes = windowBytes(plan, frameBytes);
+        windowBytes = windowBytes(plan, frameBytes, spareCore);
         driver = MediaDriver.launch(driver(directory, spareCore, frameBytes));
         try {
             aeron = Aeron.connect(client(directory));
@@ -79,11 +84,12 @@ final class AeronChannel implements Channel {
         }
     }
 
-    /** A power of two. Small enough to stay in a cache, large enough for the slots and for a conductor that comes late. */
-    private static int windowBytes(final Plan plan, final int frameBytes) {
-        final double untilConducted = Math.min(plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes, WINDOW_BYTES_BY_RATE_MAX);
+    /** A power of two: large enough for the slots and for a conductor that comes late, else small, to stay in a cache. */
+    private static int windowBytes(final Plan plan, final int frameBytes, final boolean spareCore) {
         // At most half of Aeron's longest term: Plan limits what all slots take.
-        final double bytes = Math.max((double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS), untilConducted);
+        final double slots = (double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS);
+        final double late = spareCore ? plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes : 0;
+        final double bytes = Math.max(slots, Math.min(late, WINDOW_BYTES_BY_RATE_MAX));
         return BitUtil.findNextPositivePowerOfTwo((int) Math.max(bytes, LogBufferDescriptor.TERM_MIN_LENGTH / 2));
     }
 
@@ -112,10 +118,10 @@ final class AeronChannel implements Channel {
     }
 
     private Image firstImage(final Subscription subscription) throws Refusal {
-        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(CONNECT_SECONDS_MAX);
         while (!publication.isConnected() || subscription.hasNoImages()) {
             if (System.nanoTime() - deadlineNs > 0) {
-                throw new Refusal("Aeron did not connect a publication with its subscription within 10 s");
+                throw new Refusal("Aeron did not connect a publication with its subscription within " + CONNECT_SECONDS_MAX + " s");
             }
             conduct();
             Thread.yield();
@@ -125,9 +131,20 @@ final class AeronChannel implements Channel {
 
     @Override
     public boolean send(final UnsafeBuffer message) {
+        if (claim == null) {
+            claim = new BufferClaim();
+        }
         final int length = message.capacity();
-        if (publication.tryClaim(length, claim) < 0) {
+        long position = publication.tryClaim(length, claim);
+        while (position == Publication.ADMIN_ACTION) {
+            // A term's end: the publication has gone on to the next, where there is room.
+            position = publication.tryClaim(length, claim);
+        }
+        if (position == Publication.BACK_PRESSURED) {
             return false;
+        }
+        if (position < 0) {
+            throw new IllegalStateException("Aeron refuses a message: " + Publication.errorString(position));
         }
         claim.putBytes(message, 0, length);
         claim.commit();

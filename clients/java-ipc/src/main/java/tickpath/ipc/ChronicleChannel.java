@@ -46,10 +46,11 @@ final class ChronicleChannel implements Channel {
     private final SingleChronicleQueue queue;
     private final SingleChronicleQueueStore store;
     private final List<MappedBytesStore> blocks = new ArrayList<>();
-    private final ExcerptAppender appender;
-    private final ExcerptTailer tailer;
-    private final PointerBytesStore outgoing = BytesStore.nativePointer();
-    private final UnsafeBuffer incoming = new UnsafeBuffer(0, 0);
+
+    /** What changes with each message is made by the thread that changes it: it lies among that thread's objects alone. */
+    private ExcerptAppender appender;
+
+    private PointerBytesStore outgoing;
 
     ChronicleChannel(final Plan plan, final Consumer consumer, final Path directory) throws Refusal, IOException {
         this.consumer = consumer;
@@ -65,11 +66,6 @@ final class ChronicleChannel implements Channel {
         for (long block = 0; block < blockCount; block++) {
             blocks.add(touched(store.bytes().mappedFile(), block * plan.blockBytes(), plan.blockBytes()));
         }
-        appender = queue.createAppender();
-        tailer = queue.createTailer();
-        // Made here, used by one other thread each.
-        appender.singleThreadedCheckReset();
-        tailer.singleThreadedCheckReset();
     }
 
     private static void refuseIfFull(final Path directory, final long bytes) throws Refusal, IOException {
@@ -91,6 +87,10 @@ final class ChronicleChannel implements Channel {
 
     @Override
     public boolean send(final UnsafeBuffer message) {
+        if (appender == null) {
+            appender = queue.createAppender();
+            outgoing = BytesStore.nativePointer();
+        }
         outgoing.set(message.addressOffset(), messageBytes);
         appender.writeBytes(outgoing);
         return true;
@@ -98,23 +98,25 @@ final class ChronicleChannel implements Channel {
 
     @Override
     public void receive() {
-        while (!consumer.isOver()) {
-            try (DocumentContext document = tailer.readingDocument()) {
-                if (document.isPresent()) {
-                    final Bytes<?> bytes = document.wire().bytes();
-                    incoming.wrap(bytes.addressForRead(bytes.readPosition()), messageBytes);
-                    consumer.accept(incoming, 0);
-                } else {
-                    Thread.onSpinWait();
+        final UnsafeBuffer incoming = new UnsafeBuffer(0, 0);
+        try (ExcerptTailer tailer = queue.createTailer()) {
+            while (!consumer.isOver()) {
+                try (DocumentContext document = tailer.readingDocument()) {
+                    if (document.isPresent()) {
+                        final Bytes<?> bytes = document.wire().bytes();
+                        incoming.wrap(bytes.addressForRead(bytes.readPosition()), messageBytes);
+                        consumer.accept(incoming, 0);
+                    } else {
+                        Thread.onSpinWait();
+                    }
                 }
             }
         }
     }
 
+    /** With the appender. */
     @Override
     public void close() {
-        tailer.close();
-        appender.close();
         blocks.forEach(block -> block.release(ReferenceOwner.TMP));
         queue.closeStore(store);
         queue.close();

@@ -5,6 +5,8 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +20,13 @@ public final class Main {
     static final int DONE = 0;
     static final int REFUSED = 2;
     static final int BROKEN_OFF = 3;
+
+    private static final double REHEARSAL_SECONDS_MAX = 5;
+
+    /** When they have finished nothing for this long, they have nothing to do. */
+    private static final long COMPILERS_QUIET_MILLIS = 300;
+
+    private static final long COMPILERS_SECONDS_MAX = 5;
 
     /** How long a process that is told to end waits for its run to end in order. */
     private static final long END_MILLIS_MAX = 500;
@@ -50,6 +59,9 @@ public final class Main {
             err.println("java-ipc: a file can't be read or written: " + e);
         } catch (final InterruptedException e) {
             err.println("java-ipc: interrupted");
+        } catch (final RuntimeException | Error e) {
+            // A library's, most likely: they have few checked ones. A file system that is full is an InternalError.
+            err.println("java-ipc: failed: " + e);
         }
         return REFUSED;
     }
@@ -60,6 +72,49 @@ public final class Main {
         final AtomicReference<Run> begun = new AtomicReference<>();
         final CountDownLatch over = new CountDownLatch(1);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(begun.get(), over, directory)));
+        try {
+            rehearse(plan.rehearsal(), Files.createDirectory(directory.resolve("rehearsal")));
+            return measure(plan, Files.createDirectory(directory.resolve("run")), begun, in, out);
+        } finally {
+            IoUtil.delete(directory.toFile(), true);
+            over.countDown();
+            out.flush();
+        }
+    }
+
+    private static void rehearse(final Plan plan, final Path directory) throws Refusal, IOException, InterruptedException {
+        try (Run run = new Run(plan, directory, REHEARSAL_SECONDS_MAX)) {
+            // Its result is of no interest: what goes wrong here will again.
+            run.go();
+        } finally {
+            IoUtil.delete(directory.toFile(), true);
+        }
+        awaitCompilers();
+    }
+
+    /** They have a queue, and during the run perhaps no core of their own. */
+    private static void awaitCompilers() throws InterruptedException {
+        final CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(COMPILERS_SECONDS_MAX);
+        if (compilers == null) {
+            return;
+        }
+        long before = -1;
+        long spentMillis = compilers.getTotalCompilationTime();
+        while (spentMillis != before && System.nanoTime() - deadlineNs < 0) {
+            TimeUnit.MILLISECONDS.sleep(COMPILERS_QUIET_MILLIS);
+            before = spentMillis;
+            spentMillis = compilers.getTotalCompilationTime();
+        }
+    }
+
+    private static int measure(
+            final Plan plan,
+            final Path directory,
+            final AtomicReference<Run> begun,
+            final BufferedReader in,
+            final PrintStream out)
+            throws Refusal, IOException, InterruptedException {
         try (Run run = new Run(plan, directory, Run.GRACE_SECONDS)) {
             begun.set(run);
             out.println(run.threadsLine());
@@ -73,10 +128,6 @@ public final class Main {
             run.writeSamples();
             out.println(result);
             return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
-        } finally {
-            IoUtil.delete(directory.toFile(), true);
-            over.countDown();
-            out.flush();
         }
     }
 

@@ -65,10 +65,27 @@ record Plan(
     /** Warm-up and measured part together: two samples of each stand in one array. */
     static final int MESSAGES_MAX = 1 << 29;
 
+    /** Many times what the last compiler waits for. */
+    static final int REHEARSAL_MESSAGES = 200_000;
+
+    /** Small, so that going from block to block is rehearsed too. */
+    static final long REHEARSAL_BLOCK_BYTES = 1 << 24;
+
     static final int CORE_MAX = 1023;
 
     int messagesInAll() {
         return warmUpMessages + messages;
+    }
+
+    /**
+     * The same with few messages, as fast as they go: what a compiler has to have seen before a run. In a warm-up at the
+     * plan's rate nothing is ever full, and code that was compiled without that is thrown away when it first is.
+     */
+    Plan rehearsal() {
+        final long block = Math.min(blockBytes, REHEARSAL_BLOCK_BYTES);
+        return new Plan(
+                structure, messageBytes, slots, block, Schedule.RATE_PER_SECOND_MAX, 0, REHEARSAL_MESSAGES, cores, scheduling,
+                directory, samples);
     }
 
     static Plan parse(final String line) throws Refusal {

@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.junit.jupiter.api.AfterEach;
@@ -133,6 +134,44 @@ class ChannelTest {
                 receiving.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);
             }
         }
+    }
+
+    /** Structures that wrap, rotate or roll make no message wait for it: one in flight always finds room. */
+    @ParameterizedTest
+    @CsvSource({"aeron", "agrona", "disruptor", "chronicle"})
+    void oneMessageInFlightIsNeverHeldBack(final String structure) throws Exception {
+        final Plan plan = new Plans(structure, directory)
+                .with("slots", 64)
+                .with("block_bytes", 1 << 16)
+                .plan();
+        final AtomicInteger received = new AtomicInteger();
+        final Consumer counting = new Consumer(plan, new Schedule(plan.ratePerSecond()), new Samples(plan.messagesInAll())) {
+            @Override
+            void accept(final DirectBuffer buffer, final int offset) {
+                super.accept(buffer, offset);
+                received.incrementAndGet();
+            }
+        };
+        final UnsafeBuffer message = Memory.allocate(plan.messageBytes());
+        try (Channel channel = Channel.open(plan, counting, directory, false)) {
+            final Future<?> receiving = threads.submit(channel::receive);
+            int sent = 0;
+            try {
+                while (sent < plan.messagesInAll()) {
+                    message.putLong(Consumer.INDEX_OFFSET, sent);
+                    assertTrue(channel.send(message), "message " + sent + " is held back");
+                    sent++;
+                    while (received.get() < sent && !receiving.isDone()) {
+                        Thread.onSpinWait();
+                    }
+                }
+            } finally {
+                counting.stop();
+                channel.interrupt();
+                receiving.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);
+            }
+        }
+        assertEquals(plan.messagesInAll(), received.get());
     }
 
     @ParameterizedTest
