@@ -14,6 +14,7 @@ const OPTIONS: Options = Options {
     keep_blocks: 1000,
     checked: true,
     ahead: Ahead::Caller,
+    may_sleep: false,
 };
 
 /// Lengths of records such that the first block of the smallest size ends behind the last of them

@@ -77,12 +77,11 @@ impl Directory {
         is_missing.then_some(low + 1)
     }
 
-    /// Removes a block; that it is gone already is no error.
-    pub fn remove(&self, number: u64) -> Result<(), QueueError> {
-        let path = self.block(number);
-        match fs::remove_file(&path) {
+    /// Removes a file of the queue; that it is gone already is no error.
+    pub fn remove(&self, path: &Path) -> Result<(), QueueError> {
+        match fs::remove_file(path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(QueueError::System { doing: "remove", path, source })
+                Err(QueueError::System { doing: "remove", path: path.to_owned(), source })
             }
             _ => Ok(()),
         }
@@ -97,12 +96,7 @@ impl Directory {
                 name.starts_with('.') && name.contains(EXTENSION) && name.ends_with(".new")
             });
             if is_unfinished {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(|source| QueueError::System {
-                    doing: "remove",
-                    path,
-                    source,
-                })?;
+                self.remove(&entry.path())?;
             }
         }
         Ok(())
@@ -149,8 +143,8 @@ mod tests {
         let blocks = directory.blocks().unwrap();
         assert_eq!(directory.hole(&blocks), Some(5));
         assert_eq!(directory.hole(&[3, 4, 5]), None);
-        directory.remove(4).unwrap();
-        directory.remove(4).unwrap();
+        directory.remove(&directory.block(4)).unwrap();
+        directory.remove(&directory.block(4)).unwrap();
         assert_eq!(directory.hole(&blocks), None);
     }
 

@@ -57,8 +57,8 @@ fn write_until_killed(place: &Path) {
     let number = |name| std::env::var(name).unwrap().parse().unwrap();
     let (block_bytes, keep_blocks) = (number(BLOCK_BYTES), number(KEEP_BLOCKS));
     // Half of them with a thread that makes blocks, to be killed in its midst as well.
-    let ahead = if std::process::id() % 2 == 0 { Ahead::Thread } else { Ahead::Caller };
-    let options = Options { block_bytes, keep_blocks, checked: true, ahead };
+    let ahead = if std::process::id().is_multiple_of(2) { Ahead::Thread } else { Ahead::Caller };
+    let options = Options { block_bytes, keep_blocks, checked: true, ahead, may_sleep: false };
     let mut writer = Writer::open(place, options).unwrap();
     println!("wiped {} of {}", writer.wiped_bytes(), writer.next_sequence());
     let deadline = Deadline::after(CHILD_LIFE);
@@ -194,9 +194,11 @@ fn kill_writers(rounds: u32, block_bytes: usize, keep_blocks: usize) -> Seen {
         }
         // Another reader comes, in a process of its own, and is killed the round after.
         let reader = start_child("reader", place.path(), block_bytes, keep_blocks);
-        other_reader.replace(reader).map(kill);
+        if let Some(reader) = other_reader.replace(reader) {
+            kill(reader);
+        }
     }
-    other_reader.map(kill);
+    kill(other_reader.unwrap());
     let follower = follower.unwrap();
     (seen.read, seen.missed) = (follower.read, follower.missed);
 
