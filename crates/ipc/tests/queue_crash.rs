@@ -66,8 +66,6 @@ fn write_until_killed(place: &Path) {
         for _ in 0..1000 {
             writer.append(content.record(writer.next_sequence())).unwrap();
         }
-        // Room for the others of two cores.
-        std::thread::sleep(Duration::from_micros(200));
     }
 }
 
