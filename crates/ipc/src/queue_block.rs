@@ -204,7 +204,6 @@ impl Block {
         // SAFETY: as above.
         unsafe { self.copy_in(position + HEAD_BYTES, first) };
         self.publish(position, sequence, head);
-        self.prefetch(position + span(bytes.len()), span(bytes.len()));
     }
 
     /// Puts a start or an end at a position.
@@ -229,24 +228,6 @@ impl Block {
         let target = unsafe { self.region.body().add(place) };
         // SAFETY: as above; `bytes` is no part of this block, which is borrowed exclusively.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
-    }
-
-    /// Has the lines of the next record, if it is as long, fetched from memory while there is time: a
-    /// block is larger than any cache.
-    #[inline]
-    fn prefetch(&self, position: usize, bytes: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for ahead in (0..bytes.min(PREFETCH_BYTES_MAX)).step_by(RECORD_ALIGN) {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-            if position + ahead <= self.end {
-                // SAFETY: within the body.
-                let line = unsafe { self.region.body().add(position + ahead) };
-                // SAFETY: a hint, which does not touch memory as the program sees it.
-                unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.cast()) };
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (position, bytes);
     }
 
     /// Makes zero what is behind `position`, where no record is published and that of `sequence` is
@@ -277,7 +258,3 @@ impl Block {
         found > sequence && matches!(self.at(position, found), Ok(Found::Record(_) | Found::End))
     }
 }
-
-/// As much as is asked for ahead: a line fill buffer each, of which a core has 10 to 48.
-#[cfg(target_arch = "x86_64")]
-const PREFETCH_BYTES_MAX: usize = 8 * RECORD_ALIGN;
