@@ -231,7 +231,7 @@ impl Block {
     }
 
     /// Makes zero what is behind `position`, where no record is published and that of `sequence` is
-    /// due: a writer that was killed leaves a part of one record there. Says how many bytes were not
+    /// due: a writer that was killed leaves a part of one record or mark there. Says how many bytes were not
     /// zero, or where there is what no kill leaves.
     pub fn wipe(
         &mut self,
@@ -241,7 +241,8 @@ impl Block {
     ) -> Result<usize, usize> {
         let words = self.region.words();
         let not_zero = || (position / 8..words.len()).filter(|i| words[*i].load(Relaxed) != 0);
-        let reach = (position + span(record_bytes_max)).min(self.end);
+        // In a full block the next thing is its end mark, of which a kill leaves a part as well.
+        let reach = (position + span(record_bytes_max)).min(self.end).max(position + RECORD_ALIGN);
         if let Some(far) = not_zero().map(|index| index * 8).find(|far| *far >= reach) {
             return Err(far);
         }

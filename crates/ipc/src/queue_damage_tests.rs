@@ -148,8 +148,11 @@ fn a_change_of_any_byte_is_noticed_or_changes_nothing() {
             let is_noticed = matches!(byte, Byte::Header | Byte::Of(_) | Byte::NextWord);
             assert_eq!((n, end.is_err()), (expected, is_noticed), "{byte:?} {place}: {end:?}");
 
+            // A writer looks at the last block alone: of the other a line each will do.
+            if block == 0 && place % 64 != 0 {
+                continue;
+            }
             let writer = Writer::open(undamaged.path(), OPTIONS);
-            // A writer looks at the last block alone.
             let is_noticed = !matches!(byte, Byte::Between | Byte::Free);
             let is_refused = block == 1 && is_noticed;
             assert_eq!(writer.is_err(), is_refused, "{byte:?} {place}: {:?}", writer.err());
@@ -160,6 +163,7 @@ fn a_change_of_any_byte_is_noticed_or_changes_nothing() {
             }
             undamaged.restore();
         }
+        undamaged.restore();
     }
 }
 
@@ -236,6 +240,24 @@ fn a_record_that_was_begun_leaves_nothing() {
             assert_eq!(follower.read(9, each).unwrap(), 3);
         }
     }
+}
+
+/// The end mark of a block that is full to its last record stands in the last line.
+#[test]
+fn an_end_that_was_begun_leaves_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(place.path(), OPTIONS).unwrap();
+    let longest = vec![1; writer.record_bytes_max()];
+    writer.append(&longest).unwrap();
+    drop(writer);
+    let mut block = fs::read(file(place.path(), 0)).unwrap();
+    block[BLOCK_BYTES_MIN - 56] = 1;
+    fs::write(file(place.path(), 0), block).unwrap();
+    let mut writer = Writer::open(place.path(), OPTIONS).unwrap();
+    assert_eq!((writer.next_sequence(), writer.wiped_bytes()), (1, 8));
+    assert_eq!(writer.append(&longest).unwrap(), 1);
+    let mut reader = Reader::open(place.path(), Start::At(1), Ahead::Caller).unwrap();
+    assert_eq!(reader.read(9, |_, found| assert!(found == longest)).unwrap(), 1);
 }
 
 /// A writer that is killed between two blocks has ended one, and not started the next.

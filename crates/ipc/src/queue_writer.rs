@@ -70,7 +70,8 @@ impl Options {
     }
 }
 
-/// The one writer of a queue; a second is refused while it lives.
+/// The one writer of a queue; a second is refused while it lives. Blocks that were made ahead stay when
+/// it ends, for the next one: a reader may have them mapped.
 pub struct Writer {
     /// Before the lock: its thread has ended when the lock is gone.
     next: NextBlocks,
