@@ -30,11 +30,14 @@ pub enum Kind {
     QueueBlock = 2,
     /// A conflating distributor.
     Distributor = 3,
+    /// The bell of an append-only queue.
+    QueueBell = 4,
 }
 
 impl Kind {
     fn from_number(number: u32) -> Option<Kind> {
-        [Kind::Ring, Kind::QueueBlock, Kind::Distributor].into_iter().find(|&k| k as u32 == number)
+        let kinds = [Kind::Ring, Kind::QueueBlock, Kind::Distributor, Kind::QueueBell];
+        kinds.into_iter().find(|&kind| kind as u32 == number)
     }
 }
 
@@ -44,6 +47,7 @@ impl fmt::Display for Kind {
             Kind::Ring => "ring",
             Kind::QueueBlock => "queue's block",
             Kind::Distributor => "distributor",
+            Kind::QueueBell => "queue's bell",
         })
     }
 }

@@ -24,11 +24,23 @@ unsafe impl Send for Mapping {}
 // SAFETY: shared access is by atomics, or by the protocol that whoever takes the pointer keeps to.
 unsafe impl Sync for Mapping {}
 
+/// What a mapping is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Only loads.
+    Read,
+    /// Loads and stores.
+    Write,
+}
+
 impl Mapping {
     /// Maps the first `bytes` of a file, which has them, and brings them into memory so that no page
-    /// is missing later.
-    pub(crate) fn new(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Mapping> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
+    /// is missing later. What is mapped to be read must not be stored to.
+    pub(crate) fn new(file: BorrowedFd<'_>, bytes: usize, access: Access) -> io::Result<Mapping> {
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::Write => ProtFlags::READ | ProtFlags::WRITE,
+        };
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at a place that the kernel chooses touches nothing that exists.
         let start = unsafe { mm::mmap(ptr::null_mut(), bytes, protection, flags, file, 0) }?;
@@ -36,6 +48,9 @@ impl Mapping {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let mapping = Mapping { start, bytes };
+        if access == Access::Read {
+            return Ok(mapping);
+        }
         // MAP_POPULATE reads a shared page in; on a file system that notes the first write (ext4, not
         // tmpfs) that write would fault still. A kernel before 5.14 doesn't know the advice: it faults.
         // SAFETY: this advice changes how our own mapping is backed, not what it holds.

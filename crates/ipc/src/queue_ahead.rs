@@ -41,7 +41,15 @@ pub(crate) struct NextBlocks {
 }
 
 enum By {
-    Caller { fetch: Fetch, ready: VecDeque<Block>, used: Vec<Block> },
+    Caller {
+        fetch: Fetch,
+        ready: VecDeque<Block>,
+        /// Unmapping takes milliseconds: these wait for `prepare`.
+        used: Vec<Block>,
+        /// Whether the owner has prepared since a block was late: if not, nothing waits for it, or
+        /// blocks that were removed would keep their memory.
+        prepares: bool,
+    },
     Thread(Helper),
 }
 
@@ -57,7 +65,12 @@ struct Helper {
 impl NextBlocks {
     pub fn new(ahead: Ahead, fetch: Fetch) -> std::io::Result<NextBlocks> {
         let by = match ahead {
-            Ahead::Caller => By::Caller { fetch, ready: VecDeque::new(), used: Vec::new() },
+            Ahead::Caller => By::Caller {
+                fetch,
+                ready: VecDeque::new(),
+                used: Vec::with_capacity(AHEAD_BLOCKS_MAX),
+                prepares: false,
+            },
             Ahead::Thread => By::Thread(Helper::start(fetch)?),
         };
         Ok(NextBlocks { by, late: 0 })
@@ -79,7 +92,8 @@ impl NextBlocks {
     /// `number` is the first. False if it isn't there, or is another thread's work, or enough are
     /// ready.
     pub fn prepare(&mut self, number: u64) -> Result<bool, QueueError> {
-        let By::Caller { fetch, ready, used } = &mut self.by else { return Ok(false) };
+        let By::Caller { fetch, ready, used, prepares } = &mut self.by else { return Ok(false) };
+        *prepares = true;
         used.clear();
         if ready.len() == AHEAD_BLOCKS_MAX {
             return Ok(false);
@@ -93,13 +107,15 @@ impl NextBlocks {
     /// The block of this number, ready or fetched now.
     pub fn take(&mut self, number: u64) -> Fetched {
         match &mut self.by {
-            By::Caller { fetch, ready, used } => {
+            By::Caller { fetch, ready, used, prepares } => {
                 let next = ready.pop_front().filter(|block| block.number() == number);
                 if next.is_some() {
                     return Ok(next);
                 }
                 // Not the next one: a reader that fell behind. What was ready is behind it too.
-                used.extend(ready.drain(..));
+                ready.clear();
+                used.clear();
+                *prepares = false;
                 self.late += 1;
                 fetch(number, number.saturating_sub(1))
             }
@@ -110,8 +126,9 @@ impl NextBlocks {
     /// Gives back a block that was read or written to its end.
     pub fn give_back(&mut self, block: Block) {
         match &mut self.by {
-            // Unmapping takes milliseconds: it waits for `prepare`, if that is ever called.
-            By::Caller { used, .. } if used.len() < AHEAD_BLOCKS_MAX => used.push(block),
+            By::Caller { used, prepares: true, .. } if used.len() < AHEAD_BLOCKS_MAX => {
+                used.push(block);
+            }
             By::Caller { .. } => drop(block),
             By::Thread(helper) => helper.order(Order::GiveBack(block)),
         }

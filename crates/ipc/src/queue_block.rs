@@ -1,10 +1,12 @@
 //! One block of a queue, mapped: what stands at a position, and putting a record there.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::IpcError;
 use crate::queue_error::QueueError;
+use crate::queue_publish::{look, publish};
 use crate::queue_record::{HEAD_BYTES, Head, Kind, RECORD_ALIGN, span};
 use crate::region::{self, GEOMETRY_WORDS, HEADER_BYTES, Place, Region};
 
@@ -52,8 +54,13 @@ impl Block {
         let body_bytes = (block_bytes - HEADER_BYTES) as u64;
         let start = |region: &Region| {
             if let Some(sequence) = first_sequence {
-                region.words()[1].store(sequence, Relaxed);
-                region.words()[0].store(Head::of_mark(Kind::Start, sequence).word(), Release);
+                let words = region.words();
+                publish(
+                    &words[0],
+                    &words[1],
+                    sequence,
+                    Head::of_mark(Kind::Start, sequence).word(),
+                );
             }
         };
         let kind = region::Kind::QueueBlock;
@@ -62,9 +69,22 @@ impl Block {
         Ok(Block { number, path: path.to_owned(), region, end })
     }
 
-    /// Opens a block; `None` if there is none.
+    /// Opens a block to write to it; `None` if there is none.
     pub fn open(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
-        let region = match Region::open(path, region::Kind::QueueBlock) {
+        Block::in_region(path, number, Region::open(path, region::Kind::QueueBlock))
+    }
+
+    /// Opens a block to read it; `None` if there is none. What writes must not be called.
+    pub fn open_to_read(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
+        Block::in_region(path, number, Region::open_to_read(path, region::Kind::QueueBlock))
+    }
+
+    fn in_region(
+        path: &Path,
+        number: u64,
+        region: Result<Region, IpcError>,
+    ) -> Result<Option<Block>, QueueError> {
+        let region = match region {
             Err(IpcError::System { source, .. })
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
@@ -101,7 +121,7 @@ impl Block {
 
     /// Whether the writer has come to this block.
     pub fn is_started(&self) -> bool {
-        self.word(0) != 0
+        look(self.word(0)).is_some()
     }
 
     /// The sequence of its first record, if the writer has come to it; unchecked.
@@ -113,10 +133,7 @@ impl Block {
     /// sequence that is due there.
     #[inline]
     pub fn at(&self, position: usize, expected: u64) -> Result<Found<'_>, &'static str> {
-        let word = self.word(position);
-        if word == 0 {
-            return Ok(Found::Nothing);
-        }
+        let Some(word) = look(self.word(position)) else { return Ok(Found::Nothing) };
         let head = Head::read(word).ok_or("no writer writes such a head")?;
         let sequence = self.sequence(position);
         if (head.kind() == Kind::Start) != (position == 0) {
@@ -148,8 +165,8 @@ impl Block {
     }
 
     #[inline]
-    fn word(&self, position: usize) -> u64 {
-        self.region.words()[position / 8].load(Acquire)
+    fn word(&self, position: usize) -> &AtomicU64 {
+        &self.region.words()[position / 8]
     }
 
     /// To be read after the word.
@@ -161,7 +178,7 @@ impl Block {
     /// The bytes of the record at a position.
     ///
     /// # Safety
-    /// The record lies within the block, and its word has been read (acquire): what is published is
+    /// The record lies within the block, and [`look`] has seen its word: what is published is
     /// written no more. A process that does so all the same breaks what the crate's documents ask for.
     #[inline]
     unsafe fn published(&self, position: usize, length: usize) -> &[u8] {
@@ -187,7 +204,6 @@ impl Block {
         // SAFETY: as above.
         unsafe { self.copy_in(position + HEAD_BYTES, first) };
         self.publish(position, sequence, head);
-        self.prefetch(position + span(bytes.len()), span(bytes.len()));
     }
 
     /// Puts a start or an end at a position.
@@ -198,8 +214,7 @@ impl Block {
     #[inline]
     fn publish(&mut self, position: usize, sequence: u64, head: Head) {
         let words = self.region.words();
-        words[position / 8 + 1].store(sequence, Relaxed);
-        words[position / 8].store(head.word(), Release);
+        publish(&words[position / 8], &words[position / 8 + 1], sequence, head.word());
     }
 
     /// # Safety
@@ -215,26 +230,8 @@ impl Block {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
     }
 
-    /// Has the lines of the next record, if it is as long, fetched from memory while there is time: a
-    /// block is larger than any cache.
-    #[inline]
-    fn prefetch(&self, position: usize, bytes: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for ahead in (0..bytes.min(PREFETCH_BYTES_MAX)).step_by(RECORD_ALIGN) {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-            if position + ahead <= self.end {
-                // SAFETY: within the body.
-                let line = unsafe { self.region.body().add(position + ahead) };
-                // SAFETY: a hint, which does not touch memory as the program sees it.
-                unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.cast()) };
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (position, bytes);
-    }
-
     /// Makes zero what is behind `position`, where no record is published and that of `sequence` is
-    /// due: a writer that was killed leaves a part of one record there. Says how many bytes were not
+    /// due: a writer that was killed leaves a part of one record or mark there. Says how many bytes were not
     /// zero, or where there is what no kill leaves.
     pub fn wipe(
         &mut self,
@@ -244,7 +241,8 @@ impl Block {
     ) -> Result<usize, usize> {
         let words = self.region.words();
         let not_zero = || (position / 8..words.len()).filter(|i| words[*i].load(Relaxed) != 0);
-        let reach = (position + span(record_bytes_max)).min(self.end);
+        // In a full block the next thing is its end mark, of which a kill leaves a part as well.
+        let reach = (position + span(record_bytes_max)).min(self.end).max(position + RECORD_ALIGN);
         if let Some(far) = not_zero().map(|index| index * 8).find(|far| *far >= reach) {
             return Err(far);
         }
@@ -261,7 +259,3 @@ impl Block {
         found > sequence && matches!(self.at(position, found), Ok(Found::Record(_) | Found::End))
     }
 }
-
-/// As much as is asked for ahead: a line fill buffer each, of which a core has 10 to 48.
-#[cfg(target_arch = "x86_64")]
-const PREFETCH_BYTES_MAX: usize = 8 * RECORD_ALIGN;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
+use crate::queue_bell;
 use crate::queue_error::QueueError;
 
 /// Highest number of a block: its file's name has eight digits.
@@ -77,32 +78,24 @@ impl Directory {
         is_missing.then_some(low + 1)
     }
 
-    /// Removes a block; that it is gone already is no error.
-    pub fn remove(&self, number: u64) -> Result<(), QueueError> {
-        let path = self.block(number);
-        match fs::remove_file(&path) {
+    /// Removes a file of the queue; that it is gone already is no error.
+    pub fn remove(&self, path: &Path) -> Result<(), QueueError> {
+        match fs::remove_file(path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(QueueError::System { doing: "remove", path, source })
+                Err(QueueError::System { doing: "remove", path: path.to_owned(), source })
             }
             _ => Ok(()),
         }
     }
 
-    /// Removes blocks that a writer had begun to make when it died: nobody but the writer makes any.
+    /// Removes files that a writer had begun to make when it died: nobody but the writer makes any.
     pub fn remove_unfinished(&self) -> Result<(), QueueError> {
         let entries = fs::read_dir(&self.0).map_err(|source| self.refused("list", source))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let is_unfinished = name.to_str().is_some_and(|name| {
-                name.starts_with('.') && name.contains(EXTENSION) && name.ends_with(".new")
-            });
+            let is_unfinished = name.to_str().is_some_and(is_unfinished);
             if is_unfinished {
-                let path = entry.path();
-                fs::remove_file(&path).map_err(|source| QueueError::System {
-                    doing: "remove",
-                    path,
-                    source,
-                })?;
+                self.remove(&entry.path())?;
             }
         }
         Ok(())
@@ -111,6 +104,13 @@ impl Directory {
     fn refused(&self, doing: &'static str, source: io::Error) -> QueueError {
         QueueError::System { doing, path: self.0.clone(), source }
     }
+}
+
+/// Whether it is a name that a region has until it is whole, for one of a queue's files.
+fn is_unfinished(name: &str) -> bool {
+    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".new"));
+    let target = inner.and_then(|name| name.rsplit_once('.')).map(|(target, _)| target);
+    target.is_some_and(|target| target == queue_bell::FILE || number(target).is_some())
 }
 
 /// The number in a block's file name; `None` for any other file.
@@ -144,13 +144,23 @@ mod tests {
     }
 
     #[test]
+    fn only_our_own_unfinished_files_are_removed() {
+        for name in [".00000000.block.17-0.new", ".bell.4711-63.new"] {
+            assert!(is_unfinished(name), "{name}");
+        }
+        for name in [".new", ".bell.new", "bell.1-0.new", ".x.block.1-0.new", "00000000.block"] {
+            assert!(!is_unfinished(name), "{name}");
+        }
+    }
+
+    #[test]
     fn a_hole_is_one_only_while_what_is_below_stays() {
         let (_place, directory) = with_blocks(&[3, 4, 6]);
         let blocks = directory.blocks().unwrap();
         assert_eq!(directory.hole(&blocks), Some(5));
         assert_eq!(directory.hole(&[3, 4, 5]), None);
-        directory.remove(4).unwrap();
-        directory.remove(4).unwrap();
+        directory.remove(&directory.block(4)).unwrap();
+        directory.remove(&directory.block(4)).unwrap();
         assert_eq!(directory.hole(&blocks), None);
     }
 

@@ -1,12 +1,15 @@
 //! A reader of a queue, at its own place.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::queue_ahead::{Ahead, NextBlocks};
+use crate::queue_bell::QueueBell;
 use crate::queue_block::{Block, FIRST, Found};
 use crate::queue_directory::Directory;
 use crate::queue_error::QueueError;
 use crate::queue_record::span;
+use crate::wait::Wait;
 
 /// Where a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,7 @@ const ATTEMPTS_MAX: u32 = 100;
 pub struct Reader {
     directory: Directory,
     next: NextBlocks,
+    bell: Option<QueueBell>,
     block: Block,
     position: usize,
     sequence: u64,
@@ -75,15 +79,15 @@ impl Reader {
         ahead: Ahead,
     ) -> Result<Reader, QueueError> {
         let of_blocks = directory.clone();
-        let fetch = move |number, _in_use| Block::open(&of_blocks.block(number), number);
+        let fetch = move |number, _in_use| Block::open_to_read(&of_blocks.block(number), number);
         let next = NextBlocks::new(ahead, Box::new(fetch)).map_err(|source| {
             let path = directory.path().to_owned();
             QueueError::System { doing: "start a thread for", path, source }
         })?;
-        let directory = directory.clone();
         let mut reader = Reader {
-            directory,
+            directory: directory.clone(),
             next,
+            bell: QueueBell::open(directory.path())?,
             ask_behind: block.end() / 2,
             block,
             position: 0,
@@ -127,6 +131,30 @@ impl Reader {
             self.ask_for_next();
         }
         Ok(records)
+    }
+
+    /// As [`Reader::read`], but waits for a first record as long as the patience lasts; 0 when none
+    /// came. Where the writer, as it was when this reader was opened, rings for no sleepers
+    /// ([`Options::may_sleep`](crate::queue::Options)), [`Wait::Futex`] yields.
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    #[inline]
+    pub fn read_within(
+        &mut self,
+        wait: Wait,
+        patience: Duration,
+        max: usize,
+        mut each: impl FnMut(u64, &[u8]),
+    ) -> Result<usize, QueueError> {
+        let bell = self.bell.take();
+        let attempt = |_| match self.read(max, &mut each) {
+            Ok(0) => None,
+            done => Some(done),
+        };
+        let done = wait.until(patience, bell.as_ref().map(QueueBell::bell), attempt);
+        self.bell = bell;
+        done.unwrap_or(Ok(0))
     }
 
     /// Maps one more block, for later, if the writer has made it: for an owner who has time now and
@@ -178,7 +206,7 @@ impl Reader {
             }
             // The writer makes the next block before it ends one: this one was removed since.
             let Some(oldest) = self.oldest_behind(number)? else { continue };
-            if let Some(block) = Block::open(&self.directory.block(oldest), oldest)? {
+            if let Some(block) = Block::open_to_read(&self.directory.block(oldest), oldest)? {
                 self.go_to(block);
                 return Ok(());
             }
@@ -248,7 +276,9 @@ fn find(directory: &Directory, start: Start) -> Result<Option<Block>, QueueError
     }
     let mut oldest = None;
     for number in blocks.into_iter().rev() {
-        let Some(block) = Block::open(&directory.block(number), number)? else { return Ok(None) };
+        let Some(block) = Block::open_to_read(&directory.block(number), number)? else {
+            return Ok(None);
+        };
         match (block.first_sequence(), start) {
             (None, _) => {}
             (Some(first), Start::At(sequence)) if first > sequence => oldest = Some(block),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::queue_ahead::{Ahead, NextBlocks};
+use crate::queue_bell::{self, QueueBell};
 use crate::queue_block::{BLOCK_OVERHEAD_BYTES, Block, FIRST, Found};
 use crate::queue_directory::{BLOCK_NUMBER_MAX, Directory, WriterLock};
 use crate::queue_error::QueueError;
@@ -32,11 +33,20 @@ pub struct Options {
     pub checked: bool,
     /// Who makes the next block, before it is needed.
     pub ahead: Ahead,
+    /// Whether readers may sleep ([`Wait::Futex`](crate::wait::Wait)): each append then costs a full
+    /// fence.
+    pub may_sleep: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { block_bytes: 256 << 20, keep_blocks: 4, checked: true, ahead: Ahead::Thread }
+        Options {
+            block_bytes: 256 << 20,
+            keep_blocks: 4,
+            checked: true,
+            ahead: Ahead::Thread,
+            may_sleep: false,
+        }
     }
 }
 
@@ -60,7 +70,8 @@ impl Options {
     }
 }
 
-/// The one writer of a queue; a second is refused while it lives.
+/// The one writer of a queue; a second is refused while it lives. Blocks that were made ahead stay when
+/// it ends, for the next one: a reader may have them mapped.
 pub struct Writer {
     /// Before the lock: its thread has ended when the lock is gone.
     next: NextBlocks,
@@ -68,6 +79,7 @@ pub struct Writer {
     position: usize,
     sequence: u64,
     checked: bool,
+    bell: Option<QueueBell>,
     record_bytes_max: usize,
     wiped_bytes: usize,
     _lock: WriterLock,
@@ -92,6 +104,7 @@ impl Writer {
             Some(_) => Tail::find(&directory, &blocks)?,
         };
         let oldest = blocks.first().copied().unwrap_or(0);
+        let bell = bell(&directory, options.may_sleep)?;
         let next = next_blocks(directory, options, oldest)?;
         let mut writer = Writer {
             next,
@@ -99,6 +112,7 @@ impl Writer {
             position,
             sequence,
             checked: options.checked,
+            bell,
             record_bytes_max: options.record_bytes_max(),
             wiped_bytes,
             _lock: lock,
@@ -122,6 +136,9 @@ impl Writer {
         self.block.put(self.position, sequence, bytes, self.checked);
         self.position += span(bytes.len());
         self.sequence += 1;
+        if let Some(bell) = &self.bell {
+            bell.bell().ring();
+        }
         Ok(sequence)
     }
 
@@ -208,7 +225,7 @@ fn next_blocks(
     let path = directory.path().to_owned();
     let fetch = move |number, in_use: u64| {
         while oldest + options.keep_blocks as u64 <= in_use {
-            directory.remove(oldest)?;
+            directory.remove(&directory.block(oldest))?;
             oldest += 1;
         }
         // Made ahead by an earlier writer, or not there.
@@ -226,6 +243,15 @@ fn next_blocks(
         path,
         source,
     })
+}
+
+/// The bell that readers sleep by, or none, and no file that would have them wait for one.
+fn bell(directory: &Directory, may_sleep: bool) -> Result<Option<QueueBell>, QueueError> {
+    if may_sleep {
+        return Ok(Some(QueueBell::open_or_create(directory.path())?));
+    }
+    directory.remove(&directory.path().join(queue_bell::FILE))?;
+    Ok(None)
 }
 
 /// Where a writer goes on.

@@ -33,11 +33,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::io::Errno;
 
 use crate::IpcError;
 use crate::claim::{self, Claim};
 use crate::header::{decode, encode};
-use crate::mapping::Mapping;
+use crate::mapping::{Access, Mapping};
 use crate::new_file::{Temporary, allocate};
 
 pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, Kind, REGION_BYTES_MAX, VERSION};
@@ -126,7 +127,8 @@ impl Region {
         let no_room = |source| IpcError::NoRoom { region: name.clone(), bytes, source };
         let file = File::from(file);
         allocate(&file, bytes).map_err(no_room)?;
-        let mapping = Mapping::new(file.as_fd(), bytes as usize).map_err(|e| map(&name, e))?;
+        let mapping = Mapping::new(file.as_fd(), bytes as usize, Access::Write);
+        let mapping = mapping.map_err(|e| map(&name, e))?;
         Ok(Region { name, file: file.into(), mapping, geometry })
     }
 
@@ -146,7 +148,20 @@ impl Region {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::open(path, flags, Mode::empty());
         let file = file.map_err(|e| IpcError::path("open", path, e.into()))?;
-        Region::open_file(path.display().to_string(), file, kind)
+        Region::open_file(path.display().to_string(), file, kind, Access::Write)
+    }
+
+    /// As [`Region::open`], to read only: whoever has it must not store to its words. Needs no
+    /// permission to write; with it, holes of a sparse copy are filled first.
+    pub(crate) fn open_to_read(path: &Path, kind: Kind) -> Result<Region, IpcError> {
+        let open =
+            |access| fs::open(path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty());
+        let file = match open(OFlags::RDWR) {
+            Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => open(OFlags::RDONLY),
+            file => file,
+        };
+        let file = file.map_err(|e| IpcError::path("open", path, e.into()))?;
+        Region::open_file(path.display().to_string(), file, kind, Access::Read)
     }
 
     /// Opens and maps a region of `kind` from a descriptor that was inherited or received.
@@ -154,10 +169,15 @@ impl Region {
     /// # Errors
     /// As [`Region::open`].
     pub fn from_fd(file: OwnedFd, kind: Kind) -> Result<Region, IpcError> {
-        Region::open_file("a memfd".to_owned(), file, kind)
+        Region::open_file("a memfd".to_owned(), file, kind, Access::Write)
     }
 
-    fn open_file(name: String, file: OwnedFd, kind: Kind) -> Result<Region, IpcError> {
+    fn open_file(
+        name: String,
+        file: OwnedFd,
+        kind: Kind,
+        access: Access,
+    ) -> Result<Region, IpcError> {
         let file = File::from(file);
         let failed = |doing| {
             let region = name.clone();
@@ -179,10 +199,12 @@ impl Region {
         // A sparse copy would have holes, and a hole on a full disk is a SIGBUS.
         let bytes = metadata.len();
         match fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+            Ok(()) | Err(Errno::OPNOTSUPP) => {}
+            Err(Errno::BADF) if access == Access::Read => {}
             Err(e) => return Err(IpcError::NoRoom { region: name, bytes, source: e.into() }),
         }
-        let mapping = Mapping::new(file.as_fd(), bytes as usize).map_err(|e| map(&name, e))?;
+        let mapping = Mapping::new(file.as_fd(), bytes as usize, access);
+        let mapping = mapping.map_err(|e| map(&name, e))?;
         Ok(Region { name, file: file.into(), mapping, geometry })
     }
 

@@ -294,8 +294,9 @@ impl<M: Memory> Sender<M> {
             let seen = word.load(Ordering::Relaxed);
             if turn_of(seen) == self.geometry.turn_before(position) {
                 let ours = self::word(turn, 0, self.id);
-                let order = Ordering::Relaxed;
-                if word.compare_exchange(seen, ours, order, order).is_ok() {
+                // Release: whoever sees the claim sees that its producer's lock was taken before.
+                let (order, failed) = (Ordering::Release, Ordering::Relaxed);
+                if word.compare_exchange(seen, ours, order, failed).is_ok() {
                     self.move_tail(position);
                     return Ok(position);
                 }
@@ -440,8 +441,9 @@ impl<M: Memory> Receiver<M> {
             return false;
         }
         let word = self.memory.word(self.geometry.slot(self.next));
-        let seen = word.load(Ordering::Relaxed);
-        // First the sign of life, then the exchange: who publishes in between, or takes the id over and
+        let seen = word.load(Ordering::Acquire);
+        // First the claim, then the sign of life: it is asked of whoever made this claim. And only then
+        // the exchange: who publishes in between, or takes the id over and
         // abandons it himself, makes it fail.
         if owner_of(seen) == id && !is_alive(id) {
             abandon(word, seen);

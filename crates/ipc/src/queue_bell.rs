@@ -1,0 +1,53 @@
+//! The bell of a queue, for readers that sleep: a small file beside the blocks, because those are
+//! mapped to be read, and whoever sleeps must leave a sign.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+
+use crate::IpcError;
+use crate::bell::Bell;
+use crate::region::{GEOMETRY_WORDS, Kind, Place, Region};
+
+/// Its name in the queue's directory.
+pub(crate) const FILE: &str = "bell";
+
+/// A pair of cache lines of its own.
+const BODY_BYTES: u64 = 128;
+
+#[derive(Debug)]
+pub(crate) struct QueueBell(Region);
+
+impl QueueBell {
+    /// Opens the bell, or makes it.
+    pub fn open_or_create(directory: &Path) -> Result<QueueBell, IpcError> {
+        if let Some(bell) = QueueBell::open(directory)? {
+            return Ok(bell);
+        }
+        let path = directory.join(FILE);
+        let geometry = [0; GEOMETRY_WORDS];
+        Region::create(Place::File(&path), Kind::QueueBell, geometry, BODY_BYTES, |_| ())
+            .map(QueueBell)
+    }
+
+    /// Opens the bell; `None` if the writer rings none.
+    pub fn open(directory: &Path) -> Result<Option<QueueBell>, IpcError> {
+        match Region::open(&directory.join(FILE), Kind::QueueBell) {
+            Err(IpcError::System { source, .. })
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Ok(None)
+            }
+            region => Ok(Some(QueueBell(region?)).filter(QueueBell::is_whole)),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.0.body_bytes() as u64 == BODY_BYTES
+    }
+
+    #[inline(always)]
+    pub fn bell(&self) -> Bell<'_> {
+        let word: &AtomicU32 = &self.0.half_words()[0];
+        Bell(word)
+    }
+}
