@@ -92,15 +92,15 @@ impl<M: Memory> Receiver<M> {
 
     #[cold]
     fn may_skip(&mut self, id: u8, probe: bool, is_alive: &mut impl FnMut(u8) -> bool) -> bool {
-        self.polls += 1;
+        self.polls = self.polls.wrapping_add(1);
         if !probe && !self.polls.is_multiple_of(POLLS_BEFORE_PROBE) {
             return false;
         }
         let word = self.memory.word(self.geometry.slot(self.next));
         let seen = word.load(Ordering::Acquire);
         // First the claim, then the sign of life: it is asked of whoever made this claim. And only then
-        // the exchange: who publishes in between, or takes the id over and
-        // abandons it himself, makes it fail.
+        // the exchange: who publishes in between, or takes the id over and abandons the claim
+        // himself, makes it fail.
         if owner_of(seen) == id && !is_alive(id) {
             abandon(word, seen);
             return true;
@@ -112,7 +112,7 @@ impl<M: Memory> Receiver<M> {
 #[cold]
 fn add_one(count: &AtomicU64) {
     // Only the consumer writes it.
-    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
 /// Stores the head when a call ends, also by a panic of the caller's closure: then the message that
