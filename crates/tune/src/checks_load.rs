@@ -4,16 +4,22 @@
 //! messages. 1 % of the time is p99, 0.1 % p99.9.
 
 use host::interrupts::{Interrupt, Kind};
+use host::processes::Process;
 use measure::doctor::Grade;
 
 use crate::inspection::Inspection;
 use crate::rules::cores;
 use crate::settings::Judgement;
+use crate::watch::Watched;
 
 /// Load of others on a measured core that reaches p95.
 const BUSY_SHARE_BAD: f64 = 0.05;
 /// Load of others on a measured core that reaches p99; less can't be told from a tick's granularity.
 const BUSY_SHARE_WARN: f64 = 0.01;
+/// Processes that are named one by one.
+const NAMED_MAX: usize = 3;
+/// `USER_HZ`, the same on every architecture that tickpath runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
 /// Steal that reaches p99.
 const STEAL_SHARE_BAD: f64 = 0.01;
 /// Steal that reaches p99.9.
@@ -69,8 +75,25 @@ fn busiest(seen: &Inspection, list: &[usize]) -> Judgement {
         share if share >= BUSY_SHARE_WARN => Grade::Warn,
         _ => Grade::Ok,
     };
-    let seconds = watched.seconds;
-    (grade, format!("{:.1} % of {seconds:.1} s on core {core}, the busiest", share * 100.0))
+    let found =
+        format!("{:.1} % of {:.1} s on core {core}, the busiest", share * 100.0, watched.seconds);
+    match grade {
+        Grade::Ok => (grade, found),
+        _ => (grade, format!("{found}{}", by_whom(watched))),
+    }
+}
+
+/// The busiest processes, on whatever core: the kernel doesn't keep where each ran.
+fn by_whom(watched: &Watched) -> String {
+    let name = |(number, process): &(usize, Process)| {
+        let seconds = process.ticks as f64 / TICKS_PER_SECOND;
+        format!("{} ({number}) {seconds:.2} s", process.name)
+    };
+    let named: Vec<String> = watched.busy.iter().take(NAMED_MAX).map(name).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!("; busiest on any core: {}", named.join(", ")),
+    }
 }
 
 /// Steal as a share of the time that the core wanted to run, since the machine started: who does nothing

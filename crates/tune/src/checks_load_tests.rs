@@ -19,8 +19,9 @@ fn check(rule: fn(&Inspection) -> Judgement, machines: &[Inspection], expected: 
 /// Two seconds in which each core was idle for so many of 200 ticks.
 fn watched(idle: &[(usize, u64)]) -> Inspection {
     let ticks = |&(core, idle): &(usize, u64)| (core, Ticks { idle, total: 200, steal: 0 });
-    let watched =
-        Watched { seconds: 2.0, ticks: idle.iter().map(ticks).collect(), interrupts: None };
+    let ticks = idle.iter().map(ticks).collect();
+    let busy = vec![(812, Process { name: "rustc".to_owned(), ticks: 57 })];
+    let watched = Watched { seconds: 2.0, ticks, busy, interrupts: None };
     Inspection { watched: Some(watched), ..plain() }
 }
 
@@ -37,12 +38,12 @@ fn load_of_others() {
         on_cores,
         &machines,
         expect![[r#"
-        ok: 0.5 % of 2.0 s on core 3, the busiest
-        warn: 1.5 % of 2.0 s on core 3, the busiest
-        bad: 10.0 % of 2.0 s on core 2, the busiest
-        unknown: the kernel's time counters can't be read or stand still
-        unknown: nobody watched
-    "#]],
+            ok: 0.5 % of 2.0 s on core 3, the busiest
+            warn: 1.5 % of 2.0 s on core 3, the busiest; busiest on any core: rustc (812) 0.57 s
+            bad: 10.0 % of 2.0 s on core 2, the busiest; busiest on any core: rustc (812) 0.57 s
+            unknown: the kernel's time counters can't be read or stand still
+            unknown: nobody watched
+        "#]],
     );
     let mut with_siblings = watched(&[(2, 200), (3, 200), (6, 20), (7, 200)]);
     with_siblings.topology.siblings = [(2, vec![2, 6]), (3, vec![3, 7])].into();
@@ -52,10 +53,10 @@ fn load_of_others() {
         on_siblings,
         &machines,
         expect![[r#"
-        bad: 90.0 % of 2.0 s on core 6, the busiest
-        ok: no second hardware threads are shown
-        unknown: which cores are siblings can't be read
-    "#]],
+            bad: 90.0 % of 2.0 s on core 6, the busiest; busiest on any core: rustc (812) 0.57 s
+            ok: no second hardware threads are shown
+            unknown: which cores are siblings can't be read
+        "#]],
     );
 }
 

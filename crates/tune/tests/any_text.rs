@@ -20,6 +20,7 @@ const PATHS: &[&str] = &[
     "proc/self/limits",
     "proc/thread-self/status",
     "proc/1/cgroup",
+    "proc/1/stat",
     "proc/sys/kernel/osrelease",
     "proc/sys/kernel/version",
     "proc/sys/kernel/sched_rt_runtime_us",
@@ -75,6 +76,7 @@ fn content() -> impl Strategy<Value = String> {
         "(cpu[0-9]?( [0-9]{1,20}){0,10}\\\\n){0,4}",
         "( CPU[0-9]{1,5}){0,3}(\\\\n *[0-9A-Z]{0,3}:( [0-9]{1,20}){0,4}  [a-z]{0,4}){0,4}",
         "(Max (open files|locked memory|realtime priority) +[0-9a-z]{0,20}\\\\n){0,3}",
+        "1 \\([a-z)]{0,4}\\) S( -?[0-9]{1,20}){10,14}",
         "(isolcpus|rcu_nocbs|idle)(=[-0-9a-z,]{0,8})?( |=){0,2}",
     ]
 }

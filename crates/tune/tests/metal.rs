@@ -215,10 +215,13 @@ const UNTUNED: &str = r"
     sys/kernel/mm/transparent_hugepage/defrag: [always] defer defer+madvise madvise never
     sys/kernel/mm/ksm/run: 1
     proc/stat: cpu  9000 0 9000 982000 0 0 0 0 0 0\ncpu1 4000 0 4000 92000 0 0 0 0 0 0\ncpu3 10 0 10 99980 0 0 0 0 0 0\ncpu5 10 0 10 99980 0 0 0 0 0 0\ncpu7 1 1 1 1 1 1 1 1 0 0
+    proc/77/stat: 77 (backup job) S 1 77 77 0 -1 4194304 1 2 3 4 50 60 7 8 20 0 1 0 99 0 0
+    proc/78/stat: 78 (sshd) S 1 78 78 0 -1 4194304 1 2 3 4 1 1 7 8 20 0 1 0 99 0 0
 ";
 
 /// Core 7, a sibling of core 3, is busy for half of the time.
 const UNTUNED_LATER: &str = r"
+    proc/77/stat: 77 (backup job) S 1 77 77 0 -1 4194304 1 2 3 4 140 70 7 8 20 0 1 0 99 0 0
     proc/stat: cpu  9000 0 9000 982000 0 0 0 0 0 0\ncpu1 4001 0 4001 92198 0 0 0 0 0 0\ncpu3 10 0 10 100180 0 0 0 0 0 0\ncpu5 10 0 10 100180 0 0 0 0 0 0\ncpu7 101 1 1 101 1 1 1 1 0 0
     proc/interrupts:            CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7\n  61:      12345      23456      34567      45878          0          0          0          0  IR-PCI-MSIX-0000:18:00.0    1-edge      mlx5_comp0@pci:0000:18:00.0\n  62:          0        777          0          0          0          0          0          0  IR-PCI-MSIX-0000:3b:00.0    2-edge      nvme0q1\n LOC:    9000500    9000500    9000500    9000500    9000500    9000500    9000500    9000500   Local timer interrupts\n TLB:         10         10         10         12         10         10         10         10   TLB shootdowns
 ";
@@ -236,48 +239,48 @@ fn untuned() {
     check(
         &room.examine(),
         expect![[r#"
-        not fit on [1, 3]
-        bad load.on_siblings: 50.0 % of 2.0 s on core 7, the busiest
-        warn load.on_cores: 1.0 % of 2.0 s on core 1, the busiest
-        warn load.average: 1.35 threads in the last minute
-        warn probe.blocking: 62000 ns between cores 1 and 3
-        warn irq.came: on cores 1,3 in 2.0 s: mlx5_comp0@pci:0000:18:00.0 100.0/s, TLB shootdowns (TLB) 1.0/s
-        warn nic.node: ens1f0np0 is on node 0, cores 1,3 are not
-        warn permission.real_time: no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0
-        warn limit.memlock: 8388608 bytes at most
-        warn limit.nofile: 1024
-        warn kernel.isolcpus: cores 1,3 not isolated
-        warn kernel.nohz_full: cores 1,3 with a tick
-        warn kernel.rcu_nocbs: cores 1,3 with callbacks of their own
-        warn irq.affinity: may come to cores 1,3: 61 mlx5_comp0@pci:0000:18:00.0, 62 nvme0q1
-        warn workqueue.cpumask: deferred work may run on cores 1,3
-        warn cpu.smt: others may run on the second hardware threads, cores 5,7
-        warn cpu.governor: powersave (intel_pstate, turbo on): the processor chooses, and slows down when it waits
-        warn cpu.idle_states: POLL, C1, C1E, C6; the deepest, C6, takes 133 us to leave
-        warn sysctl.kernel.sched_rt_runtime_us: real-time threads get 950000 of each 1000000 us
-        warn sched.autogroup: on
-        warn thp.enabled: always
-        warn thp.defrag: always
-        warn sysctl.kernel.numa_balancing: on, over 2 nodes
-        warn ksm.run: runs
-        warn kernel.mitigations: mds: Mitigation: Clear CPU buffers; SMT vulnerable; meltdown: Mitigation: PTI
-        warn net.busy_poll: off
-        warn net.busy_read: off
-        ok cores.count: 8 of 8 may be used, 1,3 would be measured on
-        ok cores.placement: cores 1,3 lie on one NUMA node, no two are siblings
-        ok cgroup.cpu_max: no limit
-        ok host.steal: no hypervisor to steal
-        ok clock.cost: 19 ns a stamp, from a counter
-        ok probe.cache_line: 120 ns between cores 1 and 3
-        ok host.virtual: bare metal (Dell Inc. PowerEdge R640)
-        ok host.container: nothing hints at one
-        ok kernel.release: 6.8.0-45-generic, PREEMPT_DYNAMIC
-        ok nic.driver: ens1f0np0: mlx5_core
-        ok clock.source: tsc
-        ok sched.fair_server: none before Linux 6.12
-        ok sysctl.vm.stat_interval: every 1 s
-        ok sysctl.kernel.watchdog_cpumask: looks at cores 1,3
-        ok sysctl.net.ipv4.tcp_congestion_control: cubic
-    "#]],
+            not fit on [1, 3]
+            bad load.on_siblings: 50.0 % of 2.0 s on core 7, the busiest; busiest on any core: backup job (77) 1.00 s
+            warn load.on_cores: 1.0 % of 2.0 s on core 1, the busiest; busiest on any core: backup job (77) 1.00 s
+            warn load.average: 1.35 threads in the last minute
+            warn probe.blocking: 62000 ns between cores 1 and 3
+            warn irq.came: on cores 1,3 in 2.0 s: mlx5_comp0@pci:0000:18:00.0 100.0/s, TLB shootdowns (TLB) 1.0/s
+            warn nic.node: ens1f0np0 is on node 0, cores 1,3 are not
+            warn permission.real_time: no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0
+            warn limit.memlock: 8388608 bytes at most
+            warn limit.nofile: 1024
+            warn kernel.isolcpus: cores 1,3 not isolated
+            warn kernel.nohz_full: cores 1,3 with a tick
+            warn kernel.rcu_nocbs: cores 1,3 with callbacks of their own
+            warn irq.affinity: may come to cores 1,3: 61 mlx5_comp0@pci:0000:18:00.0, 62 nvme0q1
+            warn workqueue.cpumask: deferred work may run on cores 1,3
+            warn cpu.smt: others may run on the second hardware threads, cores 5,7
+            warn cpu.governor: powersave (intel_pstate, turbo on): the processor chooses, and slows down when it waits
+            warn cpu.idle_states: POLL, C1, C1E, C6; the deepest, C6, takes 133 us to leave
+            warn sysctl.kernel.sched_rt_runtime_us: real-time threads get 950000 of each 1000000 us
+            warn sched.autogroup: on
+            warn thp.enabled: always
+            warn thp.defrag: always
+            warn sysctl.kernel.numa_balancing: on, over 2 nodes
+            warn ksm.run: runs
+            warn kernel.mitigations: mds: Mitigation: Clear CPU buffers; SMT vulnerable; meltdown: Mitigation: PTI
+            warn net.busy_poll: off
+            warn net.busy_read: off
+            ok cores.count: 8 of 8 may be used, 1,3 would be measured on
+            ok cores.placement: cores 1,3 lie on one NUMA node, no two are siblings
+            ok cgroup.cpu_max: no limit
+            ok host.steal: no hypervisor to steal
+            ok clock.cost: 19 ns a stamp, from a counter
+            ok probe.cache_line: 120 ns between cores 1 and 3
+            ok host.virtual: bare metal (Dell Inc. PowerEdge R640)
+            ok host.container: nothing hints at one
+            ok kernel.release: 6.8.0-45-generic, PREEMPT_DYNAMIC
+            ok nic.driver: ens1f0np0: mlx5_core
+            ok clock.source: tsc
+            ok sched.fair_server: none before Linux 6.12
+            ok sysctl.vm.stat_interval: every 1 s
+            ok sysctl.kernel.watchdog_cpumask: looks at cores 1,3
+            ok sysctl.net.ipv4.tcp_congestion_control: cubic
+        "#]],
     );
 }
