@@ -14,6 +14,9 @@ pub struct Process {
     pub name: String,
     /// Time in user and kernel mode of all its threads, in ticks of 1/`USER_HZ` s (10 ms).
     pub ticks: u64,
+    /// When it started, in ticks since the machine did: tells it from another that got its number later. The
+    /// name does not, since a kernel worker's follows its work.
+    pub started_ticks: u64,
 }
 
 /// Reads `/proc/PID/stat` of every process that is visible; kernel threads are processes too. `None` where
@@ -25,15 +28,19 @@ pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     Some(numbers.filter_map(process).collect())
 }
 
-/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode (proc(5)).
+/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode, 22 is the
+/// start (proc_pid_stat(5)).
 fn parse(stat: &str) -> Option<Process> {
     let (_, rest) = stat.split_once('(')?;
     let (name, rest) = rest.rsplit_once(')')?;
-    // The field after the name is the third.
-    let mut fields = rest.split_whitespace().skip(14 - 3);
-    let mut time = || fields.next()?.parse::<u64>().ok();
-    let (user, kernel) = (time()?, time()?);
-    Some(Process { name: name.to_owned(), ticks: user.saturating_add(kernel) })
+    // What follows the name is the third field.
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Process {
+        name: name.to_owned(),
+        ticks: field(14)?.saturating_add(field(15)?),
+        started_ticks: field(22)?,
+    })
 }
 
 /// Number, name and ticks of those that used any between an `earlier` reading and this one, the busiest
@@ -43,7 +50,7 @@ pub fn since(
     earlier: &BTreeMap<usize, Process>,
 ) -> Vec<(usize, Process)> {
     let used = |(&number, process): (&usize, &Process)| {
-        let before = earlier.get(&number).filter(|before| before.name == process.name);
+        let before = earlier.get(&number).filter(|one| one.started_ticks == process.started_ticks);
         let ticks = process.ticks.saturating_sub(before.map_or(0, |before| before.ticks));
         (ticks > 0).then(|| (number, Process { ticks, ..process.clone() }))
     };
@@ -61,7 +68,8 @@ mod tests {
 
     #[test]
     fn reads_what_the_kernel_prints() {
-        assert_eq!(parse(STAT), Some(Process { name: "x) (y)".to_owned(), ticks: 110 }));
+        let expected = Process { name: "x) (y)".to_owned(), ticks: 110, started_ticks: 99 };
+        assert_eq!(parse(STAT), Some(expected));
         for text in ["", "1 (a", "1 a) R", "1 (a) R 1 2 3", &STAT.replace("60", "-60")] {
             assert_eq!(parse(text), None, "{text}");
         }
@@ -76,18 +84,24 @@ mod tests {
 
     #[test]
     fn the_busiest_is_first_and_a_reused_number_is_another_process() {
-        let of = |all: &[(usize, &str, u64)]| -> BTreeMap<usize, Process> {
-            let one = |&(number, name, ticks): &(usize, &str, u64)| {
-                (number, Process { name: name.to_owned(), ticks })
+        type Row = (usize, &'static str, u64, u64);
+        let of = |all: &[Row]| -> BTreeMap<usize, Process> {
+            let one = |&(number, name, ticks, started_ticks): &Row| {
+                (number, Process { name: name.to_owned(), ticks, started_ticks })
             };
             all.iter().map(one).collect()
         };
-        let earlier = of(&[(1, "init", 50), (2, "rustc", 100), (3, "old", 70)]);
-        let now = of(&[(1, "init", 50), (2, "rustc", 130), (3, "new", 7), (4, "ld", 90)]);
+        let earlier = of(&[(1, "init", 50, 0), (2, "kworker/a", 100, 5), (3, "sh", 70, 9)]);
+        let now = of(&[
+            (1, "init", 50, 0),
+            (2, "kworker/b", 130, 5),
+            (3, "sh", 7, 20),
+            (4, "ld", 90, 30),
+        ]);
         let busy = since(&now, &earlier);
         let told: Vec<(usize, &str, u64)> =
             busy.iter().map(|(number, one)| (*number, one.name.as_str(), one.ticks)).collect();
-        assert_eq!(told, [(4, "ld", 90), (2, "rustc", 30), (3, "new", 7)]);
+        assert_eq!(told, [(4, "ld", 90), (2, "kworker/b", 30), (3, "sh", 7)]);
     }
 
     proptest! {

@@ -20,7 +20,7 @@ fn check(rule: fn(&Inspection) -> Judgement, machines: &[Inspection], expected: 
 fn watched(idle: &[(usize, u64)]) -> Inspection {
     let ticks = |&(core, idle): &(usize, u64)| (core, Ticks { idle, total: 200, steal: 0 });
     let ticks = idle.iter().map(ticks).collect();
-    let busy = vec![(812, Process { name: "rustc".to_owned(), ticks: 57 })];
+    let busy = vec![(812, Process { name: "rustc".to_owned(), ticks: 57, started_ticks: 0 })];
     let watched = Watched { seconds: 2.0, ticks, busy, interrupts: None };
     Inspection { watched: Some(watched), ..plain() }
 }
