@@ -10,6 +10,7 @@ pub mod interrupts;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
+pub mod processes;
 pub mod root;
 pub mod scheduling;
 pub mod thread;

@@ -8,10 +8,11 @@ use std::fmt::Write;
 
 /// Where ids begin.
 const ID: usize = 9;
-/// Where the text begins.
-const TEXT: usize = 32;
+/// Where what was found begins.
+const FOUND: usize = 32;
 
-/// The findings as text: what is bad or worth a warning with why and what to do, the rest a line each.
+/// The findings as text: what is bad or worth a warning with why it matters and what
+/// to do about it, the rest a line each.
 pub fn doctor(findings: &Findings) -> String {
     let mut out = String::new();
     headline(&mut out, findings);
@@ -29,10 +30,12 @@ pub fn doctor(findings: &Findings) -> String {
 }
 
 fn headline(out: &mut String, findings: &Findings) {
-    let verdict = match (findings.fit, findings.count(Grade::Warn)) {
-        (false, _) => "NOT FIT to measure on",
-        (true, 0) => "fit to measure on",
-        (true, _) => "fit to measure on, with a wider tail than it has to be",
+    let verdict = if findings.fit { "fit to measure on" } else { "NOT FIT to measure on" };
+    let but = match (findings.fit, findings.count(Grade::Warn), findings.count(Grade::Unknown)) {
+        (false, ..) | (true, 0, 0) => "",
+        (true, _, 0) => ", with a wider tail than it has to be",
+        (true, 0, _) => ", as far as can be read",
+        (true, ..) => ", as far as can be read, with a wider tail than it has to be",
     };
     let counts: Vec<String> = Grade::ALL
         .iter()
@@ -40,26 +43,25 @@ fn headline(out: &mut String, findings: &Findings) {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
+    wrap(out, "", &format!("doctor · {verdict}{but} · {}", counts.join(", ")));
     let line = format!(
-        "doctor · {verdict} · {} · {}, machine {}, watched for {} s",
-        counts.join(", "),
+        "{} · machine {} · watched for {} s",
         cores(&findings.cores),
         findings.machine,
         seconds(findings.watched_seconds)
     );
-    wrap(out, "", &line);
+    wrap(out, "  ", &line);
 }
 
 fn row(out: &mut String, finding: &Finding) {
-    let grade = finding.grade.name();
-    let mut lead = format!("{grade:<ID$}{} ", finding.id);
-    if lead.chars().count() > TEXT {
+    let mut lead = format!("{:<ID$}{} ", finding.grade.name(), finding.id);
+    if lead.chars().count() > FOUND {
         let _ = writeln!(out, "{}", lead.trim_end());
         lead.clear();
     }
-    wrap(out, &format!("{lead:<TEXT$}"), &finding.found);
+    wrap(out, &format!("{lead:<FOUND$}"), &finding.found);
     if matches!(finding.grade, Grade::Bad | Grade::Warn) {
-        wrap(out, &format!("{:<TEXT$}why ", ""), &finding.why);
-        wrap(out, &format!("{:<TEXT$}do  ", ""), &finding.what_to_do);
+        wrap(out, &format!("{:<ID$}why  ", ""), &finding.why);
+        wrap(out, &format!("{:<ID$}do   ", ""), &finding.what_to_do);
     }
 }

@@ -43,7 +43,7 @@ fn usage_errors_exit_with_2_and_say_what_to_try() {
 
 #[test]
 fn every_command_explains_itself() {
-    for command in ["run", "sweep", "scenarios", "report", "exchange", "trade"] {
+    for command in ["run", "sweep", "scenarios", "report", "doctor", "exchange", "trade"] {
         let done = output(&[command, "--help"]);
         assert!(done.status.success());
         assert!(text(&done.stdout).contains("Usage: tickpath"), "{command}");

@@ -4,16 +4,22 @@
 //! messages. 1 % of the time is p99, 0.1 % p99.9.
 
 use host::interrupts::{Interrupt, Kind};
+use host::processes::Process;
 use measure::doctor::Grade;
 
 use crate::inspection::Inspection;
 use crate::rules::cores;
 use crate::settings::Judgement;
+use crate::watch::Watched;
 
 /// Load of others on a measured core that reaches p95.
 const BUSY_SHARE_BAD: f64 = 0.05;
 /// Load of others on a measured core that reaches p99; less can't be told from a tick's granularity.
 const BUSY_SHARE_WARN: f64 = 0.01;
+/// Processes that are named one by one.
+const NAMED_MAX: usize = 3;
+/// `USER_HZ`, the same on every architecture that tickpath runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
 /// Steal that reaches p99.
 const STEAL_SHARE_BAD: f64 = 0.01;
 /// Steal that reaches p99.9.
@@ -22,7 +28,7 @@ const STEAL_SHARE_WARN: f64 = 0.001;
 const STEAL_TICKS_MIN: u64 = 1000;
 /// Threads that ran or wanted to, in the mean of the last minute.
 const LOAD_AVERAGE_WARN: f64 = 0.5;
-/// Interrupts of other cores a second that show in the tail: a second of 2 us each 10 ms is p99.98.
+/// Interrupts from other cores a second that take 0.02 % of the time, at 2 us each.
 const INTERNAL_PER_SECOND_WARN: f64 = 100.0;
 /// A stamp that costs more hides stages of a tenth of a microsecond, ns. Counters take 10 to 25.
 const CLOCK_COST_NS_WARN: u64 = 40;
@@ -44,9 +50,12 @@ pub(crate) fn on_cores(seen: &Inspection) -> Judgement {
 /// What runs on the other hardware thread of a measured core takes its speed.
 pub(crate) fn on_siblings(seen: &Inspection) -> Judgement {
     let siblings = seen.siblings();
-    match siblings.is_empty() {
-        true => (Grade::Ok, "no second hardware threads are shown".to_owned()),
-        false => busiest(seen, &siblings),
+    if seen.topology.siblings.is_empty() {
+        (Grade::Unknown, "which cores are siblings can't be read".to_owned())
+    } else if siblings.is_empty() {
+        (Grade::Ok, "no second hardware threads are shown".to_owned())
+    } else {
+        busiest(seen, &siblings)
     }
 }
 
@@ -66,8 +75,25 @@ fn busiest(seen: &Inspection, list: &[usize]) -> Judgement {
         share if share >= BUSY_SHARE_WARN => Grade::Warn,
         _ => Grade::Ok,
     };
-    let seconds = watched.seconds;
-    (grade, format!("{:.1} % of {seconds:.1} s on core {core}, the busiest", share * 100.0))
+    let found =
+        format!("{:.1} % of {:.1} s on core {core}, the busiest", share * 100.0, watched.seconds);
+    match grade {
+        Grade::Ok => (grade, found),
+        _ => (grade, format!("{found}{}", by_whom(watched))),
+    }
+}
+
+/// The busiest processes, on whatever core: the kernel doesn't keep where each ran.
+fn by_whom(watched: &Watched) -> String {
+    let name = |(number, process): &(usize, Process)| {
+        let seconds = process.ticks as f64 / TICKS_PER_SECOND;
+        format!("{} ({number}) {seconds:.2} s", process.name)
+    };
+    let named: Vec<String> = watched.busy.iter().take(NAMED_MAX).map(name).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!("; busiest on any core: {}", named.join(", ")),
+    }
 }
 
 /// Steal as a share of the time that the core wanted to run, since the machine started: who does nothing
@@ -119,8 +145,8 @@ pub(crate) fn interrupts(seen: &Inspection) -> Judgement {
     };
     let (devices, internal) = (of_kind(Kind::Device), of_kind(Kind::Internal));
     let name = |one: &&Interrupt| match one.kind {
-        Kind::Device => format!("{} {:.0}/s", one.name, rate(one)),
-        _ => format!("{} ({}) {:.0}/s", one.name, one.id, rate(one)),
+        Kind::Device => format!("{} {:.1}/s", one.name, rate(one)),
+        _ => format!("{} ({}) {:.1}/s", one.name, one.id, rate(one)),
     };
     let internal_per_second: f64 = internal.iter().map(|one| rate(one)).sum();
     let is_ok = devices.is_empty() && internal_per_second < INTERNAL_PER_SECOND_WARN;

@@ -69,18 +69,22 @@ pub(crate) fn placement(seen: &Inspection) -> Judgement {
 /// period (Documentation/scheduler/sched-bwc.rst).
 pub(crate) fn cgroup_quota(seen: &Inspection) -> Judgement {
     let Some(limit) = seen.machine.fixed.cgroup_cpu_max.as_deref() else {
-        return (Grade::Unknown, "the control group's processor limit can't be read".to_owned());
+        // Without the controller there is no file, and no limit.
+        return match seen.has_control_groups {
+            true => (Grade::Ok, "no limit".to_owned()),
+            false => (Grade::Unknown, "the control groups can't be read".to_owned()),
+        };
     };
     let mut fields = limit.split_whitespace();
     let quota = fields.next().unwrap_or_default();
     if quota == "max" {
         return (Grade::Ok, "no limit".to_owned());
     }
-    let period = fields.next().and_then(|field| field.parse::<f64>().ok());
-    let (Ok(quota), Some(period)) = (quota.parse::<f64>(), period.filter(|&us| us > 0.0)) else {
+    let period = fields.next().and_then(|field| field.parse::<u64>().ok());
+    let (Ok(quota), Some(period)) = (quota.parse::<u64>(), period.filter(|&us| us > 0)) else {
         return (Grade::Unknown, format!("\"{limit}\" is not understood"));
     };
-    let cores = quota / period;
+    let cores = quota as f64 / period as f64;
     let found = format!("{cores:.1} cores' worth: {quota} us of each {period} us");
     if cores >= seen.allowed.len() as f64 {
         (Grade::Ok, format!("{found}, as much as there is"))
@@ -109,7 +113,11 @@ pub(crate) fn hypervisor(seen: &Inspection) -> Judgement {
 
 /// A container shares its host's kernel and cores; the limits that it sets are findings of their own.
 pub(crate) fn container(seen: &Inspection) -> Judgement {
-    match seen.machine.fixed.container.as_deref() {
+    let fixed = &seen.machine.fixed;
+    match fixed.container.as_deref() {
+        None if fixed.kernel_release.is_none() => {
+            (Grade::Unknown, "there is no /proc to tell".to_owned())
+        }
         None => (Grade::Ok, "nothing hints at one".to_owned()),
         Some(kind) if hardware(seen).next().is_some() => {
             (Grade::Ok, format!("{kind}, with a NIC of its own"))
@@ -153,6 +161,8 @@ pub(crate) fn nic_driver(seen: &Inspection) -> Judgement {
     let is_played = |nic: &Nic| nic.driver.as_deref().is_some_and(|one| PARAVIRTUAL.contains(&one));
     if found.is_empty() {
         (Grade::Warn, "none: only loopback can be measured".to_owned())
+    } else if hardware(seen).all(|nic| nic.driver.is_none()) {
+        (Grade::Unknown, found.join(", "))
     } else if hardware(seen).all(is_played) {
         (Grade::Warn, format!("{}, played by the host's software", found.join(", ")))
     } else {

@@ -23,6 +23,8 @@ pub struct Inspection {
     pub topology: Topology,
     /// Fixed facts, load and probes.
     pub machine: Fingerprint,
+    /// Whether control groups (v2) are there to be read.
+    pub has_control_groups: bool,
     /// Interrupts since the machine started; `None` where they can't be read.
     pub interrupts: Option<Vec<Interrupt>>,
     /// NUMA node of each network interface that says one.
@@ -53,6 +55,7 @@ impl Inspection {
             allowed: allowed.to_vec(),
             topology: Topology::read(root),
             machine,
+            has_control_groups: root.exists("sys/fs/cgroup/cgroup.controllers"),
             interrupts: host::interrupts::read(root),
             nic_nodes: nic_nodes(root),
             permissions: Permissions::read(root),

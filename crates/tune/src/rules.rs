@@ -1,7 +1,7 @@
 //! What the value of each setting means on this machine: small pure functions of what was read.
 
 use host::interrupts::{Interrupt, Kind};
-use host::scheduling::has_fair_server;
+use host::scheduling::{has_fair_server, release_numbers};
 use host::topology::{format_core_list, parse_core_list, parse_core_mask};
 use measure::doctor::Grade;
 use measure::machine::IdleState;
@@ -105,7 +105,9 @@ pub(crate) fn smt(value: &str, seen: &Inspection) -> Judgement {
     let open: Vec<usize> =
         siblings.iter().copied().filter(|core| !isolated.contains(core)).collect();
     let is_hidden = seen.machine.fixed.is_virtual != Some(false) && value == "notsupported";
-    if !open.is_empty() {
+    if seen.topology.siblings.is_empty() {
+        (Grade::Unknown, format!("{value}; which cores are siblings can't be read"))
+    } else if !open.is_empty() {
         (Grade::Warn, format!("others may run on the second hardware threads, {}", cores(&open)))
     } else if !siblings.is_empty() {
         (Grade::Ok, format!("{value}; the second threads, {}, are isolated", cores(&siblings)))
@@ -242,13 +244,18 @@ pub(crate) fn ksm(value: &str, _: &Inspection) -> Judgement {
     }
 }
 
+/// From Linux 6.5 on isolated cores are left out (vmstat_shepherd in mm/vmstat.c).
 pub(crate) fn stat_interval(value: &str, seen: &Inspection) -> Judgement {
-    match value.parse::<u64>() {
-        Ok(seconds) if seconds >= STAT_INTERVAL_S_MIN || !seen.is_isolated() => {
-            (Grade::Ok, format!("every {seconds} s"))
+    let Ok(seconds) = value.parse::<u64>() else { return not_understood(value) };
+    let release = seen.machine.fixed.kernel_release.as_deref().and_then(release_numbers);
+    let leaves_isolated_out = release.is_some_and(|numbers| numbers >= (6, 5));
+    let found = format!("every {seconds} s");
+    match (seen.is_isolated(), leaves_isolated_out) {
+        (true, true) => (Grade::Ok, format!("{found}, isolated cores left out")),
+        (true, false) if seconds < STAT_INTERVAL_S_MIN => {
+            (Grade::Warn, format!("{found}, on isolated cores too"))
         }
-        Ok(seconds) => (Grade::Warn, format!("every {seconds} s, on isolated cores too")),
-        Err(_) => not_understood(value),
+        _ => (Grade::Ok, found),
     }
 }
 

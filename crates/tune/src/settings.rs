@@ -67,7 +67,10 @@ impl Setting {
         let value = (self.read)(root, seen);
         let (grade, found) = match &value {
             _ if seen.cores.is_empty() => (Grade::Unknown, "there is no core to judge".to_owned()),
-            Value::Is(text) => (self.judge)(text, seen),
+            Value::Is(text) => match (self.judge)(text, seen) {
+                (_, found) if found.is_empty() => (Grade::Unknown, "is empty".to_owned()),
+                judgement => judgement,
+            },
             Value::Absent => (self.absent.0, self.absent.1.to_owned()),
             Value::Unreadable => (Grade::Unknown, "can't be read here".to_owned()),
         };
@@ -267,7 +270,7 @@ pub static SETTINGS: [Setting; 22] = [
         wanted: "10 s or more, on isolated cores",
         why: "Each core gathers its memory statistics so often, in a worker of some us. Without isolation \
               it is lost among other noise.",
-        what_to_do: "sysctl -w vm.stat_interval=120",
+        what_to_do: "sysctl -w vm.stat_interval=120. From Linux 6.5 on isolated cores are left out anyway.",
         removes: &["workqueue.vmstat_update"],
         read: readings::stat_interval,
         judge: rules::stat_interval,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use host::Root;
 use host::fingerprint::load;
 use host::interrupts::{self, Interrupt};
+use host::processes::{self, Process};
 use measure::clock::Clock;
 use measure::machine::Ticks;
 
@@ -23,12 +24,18 @@ pub struct Reading {
     pub ticks: BTreeMap<usize, Ticks>,
     /// Each interrupt's counts; `None` where they can't be read.
     pub interrupts: Option<Vec<Interrupt>>,
+    /// Number to each process; `None` where they can't be listed.
+    pub processes: Option<BTreeMap<usize, Process>>,
 }
 
 impl Reading {
-    /// Reads `/proc/stat`, `/proc/interrupts` and `/proc/irq`.
+    /// Reads `/proc/stat`, `/proc/interrupts`, `/proc/irq` and `/proc/PID/stat`.
     pub fn take(root: &Root) -> Reading {
-        Reading { ticks: load(root).ticks, interrupts: interrupts::read(root) }
+        Reading {
+            ticks: load(root).ticks,
+            interrupts: interrupts::read(root),
+            processes: processes::read(root),
+        }
     }
 }
 
@@ -41,6 +48,8 @@ pub struct Watched {
     pub ticks: BTreeMap<usize, Ticks>,
     /// Each interrupt with how often it came.
     pub interrupts: Option<Vec<Interrupt>>,
+    /// Number of and what was used by each process that used anything, on whatever core, the busiest first.
+    pub busy: Vec<(usize, Process)>,
 }
 
 impl Watched {
@@ -55,11 +64,13 @@ impl Watched {
             };
             Some((core, ticks))
         };
+        let lists = before.processes.as_ref().zip(after.processes.as_ref());
         let pair = before.interrupts.as_ref().zip(after.interrupts.as_ref());
         Watched {
             seconds,
             ticks: after.ticks.iter().filter_map(passed).collect(),
             interrupts: pair.map(|(before, after)| interrupts::since(after, before)),
+            busy: lists.map_or(Vec::new(), |(before, after)| processes::since(after, before)),
         }
     }
 
@@ -78,8 +89,13 @@ impl Watched {
 
 /// Sleeps for [`WATCH`] and tells what the others did meanwhile.
 pub fn watch(root: &Root, clock: &Clock) -> Watched {
-    let (before, start_ns) = (Reading::take(root), clock.now_ns());
+    let before = Reading::take(root);
+    // Once more: reading a thousand processes is load of our own.
+    let (before, start_ns) = (Reading { ticks: load(root).ticks, ..before }, clock.now_ns());
     thread::sleep(WATCH);
     let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
-    Watched::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9)
+    let mut watched = Watched::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9);
+    let ourselves = std::process::id() as usize;
+    watched.busy.retain(|(number, _)| *number != ourselves);
+    watched
 }
