@@ -9,7 +9,7 @@ use measure::doctor::Grade;
 
 use crate::inspection::Inspection;
 use crate::rules::cores;
-use crate::settings::Judgement;
+use crate::setting::Judgement;
 use crate::watch::Watched;
 
 /// Load of others on a measured core that reaches p95.

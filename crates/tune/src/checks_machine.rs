@@ -7,7 +7,7 @@ use measure::machine::Nic;
 
 use crate::inspection::Inspection;
 use crate::rules::cores;
-use crate::settings::Judgement;
+use crate::setting::Judgement;
 
 /// Cores that leave one to everything that is not measured: exchange, client, the rest.
 const CORES_WANTED: usize = 3;

@@ -4,7 +4,7 @@ use host::permissions::Limit;
 use measure::doctor::Grade;
 
 use crate::inspection::Inspection;
-use crate::settings::Judgement;
+use crate::setting::Judgement;
 
 /// Open files for a run with some thousand connections, a usual soft limit being 1024.
 const OPEN_FILES_MIN: u64 = 4096;

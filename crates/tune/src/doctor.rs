@@ -8,7 +8,8 @@ use host::Root;
 use measure::doctor::{Finding, Findings, Grade, SCHEMA};
 
 use crate::inspection::Inspection;
-use crate::settings::{Inspected, Judgement, SETTINGS, Value};
+use crate::setting::{Inspected, Judgement, Value};
+use crate::settings::SETTINGS;
 use crate::{checks_load, checks_machine, checks_permission};
 
 /// What is looked at and can't be set.

@@ -13,9 +13,11 @@ pub mod doctor;
 pub mod inspection;
 mod readings;
 mod rules;
+pub mod setting;
 pub mod settings;
 pub mod watch;
 
 pub use doctor::examine;
 pub use inspection::Inspection;
+pub use setting::Setting;
 pub use settings::SETTINGS;

@@ -6,7 +6,7 @@ use host::topology::format_core_list;
 use measure::machine::IdleState;
 
 use crate::inspection::Inspection;
-use crate::settings::Value;
+use crate::setting::Value;
 
 const CPU: &str = "sys/devices/system/cpu";
 

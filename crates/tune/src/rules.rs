@@ -7,7 +7,7 @@ use measure::doctor::Grade;
 use measure::machine::IdleState;
 
 use crate::inspection::Inspection;
-use crate::settings::Judgement;
+use crate::setting::Judgement;
 
 /// An idle state that takes longer to leave shows in a blocking thread's latency, us. C1 takes 1 to 2, C1E
 /// up to 10, C6 100 and more (intel_idle's tables).

@@ -1,5 +1,6 @@
 use super::*;
-use crate::settings::{Judgement, SETTINGS, Value};
+use crate::setting::{Judgement, Value};
+use crate::settings::SETTINGS;
 use expect_test::expect;
 use host::{Root, Topology};
 use measure::machine::{Fingerprint, Fixed, Nic};

@@ -6,7 +6,7 @@ use expect_test::expect;
 use room::{Room, check};
 
 /// Two sockets of four cores, SMT off, cores 2-3 and 6-7 isolated, the NIC on the first socket.
-pub const TUNED: &str = r"
+const TUNED: &str = r"
     proc/cpuinfo: processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Gold 6246R CPU @ 3.40GHz\nflags\t\t: fpu tsc constant_tsc nonstop_tsc
     proc/cmdline: BOOT_IMAGE=/vmlinuz ro isolcpus=managed_irq,domain,2-3,6-7 nohz_full=2-3,6-7 rcu_nocbs=2-3,6-7 intel_idle.max_cstate=1 mitigations=off
     proc/loadavg: 0.02 0.05 0.01 1/412 9001
