@@ -49,6 +49,9 @@ const _: () = {
 /// Bytes of a slot's word, before the message.
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
+/// Bytes of a cache line. Only speed depends on it.
+const LINE_BYTES: usize = 64;
+
 /// Bytes from one slot to the next.
 pub(crate) fn stride(message_bytes_max: usize) -> usize {
     (WORD_BYTES + message_bytes_max).next_multiple_of(WORD_BYTES)
@@ -146,9 +149,18 @@ impl Memory for RegionMemory {
 
     #[inline(always)]
     unsafe fn write(&self, slot: usize, message: &[u8]) {
+        // The consumer polls the word's line and takes it back whenever it is written. So that line
+        // comes last, right before the word: else it would cross over twice a message.
+        let beside_word = LINE_BYTES - WORD_BYTES - self.slot(slot).addr() % LINE_BYTES;
+        let (first, rest) = message.split_at(message.len().min(beside_word));
+        let start = self.message(slot);
+        // SAFETY: the message fits into the slot, so its first part does.
+        let behind = unsafe { start.add(first.len()) };
         // SAFETY: the caller has the slot for itself and has seen that the message fits; a message
-        // of safe code doesn't lie in the mapping's slot that nobody else may see.
-        unsafe { ptr::copy_nonoverlapping(message.as_ptr(), self.message(slot), message.len()) };
+        // of safe code doesn't lie in a slot that nobody else may see.
+        unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), behind, rest.len()) };
+        // SAFETY: as before.
+        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), start, first.len()) };
     }
 
     #[inline(always)]
