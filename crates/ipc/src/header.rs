@@ -66,6 +66,11 @@ pub(crate) fn encode(
     for (place, word) in header[24..].as_chunks_mut().0.iter_mut().zip(geometry) {
         *place = word.to_ne_bytes();
     }
+    sealed(header)
+}
+
+/// The header with the checksum of what stands in it.
+pub(crate) fn sealed(mut header: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
     let sum = checksum(&header[..CHECKSUM_OFFSET]);
     header[CHECKSUM_OFFSET..].copy_from_slice(&sum.to_ne_bytes());
     header

@@ -28,6 +28,8 @@ pub mod region;
 pub mod ring;
 mod ring_core;
 mod ring_memory;
+mod ring_receiver;
+mod ring_sender;
 pub mod wait;
 
 pub use error::IpcError;

@@ -76,7 +76,7 @@ pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
+pub(crate) fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
     let zeros = vec![0; 1 << 16];
     let mut left = bytes;
     while left > 0 {

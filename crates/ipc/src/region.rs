@@ -305,3 +305,7 @@ fn map(name: &str, source: io::Error) -> IpcError {
     let hint = "look at `ulimit -v`, and at /proc/sys/vm/max_map_count";
     IpcError::System { doing: "map", region: name.to_owned(), source, hint }
 }
+
+#[cfg(test)]
+#[path = "region_tests.rs"]
+mod tests;

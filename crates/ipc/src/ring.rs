@@ -53,11 +53,14 @@ use crate::IpcError;
 use crate::bell::Bell;
 use crate::claim::Claim;
 use crate::region::{Kind, Place, Region};
-use crate::ring_core::{Geometry, Memory, Receiver, Sender};
+use crate::ring_core::{Geometry, Memory};
 use crate::ring_memory::{self, RegionMemory};
+use crate::ring_receiver::Receiver;
+use crate::ring_sender::Sender;
 use crate::wait::{Look, Wait};
 
-pub use crate::ring_core::{Batch, MESSAGE_BYTES_MAX, PRODUCERS_MAX, Refused};
+pub use crate::ring_core::{MESSAGE_BYTES_MAX, PRODUCERS_MAX};
+pub use crate::ring_sender::{Batch, Refused};
 
 /// Most slots of a ring.
 pub const SLOTS_MAX: u32 = 1 << 24;

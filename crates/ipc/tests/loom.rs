@@ -11,6 +11,10 @@ mod bell;
 mod distributor_core;
 #[path = "../src/ring_core.rs"]
 mod ring_core;
+#[path = "../src/ring_receiver.rs"]
+mod ring_receiver;
+#[path = "../src/ring_sender.rs"]
+mod ring_sender;
 
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -49,7 +53,9 @@ use distributor_core::{Follower, Publisher, Words};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use ring_core::{Batch, Geometry, Memory, Receiver, Refused, Sender};
+use ring_core::{Geometry, Memory};
+use ring_receiver::Receiver;
+use ring_sender::{Batch, Refused, Sender};
 
 /// Longest message of the models.
 const MESSAGE_BYTES: usize = 2;
