@@ -157,7 +157,7 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
 
 /// Spans on the timeline of the meter's clock: both run straight between the two moments at which they were
 /// read together.
-fn on_meters_time(seen: &Seen, spans: &[Span]) -> Vec<Span> {
+pub(crate) fn on_meters_time(seen: &Seen, spans: &[Span]) -> Vec<Span> {
     let [(ours, raw), (ours_later, raw_later)] = seen.anchors;
     let rate = match raw_later.saturating_sub(raw) {
         0 => 1.0,
