@@ -10,12 +10,14 @@
 //!   tally      all of it                                -> the table
 //!   profile    joins them; run makes a record of it
 //!   hiccup     gaps                                     -> how late a schedule would have been met
+//!   beside     hiccup attributed, and the events while a run measures
 //!   watch      when given threads were switched out, or faulted; needs no privilege
 //! ```
 
 #![deny(unsafe_code)]
 
 mod attribute;
+pub mod beside;
 mod catalog;
 pub mod cause;
 pub mod hiccup;

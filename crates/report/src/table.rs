@@ -1,9 +1,10 @@
 //! The table for a terminal, at most 100 columns wide.
 
+use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
 use crate::words::{self, cell, cores, interval, not_checked, shown, title};
-use measure::record::RunRecord;
+use measure::record::{Kind, RunRecord, Subject};
 use std::fmt::Write;
 
 pub(crate) const WIDTH: usize = 100;
@@ -14,6 +15,7 @@ pub fn table(record: &RunRecord) -> String {
     headline(&mut out, record);
     latencies(&mut out, record);
     over_the_floor(&mut out, record);
+    noise::text(&mut out, record);
     notes(&mut out, record);
     out
 }
@@ -77,6 +79,11 @@ fn merged_from(out: &mut String, record: &RunRecord) {
 }
 
 fn latencies(out: &mut String, record: &RunRecord) {
+    // Of a profile of noise alone the lengths of gaps stand by cause below.
+    let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
+    if record.noise.is_some() && record.subjects.iter().all(is_noise) {
+        return;
+    }
     let _ = writeln!(
         out,
         "\n{:<9}{:<16}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}  p50 interval",

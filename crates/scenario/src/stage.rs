@@ -8,11 +8,13 @@ use crate::placement::{Placed, place};
 use crate::progress::{Progress, Say, Teller};
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
+use host::scheduling::has_fair_server;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
 use measure::directory;
 use measure::machine::Machine;
 use measure::record::{MessageBytes, RunRecord};
+use noise::beside::Beside;
 use noise::hiccup;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -51,11 +53,15 @@ impl Conduct {
             .map_err(record_failed(&self.runs_directory))?;
         let entrants = entrants(self, &placed);
         let teller = Teller::new(say, self, &entrants);
-        let mut stage = Stage { conduct: self, placed: &placed, path: &path, interrupt, teller };
+        let has_fair_server = fixed.kernel_release.as_deref().is_some_and(has_fair_server);
+        let beside = self.noise.then(|| Beside::open(&placed.cores(), has_fair_server));
+        let mut stage =
+            Stage { conduct: self, placed: &placed, path: &path, interrupt, teller, clock, beside };
         // Who is measured pins itself; everybody else, and what they start, stays where we are. Where
         // the kernel forbids it we are a guest on the measured cores that sleeps.
         let _ = host::thread::run_on(&placed.elsewhere(&topology, &allowed));
-        let all_runs = stage.all_runs(&entrants, clock);
+        let all_runs = stage.all_runs(&entrants);
+        let noise = stage.beside.take().map(Beside::finish);
         let _ = host::thread::run_on(&allowed);
         let (runs, runs_void, mut warnings) = match all_runs {
             Ok(runs) => runs,
@@ -78,6 +84,7 @@ impl Conduct {
             machine: &machine,
             clock,
             started_wall_ms,
+            noise,
         });
         if runs.iter().all(|run| !run.failed) {
             launch::remove_stderr(&path);
@@ -115,6 +122,9 @@ struct Stage<'a, 's> {
     path: &'a Path,
     interrupt: &'a Interrupt,
     teller: Teller<'s>,
+    clock: Clock,
+    /// Where that is asked for.
+    beside: Option<Beside>,
 }
 
 impl Stage<'_, '_> {
@@ -124,7 +134,6 @@ impl Stage<'_, '_> {
     fn all_runs(
         &mut self,
         entrants: &[Entrant],
-        clock: Clock,
     ) -> Result<(Vec<Run>, u32, Vec<String>), ConductError> {
         let scenario = &self.conduct.scenario;
         let mut runs: Vec<Run> = Vec::new();
@@ -132,7 +141,7 @@ impl Stage<'_, '_> {
         let mut warnings = Vec::new();
         while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
             let number = runs.len() as u32 + 1;
-            let (run, error) = self.one_run(number, entrants, &runs, clock);
+            let (run, error) = self.one_run(number, entrants, &runs);
             let idle = |tag: &String| tag.starts_with(hiccup::SUBJECT);
             let nothing = runs.is_empty() && void == 0 && run.totals.keys().all(idle);
             if let Some(error) = error.filter(|_| nothing && !run.interrupted) {
@@ -162,7 +171,7 @@ impl Stage<'_, '_> {
     }
 
     /// What the machine does at this time, before each run.
-    fn hiccup(&mut self, number: u32, clock: Clock) -> Result<(), ConductError> {
+    fn hiccup(&mut self, number: u32) -> Result<(), ConductError> {
         let scenario = &self.conduct.scenario;
         let cores = self.placed.cores();
         if scenario.hiccup_seconds <= 0.0 || cores.is_empty() || self.interrupt.is_set() {
@@ -176,7 +185,14 @@ impl Stage<'_, '_> {
             seconds: scenario.hiccup_seconds,
         };
         let hlog = directory::hlog(self.path, number);
-        Ok(hiccup::look(&look, clock, &hlog, self.interrupt.flag())?)
+        let stop = self.interrupt.flag();
+        match &mut self.beside {
+            None => Ok(hiccup::look(&look, self.clock, &hlog, stop)?),
+            Some(beside) => {
+                let seen = beside.hiccup(number, &look, self.clock, stop)?;
+                Ok(hiccup::write(&look, &seen, &hlog)?)
+            }
+        }
     }
 
     /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
@@ -186,7 +202,6 @@ impl Stage<'_, '_> {
         number: u32,
         entrants: &[Entrant],
         earlier: &[Run],
-        clock: Clock,
     ) -> (Run, Option<ConductError>) {
         let mut order: Vec<&Entrant> = entrants.iter().collect();
         // The first run tells how long messages are, which a floor must know.
@@ -195,7 +210,7 @@ impl Stage<'_, '_> {
         }
         let mut run = Run::default();
         self.teller.run(number);
-        let mut error = self.hiccup(number, clock).err();
+        let mut error = self.hiccup(number).err();
         for entrant in order {
             if self.interrupt.is_set() || error.is_some() || run.failed {
                 break;
@@ -250,7 +265,12 @@ impl Stage<'_, '_> {
             None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
             None => self.conduct.connect.clone().unwrap_or_default(),
         };
-        let result = launch.client(target, bytes, &mut self.teller);
+        let teller = &mut self.teller;
+        let measure = || launch.client(target, bytes, teller);
+        let result = match &mut self.beside {
+            None => measure(),
+            Some(beside) => beside.during(number, &entrant.name, self.clock, measure),
+        };
         let ended = exchange.map(|(process, _)| launch.end_exchange(process));
         let mut result = result?;
         let exchange = match ended {

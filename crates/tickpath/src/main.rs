@@ -7,6 +7,7 @@ mod compare;
 mod exchange;
 mod history;
 mod merge;
+mod noise;
 mod page;
 mod print;
 mod process;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
+        cli::Command::Noise(arguments) => noise::noise(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
     };
