@@ -67,6 +67,8 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
         clock: clock(parts),
         resolved,
         merged_from: sources.into_iter().map(|source| source.origin).collect(),
+        // Of one time on one machine: what does not add up stays with its part.
+        noise: None,
         subjects,
         ..first.record.clone()
     };

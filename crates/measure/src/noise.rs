@@ -11,6 +11,9 @@ pub struct Noise {
     pub cores: Vec<Core>,
     /// Who took the time, all cores together; the most first. Their lost times add up to the cores'.
     pub causes: Vec<Cause>,
+    /// While subjects were measured: what others than them took of the cores, by the kernel's account alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub under_load: Vec<Cause>,
     /// How well that is known.
     pub attribution: Attribution,
     /// The longest gaps, the longest first.
@@ -142,12 +145,14 @@ pub struct Stretch {
 pub struct Stall {
     /// The core.
     pub core: usize,
-    /// The run, from 1.
+    /// The run, from 1; 0 where there were none.
     pub run: u32,
     /// Who was measured then; empty where only the meter was.
     pub subject: String,
-    /// When it began: seconds on the timeline of the run's log.
+    /// When it began: seconds after the meter, or the subject's processes, were started.
     pub at_seconds: f64,
+    /// The same, seconds since the Unix epoch, in which the logs state their begin.
+    pub at_unix_seconds: f64,
     /// How long it was, ns.
     pub length_ns: u64,
     /// Whose it was, the most first.

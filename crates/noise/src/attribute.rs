@@ -5,8 +5,10 @@
 //!    of those that it carries.
 //! 3. What a throttled thread's core does meanwhile belongs to the throttling.
 //! 4. Time that no span covers is the way in and out of the kernel, as long as it is at most
-//!    [`UNSEEN_NS_MAX`], or as long as what is covered: it belongs to the gap's largest part. More than that
-//!    is a part of its own, `host`.
+//!    [`UNSEEN_NS_MAX`], or as long as what is covered, or twice what is usual: it belongs to the gap's largest
+//!    part. What is usual is the median over the core's gaps with an interrupt: a virtual core leaves its
+//!    hypervisor for each, which takes longer than the interrupt and would not be lost without it. What is
+//!    more than that is `host`, but for what is usual.
 //! 5. The smallest parts, together at most [`SMALL_SHARE`] of the gap, go to the largest: a slice of another
 //!    thread is one thing, though a tick fell into it.
 //!
@@ -16,6 +18,7 @@ use crate::catalog::Kind;
 use crate::cause::{Cause, Causes};
 use crate::meter::Gap;
 use crate::spans::Span;
+use measure::stats::median;
 
 /// Time in a gap that no span covers and that is still the way in and out of the kernel, ns. Processors take
 /// 0.3 to 2 us for it, mitigations and virtual interrupts included.
@@ -45,16 +48,26 @@ impl Part {
 /// on one timeline, and in order of their start.
 pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
     let mut first = 0;
-    let mut parts = Vec::with_capacity(gaps.len());
+    let mut seen = Vec::with_capacity(gaps.len());
     for gap in gaps {
         while first < spans.len() && is_over(&spans[first], gap) {
             first += 1;
         }
         let here = spans[first..].iter().take_while(|span| span.start_ns < gap.end_ns);
-        let inside: Vec<Node> = here.filter_map(|span| clip(span, *gap)).collect();
-        parts.push(of_gap(*gap, inside));
+        seen.push(see(*gap, here.filter_map(|span| clip(span, *gap)).collect()));
     }
-    parts
+    let usual_ns = usual_unseen_ns(&seen);
+    gaps.iter().zip(seen).map(|(gap, seen)| parts(*gap, seen, usual_ns)).collect()
+}
+
+/// Gaps with an interrupt that tell what is usual.
+const USUAL_FROM: usize = 20;
+
+/// How long no span covers a gap with an interrupt, usually; 0 where there are too few.
+fn usual_unseen_ns(seen: &[Covered]) -> u64 {
+    let interrupts = seen.iter().filter(|seen| seen.has_interrupt);
+    let unseen: Vec<u64> = interrupts.map(|seen| seen.unseen_ns).collect();
+    if unseen.len() < USUAL_FROM { 0 } else { median(&unseen).unwrap_or(0) }
 }
 
 /// Whether a span has nothing to do with a gap or any after it.
@@ -84,31 +97,51 @@ fn clip(span: &Span, gap: Gap) -> Option<Node> {
         return None;
     }
     let (start_ns, end_ns) = (span.start_ns.max(gap.start_ns), span.end_ns.min(gap.end_ns));
-    (start_ns < end_ns).then_some(Node {
+    let node = || Node {
         start_ns,
         end_ns,
         span: *span,
         own_ns: end_ns - start_ns,
         heir: None,
         covered_by: None,
-    })
+    };
+    (start_ns < end_ns).then(node)
 }
 
-fn of_gap(gap: Gap, mut nodes: Vec<Node>) -> Vec<Part> {
+/// What the spans say of a gap.
+struct Covered {
+    parts: Vec<Part>,
+    unseen_ns: u64,
+    has_interrupt: bool,
+}
+
+fn see(gap: Gap, mut nodes: Vec<Node>) -> Covered {
     let covered_ns = nest(&mut nodes);
     let mut parts: Vec<Part> = Vec::new();
     for at in 0..nodes.len() {
         add(&mut parts, final_cause(&nodes, at), nodes[at].own_ns);
     }
-    let unseen_ns = gap.length_ns() - covered_ns;
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
+    let is_interrupt = |node: &Node| matches!(node.span.kind, Kind::Vector | Kind::Irq);
+    let has_interrupt = nodes.iter().any(is_interrupt);
+    Covered { parts, unseen_ns: gap.length_ns() - covered_ns, has_interrupt }
+}
+
+fn parts(gap: Gap, seen: Covered, usual_ns: u64) -> Vec<Part> {
+    let Covered { mut parts, unseen_ns, .. } = seen;
+    let covered_ns = gap.length_ns() - unseen_ns;
+    let hosts_ns = match unseen_ns <= covered_ns.max(UNSEEN_NS_MAX).max(2 * usual_ns) {
+        true => 0,
+        false => unseen_ns - usual_ns,
+    };
+    largest_first(&mut parts);
     match parts.first_mut() {
-        Some(largest) if unseen_ns <= covered_ns.max(UNSEEN_NS_MAX) => {
-            largest.length_ns += unseen_ns
+        None => add(&mut parts, Causes::HOST, unseen_ns),
+        Some(largest) => {
+            largest.length_ns += unseen_ns - hosts_ns;
+            add(&mut parts, Causes::HOST, hosts_ns);
+            largest_first(&mut parts);
         }
-        _ => add(&mut parts, Causes::HOST, unseen_ns),
     }
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
     let mut small_ns = (gap.length_ns() as f64 * SMALL_SHARE) as u64;
     while parts.len() > 1 && parts[parts.len() - 1].length_ns <= small_ns {
         let smallest = parts.pop().expect("there are two");
@@ -116,6 +149,10 @@ fn of_gap(gap: Gap, mut nodes: Vec<Node>) -> Vec<Part> {
         parts[0].length_ns += smallest.length_ns;
     }
     parts
+}
+
+fn largest_first(parts: &mut [Part]) {
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
 }
 
 /// Finds who lies in whom: takes the inner's time from the outer, and notes heirs. Says how much time is
@@ -197,7 +234,7 @@ pub fn aligned_share(gaps: &[Gap], spans: &[Span], limit_ns: u64) -> Option<f64>
         gaps.get(next).is_some_and(|gap| gap.start_ns <= span.start_ns + SLACK_NS)
     };
     let long: Vec<&Span> = spans.iter().filter(is_long).collect();
-    let inside = long.iter().copied().filter(|span| is_inside(&span)).count();
+    let inside = long.iter().copied().filter(|span| is_inside(span)).count();
     (!long.is_empty()).then(|| inside as f64 / long.len() as f64)
 }
 

@@ -19,8 +19,10 @@ pub const SECONDS_MAX: f64 = 86_400.0;
 const WARM_UP_NS: u64 = 100_000_000;
 /// Looks that are timed together to find the usual one.
 const BATCH_LOOKS: u32 = 256;
-/// Batches of which the median is taken; some 5 ms together.
+/// Batches before the first look that counts, of which the median is taken; some 5 ms together.
 const BATCHES: usize = 1001;
+/// Batches while it looks, spread over the whole time, at most.
+const BATCHES_KEPT_MAX: usize = 1 << 14;
 
 /// One gap, on the timeline of the clock that it was seen with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,12 +156,14 @@ pub(crate) fn look_and(
     let before_ns = usual_look_ns(clock, stop);
     let limit_ns = before_ns.round() as u64 + look.threshold_ns;
     let length_ns = (look.seconds.clamp(0.0, SECONDS_MAX) * 1e9) as u64;
+    let mut batches = Batches::new(length_ns, before_ns);
     let mut totals = Totals::default();
     let mut looks = 0;
     let anchor = clock.beside_raw();
     let started = SystemTime::now();
     let start_ns = clock.now_ns();
     let mut last_ns = start_ns;
+    batches.start(start_ns);
     while last_ns - start_ns < length_ns && !stop.load(Ordering::Relaxed) {
         disturb(last_ns);
         let now_ns = clock.now_ns();
@@ -170,26 +174,71 @@ pub(crate) fn look_and(
                 gaps.push(Gap { start_ns: last_ns, end_ns: now_ns });
             }
         }
+        batches.look(looks, now_ns);
         last_ns = now_ns;
     }
-    let anchors = [anchor, clock.beside_raw()];
-    let look_ns = f64::midpoint(before_ns, usual_look_ns(clock, stop));
-    let thread = rustix::thread::gettid().as_raw_nonzero().get();
-    let (core, end_ns) = (look.core, last_ns);
-    let seen = Seen {
-        core,
-        thread,
+    Ok(Seen {
+        core: look.core,
+        thread: rustix::thread::gettid().as_raw_nonzero().get(),
         started,
         start_ns,
-        end_ns,
+        end_ns: last_ns,
         looks,
-        look_ns,
+        look_ns: batches.usual_look_ns().unwrap_or(before_ns),
         limit_ns,
         gaps,
         totals,
-        anchors,
-    };
-    Ok(seen)
+        anchors: [anchor, clock.beside_raw()],
+    })
+}
+
+/// How long batches of looks take while it looks: the usual look is theirs, in the same loop and at the same
+/// speed of the core. Some of the batches, so that those kept lie over the whole time.
+struct Batches {
+    kept: Vec<u64>,
+    /// Of so many batches one is kept.
+    every: u64,
+    start_ns: u64,
+    until_look: u64,
+    number: u64,
+}
+
+impl Batches {
+    fn new(length_ns: u64, look_ns: f64) -> Batches {
+        let batches = length_ns as f64 / (look_ns.max(1.0) * f64::from(BATCH_LOOKS));
+        let mut kept = vec![1; BATCHES_KEPT_MAX];
+        kept.clear();
+        let every = (batches / BATCHES_KEPT_MAX as f64).ceil().max(1.0) as u64;
+        Batches { kept, every, start_ns: 0, until_look: u64::from(BATCH_LOOKS), number: 0 }
+    }
+
+    fn start(&mut self, now_ns: u64) {
+        self.start_ns = now_ns;
+    }
+
+    #[inline(always)]
+    fn look(&mut self, looks: u64, now_ns: u64) {
+        if looks == self.until_look {
+            self.end(now_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn end(&mut self, now_ns: u64) {
+        if self.number.is_multiple_of(self.every) && self.kept.len() < BATCHES_KEPT_MAX {
+            self.kept.push(now_ns - self.start_ns);
+        }
+        self.number += 1;
+        self.start_ns = now_ns;
+        self.until_look += u64::from(BATCH_LOOKS);
+    }
+
+    /// `None` where there are too few.
+    fn usual_look_ns(mut self) -> Option<f64> {
+        self.kept.sort_unstable();
+        let middle = self.kept.get(self.kept.len() / 2).filter(|_| self.kept.len() >= BATCHES / 10);
+        middle.map(|batch_ns| *batch_ns as f64 / f64::from(BATCH_LOOKS))
+    }
 }
 
 /// The usual time from look to look, ns: the median over batches, so that it is finer than the clock, and

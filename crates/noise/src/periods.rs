@@ -12,6 +12,8 @@ const EVENTS_MAX: usize = 100_000;
 const NEIGHBOURS: usize = 8;
 /// Two distances are the same if they differ by at most this share.
 const TOLERANCE: f64 = 0.02;
+/// And by at most this, ns: events that ride on a tick are near any multiple of it.
+const SLACK_NS_MAX: u64 = 200_000;
 /// Share of the events that must belong to the series.
 const SHARE_MIN: f64 = 0.5;
 /// How many times the share that chance gives.
@@ -55,7 +57,7 @@ fn candidates(starts: &[u64]) -> Vec<u64> {
     let mut crowds: Vec<(usize, u64)> = Vec::new();
     let mut from = 0;
     while from < distances.len() {
-        let limit = (distances[from] as f64 * (1.0 + TOLERANCE)) as u64;
+        let limit = distances[from] + slack_ns(distances[from]);
         let length = distances[from..].partition_point(|distance| *distance <= limit);
         crowds.push((length, distances[from + length / 2]));
         // Half a crowd further, so that one that a border cuts is seen whole as well.
@@ -65,9 +67,13 @@ fn candidates(starts: &[u64]) -> Vec<u64> {
     crowds.into_iter().take(CANDIDATES_MAX).map(|(_, distance)| distance).collect()
 }
 
+fn slack_ns(distance: u64) -> u64 {
+    ((distance as f64 * TOLERANCE) as u64).min(SLACK_NS_MAX)
+}
+
 /// How far `distance` is a period.
 fn at(starts: &[u64], distance: u64) -> Option<Period> {
-    let slack = (distance as f64 * TOLERANCE) as u64;
+    let slack = slack_ns(distance);
     let neighbour = |start: u64| {
         let near = starts.partition_point(|other| *other < start + distance - slack);
         starts.get(near).filter(|other| **other <= start + distance + slack).copied()
@@ -106,11 +112,87 @@ mod tests {
     use measure::random::SplitMix64;
     use proptest::prelude::*;
 
+    /// `count` events every `period_ns`, a share of them left out, each off by up to `jitter_ns`, and
+    /// `others` at any time among them.
+    fn series(
+        seed: u64,
+        count: u64,
+        period_ns: u64,
+        kept: f64,
+        jitter_ns: u64,
+        others: u64,
+    ) -> Vec<u64> {
+        let mut random = SplitMix64::new(seed);
+        let mut starts: Vec<u64> = Vec::new();
+        for number in 1..=count {
+            let jitter = (random.unit_open() * jitter_ns as f64) as u64;
+            if random.unit_open() <= kept {
+                starts.push(number * period_ns + jitter);
+            }
+        }
+        let any =
+            |random: &mut SplitMix64| (random.unit_open() * (count * period_ns) as f64) as u64;
+        starts.extend((0..others).map(|_| any(&mut random)));
+        starts.sort_unstable();
+        starts
+    }
+
     #[test]
     fn too_few_events_have_none() {
         let starts: Vec<u64> = (0..19).map(|n| n * 1_000_000).collect();
         assert_eq!(period(&starts), None);
         assert_eq!(period(&[]), None);
         assert_eq!(period(&[5; 100]), None);
+    }
+
+    #[test]
+    fn a_tick_that_starts_anew_is_one_tick() {
+        let mut starts = series(1, 1000, 1_000_000, 0.9, 5_000, 100);
+        starts.extend(
+            series(2, 1000, 1_000_000, 0.9, 5_000, 100).iter().map(|at| at + 1_000_370_000),
+        );
+        let found = period(&starts).unwrap();
+        assert!(found.period_ns.abs_diff(1_000_000) < 2_000, "{found:?}");
+        assert!(found.share > 0.8 && is_tick(found.period_ns), "{found:?}");
+    }
+
+    #[test]
+    fn what_rides_on_a_tick_now_and_then_has_no_period_of_its_own() {
+        let mut random = SplitMix64::new(3);
+        let mut at = 0;
+        let starts: Vec<u64> = (0..100)
+            .map(|_| {
+                at += 4_000_000 * (1 + u64::from(random.below(30)));
+                at
+            })
+            .collect();
+        assert_eq!(period(&starts), None);
+    }
+
+    #[test]
+    fn ticks_are_known_by_their_rate() {
+        assert!([1_000_000, 4_000_005, 10_000_000, 3_333_333].into_iter().all(is_tick));
+        assert!([7_000_000, 1_050_000, 20_000].into_iter().all(|period_ns| !is_tick(period_ns)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_series_is_found_among_others(
+            seed: u64,
+            period_us in 50u64..100_000,
+            kept in 0.8f64..1.0,
+            others in 0u64..60,
+        ) {
+            let period_ns = period_us * 1_000;
+            let starts = series(seed, 200, period_ns, kept, (period_ns / 200).min(50_000), others);
+            let found = period(&starts).unwrap();
+            prop_assert!(found.period_ns.abs_diff(period_ns) <= period_ns / 100, "{found:?}");
+        }
+
+        #[test]
+        fn events_at_random_have_none(seed: u64, count in 30u64..500) {
+            let starts = series(seed, 1, 1_000_000_000, 0.0, 0, count);
+            prop_assert_eq!(period(&starts), None);
+        }
     }
 }

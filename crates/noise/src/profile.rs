@@ -3,7 +3,7 @@
 use crate::cause::{self, Causes};
 use crate::meter::{self, GAPS_MAX, Look, Seen};
 use crate::spans::{Own, Told};
-use crate::tally::Tally;
+use crate::tally::{Tally, Whose};
 use crate::trace::{Ended, Trace};
 use host::Scheduling;
 use measure::clock::Clock;
@@ -171,21 +171,28 @@ fn seconds(seen: &Seen) -> f64 {
 
 /// Joins what the meter saw on each core with what the kernel told of it; `told` is empty where nothing was
 /// traced.
-pub(crate) fn joined(
-    seen: &[Seen],
-    told: &[Told],
-    causes: &Causes,
-    mut attribution: Attribution,
-) -> Noise {
+fn joined(seen: &[Seen], told: &[Told], causes: &Causes, mut attribution: Attribution) -> Noise {
     let mut tally = Tally::default();
     let mut aligned = Vec::new();
     for (number, seen) in seen.iter().enumerate() {
         let told = told.get(number);
-        aligned.extend(tally.add(seen, told));
+        aligned.extend(tally.add(seen, told, &Whose::default()));
         attribution.events += told.map_or(0, |told| told.records);
         attribution.events_lost += told.map_or(0, |told| told.lost);
     }
     attribution.aligned_share = aligned.into_iter().reduce(f64::min);
+    let ids = named(causes, &mut attribution);
+    Noise {
+        cores: seen.iter().map(core).collect(),
+        causes: tally.causes(&ids),
+        under_load: Vec::new(),
+        attribution,
+        longest: tally.longest(&ids),
+    }
+}
+
+/// The causes' ids; what stands in the way of knowing them is noted.
+pub(crate) fn named(causes: &Causes, attribution: &mut Attribution) -> Vec<String> {
     let kallsyms = if causes.has_functions() { cause::kallsyms() } else { String::new() };
     let ids = causes.ids(&kallsyms);
     if ids.iter().any(|id| id.ends_with(".unknown")) {
@@ -201,15 +208,10 @@ pub(crate) fn joined(
             attribution.events_lost
         ));
     }
-    Noise {
-        cores: seen.iter().map(core).collect(),
-        causes: tally.causes(&ids),
-        attribution,
-        longest: tally.longest(&ids),
-    }
+    ids
 }
 
-fn core(seen: &Seen) -> Core {
+pub(crate) fn core(seen: &Seen) -> Core {
     let [gaps_1us, gaps_10us, gaps_100us, gaps_1ms] = seen.totals.at_least;
     Core {
         core: seen.core,

@@ -2,12 +2,13 @@
 
 use crate::attribute::{Part, aligned_share, attribute};
 use crate::cause::{HOST, TICK, UNTRACED};
-use crate::meter::Seen;
+use crate::meter::{Gap, Seen};
 use crate::periods::{is_tick, period};
 use crate::spans::{Span, Told};
 use measure::noise::{self, Cause, PeriodIs, Stall};
 use measure::stats::{is_supported, median};
 use std::collections::BTreeMap;
+use std::time::UNIX_EPOCH;
 
 /// The longest gaps that are kept with what was in them.
 pub const STALLS_MAX: usize = 20;
@@ -20,10 +21,19 @@ struct Entry {
     lost_ns: u64,
 }
 
-/// A long gap, of a core that began to look at a moment.
+/// In which part of a run a gap was; run 0 where there are none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whose {
+    pub run: u32,
+    pub subject: String,
+}
+
+/// A long gap.
 struct Long {
     core: usize,
     at_seconds: f64,
+    at_unix_seconds: f64,
+    whose: Whose,
     length_ns: u64,
     parts: Vec<(usize, u64)>,
 }
@@ -39,31 +49,16 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds a core. Says how well both timelines agree.
-    pub(crate) fn add(&mut self, seen: &Seen, told: Option<&Told>) -> Option<f64> {
-        let spans: Vec<Span> = told.map_or(Vec::new(), |told| on_meters_time(seen, &told.spans));
+    pub(crate) fn add(&mut self, seen: &Seen, told: Option<&Told>, whose: &Whose) -> Option<f64> {
+        let spans = told.map_or(Vec::new(), |told| moved(&seen.anchors, &told.spans));
         let parts = match told {
             Some(_) => attribute(&seen.gaps, &spans),
             None => seen.gaps.iter().map(|gap| vec![Part::untraced(gap.length_ns())]).collect(),
         };
-        let mut kept_ns = 0;
-        let mut long: Vec<Long> = Vec::new();
-        for (gap, parts) in seen.gaps.iter().zip(&parts) {
-            let mut look_ns = seen.look_ns as u64;
-            for part in parts {
-                // A usual look would have passed as well: it is none of the largest part's doing.
-                let lost_ns = part.length_ns.saturating_sub(std::mem::take(&mut look_ns));
-                kept_ns += lost_ns;
-                let entry = Entry { core: seen.core, start_ns: gap.start_ns, lost_ns };
-                self.entries.entry(part.cause.index()).or_default().push(entry);
-            }
-            long.push(Long {
-                core: seen.core,
-                at_seconds: (gap.start_ns - seen.start_ns) as f64 / 1e9,
-                length_ns: gap.length_ns(),
-                parts: parts.iter().map(|part| (part.cause.index(), part.length_ns)).collect(),
-            });
-        }
-        self.keep_longest(long);
+        let unix_seconds = seen.started.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let origin = (seen.start_ns, unix_seconds.as_secs_f64());
+        let place = (seen.core, seen.look_ns as u64);
+        let kept_ns = self.count(place, origin, &seen.gaps, &parts, whose);
         if seen.gaps_not_kept() > 0 {
             self.not_kept.0 += seen.gaps_not_kept();
             self.not_kept.1 += seen.lost_ns().saturating_sub(kept_ns);
@@ -71,10 +66,45 @@ impl Tally {
         aligned_share(&seen.gaps, &spans, seen.limit_ns)
     }
 
-    fn keep_longest(&mut self, more: Vec<Long>) {
-        self.long.extend(more);
+    /// Adds gaps of a core with what is in them; a usual look, of the core's, is not lost. Their times count
+    /// from `origin`, on their clock and since the epoch. Says how much is lost.
+    pub(crate) fn count(
+        &mut self,
+        (core, look_ns): (usize, u64),
+        (origin_ns, origin_unix_seconds): (u64, f64),
+        gaps: &[Gap],
+        parts: &[Vec<Part>],
+        whose: &Whose,
+    ) -> u64 {
+        let mut kept_ns = 0;
+        let mut long: Vec<(u64, usize)> = Vec::with_capacity(gaps.len());
+        for (number, (gap, parts)) in gaps.iter().zip(parts).enumerate() {
+            let mut look_ns = look_ns;
+            for part in parts {
+                // A usual look would have passed as well: it is none of the largest part's doing.
+                let lost_ns = part.length_ns.saturating_sub(std::mem::take(&mut look_ns));
+                kept_ns += lost_ns;
+                let entry = Entry { core, start_ns: gap.start_ns, lost_ns };
+                self.entries.entry(part.cause.index()).or_default().push(entry);
+            }
+            long.push((gap.length_ns(), number));
+        }
+        long.sort_unstable_by(|a, b| b.cmp(a));
+        for (length_ns, number) in long.into_iter().take(STALLS_MAX) {
+            let at_seconds = gaps[number].start_ns.saturating_sub(origin_ns) as f64 / 1e9;
+            let of_part = |part: &Part| (part.cause.index(), part.length_ns);
+            self.long.push(Long {
+                core,
+                at_seconds,
+                at_unix_seconds: origin_unix_seconds + at_seconds,
+                whose: whose.clone(),
+                length_ns,
+                parts: parts[number].iter().map(of_part).collect(),
+            });
+        }
         self.long.sort_by_key(|long| std::cmp::Reverse(long.length_ns));
         self.long.truncate(STALLS_MAX);
+        kept_ns
     }
 
     /// The table, the most lost time first.
@@ -122,10 +152,12 @@ impl Tally {
         };
         let stall = |long: &Long| Stall {
             core: long.core,
+            run: long.whose.run,
+            subject: long.whose.subject.clone(),
             at_seconds: long.at_seconds,
+            at_unix_seconds: long.at_unix_seconds,
             length_ns: long.length_ns,
             parts: long.parts.iter().map(part).collect(),
-            ..Stall::default()
         };
         self.long.iter().map(stall).collect()
     }
@@ -147,7 +179,7 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
         max_ns: lengths.iter().copied().max().unwrap_or(0),
         period_ns: period.map(|period| period.period_ns),
         period_share: period.map_or(0.0, |period| period.share),
-        period_is: period.filter(|period| is_tick(period.period_ns)).and_then(|_| match id {
+        period_is: period.filter(|period| is_tick(period.period_ns)).and(match id {
             TICK => Some(PeriodIs::OurTick),
             HOST => Some(PeriodIs::HostTick),
             _ => None,
@@ -157,8 +189,8 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
 
 /// Spans on the timeline of the meter's clock: both run straight between the two moments at which they were
 /// read together.
-fn on_meters_time(seen: &Seen, spans: &[Span]) -> Vec<Span> {
-    let [(ours, raw), (ours_later, raw_later)] = seen.anchors;
+pub(crate) fn moved(anchors: &[(u64, u64); 2], spans: &[Span]) -> Vec<Span> {
+    let [(ours, raw), (ours_later, raw_later)] = *anchors;
     let rate = match raw_later.saturating_sub(raw) {
         0 => 1.0,
         raw => ours_later.saturating_sub(ours) as f64 / raw as f64,

@@ -1,6 +1,6 @@
 //! `report.html`: one record as a page, the verdict first.
 
-use crate::{context, core_matrix, curves, figures, ladder, over_time, page, words};
+use crate::{context, core_matrix, curves, figures, ladder, noise, over_time, page, words};
 use maud::{Markup, html};
 use measure::machine::Machine;
 use measure::record::{Rule, RunRecord, Verdict};
@@ -25,6 +25,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (figures::over_the_floor(record))
         (curves::section(record, beside.timeline.ok()))
         (over_time::section(record, beside.timeline.ok()))
+        (noise::section(record))
         (figures::load(record))
         (context::warnings(record))
         (context::machine(beside.machine))

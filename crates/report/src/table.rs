@@ -2,10 +2,11 @@
 
 use crate::core_matrix;
 use crate::figures::percentile_name;
+use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
 use crate::words::{self, cell, cores, interval, not_checked, shown, title};
-use measure::record::RunRecord;
+use measure::record::{Kind, RunRecord, Subject};
 use std::fmt::Write;
 
 pub(crate) const WIDTH: usize = 100;
@@ -19,6 +20,7 @@ pub fn table(record: &RunRecord) -> String {
         false => core_matrix::text(&mut out, record),
     }
     over_the_floor(&mut out, record);
+    noise::text(&mut out, record);
     notes(&mut out, record);
     out
 }
@@ -99,6 +101,11 @@ const COLUMNS_IPC: Columns = Columns {
 };
 
 fn latencies(out: &mut String, record: &RunRecord) {
+    // Of a profile of noise alone the lengths of gaps stand by cause below.
+    let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
+    if record.noise.is_some() && record.subjects.iter().all(is_noise) {
+        return;
+    }
     let is_ipc = record.resolved["kind"] == "ipc";
     let Columns { title_width, percentiles } = if is_ipc { COLUMNS_IPC } else { COLUMNS };
     let _ = write!(out, "\n{:<9}{:<title_width$}", "us", "");

@@ -2,6 +2,7 @@
 
 use crate::file::{FLOOR, Kind as ScenarioKind, Scenario};
 use crate::run::LATE_SHARE_OF_SERVICE;
+use measure::noise::Noise;
 use measure::pooling;
 use measure::record::{Kind, Subject};
 use trader::plan::Model;
@@ -10,6 +11,16 @@ use trader::plan::Model;
 const INTERVAL_SHARE_MAX: f64 = 0.2;
 /// Response over service at p50 beyond which the trader itself is the bottleneck.
 const RESPONSE_SHARE_MAX: f64 = 1.15;
+
+/// Where the kernel's events were read during the runs, it cost something.
+pub(crate) fn of_noise(noise: &Noise) -> Option<String> {
+    noise.attribution.traced.then(|| {
+        "the kernel's events were read on the measured cores while they measured (--noise), which makes \
+         each interrupt and change of threads some 1 us longer: compare these figures with none that were \
+         made without."
+            .to_owned()
+    })
+}
 
 pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
     let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();

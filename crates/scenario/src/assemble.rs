@@ -10,6 +10,7 @@ use measure::calendar::utc;
 use measure::clock::Clock;
 use measure::hlog::Totals;
 use measure::machine::{self, Machine};
+use measure::noise::Noise;
 use measure::pooling;
 use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict};
 use measure::stats::percentiles;
@@ -26,6 +27,7 @@ pub(crate) struct Parts<'a> {
     pub machine: &'a Machine,
     pub clock: Clock,
     pub started_wall_ms: u64,
+    pub noise: Option<Noise>,
 }
 
 /// Joins it all.
@@ -53,6 +55,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     let injected = scenario.injected();
     let mut warnings = parts.warnings;
     warnings.splice(0..0, advice::of_injected(&injected));
+    warnings.extend(parts.noise.as_ref().and_then(advice::of_noise));
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
     let resolved = resolved(scenario, parts.placed);
     RunRecord {
@@ -76,7 +79,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
             .and_then(|table| serde_json::to_value(table).ok())
             .unwrap_or_default(),
         merged_from: Vec::new(),
-        noise: None,
+        noise: parts.noise,
         subjects,
     }
 }

@@ -26,6 +26,8 @@ pub struct Conduct {
     pub connect: Option<String>,
     /// `HOST:PORT` of a raw echo beside it.
     pub connect_floor: Option<String>,
+    /// Who disturbs the measured cores is found out too (`noise::beside`).
+    pub noise: bool,
     /// Void runs are repeated so often, all runs together.
     pub repeats_max: u32,
 }

@@ -134,6 +134,7 @@ mod tests {
             command: Vec::new(),
             connect: None,
             connect_floor: None,
+            noise: false,
             repeats_max: 0,
         };
         let placed = Placed { exchange: Some(0), subjects: vec![vec![1]], warnings: vec![] };

@@ -11,11 +11,13 @@ use crate::progress::{Progress, Say, Teller};
 use crate::relaying;
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
+use host::scheduling::has_fair_server;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
 use measure::directory;
 use measure::machine::Machine;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes, RunRecord};
+use noise::beside::Beside;
 use noise::hiccup;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -54,12 +56,15 @@ impl Conduct {
             .map_err(record_failed(&self.runs_directory))?;
         let entrants = entrants(self, &placed);
         let teller = Teller::new(say, self, &entrants);
+        let has_fair_server = fixed.kernel_release.as_deref().is_some_and(has_fair_server);
+        let beside = self.noise.then(|| Beside::open(&placed.cores(), has_fair_server));
         let mut stage =
-            Stage { conduct: self, placed: &placed, path: &path, interrupt, teller, clock };
+            Stage { conduct: self, placed: &placed, path: &path, interrupt, teller, clock, beside };
         // Who is measured pins itself; everybody else, and what they start, stays where we are. Where
         // the kernel forbids it we are a guest on the measured cores that sleeps.
         let _ = host::thread::run_on(&placed.elsewhere(&topology, &allowed));
         let all_runs = stage.all_runs(&entrants);
+        let noise = stage.beside.take().map(Beside::finish);
         let _ = host::thread::run_on(&allowed);
         let (runs, runs_void, mut warnings) = match all_runs {
             Ok(runs) => runs,
@@ -82,6 +87,7 @@ impl Conduct {
             machine: &machine,
             clock,
             started_wall_ms,
+            noise,
         });
         if runs.iter().all(|run| !run.failed) {
             launch::remove_stderr(&path);
@@ -132,6 +138,8 @@ struct Stage<'a, 's> {
     interrupt: &'a Interrupt,
     teller: Teller<'s>,
     clock: Clock,
+    /// Where that is asked for.
+    beside: Option<Beside>,
 }
 
 impl Stage<'_, '_> {
@@ -192,7 +200,14 @@ impl Stage<'_, '_> {
             seconds: scenario.hiccup_seconds,
         };
         let hlog = directory::hlog(self.path, number);
-        Ok(hiccup::look(&look, self.clock, &hlog, self.interrupt.flag())?)
+        let stop = self.interrupt.flag();
+        match &mut self.beside {
+            None => Ok(hiccup::look(&look, self.clock, &hlog, stop)?),
+            Some(beside) => {
+                let seen = beside.hiccup(number, &look, self.clock, stop)?;
+                Ok(hiccup::write(&look, &seen, &hlog)?)
+            }
+        }
     }
 
     /// Every entrant once, in the scenario's order and in the reverse order by turns, so that a drift
@@ -261,7 +276,10 @@ impl Stage<'_, '_> {
         };
         match self.conduct.scenario.kind {
             Kind::OrderEntry => self.order_entry(&launch, bytes),
-            Kind::Ipc => Ok(self.measured(entrant, launch.relay()?, None)),
+            Kind::Ipc => {
+                let result = self.traced(&launch, |_| launch.relay())?;
+                Ok(self.measured(entrant, result, None))
+            }
             Kind::CoreToCore => {
                 let hlog = directory::hlog(self.path, number);
                 let seconds = self.conduct.scenario.seconds;
@@ -271,6 +289,17 @@ impl Stage<'_, '_> {
                     core_to_core::measure(name, cores, seconds, self.clock, &hlog, interrupt)?;
                 Ok(self.measured(entrant, result, None))
             }
+        }
+    }
+
+    /// Does `work`, in which other processes measure; where that was asked for with an eye on who disturbs
+    /// their cores.
+    fn traced<T>(&mut self, launch: &Launch, work: impl FnOnce(&mut Teller<'_>) -> T) -> T {
+        let Stage { beside, teller, clock, .. } = self;
+        let name = &launch.entrant.name;
+        match beside {
+            None => work(teller),
+            Some(beside) => beside.during(launch.number, name, *clock, || work(teller)),
         }
     }
 
@@ -287,7 +316,7 @@ impl Stage<'_, '_> {
             None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
             None => self.conduct.connect.clone().unwrap_or_default(),
         };
-        let result = launch.client(target, bytes, &mut self.teller);
+        let result = self.traced(launch, |teller| launch.client(target, bytes, teller));
         let ended = exchange.map(|(process, _)| launch.end_exchange(process));
         let mut result = result?;
         let exchange = match ended {

@@ -95,6 +95,7 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
                 command: Vec::new(),
                 connect: None,
                 connect_floor: None,
+                noise: false,
                 repeats_max: 0,
             },
             point_command: Vec::new(),

@@ -51,6 +51,11 @@ pub(crate) enum Command {
     /// exchange that answers later, and one that drops replies. Four lines; exits with 0 if all were
     /// seen, with 1 if not.
     Selftest(SelftestArguments),
+    /// What disturbs cores that want to be left alone, and who does it?
+    ///
+    /// A pinned thread a core looks at the clock and notes every gap; with permission, the kernel's events
+    /// say whose each gap is. Leaves a run record; exits with 3 if it was interrupted.
+    Noise(NoiseArguments),
     /// Run an exchange until it is told to end
     ///
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
@@ -80,6 +85,9 @@ pub(crate) struct RunArguments {
     /// The raw echo beside it, for the floor (`tickpath exchange --echo` on that machine)
     #[arg(long, value_name = "HOST:PORT", requires = "connect")]
     pub connect_floor: Option<String>,
+    /// Find out who disturbs the measured cores as well, before each run and during it (see `noise`)
+    #[arg(long)]
+    pub noise: bool,
     /// Where run directories go
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
@@ -223,6 +231,31 @@ pub(crate) struct SelftestArguments {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
     /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct NoiseArguments {
+    /// How long to look
+    #[arg(long, value_name = "N", default_value_t = 75.0)]
+    pub seconds: f64,
+    /// The cores to look at, such as 2,4-7; auto are those that `run` would measure on
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cpu: host::Cores,
+    /// How much longer than usual a look must take to be a gap, ns
+    #[arg(long, value_name = "N", default_value_t = noise::meter::THRESHOLD_NS)]
+    pub threshold_ns: u64,
+    /// Class of the threads: other, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, default_value = "other")]
+    pub scheduling: String,
+    /// Where the directory of the record goes
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Print run.json instead of the table
     #[arg(long)]
     pub json: bool,
     /// No progress

@@ -8,6 +8,7 @@ mod doctor;
 mod exchange;
 mod history;
 mod merge;
+mod noise;
 mod page;
 mod print;
 mod process;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Doctor(arguments) => doctor::doctor(&arguments),
         cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
+        cli::Command::Noise(arguments) => noise::noise(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Relay(arguments) => relay::relay(&arguments),

@@ -12,6 +12,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let conduct = Conduct {
         connect: arguments.connect.clone(),
         connect_floor: arguments.connect_floor.clone(),
+        noise: arguments.noise,
         ..conduct(&arguments.scenario, &arguments.set, &arguments.out)?
     };
     let interrupt = signals::interrupt()?;

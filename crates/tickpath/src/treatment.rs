@@ -46,6 +46,7 @@ pub(crate) fn conduct(name: &str, sets: &[String], runs: &Path) -> anyhow::Resul
         command: command_line(),
         connect: None,
         connect_floor: None,
+        noise: false,
         repeats_max: REPEATS_MAX,
     })
 }

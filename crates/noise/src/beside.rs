@@ -1,0 +1,256 @@
+//! `run --noise`: the hiccup stretches attributed, and the kernel's events of the measured cores while a
+//! subject is measured.
+//!
+//! Under load a core is not idle: what counts there is time that the kernel's events give to others than the
+//! processes under measurement. A softirq without an interrupt before it is the subject's own doing (loopback
+//! is received by who sends) and is left out.
+
+use crate::attribute::attribute;
+use crate::catalog::Kind;
+use crate::cause::Causes;
+use crate::hiccup;
+use crate::meter::{self, Gap, Seen};
+use crate::profile::{self, named};
+use crate::spans::{Own, Span};
+use crate::tally::{Tally, Whose, moved};
+use crate::trace::{Ended, Trace};
+use host::HostError;
+use measure::clock::{Clock, wall_ms};
+use measure::noise::{Attribution, Core, Noise};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// Spans that lie closer are one disturbance: an interrupt and the softirq after it, ns.
+const APART_NS: u64 = 2_000;
+/// Names of processes under measurement; their threads have the same.
+const OWN: &str = "tickpath";
+
+/// Keeps what disturbs the cores of a run, as it goes from part to part.
+pub struct Beside {
+    trace: Option<Trace>,
+    ended: Option<Ended>,
+    causes: Causes,
+    idle: Tally,
+    under_load: Tally,
+    cores: BTreeMap<usize, Core>,
+    attribution: Attribution,
+    has_fair_server: bool,
+}
+
+impl Beside {
+    /// For runs on `cores`. Without permission for the kernel's events all is `untraced`, and
+    /// [`Beside::finish`] says why.
+    pub fn open(cores: &[usize], has_fair_server: bool) -> Beside {
+        let mut attribution = Attribution::default();
+        let trace = Trace::open(cores).map_err(|error| attribution.missing.push(error.to_string()));
+        let trace = trace.ok();
+        attribution.traced = trace.is_some();
+        if let Some(trace) = &trace {
+            attribution.missing.extend(profile::refused(trace.missing()));
+        }
+        Beside {
+            trace,
+            ended: Ended::new().ok(),
+            causes: Causes::default(),
+            idle: Tally::default(),
+            under_load: Tally::default(),
+            cores: BTreeMap::new(),
+            attribution,
+            has_fair_server,
+        }
+    }
+
+    /// What [`hiccup::look`] sees on the cores, attributed; for [`hiccup::write`].
+    ///
+    /// # Errors
+    /// If a thread can't be placed.
+    pub fn hiccup(
+        &mut self,
+        run: u32,
+        look: &hiccup::Look,
+        clock: Clock,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Seen>, HostError> {
+        let looks: Vec<meter::Look> = look.cores.iter().map(|&core| look.on(core)).collect();
+        let (_, start_ns) = clock.beside_raw();
+        let on = self.trace.as_ref().is_some_and(|trace| trace.start().is_ok());
+        let seen = meter::look_on_each(&looks, clock, stop, &|| (), || ())?;
+        let told = match (&mut self.trace, on) {
+            (Some(trace), true) => {
+                trace.stop();
+                let own: Vec<Own> = seen.iter().map(|seen| Own::Thread(seen.thread)).collect();
+                trace.told(start_ns, &own, self.has_fair_server, &mut self.causes)
+            }
+            _ => Vec::new(),
+        };
+        for (number, seen) in seen.iter().enumerate() {
+            let told = told.get(number);
+            let whose = Whose { run, subject: hiccup::SUBJECT.to_owned() };
+            let aligned = self.idle.add(seen, told, &whose);
+            let so_far = &mut self.attribution.aligned_share;
+            *so_far = [*so_far, aligned].into_iter().flatten().reduce(f64::min);
+            self.attribution.events += told.map_or(0, |told| told.records);
+            self.attribution.events_lost += told.map_or(0, |told| told.lost);
+            let core = profile::core(seen);
+            self.cores
+                .entry(seen.core)
+                .and_modify(|sum| add(sum, &core))
+                .or_insert_with(|| core.clone());
+        }
+        Ok(seen)
+    }
+
+    /// Does `work`, which measures `subject` in other processes and sleeps meanwhile, and keeps what the
+    /// kernel tells of the cores.
+    pub fn during<T>(
+        &mut self,
+        run: u32,
+        subject: &str,
+        clock: Clock,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let (Some(trace), Some(ended)) = (&mut self.trace, &self.ended) else { return work() };
+        let first = clock.beside_raw();
+        let start_unix_seconds = wall_ms() as f64 / 1e3;
+        if trace.start().is_err() {
+            return work();
+        }
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| trace.take_until(ended, 1));
+            let done = work();
+            ended.tell();
+            done
+        });
+        trace.stop();
+        let last = clock.beside_raw();
+        let cores: Vec<usize> = trace.cores().collect();
+        let own = vec![Own::Named(OWN); cores.len()];
+        let told = trace.told(first.1, &own, self.has_fair_server, &mut self.causes);
+        let whose = Whose { run, subject: subject.to_owned() };
+        for (core, told) in cores.into_iter().zip(told) {
+            self.attribution.events += told.records;
+            self.attribution.events_lost += told.lost;
+            let spans = moved(&[first, last], &told.spans);
+            let gaps = disturbances(&spans);
+            let parts = attribute(&gaps, &spans);
+            let origin = (first.0, start_unix_seconds);
+            self.under_load.count((core, 0), origin, &gaps, &parts, &whose);
+        }
+        done
+    }
+
+    /// All of it, for the record.
+    pub fn finish(mut self) -> Noise {
+        let ids = named(&self.causes, &mut self.attribution);
+        let mut longest = self.under_load.longest(&ids);
+        longest.extend(self.idle.longest(&ids));
+        longest.sort_by_key(|stall| std::cmp::Reverse(stall.length_ns));
+        longest.truncate(crate::tally::STALLS_MAX);
+        Noise {
+            cores: self.cores.into_values().collect(),
+            causes: self.idle.causes(&ids),
+            under_load: self.under_load.causes(&ids),
+            attribution: self.attribution,
+            longest,
+        }
+    }
+}
+
+fn add(sum: &mut Core, more: &Core) {
+    // The usual look of several stretches is their mean by time.
+    let seconds = sum.seconds + more.seconds;
+    sum.look_ns = (sum.look_ns * sum.seconds + more.look_ns * more.seconds) / seconds.max(1e-9);
+    sum.seconds = seconds;
+    sum.gap_from_ns = sum.gap_from_ns.max(more.gap_from_ns);
+    sum.max_ns = sum.max_ns.max(more.max_ns);
+    sum.looks += more.looks;
+    sum.gaps += more.gaps;
+    sum.gaps_not_kept += more.gaps_not_kept;
+    sum.gaps_1us += more.gaps_1us;
+    sum.gaps_10us += more.gaps_10us;
+    sum.gaps_100us += more.gaps_100us;
+    sum.gaps_1ms += more.gaps_1ms;
+    sum.lost_ns += more.lost_ns;
+    sum.unaccounted_ns += more.unaccounted_ns;
+}
+
+/// From when to when somebody else had the core: spans that touch, or nearly, are one. Of those without an
+/// end nobody knows how long they took.
+fn disturbances(spans: &[Span]) -> Vec<Gap> {
+    let mut found: Vec<(Gap, bool)> = Vec::new();
+    for span in spans.iter().filter(|span| span.end_ns != u64::MAX && span.end_ns > span.start_ns) {
+        let from_outside = span.kind != Kind::Softirq;
+        match found.last_mut() {
+            Some((last, outside)) if span.start_ns <= last.end_ns + APART_NS => {
+                last.end_ns = last.end_ns.max(span.end_ns);
+                *outside |= from_outside;
+            }
+            _ => {
+                let gap = Gap { start_ns: span.start_ns, end_ns: span.end_ns };
+                found.push((gap, from_outside));
+            }
+        }
+    }
+    found.into_iter().filter(|(_, outside)| *outside).map(|(gap, _)| gap).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_and_what_follows_it_are_one_and_a_subjects_own_softirq_none() {
+        let mut causes = Causes::default();
+        let cause = causes.text("any");
+        let span = |kind, start_ns, end_ns| Span {
+            start_ns,
+            end_ns,
+            cause,
+            kind,
+            carries: None,
+            covers_all: false,
+        };
+        let spans = [
+            span(Kind::Softirq, 100, 900),
+            span(Kind::Vector, 10_000, 11_000),
+            span(Kind::Hrtimer, 10_100, 10_900),
+            span(Kind::Softirq, 11_500, 14_000),
+            span(Kind::Fault, 20_000, u64::MAX),
+            span(Kind::Thread, 30_000, 40_000),
+            span(Kind::Softirq, 60_000, 61_000),
+        ];
+        let found: Vec<_> =
+            disturbances(&spans).iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
+        assert_eq!(found, [(10_000, 14_000), (30_000, 40_000)]);
+    }
+
+    /// Where the events may be read: a thread on the core is seen under another's load.
+    #[test]
+    fn who_takes_a_core_under_load_is_kept_with_its_run() {
+        let core = *host::thread::allowed().unwrap().last().unwrap();
+        let mut beside = Beside::open(&[core], true);
+        let clock = Clock::calibrate();
+        let said = beside.during(3, "rust", clock, || {
+            let intruder = std::thread::Builder::new().name("intruder".to_owned());
+            let busy = move || {
+                host::thread::pin(core).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                let until_ns = clock.now_ns() + 30_000_000;
+                while clock.now_ns() < until_ns {}
+            };
+            intruder.spawn(busy).unwrap().join().unwrap();
+            "done"
+        });
+        assert_eq!(said, "done");
+        let noise = beside.finish();
+        if !noise.attribution.traced {
+            eprintln!("skipped: {:?}", noise.attribution.missing);
+            return;
+        }
+        let intruder = noise.under_load.iter().find(|cause| cause.cause == "thread.intruder");
+        // It shares the core with whatever else this machine does.
+        assert!(intruder.is_some_and(|cause| cause.lost_ns > 5_000_000), "{:?}", noise.under_load);
+        assert!(noise.longest.iter().all(|stall| stall.run == 3 && stall.subject == "rust"));
+        assert!(noise.causes.is_empty());
+    }
+}

@@ -1,0 +1,178 @@
+//! `tickpath noise`: a profile as a run record.
+
+use crate::meter::Seen;
+use crate::profile::{Plan, ProfileError, profile};
+use host::Root;
+use measure::calendar::utc;
+use measure::clock::{Clock, wall_ms};
+use measure::directory;
+use measure::hlog::Totals;
+use measure::machine::{self, Machine, PROBE_RATIO_MAX};
+use measure::pooling;
+use measure::record::{self, Kind, Rule, RunRecord, SCHEMA, Subject, Verdict};
+use measure::recorder::{INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The record's name, where a scenario's stands.
+pub const NAME: &str = "noise";
+/// The series of each core: the lengths of its gaps.
+const SERIES: &str = "gap";
+
+/// What to measure, and where the record goes.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Where and how long to look.
+    pub plan: Plan,
+    /// Where run directories go.
+    pub runs_directory: PathBuf,
+    /// `tickpath 0.1.0`.
+    pub tool: String,
+    /// The command line that repeats this.
+    pub command: Vec<String>,
+    /// What a reader should know about the cores.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Nothing could be measured.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The record can't be written.
+    #[error(
+        "cannot write the record in {path}: {source}; free some space or choose another place with --out"
+    )]
+    Record {
+        /// The directory.
+        path: String,
+        /// What the file system said.
+        source: io::Error,
+    },
+}
+
+impl Run {
+    /// Measures and leaves a record. Interrupted by `stop`, it is of what was measured until then, and is
+    /// invalid.
+    ///
+    /// # Errors
+    /// If a thread can't be placed, or the record not be written.
+    pub fn carry_out(&self, stop: &AtomicBool) -> Result<(RunRecord, PathBuf), RunError> {
+        let started_wall_ms = wall_ms();
+        let root = Root::system();
+        let clock = Clock::calibrate();
+        let before = host::capture(&root, &clock, None);
+        let profile = profile(&self.plan, clock, stop)?;
+        let machine = Machine { before, after: Some(host::capture(&root, &clock, None)) };
+        let failed = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| RunError::Record { path, source }
+        };
+        let path =
+            directory::create(&self.runs_directory, NAME).map_err(failed(&self.runs_directory))?;
+        let hlog = directory::hlog(&path, 1);
+        let totals = write_gaps(&hlog, &profile.seen).map_err(failed(&hlog))?;
+        let seconds = profile.noise.cores.iter().map(|core| core.seconds).fold(0.0, f64::max);
+        let mut invalid_because = Vec::new();
+        if !profile.complete {
+            let wanted = self.plan.seconds;
+            invalid_because.push(format!("it was interrupted after {seconds:.1} of {wanted} s"));
+        }
+        let rule = machine_rule(&machine);
+        if rule.verdict == Verdict::Broken {
+            invalid_because.push(format!("{}: {}", rule.rule, rule.detail));
+        }
+        let record = RunRecord {
+            schema: SCHEMA,
+            tool: self.tool.clone(),
+            scenario: NAME.to_owned(),
+            started: utc(started_wall_ms),
+            command: self.command.clone(),
+            complete: profile.complete,
+            valid: invalid_because.is_empty(),
+            invalid_because,
+            rules: vec![rule],
+            runs: 1,
+            warnings: self.warnings.clone(),
+            clock: record::Clock {
+                source: clock.source().name().to_owned(),
+                cost_ns: clock.cost_ns(),
+            },
+            subjects: self.plan.cores.iter().map(|core| self.subject(*core, &totals)).collect(),
+            noise: Some(profile.noise),
+            ..RunRecord::default()
+        };
+        directory::save_record(&path, &record, &machine).map_err(failed(&path))?;
+        Ok((record, path))
+    }
+
+    fn subject(&self, core: usize, totals: &Totals) -> Subject {
+        let name = subject_name(core);
+        Subject {
+            series: pooling::series(&name, &[totals], 1),
+            name,
+            backend: "spin".to_owned(),
+            scheduling: self.plan.scheduling.to_string(),
+            cores: vec![core],
+            ..Subject::default()
+        }
+    }
+}
+
+fn subject_name(core: usize) -> String {
+    format!("core{core}")
+}
+
+/// The cores do nothing here but look: the regime that a probe tells is not needed, the fixed part is.
+fn machine_rule(machine: &Machine) -> Rule {
+    let differences = machine
+        .after
+        .as_ref()
+        .map(|after| machine::differences(&machine.before, after, PROBE_RATIO_MAX))
+        .unwrap_or_default();
+    let (verdict, detail) = match differences.is_empty() {
+        true => (Verdict::Held, "the same machine before and after".to_owned()),
+        false => (Verdict::Broken, differences.join("; ")),
+    };
+    Rule { rule: "machine".to_owned(), verdict, detail }
+}
+
+/// Writes the gaps that were kept as an .hlog, an interval a second, and reads it again.
+fn write_gaps(hlog: &Path, seen: &[Seen]) -> io::Result<Totals> {
+    let mut log = BufWriter::new(File::create(hlog)?);
+    for seen in seen {
+        write_core(&mut log, seen)?;
+    }
+    log.flush()?;
+    measure::hlog::totals(BufReader::new(File::open(hlog)?)).map_err(io::Error::other)
+}
+
+/// In pieces that a recorder holds in memory: several logs may follow each other in one file.
+fn write_core(log: &mut impl Write, seen: &Seen) -> io::Result<()> {
+    let piece_ns = SECONDS_IN_MEMORY_MAX as u64 * INTERVAL_NS;
+    let mut start_ns = seen.start_ns;
+    let mut gaps = seen.gaps.iter().peekable();
+    while start_ns < seen.end_ns {
+        let end_ns = (start_ns + piece_ns).min(seen.end_ns);
+        let series = Series { name: SERIES.into(), kind: Kind::Noise };
+        let (mut recorder, drain) = recorder(&[series], SECONDS_IN_MEMORY_MAX);
+        recorder.start(start_ns);
+        while let Some(gap) = gaps.next_if(|gap| gap.end_ns <= end_ns || end_ns == seen.end_ns) {
+            recorder.roll(gap.end_ns.max(start_ns));
+            recorder.record(0, gap.length_ns());
+        }
+        recorder.finish(end_ns);
+        let started = seen.started + Duration::from_nanos(start_ns - seen.start_ns);
+        drain.run(&subject_name(seen.core), log, started, start_ns, &|| ())?;
+        start_ns = end_ns;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;
