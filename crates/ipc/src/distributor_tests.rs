@@ -222,6 +222,38 @@ fn a_writer_may_die_at_any_store() {
     }
 }
 
+/// A reader was on its way to a slot when the writer came round to it, wrote a third value whole and died
+/// before saying so. That reader has shown it: its sequence must not be given to another value.
+#[test]
+fn a_value_that_a_reader_was_first_to_see_counts() {
+    let distributor = distributor(1, 2, 8);
+    let mut reader = distributor.reader();
+    let mut writer = distributor.writer().unwrap();
+    writer.publish(0, b"value--1").unwrap();
+    assert_eq!(polled(&mut reader).len(), 1);
+    let words = distributor.region().words();
+    let image: Vec<_> = words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+    writer.publish(0, b"value--2").unwrap();
+    drop(writer);
+    // All but the value's slot is as before; the note sends the reader there all the same.
+    let slot = (0..words.len())
+        .find(|&i| words[i].load(Ordering::Relaxed) == u64::from_ne_bytes(*b"value--2"))
+        .unwrap();
+    let note = (40..slot).rev().find(|&i| words[i].load(Ordering::Relaxed) >> 24 == 1).unwrap();
+    let sent_there = words[note].load(Ordering::Relaxed);
+    for (i, word) in words.iter().enumerate().filter(|(i, _)| ![slot, slot - 1].contains(i)) {
+        word.store(image[i], Ordering::Relaxed);
+    }
+    words[note].store(sent_there, Ordering::Relaxed);
+    assert_eq!(polled(&mut reader), [(0, b"value--2".to_vec(), 0)]);
+    words[note].store(image[note], Ordering::Relaxed);
+    let mut writer = distributor.writer().unwrap();
+    writer.publish(0, b"value--3").unwrap();
+    // The next writer's note went where the reader has been; it shows the value with the one after.
+    writer.publish(0, b"value--4").unwrap();
+    assert_eq!(polled(&mut reader), [(0, b"value--4".to_vec(), 1)]);
+}
+
 /// Threads: values of eight words that must all be the same, more of them than there are slots.
 #[test]
 fn threads_see_whole_values_and_the_last_one() {
