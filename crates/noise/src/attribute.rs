@@ -234,7 +234,7 @@ pub fn aligned_share(gaps: &[Gap], spans: &[Span], limit_ns: u64) -> Option<f64>
         gaps.get(next).is_some_and(|gap| gap.start_ns <= span.start_ns + SLACK_NS)
     };
     let long: Vec<&Span> = spans.iter().filter(is_long).collect();
-    let inside = long.iter().copied().filter(|span| is_inside(&span)).count();
+    let inside = long.iter().copied().filter(|span| is_inside(span)).count();
     (!long.is_empty()).then(|| inside as f64 / long.len() as f64)
 }
 

@@ -179,7 +179,7 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
         max_ns: lengths.iter().copied().max().unwrap_or(0),
         period_ns: period.map(|period| period.period_ns),
         period_share: period.map_or(0.0, |period| period.share),
-        period_is: period.filter(|period| is_tick(period.period_ns)).and_then(|_| match id {
+        period_is: period.filter(|period| is_tick(period.period_ns)).and(match id {
             TICK => Some(PeriodIs::OurTick),
             HOST => Some(PeriodIs::HostTick),
             _ => None,

@@ -33,7 +33,9 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
         scope.spawn(|| {
             let said = said;
             said.send((0, this_thread())).unwrap();
-            while !stop.load(Ordering::Relaxed) {}
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
         });
         scope.spawn(move || {
             tell.send((1, this_thread())).unwrap();
