@@ -7,7 +7,7 @@
 
 use crate::attribute::attribute;
 use crate::catalog::Kind;
-use crate::cause::Causes;
+use crate::cause::{self, Cause, Causes};
 use crate::hiccup;
 use crate::meter::{self, Gap, Seen};
 use crate::profile::{self, named};
@@ -131,7 +131,7 @@ impl Beside {
             self.attribution.events += told.records;
             self.attribution.events_lost += told.lost;
             let spans = moved(&[first, last], &told.spans);
-            let gaps = disturbances(&spans);
+            let gaps = disturbances(&spans, self.causes.text(cause::BLOCKED));
             let parts = attribute(&gaps, &spans);
             let origin = (first.0, start_unix_seconds);
             self.under_load.count((core, 0), origin, &gaps, &parts, &whose);
@@ -175,10 +175,18 @@ fn add(sum: &mut Core, more: &Core) {
 }
 
 /// From when to when somebody else had the core: spans that touch, or nearly, are one. Of those without an
-/// end nobody knows how long they took.
-fn disturbances(spans: &[Span]) -> Vec<Gap> {
+/// end nobody knows how long they took; and what happens while the subject itself waits (`blocked`) takes
+/// nothing from it.
+fn disturbances(spans: &[Span], blocked: Cause) -> Vec<Gap> {
     let mut found: Vec<(Gap, bool)> = Vec::new();
+    let mut blocked_until_ns = 0;
     for span in spans.iter().filter(|span| span.end_ns != u64::MAX && span.end_ns > span.start_ns) {
+        if span.cause == blocked {
+            blocked_until_ns = blocked_until_ns.max(span.end_ns);
+        }
+        if span.start_ns < blocked_until_ns {
+            continue;
+        }
         let from_outside = span.kind != Kind::Softirq;
         match found.last_mut() {
             Some((last, outside)) if span.start_ns <= last.end_ns + APART_NS => {
@@ -199,13 +207,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interrupt_and_what_follows_it_are_one_and_a_subjects_own_softirq_none() {
+    fn what_is_the_subjects_own_doing_does_not_disturb_it() {
         let mut causes = Causes::default();
-        let cause = causes.text("any");
+        let (any, blocked) = (causes.text("any"), causes.text(cause::BLOCKED));
         let span = |kind, start_ns, end_ns| Span {
             start_ns,
             end_ns,
-            cause,
+            cause: if start_ns == 70_000 { blocked } else { any },
             kind,
             carries: None,
             covers_all: false,
@@ -218,9 +226,11 @@ mod tests {
             span(Kind::Fault, 20_000, u64::MAX),
             span(Kind::Thread, 30_000, 40_000),
             span(Kind::Softirq, 60_000, 61_000),
+            span(Kind::Thread, 70_000, 90_000),
+            span(Kind::Vector, 80_000, 81_000),
         ];
         let found: Vec<_> =
-            disturbances(&spans).iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
+            disturbances(&spans, blocked).iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
         assert_eq!(found, [(10_000, 14_000), (30_000, 40_000)]);
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::cell::Cell;
 
 fn this_core() -> Look {
     let core = host::thread::allowed().unwrap()[0];
@@ -7,13 +8,14 @@ fn this_core() -> Look {
     Look { core, scheduling, threshold_ns: THRESHOLD_NS, seconds: 0.3, gaps_max: GAPS_MAX }
 }
 
-/// Stands still for `length_ns` every `every_ns`.
-fn stall(clock: Clock, every_ns: u64, length_ns: u64) -> impl FnMut(u64) {
+/// Stands still for `length_ns` every `every_ns`, and counts.
+fn stall(clock: Clock, every_ns: u64, length_ns: u64, count: &Cell<u64>) -> impl FnMut(u64) {
     let mut next_ns = 0;
     move |now_ns| {
         if now_ns >= next_ns {
             if next_ns > 0 {
                 while clock.now_ns() < now_ns + length_ns {}
+                count.set(count.get() + 1);
             }
             next_ns = now_ns + every_ns;
         }
@@ -23,12 +25,12 @@ fn stall(clock: Clock, every_ns: u64, length_ns: u64) -> impl FnMut(u64) {
 #[test]
 fn stalls_are_gaps_of_their_length_and_all_lost_time_is_in_them() {
     let clock = Clock::calibrate();
-    let disturb = stall(clock, 5_000_000, 1_000_000);
+    let done = Cell::new(0);
+    let disturb = stall(clock, 5_000_000, 1_000_000, &done);
     let seen = look_and(&this_core(), clock, &AtomicBool::new(false), disturb).unwrap();
     let stalls = seen.gaps.iter().filter(|gap| gap.length_ns() >= 1_000_000).count();
-    // One every 5 ms; other processes may add some.
-    let possible = (seen.end_ns - seen.start_ns) / 5_000_000;
-    assert!(stalls as u64 >= possible / 2, "{stalls}");
+    // Other processes may add some.
+    assert!(done.get() > 0 && stalls as u64 >= done.get(), "{stalls} of {}", done.get());
     assert!(seen.totals.at_least[3] >= stalls as u64);
     assert_eq!(seen.totals.count, seen.gaps.len() as u64);
     // The check of the issue: wall time minus looks is what the gaps hold. The stall's own loop makes
@@ -42,7 +44,8 @@ fn stalls_are_gaps_of_their_length_and_all_lost_time_is_in_them() {
 fn what_is_not_kept_is_in_the_totals() {
     let clock = Clock::calibrate();
     let look = Look { gaps_max: 3, ..this_core() };
-    let disturb = stall(clock, 5_000_000, 100_000);
+    let done = Cell::new(0);
+    let disturb = stall(clock, 5_000_000, 100_000, &done);
     let seen = look_and(&look, clock, &AtomicBool::new(false), disturb).unwrap();
     assert_eq!(seen.gaps.len(), 3);
     assert!(seen.totals.count > 10 && seen.gaps_not_kept() == seen.totals.count - 3);

@@ -182,7 +182,7 @@ impl Reader<'_> {
     fn switch(&mut self, at_ns: u64, switch: Switch<'_>) {
         let own = self.setting.own;
         let from_own = own.is(switch.prev, switch.prev_name);
-        if !self.switch_seen && !from_own {
+        if !self.switch_seen && !from_own && switch.prev != IDLE {
             // It has run since before we could know.
             let (cause, carries) = thread_cause(switch.prev_name, self.causes);
             let span = self.span(self.known_ns, cause, Kind::Thread);
@@ -210,6 +210,10 @@ impl Reader<'_> {
             let cause = self.causes.text(cause);
             let span = Span { covers_all: true, ..self.span(at_ns, cause, Kind::Thread) };
             self.open.push(Open { pair: None, span });
+            return;
+        }
+        // An idle core is nobody's doing.
+        if switch.next == IDLE {
             return;
         }
         let (cause, carries) = thread_cause(switch.next_name, self.causes);

@@ -159,6 +159,12 @@ fn limits_of_the_scheduler_are_told_apart() {
         .switch(200, ME, 1, IDLE_THREAD)
         .switch(300, IDLE_THREAD, 0, ME)
         .check(true, expect!["200-300 blocked (covers all)"]);
+    // Nobody takes a core that nobody wants.
+    Log::default()
+        .switch(200, IDLE_THREAD, 0, OTHER)
+        .switch(300, OTHER, 1, IDLE_THREAD)
+        .switch(400, IDLE_THREAD, 0, ME)
+        .check(true, expect!["200-300 thread.cargo"]);
     // A thread of a higher real-time priority is just another thread.
     Log::default()
         .switch(200, ME_REAL_TIME, 0, (3, "migration/1", 0))

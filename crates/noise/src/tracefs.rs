@@ -45,7 +45,7 @@ impl Format {
     }
 }
 
-/// `field:pid_t prev_pid; offset:24; size:4; signed:1;`
+/// `field:pid_t prev_pid; offset:24; size:4; signed:1;`, with tabs in between.
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;

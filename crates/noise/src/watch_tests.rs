@@ -34,7 +34,7 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
             let said = said;
             said.send((0, this_thread())).unwrap();
             while !stop.load(Ordering::Relaxed) {
-                std::hint::spin_loop()
+                std::hint::spin_loop();
             }
         });
         scope.spawn(move || {
