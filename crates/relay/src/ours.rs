@@ -4,13 +4,13 @@ use crate::plan::{Plan, Told};
 use crate::run::{Link, RelayError, between};
 use crate::structure::{BATCH_MAX, Receiver, Sender, Sent};
 use ipc::distributor::{self, Distributor, Unpublished};
-use ipc::queue::{self, Ahead, Start};
+use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
 use ipc::region::Place;
 use ipc::ring::{self, Producers, Refused, Ring, Shape};
 use std::path::Path;
 
-/// Blocks of a queue that are kept: the one in use and the one before. More would only fill memory.
-const BLOCKS_KEPT: usize = 2;
+/// What a record takes beside its message, at most: its word, and what is left of its last cache line.
+const RECORD_OVERHEAD_BYTES_MAX: u64 = 72;
 
 fn failed(plan: &Plan, why: impl ToString) -> RelayError {
     RelayError::Structure { structure: plan.structure.clone(), why: why.to_string() }
@@ -57,16 +57,41 @@ impl Receiver for ring::Consumer {
 }
 
 pub(crate) fn queue(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    queue_with(plan, link, true)
+}
+
+pub(crate) fn queue_unchecked(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
+    queue_with(plan, link, false)
+}
+
+/// All blocks of the run are made, mapped and touched before it, as the peers do: making one takes the
+/// kernel tens of milliseconds, and on two cores whoever made it meanwhile would take one of the measured ones.
+fn queue_with(plan: &Plan, link: &mut Link, checked: bool) -> Result<Told, RelayError> {
     let path = Path::new(&plan.directory).join("queue");
+    let bytes = plan.messages_all() * (plan.message_bytes as u64 + RECORD_OVERHEAD_BYTES_MAX);
+    let blocks = bytes.div_ceil(plan.block_bytes.max(1)) as usize + 1;
+    if blocks > AHEAD_BLOCKS_MAX {
+        let why = format!(
+            "{} messages take {blocks} blocks, and {AHEAD_BLOCKS_MAX} can be made before a run; \
+             larger blocks, or more and shorter runs",
+            plan.messages_all()
+        );
+        return Err(failed(plan, why));
+    }
     let options = queue::Options {
         block_bytes: plan.block_bytes as usize,
-        keep_blocks: BLOCKS_KEPT,
+        keep_blocks: blocks + 1,
+        checked,
+        ahead: Ahead::Caller,
         ..queue::Options::default()
     };
-    // Here and not on the measuring threads: who opens lends his cores to the thread that prepares blocks.
-    let writer = queue::Writer::open(&path, options).map_err(|error| failed(plan, error))?;
-    let reader = queue::Reader::open(&path, Start::Oldest, Ahead::Thread)
-        .map_err(|error| failed(plan, error))?;
+    let failed = |error: queue::QueueError| failed(plan, error);
+    let mut writer = queue::Writer::open(&path, options).map_err(failed)?;
+    for _ in 1..blocks {
+        writer.prepare_next().map_err(failed)?;
+    }
+    let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller).map_err(failed)?;
+    while reader.prepare_next().map_err(failed)? {}
     let writer = Appending { writer, complaint: String::new() };
     between(plan, link, writer, Reading { reader, complaint: None })
 }

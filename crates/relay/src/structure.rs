@@ -69,6 +69,11 @@ pub const STRUCTURES: &[Structure] = &[
         run: ours::queue,
     },
     Structure {
+        name: "queue-unchecked",
+        about: "ours: the same without a check over each message's bytes, as the peers are",
+        run: ours::queue_unchecked,
+    },
+    Structure {
         name: "distributor",
         about: "ours: the newest value of each key",
         run: ours::distributor,
