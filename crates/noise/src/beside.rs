@@ -22,7 +22,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Spans that lie closer are one disturbance: an interrupt and the softirq after it, ns.
 const APART_NS: u64 = 2_000;
-/// Names of processes under measurement; their threads have the same.
+/// Name of the processes under measurement, and of their threads. Another tickpath on the same cores is taken
+/// for one of them.
 const OWN: &str = "tickpath";
 
 /// Keeps what disturbs the cores of a run, as it goes from part to part.
@@ -35,6 +36,7 @@ pub struct Beside {
     cores: BTreeMap<usize, Core>,
     attribution: Attribution,
     has_fair_server: bool,
+    own: &'static str,
 }
 
 impl Beside {
@@ -57,6 +59,7 @@ impl Beside {
             cores: BTreeMap::new(),
             attribution,
             has_fair_server,
+            own: OWN,
         }
     }
 
@@ -124,7 +127,7 @@ impl Beside {
         trace.stop();
         let last = clock.beside_raw();
         let cores: Vec<usize> = trace.cores().collect();
-        let own = vec![Own::Named(OWN); cores.len()];
+        let own = vec![Own::Named(self.own); cores.len()];
         let told = trace.told(first.1, &own, self.has_fair_server, &mut self.causes);
         let whose = Whose { run, subject: subject.to_owned() };
         for (core, told) in cores.into_iter().zip(told) {
@@ -238,7 +241,8 @@ mod tests {
     #[test]
     fn who_takes_a_core_under_load_is_kept_with_its_run() {
         let core = *host::thread::allowed().unwrap().last().unwrap();
-        let mut beside = Beside::open(&[core], true);
+        // Nobody: other tests start tickpath as well.
+        let mut beside = Beside { own: "no such name", ..Beside::open(&[core], true) };
         let clock = Clock::calibrate();
         let said = beside.during(3, "rust", clock, || {
             let intruder = std::thread::Builder::new().name("intruder".to_owned());
@@ -259,7 +263,7 @@ mod tests {
         }
         let intruder = noise.under_load.iter().find(|cause| cause.cause == "thread.intruder");
         // It shares the core with whatever else this machine does.
-        assert!(intruder.is_some_and(|cause| cause.lost_ns > 5_000_000), "{:?}", noise.under_load);
+        assert!(intruder.is_some_and(|cause| cause.lost_ns > 1_000_000), "{:?}", noise.under_load);
         assert!(noise.longest.iter().all(|stall| stall.run == 3 && stall.subject == "rust"));
         assert!(noise.causes.is_empty());
     }

@@ -95,8 +95,9 @@ fn observe(
     let seen = std::thread::scope(|scope| {
         let intruder = std::thread::Builder::new().name("intruder".to_owned());
         let intruder = intruder.spawn_scoped(scope, || {
-            host::thread::pin(core).unwrap();
+            // In this order: a common thread would wait there for the one that looks.
             host::thread::set_scheduling(above).unwrap();
+            host::thread::pin(core).unwrap();
             beside(clock, &stop);
         });
         let seen = scope.spawn(|| look_and(&look, clock, &AtomicBool::new(false), harm));
