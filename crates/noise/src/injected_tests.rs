@@ -26,12 +26,16 @@ struct Observed {
     ids: Vec<String>,
 }
 
-/// Of the gaps in which harm was done.
-#[derive(Debug)]
+/// What became of harm.
+#[derive(Debug, Default)]
 struct Score {
+    /// In which some was done.
     gaps: usize,
-    lost_ns: u64,
+    /// How much was done.
+    done_ns: u64,
+    /// The share of it that got its name.
     right: f64,
+    /// The share that was called the host's.
     host: f64,
     /// What is in no gap, as a share of what is in all.
     unaccounted: f64,
@@ -42,9 +46,9 @@ struct Score {
 impl Score {
     /// As loosely as tests on a busy machine must; the target is checked by the ignored test.
     fn check(&self, what: &str, strict: bool) {
-        let &Score { gaps, lost_ns, right, host, unaccounted, .. } = self;
+        let &Score { gaps, done_ns, right, host, unaccounted, .. } = self;
         eprintln!(
-            "{what}: {gaps} gaps, {lost_ns} ns, {:.1} % right, {:.1} % host, {:.2} % unaccounted",
+            "{what}: {gaps} gaps, {done_ns} ns, {:.1} % right, {:.1} % host, {:.2} % unaccounted",
             right * 100.0,
             host * 100.0,
             unaccounted * 100.0
@@ -75,11 +79,9 @@ fn observe(
     beside: impl FnOnce(Clock, &AtomicBool) + Send,
 ) -> Option<Observed> {
     let core = core();
-    // Above whatever else this machine does, where that is allowed: what is injected alone is to be seen.
-    let (scheduling, above) = match may_be_real_time() {
-        true => (Scheduling::Fifo(10), Scheduling::Fifo(20)),
-        false => (Scheduling::Other, Scheduling::Other),
-    };
+    // The intruder has its way, where that is allowed. Who looks is a common thread: of a real-time one that
+    // spins the kernel takes 50 ms a second back, in the midst of the harm.
+    let above = if may_be_real_time() { Scheduling::Fifo(20) } else { Scheduling::Other };
     let mut trace = match Trace::open(&[core]) {
         Ok(trace) => trace,
         Err(error) => {
@@ -88,6 +90,7 @@ fn observe(
         }
     };
     let clock = Clock::calibrate();
+    let scheduling = Scheduling::Other;
     let look = Look { core, scheduling, threshold_ns: THRESHOLD_NS, seconds, gaps_max: 1 << 20 };
     let (_, start_ns) = clock.beside_raw();
     trace.start().unwrap();
@@ -115,19 +118,31 @@ fn observe(
 }
 
 impl Observed {
-    /// The gaps in which one of the intervals of `harm` lies, at least by half.
+    /// Of the harm that was done, not of what else happened in the same gaps: a hypervisor, or the kernel's
+    /// limit for real-time threads, takes its own time on top, and that has causes of its own.
     fn score(&self, harm: &[(u64, u64)], expected: &[&str]) -> Score {
-        let overlap = |gap: &Gap, &(from_ns, to_ns): &(u64, u64)| {
-            to_ns.min(gap.end_ns).saturating_sub(from_ns.max(gap.start_ns)) * 2 > to_ns - from_ns
+        let overlap_ns = |gap: &Gap, &(from_ns, to_ns): &(u64, u64)| {
+            to_ns.min(gap.end_ns).saturating_sub(from_ns.max(gap.start_ns))
         };
-        let mut sums = (0, 0, 0, 0);
+        let usual_ns = self.usual_gap_ns(harm);
+        let mut score = Score::default();
+        let (mut wrong_ns, mut host_ns) = (0, 0);
         let mut by_id: BTreeMap<&str, u64> = BTreeMap::new();
         let mut next = 0;
         for (gap, parts) in self.seen.gaps.iter().zip(&self.parts) {
             while harm.get(next).is_some_and(|(_, to_ns)| *to_ns <= gap.start_ns) {
                 next += 1;
             }
-            if !harm[next..].iter().take(2).any(|one| overlap(gap, one)) {
+            let within = harm[next..].iter().take(2);
+            let done_ns = within.map(|one| match overlap_ns(gap, one) {
+                // Of a moment it isn't known what it cost: as much as is usual. What a longer gap holds
+                // beside that is something else.
+                1 => usual_ns,
+                ns if ns * 2 > one.1 - one.0 => ns,
+                _ => 0,
+            });
+            let done_ns: u64 = done_ns.sum::<u64>().min(gap.length_ns());
+            if done_ns == 0 {
                 continue;
             }
             let of = |wanted: &dyn Fn(&str) -> bool| -> u64 {
@@ -137,21 +152,35 @@ impl Observed {
             for part in parts {
                 *by_id.entry(&self.ids[part.cause.index()]).or_default() += part.length_ns;
             }
-            sums.0 += 1;
-            sums.1 += gap.length_ns();
-            sums.2 += of(&|id| expected.contains(&id));
-            sums.3 += of(&|id| id == HOST);
+            let missing_ns = done_ns.saturating_sub(of(&|id| expected.contains(&id)));
+            wrong_ns += missing_ns;
+            host_ns += missing_ns.min(of(&|id| id == HOST));
+            score.gaps += 1;
+            score.done_ns += done_ns;
         }
-        let (gaps, lost_ns, right_ns, host_ns) = sums;
         eprintln!("{by_id:?}");
+        let done_ns = score.done_ns.max(1) as f64;
         Score {
-            gaps,
-            lost_ns,
-            right: right_ns as f64 / lost_ns.max(1) as f64,
-            host: host_ns as f64 / lost_ns.max(1) as f64,
+            right: 1.0 - wrong_ns as f64 / done_ns,
+            host: host_ns as f64 / done_ns,
             lost_share: self.seen.lost_ns() as f64 / (self.seen.end_ns - self.seen.start_ns) as f64,
             unaccounted: self.seen.unaccounted_ns() as f64 / self.seen.lost_ns().max(1) as f64,
+            ..score
         }
+    }
+}
+
+impl Observed {
+    /// The median of the gaps in which one of the moments of `harm` lies.
+    fn usual_gap_ns(&self, harm: &[(u64, u64)]) -> u64 {
+        let moments = harm.iter().filter_map(|(at_ns, _)| {
+            let index = self.seen.gaps.partition_point(|gap| gap.end_ns <= *at_ns);
+            let gap = self.seen.gaps.get(index).filter(|gap| gap.start_ns <= *at_ns)?;
+            Some(gap.length_ns())
+        });
+        let mut lengths: Vec<u64> = moments.collect();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 2).copied().unwrap_or(0)
     }
 }
 
@@ -260,8 +289,16 @@ fn page_faults_get_their_time() {
 #[ignore = "measures the target figures; wants a quiet machine"]
 fn target() {
     let _alone = CORE.lock();
-    check("thread", thread(5.0), true);
-    check("timer", timer(5.0), true);
-    check("datagrams", datagrams(5.0), true);
-    check("page faults", faults(5.0), true);
+    let kinds: [(&str, fn(f64) -> Option<Score>); 4] =
+        [("thread", thread), ("timer", timer), ("datagrams", datagrams), ("page faults", faults)];
+    // All figures first: one that misses does not hide the others.
+    let missed: Vec<&str> = kinds
+        .into_iter()
+        .filter(|(what, score)| {
+            let check = std::panic::AssertUnwindSafe(|| check(what, score(5.0), true));
+            std::panic::catch_unwind(check).is_err()
+        })
+        .map(|(what, _)| what)
+        .collect();
+    assert!(missed.is_empty(), "missed: {missed:?}");
 }
