@@ -60,7 +60,7 @@ pub struct Finding {
     /// Of a setting: what a host that is to be fast wants, in words.
     pub wanted: Option<String>,
     /// Of a setting: ids of the noise causes that the wanted value removes, for example
-    /// `irq_vector.local_timer`. Names in capitals stand for any name: `thread.COMM`.
+    /// `irq_vector.local_timer`. Names in capitals stand for any name: `thread.NAME`.
     pub removes: Vec<String>,
 }
 

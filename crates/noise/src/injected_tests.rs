@@ -289,7 +289,8 @@ fn page_faults_get_their_time() {
 #[ignore = "measures the target figures; wants a quiet machine"]
 fn target() {
     let _alone = CORE.lock();
-    let kinds: [(&str, fn(f64) -> Option<Score>); 4] =
+    type Harm = fn(f64) -> Option<Score>;
+    let kinds: [(&str, Harm); 4] =
         [("thread", thread), ("timer", timer), ("datagrams", datagrams), ("page faults", faults)];
     // All figures first: one that misses does not hide the others.
     let missed: Vec<&str> = kinds

@@ -22,7 +22,7 @@ fn the_exit_status_is_that_of_the_findings() {
     assert_ne!(of("clock.cost").grade, Grade::Unknown, "{:?}", of("clock.cost"));
     assert_ne!(of("cores.count").grade, Grade::Unknown);
     assert_ne!(of("permission.real_time").grade, Grade::Unknown);
-    let timer = vec!["irq_vector.local_timer", "softirq.timer", "softirq.sched"];
+    let timer = vec!["tick", "softirq.timer", "softirq.sched"];
     assert_eq!(of("kernel.nohz_full").removes, timer);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(of("kernel.release").found.starts_with(kernel.trim()), "{:?}", of("kernel.release"));

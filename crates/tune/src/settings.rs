@@ -20,7 +20,7 @@ pub static SETTINGS: [Setting; 22] = [
               slice of some ms, while the measured one waits.",
         what_to_do: "Boot with isolcpus=managed_irq,domain,LIST, or make an isolated cpuset partition of \
                      them; leave at least one core to everything else.",
-        removes: &["thread.COMM"],
+        removes: &["thread.NAME"],
         read: readings::isolated,
         judge: rules::isolated,
         absent: (Grade::Unknown, "the kernel doesn't say which cores are isolated"),
@@ -32,7 +32,7 @@ pub static SETTINGS: [Setting; 22] = [
               p99.9 on.",
         what_to_do: "Boot with nohz_full=LIST, on a kernel that is built with NO_HZ_FULL. It works while \
                      one thread runs on the core, so isolate the core too.",
-        removes: &["irq_vector.local_timer", "softirq.timer", "softirq.sched"],
+        removes: &["tick", "softirq.timer", "softirq.sched"],
         read: readings::nohz_full,
         judge: rules::nohz_full,
         absent: (Grade::Warn, "this kernel is built without NO_HZ_FULL: every core keeps its tick"),
@@ -151,7 +151,7 @@ pub static SETTINGS: [Setting; 22] = [
         why: "Threads are weighed by terminal session: nice has no effect against what runs in another \
               one. It concerns threads that share a core, and no real-time thread.",
         what_to_do: "sysctl -w kernel.sched_autogroup_enabled=0",
-        removes: &["thread.COMM"],
+        removes: &["thread.NAME"],
         read: readings::autogroup,
         judge: rules::autogroup,
         absent: (Grade::Ok, "this kernel has none"),
@@ -216,7 +216,7 @@ pub static SETTINGS: [Setting; 22] = [
               Without isolation it is lost among other noise.",
         what_to_do: "sysctl -w kernel.watchdog_cpumask=LIST of the other cores, or kernel.watchdog=0. \
                      nohz_full cores are left out by themselves.",
-        removes: &["thread.migration", "irq_vector.local_timer"],
+        removes: &["thread.migration", "tick"],
         read: readings::watchdog_cores,
         judge: rules::watchdog_cores,
         absent: (Grade::Ok, "this kernel has none"),
@@ -260,7 +260,7 @@ pub static SETTINGS: [Setting; 22] = [
         why: "BBR sends by timers at a rate that it estimated, on loopback too: a burst of orders waits for \
               its own pacing.",
         what_to_do: "sysctl -w net.ipv4.tcp_congestion_control=cubic",
-        removes: &["irq_vector.local_timer"],
+        removes: &["tick"],
         read: readings::congestion_control,
         judge: rules::congestion_control,
         absent: (Grade::Unknown, "not to be seen in this network namespace"),
