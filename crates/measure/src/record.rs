@@ -72,12 +72,6 @@ impl Percentiles {
     pub fn values(&self) -> [Option<u64>; 7] {
         [self.p50, self.p90, self.p95, self.p99, self.p99_9, self.p99_99, self.p99_999]
     }
-
-    /// The percentile of that name.
-    pub fn value(&self, name: &str) -> Option<u64> {
-        let index = crate::stats::PERCENTILES.iter().position(|(known, _)| *known == name)?;
-        self.values()[index]
-    }
 }
 
 /// One series of one subject, over all valid runs.

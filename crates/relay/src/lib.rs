@@ -7,7 +7,7 @@
 //!   plan       what to do, and what a client says     (clients/IPC.md: a client of any language)
 //!   structure  who carries the messages; `ours` of crate ipc, and `peers`
 //!   run        the two threads, placed and started
-//!   load       what each of them does
+//!   load       what each of them does, over the two `ends` of a structure
 //!   samples    the file that a client leaves: two numbers a message
 //!   judge      samples and disturbances -> latencies, all and undisturbed
 //! ```
@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ends;
 pub mod judge;
 mod load;
 mod ours;
@@ -26,4 +27,5 @@ mod run;
 pub mod samples;
 pub mod structure;
 
-pub use run::{RelayError, run};
+pub use run::RelayError;
+pub use structure::run;

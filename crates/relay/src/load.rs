@@ -1,9 +1,9 @@
 //! What the two threads do. A message carries when it was due and how late it left, so that the consumer
 //! needs no table: `due_ns` (8 bytes, from the start), `index` (4), `lateness_ns` (4), then payload.
 
+use crate::ends::{Receiver, Sender, Sent};
 use crate::plan::{MESSAGE_BYTES_MAX, Plan};
 use crate::samples::Sample;
-use crate::structure::{Receiver, Sender, Sent};
 use measure::clock::Clock;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,8 @@
 //! The structures of `ipc`, in files below the plan's directory.
 
+use crate::ends::{BATCH_MAX, Receiver, Sender, Sent};
 use crate::plan::{Plan, Told};
 use crate::run::{Link, RelayError, between};
-use crate::structure::{BATCH_MAX, Receiver, Sender, Sent};
 use ipc::distributor::{self, Distributor, Unpublished};
 use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
 use ipc::region::Place;

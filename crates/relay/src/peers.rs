@@ -1,8 +1,8 @@
 //! What people use between threads, each as its authors recommend.
 
+use crate::ends::{BATCH_MAX, Receiver, Sender, Sent};
 use crate::plan::{BadPlan, Plan, Told};
 use crate::run::{Link, RelayError, between};
-use crate::structure::{BATCH_MAX, Receiver, Sender, Sent};
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 

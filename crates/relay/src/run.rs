@@ -1,9 +1,9 @@
 //! One run of one plan: the structure, its two threads, the samples.
 
+use crate::ends::{Receiver, Sender};
 use crate::load::{Common, Consumed, Produced, consume, produce};
 use crate::plan::{BadPlan, Plan, Ready, Told};
 use crate::samples::{self, Sample};
-use crate::structure::{self, Receiver, Sender};
 use host::HostError;
 use measure::clock::Clock;
 use measure::record;
@@ -56,19 +56,6 @@ pub struct Link<'a> {
     pub ready: &'a mut dyn FnMut(&Ready) -> bool,
     /// Set from outside: end.
     pub stop: &'a AtomicBool,
-}
-
-/// Carries the plan out. Ends early, with what was measured until then, when `stop` is set.
-///
-/// # Errors
-/// If there is no result at all. A run that broke off has a result that says so.
-pub fn run(
-    plan: &Plan,
-    stop: &AtomicBool,
-    ready: &mut dyn FnMut(&Ready) -> bool,
-) -> Result<Told, RelayError> {
-    plan.check()?;
-    (structure::find(&plan.structure)?.run)(plan, &mut Link { ready, stop })
 }
 
 /// The plan over these two ends.

@@ -1,46 +1,9 @@
 //! Who carries the messages. A structure is a row of [`STRUCTURES`] and a pair of ends.
 
-use crate::plan::{BadPlan, Plan, Told};
+use crate::plan::{BadPlan, Plan, Ready, Told};
 use crate::run::{Link, RelayError};
 use crate::{ours, peers};
-
-/// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// It is under way.
-    Yes,
-    /// There is no room now.
-    Full,
-    /// It can't be sent, now or later; [`Sender::complaint`] says why.
-    Broken,
-}
-
-/// The producer's end.
-pub trait Sender: Send {
-    /// Sends one message.
-    fn send(&mut self, message: &[u8]) -> Sent;
-
-    /// Why a message could not be sent.
-    fn complaint(&self) -> String {
-        "a message was refused for good".to_owned()
-    }
-}
-
-/// The consumer's end.
-pub trait Receiver: Send {
-    /// Hands what has come to `take`, a bounded number, and says how many. Never blocks.
-    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize;
-
-    /// Messages that newer ones replaced before they were read; `None` where nothing is ever replaced.
-    fn conflated(&self) -> Option<u64> {
-        None
-    }
-
-    /// Why nothing will come any more, if that is so. Asked while nothing comes.
-    fn complaint(&self) -> Option<String> {
-        None
-    }
-}
+use std::sync::atomic::AtomicBool;
 
 /// A structure that this client knows.
 pub struct Structure {
@@ -105,5 +68,15 @@ pub fn find(name: &str) -> Result<&'static Structure, BadPlan> {
     })
 }
 
-/// What there is to take at once at most: between two batches the consumer looks at the clock.
-pub(crate) const BATCH_MAX: usize = 64;
+/// Carries the plan out. Ends early, with what was measured until then, when `stop` is set.
+///
+/// # Errors
+/// If there is no result at all. A run that broke off has a result that says so.
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    ready: &mut dyn FnMut(&Ready) -> bool,
+) -> Result<Told, RelayError> {
+    plan.check()?;
+    (find(&plan.structure)?.run)(plan, &mut Link { ready, stop })
+}

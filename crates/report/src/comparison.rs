@@ -1,7 +1,7 @@
 //! A comparison for a terminal, at most 100 columns wide.
 
+use crate::line::{clip, short, wrap};
 use crate::number::{share, us};
-use crate::table::{clip, short, wrap};
 use measure::compare::{Design, Outcome};
 use measure::compared::Compared;
 use measure::comparison::{Arm, Comparison};

@@ -1,7 +1,7 @@
 //! What doctor found, the worst first.
 
+use crate::line::wrap;
 use crate::number::seconds;
-use crate::table::wrap;
 use crate::words::cores;
 use measure::doctor::{Finding, Findings, Grade};
 use std::fmt::Write;

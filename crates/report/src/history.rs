@@ -1,8 +1,8 @@
 //! The records of a directory as text, at most 100 columns wide: a line each, then each scenario over
 //! time.
 
+use crate::line::{WIDTH, clip, short, wrap};
 use crate::number::{count, us};
-use crate::table::{WIDTH, clip, short, wrap};
 use crate::words::cell;
 use measure::history::{
     Change, Entry, Headline, History, Summary, What, machine_changes, settings_changes,

@@ -14,6 +14,7 @@ mod finding;
 pub mod history;
 pub mod history_page;
 mod ladder;
+mod line;
 mod noise;
 mod number;
 mod over_floor;

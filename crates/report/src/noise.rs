@@ -1,7 +1,7 @@
 //! What disturbed the measured cores, and who: as text for a terminal, and for the page.
 
+use crate::line::{WIDTH, clip, wrap};
 use crate::number::{count, latency, us};
-use crate::table::{WIDTH, clip, wrap};
 use maud::{Markup, html};
 use measure::noise::{Cause, Core, Noise, PeriodIs, Stall, Stretch};
 use measure::record::RunRecord;

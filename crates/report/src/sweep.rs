@@ -1,7 +1,7 @@
 //! A sweep as a table for a terminal, at most 100 columns wide, and in words.
 
+use crate::line::{short, wrap};
 use crate::number::{latency, rate};
-use crate::table::{short, wrap};
 use crate::words::cell;
 use measure::record::{Kind, Subject};
 use measure::sweep::{Outcome, Point, SweepRecord};

@@ -2,14 +2,14 @@
 
 use crate::core_matrix;
 use crate::figures::percentile_name;
+use crate::line::{clip, short, wrap};
 use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
 use crate::words::{self, cell, cores, interval, not_checked, shown, title};
-use measure::record::{Kind, RunRecord, Subject};
+use measure::record::{Kind, Percentiles, RunRecord, Subject};
+use measure::stats::PERCENTILES;
 use std::fmt::Write;
-
-pub(crate) const WIDTH: usize = 100;
 
 /// The record as text: verdict, latencies, what the software adds to the floor, what to know.
 pub fn table(record: &RunRecord) -> String {
@@ -100,6 +100,12 @@ const COLUMNS_IPC: Columns = Columns {
     percentiles: &[("p50", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8), ("p99_999", 8)],
 };
 
+/// The percentile of that name.
+fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
+    let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
+    percentiles.values()[index]
+}
+
 fn latencies(out: &mut String, record: &RunRecord) {
     // Of a profile of noise alone the lengths of gaps stand by cause below.
     let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
@@ -120,7 +126,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
             let mut row =
                 format!("{:<9}{:<title_width$}", short(name), clip(&title, title_width - 1));
             for (name, width) in percentiles {
-                let value = cell(series, name, series.pooled.value(name));
+                let value = cell(series, name, percentile(&series.pooled, name));
                 let _ = write!(row, "{value:>width$}");
             }
             let (max, n) = (us(series.pooled.max), count(series.pooled.count));
@@ -137,19 +143,6 @@ fn latencies(out: &mut String, record: &RunRecord) {
     if uncertain {
         out.push_str("  ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown\n");
     }
-}
-
-/// At most eight characters; of a longer name both ends, since names differ at either.
-pub(crate) fn short(name: &str) -> String {
-    let count = name.chars().count();
-    if count <= 8 {
-        return name.to_owned();
-    }
-    name.chars().take(3).chain(['~']).chain(name.chars().skip(count - 4)).collect()
-}
-
-pub(crate) fn clip(text: &str, width: usize) -> String {
-    text.chars().take(width).collect()
 }
 
 /// How wide each subject's latencies spread, and what it adds to the raw echo of the same bytes on
@@ -196,24 +189,4 @@ fn notes(out: &mut String, record: &RunRecord) {
     for warning in &record.warnings {
         wrap(out, "  * ", warning);
     }
-}
-
-/// Appends `text` behind `lead`, broken at spaces, later lines indented as far as `lead`.
-pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
-    let indent = " ".repeat(lead.chars().count());
-    let mut line = lead.to_owned();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            let _ = writeln!(out, "{}", line.trim_end());
-            line.clone_from(&indent);
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    let _ = writeln!(out, "{}", line.trim_end());
 }

@@ -9,8 +9,6 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Cores that are paired at most: 496 pairs, each with a series of its own.
-pub const CORES_MAX: usize = 32;
 /// Fewer samples of a pair say nothing.
 const SAMPLES_MIN: usize = host::probe::SAMPLES_MIN;
 /// Samples of one pair.

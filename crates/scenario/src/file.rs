@@ -1,8 +1,7 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
-use crate::core_to_core::CORES_MAX;
-pub use crate::kind::{Ipc, Kind};
+pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
 use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -334,8 +333,11 @@ impl Scenario {
                     Err(error) => range("backend", error.value, error.why),
                 }
             }
-            Kind::CoreToCore if cores.is_some_and(|count| !(2..=CORES_MAX).contains(&count)) => {
-                let why = format!("a pair takes two cores, and {CORES_MAX} are paired at most");
+            Kind::CoreToCore
+                if cores.is_some_and(|count| !(2..=CORES_PAIRED_MAX).contains(&count)) =>
+            {
+                let why =
+                    format!("a pair takes two cores, and {CORES_PAIRED_MAX} are paired at most");
                 range("cores", subject.cores.to_string(), why)
             }
             Kind::Ipc | Kind::CoreToCore => Ok(()),

@@ -16,6 +16,9 @@ pub enum Kind {
     CoreToCore,
 }
 
+/// Cores that `core-to-core` pairs at most: 496 pairs, each with a series of its own.
+pub const CORES_PAIRED_MAX: usize = 32;
+
 /// Keys that only an exchange has.
 const OF_ORDER_ENTRY: [&str; 12] = [
     "floor_seconds",

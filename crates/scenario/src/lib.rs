@@ -23,7 +23,7 @@
 mod advice;
 mod assemble;
 pub mod conduct;
-pub mod core_to_core;
+mod core_to_core;
 pub mod experiment;
 pub mod file;
 mod kind;

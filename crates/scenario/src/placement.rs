@@ -1,7 +1,6 @@
 //! Who runs where. All cores are chosen at once, so that `"auto"` of one never meets another's.
 
-use crate::core_to_core::CORES_MAX;
-use crate::file::{Kind, Scenario, Subject};
+use crate::file::{CORES_PAIRED_MAX, Kind, Scenario, Subject};
 use host::placement::choose;
 use host::{Cores, HostError, Scheduling, Topology};
 use measure::machine::Fixed;
@@ -48,7 +47,7 @@ pub(crate) fn place(
     fixed: &Fixed,
 ) -> Result<Placed, HostError> {
     let starts_exchange = scenario.kind == Kind::OrderEntry && scenario.exchange.start;
-    let threads = scenario.kind.threads().unwrap_or(allowed.len().min(CORES_MAX));
+    let threads = scenario.kind.threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
     let mut roles: Vec<(&Cores, usize)> =
         scenario.subject.iter().map(|subject| (&subject.cores, threads)).collect();
     if starts_exchange {
@@ -72,9 +71,9 @@ pub(crate) fn place(
     if (exchange_auto || subject_auto) && scenario.kind.threads().is_some() {
         warnings.extend(automatic.warnings.iter().cloned());
     }
-    if scenario.kind == Kind::CoreToCore && subject_auto && allowed.len() > CORES_MAX {
+    if scenario.kind == Kind::CoreToCore && subject_auto && allowed.len() > CORES_PAIRED_MAX {
         warnings.push(format!(
-            "only {CORES_MAX} of {} cores are paired; name others with --set subject.0.cores=[...]",
+            "only {CORES_PAIRED_MAX} of {} cores are paired; name others with --set subject.0.cores=[...]",
             allowed.len()
         ));
     }
