@@ -59,7 +59,7 @@ fn a_key_of_another_kind_is_refused() {
         |name: &str, set: &str| Scenario::find(name, &[set.to_owned()]).unwrap_err().to_string();
     expect![[r#"--set exchange.start=false: there is no "exchange" in exchange.start; there are: about, hiccup_seconds, ipc, kind, load, name, runs, seconds, subject, warm_up_seconds"#]]
         .assert_eq(&complaint("ring", "exchange.start=false"));
-    expect!["subject.0.backend = pigeon: this client knows ring, ring-many, queue, distributor, rtrb, crossbeam"]
+    expect!["subject.0.backend = pigeon: this client knows ring, ring-many, queue, queue-unchecked, distributor, rtrb, crossbeam"]
         .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
     expect![[r#"subject.0.cores = 1: name the producer's core and the consumer's"#]]
         .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
