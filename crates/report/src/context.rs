@@ -2,7 +2,7 @@
 
 use crate::figures::percentile_name;
 use crate::words::samples;
-use crate::words::{not_checked, shown, title};
+use crate::words::{About, about, not_checked, shown, title};
 use maud::{Markup, html};
 use measure::machine::{Fingerprint, Machine};
 use measure::record::{Rule, RunRecord, Subject};
@@ -152,6 +152,23 @@ pub(crate) fn not_measured(record: &RunRecord) -> Markup {
     }
 }
 
+const ORDERS: &[&str] = &[
+    "TLS: the connection is plain.",
+    "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
+    "Single stages inside exchange and trader, and the kernel's own receive stamps.",
+];
+const THREADS: &[&str] = &[
+    "Messages between processes: both threads are of one.",
+    "More than one producer or consumer at a time.",
+    "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
+];
+const CORES: &[&str] =
+    &["Contention: one pair at a time goes to and fro, and all other cores rest."];
+const NOISE: &[&str] = &[
+    "Other cores than these.",
+    "What is slower without standing still: a cache that others fill, a core that shares its units or clocks down.",
+];
+
 /// What the set-up leaves out.
 fn surroundings(record: &RunRecord) -> Vec<String> {
     let mut lines: Vec<&str> = Vec::new();
@@ -164,14 +181,20 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
     } else if starts_exchange == Some(false) {
         lines.push("The exchange's own state and time: it was not started by tickpath, and its machine is not fingerprinted.");
     }
-    lines.push("TLS: the connection is plain.");
-    lines.push("The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.");
-    lines.push("Single stages inside exchange and trader, and the kernel's own receive stamps.");
+    lines.extend(match about(record) {
+        About::Orders => ORDERS,
+        About::Threads => THREADS,
+        About::Cores => CORES,
+        About::Noise => NOISE,
+    });
     let is_ping_pong = record.subjects.iter().any(|subject| subject.load.model == "ping-pong");
     if is_ping_pong {
         lines.push("Response time: in ping-pong nobody waits in a queue, so a stall that hits nobody is not seen.");
     }
-    if !record.subjects.iter().any(Subject::is_floor) {
+    if matches!(about(record), About::Cores | About::Noise) {
+        return lines.into_iter().map(str::to_owned).collect();
+    }
+    if about(record) == About::Orders && !record.subjects.iter().any(Subject::is_floor) {
         lines.push(
             "The floor: there was no raw echo beside it, so what the software adds is not known.",
         );

@@ -2,6 +2,7 @@
 
 use crate::number::latency;
 use crate::plot::HEAT_LEVELS;
+use crate::words::{self, About};
 use maud::{Markup, html};
 use measure::record::{Kind, RunRecord, Series};
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ pub(crate) struct Matrix<'a> {
 
 /// The matrices of a record; none where it is of another kind.
 pub(crate) fn matrices(record: &RunRecord) -> Vec<Matrix<'_>> {
-    if record.resolved["kind"] != "core-to-core" {
+    if words::about(record) != About::Cores {
         return Vec::new();
     }
     let matrices = record.subjects.iter().map(|subject| {

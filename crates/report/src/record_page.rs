@@ -1,5 +1,6 @@
 //! `report.html`: one record as a page, the verdict first.
 
+use crate::words::About;
 use crate::{context, core_matrix, curves, figures, ladder, noise, over_time, page, words};
 use maud::{Markup, html};
 use measure::machine::Machine;
@@ -21,17 +22,20 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (headline(record))
         (damage(beside))
         (core_matrix::section(record))
-        (figures::latencies(record))
+        @if words::about(record) != About::Noise { (figures::latencies(record)) }
         (figures::over_the_floor(record))
-        (curves::section(record, beside.timeline.ok()))
-        (over_time::section(record, beside.timeline.ok()))
+        // A machine of 32 cores has 496 pairs: the map shows them.
+        @if words::about(record) != About::Cores {
+            (curves::section(record, beside.timeline.ok()))
+            (over_time::section(record, beside.timeline.ok()))
+        }
         (noise::section(record))
         (figures::load(record))
         (context::warnings(record))
         (context::machine(beside.machine))
         (context::scenario(record))
         (context::not_measured(record))
-        (ladder::section(record))
+        @if words::about(record) == About::Orders { (ladder::section(record)) }
         footer {
             p {
                 "Written by " (record.tool) " from run.json and the .hlog files beside it. The record is embedded "

@@ -6,8 +6,8 @@ use crate::line::{clip, short, wrap};
 use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
-use crate::words::{self, cell, cores, interval, not_checked, shown, title};
-use measure::record::{Kind, Percentiles, RunRecord, Subject};
+use crate::words::{self, About, cell, cores, interval, not_checked, shown, title};
+use measure::record::{Percentiles, RunRecord};
 use measure::stats::PERCENTILES;
 use std::fmt::Write;
 
@@ -108,11 +108,11 @@ fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
 
 fn latencies(out: &mut String, record: &RunRecord) {
     // Of a profile of noise alone the lengths of gaps stand by cause below.
-    let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
-    if record.noise.is_some() && record.subjects.iter().all(is_noise) {
+    let about = words::about(record);
+    if about == About::Noise {
         return;
     }
-    let is_ipc = record.resolved["kind"] == "ipc";
+    let is_ipc = about == About::Threads;
     let Columns { title_width, percentiles } = if is_ipc { COLUMNS_IPC } else { COLUMNS };
     let _ = write!(out, "\n{:<9}{:<title_width$}", "us", "");
     for (name, width) in percentiles {

@@ -3,6 +3,30 @@
 use crate::number::{count, us};
 use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
 
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    /// Orders to an exchange; also where it isn't said.
+    Orders,
+    /// Messages between threads.
+    Threads,
+    /// Cache lines between cores.
+    Cores,
+    /// What takes a core's time, and nothing else.
+    Noise,
+}
+
+/// What the record is about.
+pub(crate) fn about(record: &RunRecord) -> About {
+    let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
+    match record.resolved["kind"].as_str() {
+        Some("ipc") => About::Threads,
+        Some("core-to-core") => About::Cores,
+        _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
+        _ => About::Orders,
+    }
+}
+
 /// Whether the record is a result.
 pub(crate) fn verdict(record: &RunRecord) -> &'static str {
     match (record.valid, record.complete) {
