@@ -6,7 +6,7 @@ use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-use trader::plan::{BadLoad, Load, SECONDS_MAX};
+use trader::plan::{BadLoad, Load, Model, SECONDS_MAX};
 use transport::inject::Inject;
 
 /// The scenarios that ship: name, text.
@@ -244,6 +244,27 @@ impl Scenario {
         }
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// Messages a second that its schedule asks for; `None` where there is no schedule.
+    pub(crate) fn rate_per_second_offered(&self) -> Option<f64> {
+        let is_scheduled = match self.kind {
+            Kind::OrderEntry => self.load.model == Model::Open,
+            Kind::Ipc => true,
+            Kind::CoreToCore => false,
+        };
+        is_scheduled.then_some(self.load.rate_per_second)
+    }
+
+    /// Messages in so many seconds of its schedule, one at least where there is time at all.
+    pub(crate) fn messages(&self, seconds: f64) -> u64 {
+        match self.kind {
+            Kind::Ipc => {
+                let messages = (self.load.rate_per_second * seconds).round() as u64;
+                messages.max(u64::from(seconds > 0.0))
+            }
+            Kind::OrderEntry | Kind::CoreToCore => self.load.messages(seconds),
+        }
     }
 
     /// Its keys, defaults filled in, without those that its kind doesn't have.

@@ -1,10 +1,8 @@
 //! What happens while a scenario is carried out, for whoever looks on. Nothing in a record depends on it.
 
 use crate::conduct::{Conduct, Entrant};
-use crate::file::Kind;
 use measure::progress::Second;
 use noise::hiccup;
-use trader::plan::Model;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,12 +86,7 @@ impl<'a> Teller<'a> {
     }
 
     pub(crate) fn entrant(&mut self, conduct: &Conduct, entrant: &Entrant) {
-        let load = &conduct.scenario.load;
-        let offered = match conduct.scenario.kind {
-            Kind::OrderEntry => (load.model == Model::Open).then_some(load.rate_per_second),
-            Kind::Ipc => Some(load.rate_per_second),
-            Kind::CoreToCore => None,
-        };
+        let offered = conduct.scenario.rate_per_second_offered();
         self.part(&entrant.name, conduct.phases(entrant), offered);
     }
 

@@ -2,7 +2,6 @@
 //! and judged by the samples that it leaves.
 
 use crate::conduct::{ConductError, Entrant};
-use crate::file::Scenario;
 use crate::launch::{CLIENT_PATIENCE, Launch, nothing, said};
 use crate::process::Process;
 use measure::directory;
@@ -101,8 +100,8 @@ impl Launch<'_> {
             arrival: load.arrival,
             burst: load.burst,
             seed: load.seed,
-            warm_up_messages: (load.rate_per_second * scenario.warm_up_seconds).round() as u64,
-            messages: messages(scenario, scenario.seconds),
+            warm_up_messages: scenario.messages(scenario.warm_up_seconds),
+            messages: scenario.messages(scenario.seconds),
             cores: [core(0), core(1)],
             scheduling: subject.scheduling,
             directory: files.directory.display().to_string(),
@@ -152,11 +151,6 @@ impl Launch<'_> {
             .map_err(record_failed)?;
         Ok(ClientResult { complete: told.complete, failures, load, clock: told.clock })
     }
-}
-
-/// Messages in so many seconds of the scenario's load.
-pub(crate) fn messages(scenario: &Scenario, seconds: f64) -> u64 {
-    (scenario.load.rate_per_second * seconds).round().max(1.0) as u64
 }
 
 fn disturbance(one: noise::watch::Disturbance) -> Disturbance {

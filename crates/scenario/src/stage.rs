@@ -8,7 +8,6 @@ use crate::file::Kind;
 use crate::launch::{self, Launch};
 use crate::placement::{Placed, place};
 use crate::progress::{Progress, Say, Teller};
-use crate::relaying;
 use crate::run::{Measured, Run, message_bytes};
 use crate::validity;
 use host::scheduling::has_fair_server;
@@ -22,7 +21,6 @@ use noise::hiccup;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use trader::plan::Model;
 
 impl Conduct {
     /// Carries the scenario out and leaves a record; `say` is told what happens, where somebody looks on.
@@ -342,19 +340,14 @@ impl Stage<'_, '_> {
         exchange: Option<ExchangeResult>,
     ) -> Measured {
         let scenario = &self.conduct.scenario;
-        let load = &scenario.load;
         let seconds = self.conduct.phases(entrant).1;
-        let planned = match (scenario.kind, load.model) {
-            (Kind::OrderEntry, Model::Open) => Some(load.messages(seconds)),
-            (Kind::Ipc, _) => Some(relaying::messages(scenario, seconds)),
-            (Kind::OrderEntry, Model::PingPong) | (Kind::CoreToCore, _) => None,
-        };
+        let offered = scenario.rate_per_second_offered();
         Measured {
             subject: entrant.name.clone(),
             kind: scenario.kind,
             core: entrant.cores.first().copied(),
-            offered: planned.map(|_| load.rate_per_second),
-            planned,
+            offered,
+            planned: offered.map(|_| scenario.messages(seconds)),
             result,
             exchange,
         }

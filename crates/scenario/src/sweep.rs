@@ -12,7 +12,7 @@ use measure::sweep::{Outcome, Point, SCHEMA, SweepRecord};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use trader::plan::{Load, Model};
+use trader::plan::Model;
 
 /// Rates of one sweep.
 pub const RATES_MAX: usize = 64;
@@ -200,9 +200,10 @@ impl Sweep {
     /// Samples of one series in all runs at a rate: of messages between threads all, of orders half of the
     /// messages, for there are as many cancels.
     fn samples_at(&self, rate_per_second: f64) -> u64 {
-        let Scenario { load, seconds, runs, kind, .. } = &self.conduct.scenario;
-        let load = Load { rate_per_second, ..load.clone() };
-        load.messages(*seconds) / kind.replies().len().max(1) as u64 * u64::from(*runs)
+        let mut scenario = self.conduct.scenario.clone();
+        scenario.load.rate_per_second = rate_per_second;
+        let series = scenario.kind.replies().len().max(1) as u64;
+        scenario.messages(scenario.seconds) / series * u64::from(scenario.runs)
     }
 
     /// Whether so many messages a second are enough to tell the objective's figure.

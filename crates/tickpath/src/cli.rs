@@ -213,7 +213,7 @@ pub(crate) struct CompareArguments {
 pub(crate) struct DoctorArguments {
     /// Judge these cores, such as 2,4-5, instead of the two that `run` would choose
     #[arg(long, value_name = "LIST", default_value = "auto")]
-    pub cpu: String,
+    pub cpu: host::Cores,
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,

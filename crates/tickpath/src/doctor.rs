@@ -17,12 +17,12 @@ const ENDS: usize = 2;
 pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
     let root = Root::system();
     let usable = allowed()?;
-    let cores: Cores = arguments.cpu.parse().context("--cpu")?;
-    let wanted = match &cores {
+    let wanted = match &arguments.cpu {
         Cores::Auto => ENDS,
         Cores::List(list) => list.len(),
     };
-    let cores = cores.place(&Topology::read(&root), &usable, wanted).context("--cpu")?.cores;
+    let placed = arguments.cpu.place(&Topology::read(&root), &usable, wanted);
+    let cores = placed.context("--cpu")?.cores;
     let clock = Clock::calibrate();
     // First, while this process does nothing itself.
     let watched = watch(&root, &clock);
