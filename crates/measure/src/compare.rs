@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 /// One figure of A against B, before it is known how many figures are looked at.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// Median over A's runs, ns.
     pub a: u64,

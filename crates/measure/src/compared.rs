@@ -1,6 +1,6 @@
 //! One line of a comparison.
 
-use crate::compare::Outcome;
+use crate::compare::{Effect, Outcome};
 use crate::record::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -15,23 +15,10 @@ pub struct Compared {
     pub kind: Kind,
     /// `p50`, `p99.9`, …
     pub figure: String,
-    /// Median over A's runs, ns.
-    pub a: u64,
-    /// Median over B's runs, ns.
-    pub b: u64,
-    /// By how much B is above A, as a share.
-    pub change: f64,
-    /// Confidence interval of `change`, at least 95 %.
-    pub interval: [f64; 2],
-    /// By how much B is above A, ns.
-    pub added_ns: i64,
-    /// Confidence interval of `added_ns`, at least 95 %.
-    pub added_ns_interval: [i64; 2],
-    /// What A against A shows on this machine, 95 times of 100, as a share.
-    pub noise_floor: f64,
-    /// How often chance alone would show as much.
-    pub p: f64,
-    /// The same, corrected for the number of figures.
+    /// What was found; its fields stand beside these in compare.json.
+    #[serde(flatten)]
+    pub effect: Effect,
+    /// The effect's `p`, corrected for the number of figures.
     pub p_adjusted: f64,
     /// What that means.
     pub outcome: Outcome,

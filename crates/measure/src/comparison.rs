@@ -147,7 +147,7 @@ pub struct Question {
 pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
     // One subject each: those two, whatever they are called.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
-    let mut found: Vec<(Compared, Effect)> = Vec::new();
+    let mut found: Vec<(&Row, Figure, Effect)> = Vec::new();
     for of_a in &a.rows {
         let same = |row: &&Row| {
             (&row.series, row.kind) == (&of_a.series, of_a.kind)
@@ -160,19 +160,23 @@ pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
             if let (Some(of_a_runs), Some(of_b_runs)) = values
                 && let Some(effect) = effect(question.design, &of_a_runs, &of_b_runs, control)
             {
-                found.push((compared(of_a, *figure, &effect), effect));
+                found.push((of_a, *figure, effect));
             }
         }
     }
-    let p: Vec<f64> = found.iter().map(|(_, effect)| effect.p).collect();
+    let p: Vec<f64> = found.iter().map(|(_, _, effect)| effect.p).collect();
     let adjusted = holm(&p);
     found
         .into_iter()
         .zip(adjusted)
-        .map(|((compared, effect), p_adjusted)| Compared {
+        .map(|((row, figure, effect), p_adjusted)| Compared {
+            subject: row.subject.clone(),
+            series: row.series.clone(),
+            kind: row.kind,
+            figure: figure.name(),
             p_adjusted,
             outcome: outcome(&effect, p_adjusted),
-            ..compared
+            effect,
         })
         .collect()
 }
@@ -192,25 +196,6 @@ fn control(question: &Question, a: &Runs, b: &Runs, of: &Row, figure: Figure) ->
         values(&runs.floors.iter().find(same)?.runs, figure)
     };
     effect(question.design, &floor(a)?, &floor(b)?, None).map(|effect| effect.change)
-}
-
-fn compared(row: &Row, figure: Figure, effect: &Effect) -> Compared {
-    Compared {
-        subject: row.subject.clone(),
-        series: row.series.clone(),
-        kind: row.kind,
-        figure: figure.name(),
-        a: effect.a,
-        b: effect.b,
-        change: effect.change,
-        interval: effect.interval,
-        added_ns: effect.added_ns,
-        added_ns_interval: effect.added_ns_interval,
-        noise_floor: effect.noise_floor,
-        p: effect.p,
-        p_adjusted: 1.0,
-        outcome: Outcome::Inconclusive,
-    }
 }
 
 /// Why two records that were made apart can't be compared. Empty if they can.

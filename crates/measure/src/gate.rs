@@ -57,11 +57,11 @@ impl Gate {
             let why = "there is no such figure in every run of both".to_owned();
             return result(GateOutcome::Inconclusive, why);
         };
-        let [low, high] = figure.interval;
+        let [low, high] = figure.effect.interval;
         let why = format!(
             "{}: {:+.1} %, between {:+.1} % and {:+.1} %",
             figure.name(),
-            figure.change * 100.0,
+            figure.effect.change * 100.0,
             low * 100.0,
             high * 100.0
         );
@@ -111,7 +111,7 @@ impl FromStr for Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Outcome;
+    use crate::compare::{Effect, Outcome};
     use crate::record::Kind;
 
     fn figure(interval: [f64; 2]) -> Compared {
@@ -120,14 +120,16 @@ mod tests {
             series: "order".to_owned(),
             kind: Kind::Service,
             figure: "p99".to_owned(),
-            a: 100,
-            b: 102,
-            change: f64::midpoint(interval[0], interval[1]),
-            interval,
-            added_ns: 2,
-            added_ns_interval: [1, 3],
-            noise_floor: 0.01,
-            p: 0.5,
+            effect: Effect {
+                a: 100,
+                b: 102,
+                change: f64::midpoint(interval[0], interval[1]),
+                interval,
+                added_ns: 2,
+                added_ns_interval: [1, 3],
+                noise_floor: 0.01,
+                p: 0.5,
+            },
             p_adjusted: 1.0,
             outcome: Outcome::Inconclusive,
         }

@@ -140,8 +140,8 @@ fn a_shift_of_three_noise_floors_is_found() {
                 figures.iter().find(is).unwrap().clone()
             };
             let factor = match direction {
-                Outcome::Better => 1.0 / (1.0 + 3.0 * of(&nothing).noise_floor),
-                _ => 1.0 + 3.0 * of(&nothing).noise_floor,
+                Outcome::Better => 1.0 / (1.0 + 3.0 * of(&nothing).effect.noise_floor),
+                _ => 1.0 + 3.0 * of(&nothing).effect.noise_floor,
             };
             *found += usize::from(of(&interleaved(&day, factor)).outcome == direction);
         }

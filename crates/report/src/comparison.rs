@@ -79,16 +79,17 @@ fn figures(out: &mut String, figures: &[Compared]) {
     let mut subject = "";
     for figure in figures {
         let title = format!("{} {} {}", figure.series, figure.kind.name(), figure.figure);
-        let interval = format!("{} … {}", share(figure.interval[0]), share(figure.interval[1]));
+        let interval =
+            format!("{} … {}", share(figure.effect.interval[0]), share(figure.effect.interval[1]));
         let _ = writeln!(
             out,
             "{:<9}{:<22}{:>8}{:>8}{:>9}{interval:>18}{:>8}{:>8.4}  {}",
             if figure.subject == subject { String::new() } else { short(&figure.subject) },
             clip(&title, 21),
-            us(figure.a),
-            us(figure.b),
-            share(figure.change),
-            share(figure.noise_floor).trim_start_matches('+'),
+            us(figure.effect.a),
+            us(figure.effect.b),
+            share(figure.effect.change),
+            share(figure.effect.noise_floor).trim_start_matches('+'),
             figure.p_adjusted,
             short_verdict(figure.outcome),
         );

@@ -1,7 +1,7 @@
 //! What a person reads of a comparison.
 
 use expect_test::expect;
-use measure::compare::{Design, Outcome};
+use measure::compare::{Design, Effect, Outcome};
 use measure::compared::Compared;
 use measure::comparison::{Arm, Comparison, SCHEMA};
 use measure::gate::{GateOutcome, GateResult};
@@ -17,14 +17,16 @@ fn figure(figure: &str, change: f64, outcome: Outcome) -> Compared {
         series: "order".to_owned(),
         kind: Kind::Service,
         figure: figure.to_owned(),
-        a: 12_340,
-        b: (12_340.0 * (1.0 + change)) as u64,
-        change,
-        interval: [change - 0.02, change + 0.02],
-        added_ns: (12_340.0 * change) as i64,
-        added_ns_interval: [0, 1],
-        noise_floor: 0.031,
-        p: 0.0005,
+        effect: Effect {
+            a: 12_340,
+            b: (12_340.0 * (1.0 + change)) as u64,
+            change,
+            interval: [change - 0.02, change + 0.02],
+            added_ns: (12_340.0 * change) as i64,
+            added_ns_interval: [0, 1],
+            noise_floor: 0.031,
+            p: 0.0005,
+        },
         p_adjusted: 0.001,
         outcome,
     }

@@ -157,12 +157,13 @@ fn stall(bench: &Bench<'_>) -> anyhow::Result<Finding> {
     };
     Ok(Finding::Stall {
         stall_ms: STALL_MS,
-        response_ns_p99: [response.a, response.b],
-        service_ns_p99: [service.a, service.b],
+        response_ns_p99: [response.effect.a, response.effect.b],
+        service_ns_p99: [service.effect.a, service.effect.b],
         // One question is asked here, so p stands as it is.
-        seen: response.p < SIGNIFICANCE
-            && response.change > response.noise_floor
-            && service.added_ns as f64 <= response.added_ns as f64 * SERVICE_SHARE_MAX,
+        seen: response.effect.p < SIGNIFICANCE
+            && response.effect.change > response.effect.noise_floor
+            && service.effect.added_ns as f64
+                <= response.effect.added_ns as f64 * SERVICE_SHARE_MAX,
     })
 }
 
@@ -176,8 +177,8 @@ fn delay(bench: &Bench<'_>) -> anyhow::Result<Finding> {
     };
     Ok(Finding::Delay {
         injected_ns: DELAY_US as i64 * 1000,
-        added_ns: service.added_ns,
-        interval_ns: service.added_ns_interval,
+        added_ns: service.effect.added_ns,
+        interval_ns: service.effect.added_ns_interval,
         is_worse: service.outcome == Outcome::Worse,
     })
 }
