@@ -1,4 +1,6 @@
-//! What goes into the engine.
+//! What goes into the engine from traders. What goes in from the exchange's operator: `settings`.
+
+use crate::settings::{AccountSettings, InstrumentSettings, Kill, PositionSettings};
 
 /// The highest price that an order may name, in ticks. The lowest is 1.
 ///
@@ -36,7 +38,7 @@ impl Side {
     }
 }
 
-/// What happens to the part of an order that does not trade on arrival.
+/// What happens to the part of an order that does not trade on arrival, or when a stop triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TimeInForce {
@@ -44,15 +46,50 @@ pub enum TimeInForce {
     GoodTillCancelled = 0,
     /// It expires at once (IOC).
     ImmediateOrCancel = 1,
+    /// All of the order trades on arrival, or nothing does and it expires (FOK).
+    FillOrKill = 2,
+    /// It rests until [`NewOrder::expires_ns`] at the latest (GTD).
+    GoodTillDate = 3,
 }
 
-/// A limit order.
+impl TimeInForce {
+    /// Whether an order of this kind can stay in the book.
+    #[must_use]
+    pub fn may_rest(self) -> bool {
+        matches!(self, TimeInForce::GoodTillCancelled | TimeInForce::GoodTillDate)
+    }
+}
+
+/// Whether an order names its worst price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum OrderType {
+    /// It trades at [`NewOrder::price_ticks`] or better.
+    Limit = 0,
+    /// It trades at any price that its account's collar allows (see
+    /// [`AccountSettings::collar_ticks`]). `price_ticks` must be 0, and the time in force IOC or FOK.
+    Market = 1,
+}
+
+/// What becomes of an order that is to rest, but would trade on arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum PostOnly {
+    /// It trades.
+    No = 0,
+    /// It is rejected.
+    Reject = 1,
+    /// It rests one tick short of the best price of the other side.
+    Reprice = 2,
+}
+
+/// An order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewOrder {
     /// Unique among the orders that are open in the engine, over all instruments. An id may be used
     /// again once its order is done: who numbers orders must not, if reports are to be told apart.
     pub order_id: u64,
-    /// Who owns the order. Only the owner may cancel it.
+    /// Who owns the order. Only the owner may cancel or amend it.
     pub account: u32,
     /// Opaque to the engine. Comes back in every event about this order.
     pub tag: u32,
@@ -60,12 +97,70 @@ pub struct NewOrder {
     pub instrument: u16,
     /// Buy or sell.
     pub side: Side,
+    /// Limit or market.
+    pub order_type: OrderType,
     /// What becomes of the remainder.
     pub time_in_force: TimeInForce,
-    /// 1 to [`PRICE_TICKS_MAX`].
+    /// Only for a limit order without a stop that may rest; `No` for all others.
+    pub post_only: PostOnly,
+    /// 1 to [`PRICE_TICKS_MAX`]; 0 for a market order.
     pub price_ticks: i64,
     /// 1 to [`QUANTITY_LOTS_MAX`].
     pub quantity_lots: u64,
+    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`; 0 shows all. Only
+    /// for a limit order without a stop that may rest.
+    pub display_lots: u64,
+    /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the instrument's
+    /// reference price (see [`InstrumentSettings::reference_ticks`]) is at this price or past it: at or above
+    /// it for a buy order, at or below it for a sell order.
+    pub stop_ticks: i64,
+    /// Of a GTD order the time from which it is no longer open, on the clock of [`Input::time_ns`]; 0 for
+    /// all others.
+    pub expires_ns: u64,
+}
+
+impl NewOrder {
+    /// A limit order without more: GTC, all of it shown.
+    #[must_use]
+    pub fn limit(side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
+        NewOrder {
+            order_id: 0,
+            account: 0,
+            tag: 0,
+            instrument: 0,
+            side,
+            order_type: OrderType::Limit,
+            time_in_force: TimeInForce::GoodTillCancelled,
+            post_only: PostOnly::No,
+            price_ticks,
+            quantity_lots,
+            display_lots: 0,
+            stop_ticks: 0,
+            expires_ns: 0,
+        }
+    }
+}
+
+/// Changes an open order's price, quantity or both, and gives it a new tag. Where the price stays and the quantity does not
+/// grow it keeps its place; else it is taken out and enters again under its id, last at its price, and may trade on the way. In
+/// either case it keeps its side, its display quantity, its post-only and its time in force. What shrinks an iceberg order comes from what it
+/// hides, as far as that goes.
+///
+/// Of a stop that waits it changes the limit and the quantity, not the stop price. It keeps its place, but is checked as an amendment that does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amend {
+    /// The order to amend.
+    pub order_id: u64,
+    /// Who asks. Must be the order's owner.
+    pub account: u32,
+    /// Opaque to the engine. The order's from now on, or the rejection's.
+    pub tag: u32,
+    /// The instrument of the order.
+    pub instrument: u16,
+    /// As [`NewOrder::price_ticks`]; 0 for a stop that is a market order.
+    pub price_ticks: i64,
+    /// How much of the order is to be open now, whatever has traded before: 1 to [`QUANTITY_LOTS_MAX`].
+    pub remaining_lots: u64,
 }
 
 /// Takes an open order out of the book.
@@ -82,14 +177,53 @@ pub struct Cancel {
     pub instrument: u16,
 }
 
+/// Cancels all open orders, and stops that wait, that fit every criterion that is given.
+///
+/// With an account: those that joined a queue last come first (an order joins when it is booked, when its stop starts to wait, and when an
+/// amendment costs it its place). Without: by instrument; in each the bids, the asks, the buy stops, the sell stops; in each best (for stops: the next to
+/// trigger) first, and in the order of their queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MassCancel {
+    /// Whose orders; of all accounts if `None`. Needs an engine that knows accounts.
+    pub account: Option<u32>,
+    /// Of which instrument; of all if `None`.
+    pub instrument: Option<u16>,
+    /// On which side; on both if `None`.
+    pub side: Option<Side>,
+    /// Opaque to the engine. Comes back in [`crate::Event::Applied`].
+    pub tag: u32,
+}
+
 /// One message to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Enter an order.
     New(NewOrder),
+    /// Amend an order.
+    Amend(Amend),
     /// Cancel an order.
     Cancel(Cancel),
+    /// Cancel many.
+    MassCancel(MassCancel),
+    /// Set an instrument's state, band and reference price.
+    Instrument(InstrumentSettings),
+    /// Set an account's limits.
+    Account(AccountSettings),
+    /// Set an account's limits in one instrument, and change its position there.
+    Position(PositionSettings),
+    /// Throw a kill switch, or release it.
+    Kill(Kill),
+}
+
+/// What is sequenced, logged and replayed: a command and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// When the command was sequenced, in nanoseconds since 1970 UTC. The engine's time never goes back: an earlier
+    /// one counts as the latest that was seen.
+    pub time_ns: u64,
+    /// The command.
+    pub command: Command,
 }
 
 // Commands travel through rings and journals by value: growth should be a decision.
-const _: () = assert!(size_of::<Command>() <= 48);
+const _: () = assert!(size_of::<Command>() <= 72 && size_of::<Input>() <= 80);
