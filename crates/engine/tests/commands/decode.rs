@@ -250,11 +250,11 @@ fn account_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> AccountSetting
     };
     let small = u32::from(value % 8);
     match which % 8 {
-        0 => AccountSettings { quantity_lots_max: lots_max(value), ..settings },
+        0 => AccountSettings { quantity_lots_max: quantity_lots(value), ..settings },
         1 => AccountSettings { notional_max: 100 * u64::from(value % 16), ..settings },
         2 => AccountSettings { notional_max: lots_max(value), ..settings },
         3 => AccountSettings { collar_ticks: u64::from(small), ..settings },
-        4 => AccountSettings { collar_ticks: lots_max(value), ..settings },
+        4 => AccountSettings { collar_ticks: quantity_lots(value), ..settings },
         5 => AccountSettings { open_orders_max: small, ..settings },
         6 => AccountSettings { messages_per_second_max: small, ..settings },
         _ => settings,

@@ -299,7 +299,8 @@ impl Observer {
                 assert_eq!(*visible_lots, shows);
             }
             Stands::Resting { .. } => {
-                assert!(grown || moved);
+                // Repriced, it may come back to where it was.
+                assert!(grown || moved || seen.order.post_only == PostOnly::Reprice);
                 assert_eq!(shows, 0);
                 seen.stands = Stands::Entering;
                 self.entering = Some(order.order_id);

@@ -29,8 +29,8 @@ impl NaiveEngine {
         Ok(order)
     }
 
-    /// The order as it is then, and as it enters if it loses its place.
-    pub(super) fn check_amend(&mut self, amend: &Amend) -> Result<(NewOrder, NewOrder), Reject> {
+    /// The order as it is then: one that is post-only may have another price.
+    pub(super) fn check_amend(&mut self, amend: &Amend) -> Result<NewOrder, Reject> {
         self.check_instrument(amend.instrument)?;
         self.check_account(amend.account)?;
         self.count_message(amend.account)?;
@@ -40,7 +40,7 @@ impl NaiveEngine {
         let amended = NewOrder { tag, price_ticks, quantity_lots: remaining_lots, ..order };
         if order.stop_ticks == 0 && keeps_place(&order, amend) {
             check_quantity(remaining_lots)?;
-            return Ok((amended, amended));
+            return Ok(amended);
         }
         self.check_state(amend.instrument)?;
         check_prices(&amended)?;
@@ -48,13 +48,11 @@ impl NaiveEngine {
         self.check_band(&amended)?;
         self.check_risk(&amended, Some(&order))?;
         if order.stop_ticks != 0 {
-            return Ok((amended, amended));
+            return Ok(amended);
         }
-        let mut without = self.clone();
-        without.open.retain(|open| open.order.order_id != order.order_id);
-        let enters = without.short_of_the_touch(&amended)?;
-        without.check_room(&enters)?;
-        Ok((amended, enters))
+        let amended = self.short_of_the_touch(&amended)?;
+        // The price that it leaves counts, whether others rest there or not.
+        if self.has_level(&amended) { Ok(amended) } else { Err(Reject::LimitPriceLevels) }
     }
 
     pub(super) fn check_instrument(&self, instrument: u16) -> Result<(), Reject> {
@@ -188,6 +186,13 @@ impl NaiveEngine {
         prices.contains(&order.stop_ticks) || prices.len() < self.limits.stop_levels_max as usize
     }
 
+    pub(super) fn check_account_settings(&self, settings: &AccountSettings) -> Result<(), Reject> {
+        self.check_own_account(settings.account)?;
+        let sound = settings.quantity_lots_max <= QUANTITY_LOTS_MAX
+            && settings.collar_ticks <= PRICE_TICKS_MAX as u64;
+        if sound { Ok(()) } else { Err(Reject::BadSetting) }
+    }
+
     pub(super) fn check_instrument_settings(
         &self,
         settings: &InstrumentSettings,
@@ -223,12 +228,12 @@ impl NaiveEngine {
 fn check_combination(new: &NewOrder) -> Result<(), Reject> {
     let is_market = new.order_type == OrderType::Market;
     let may_rest = new.time_in_force.may_rest();
-    let dated = new.time_in_force == TimeInForce::GoodTillDate;
+    let is_dated = new.time_in_force == TimeInForce::GoodTillDate;
     let plain = !is_market && new.stop_ticks == 0 && may_rest;
     let goes_together = !(is_market && may_rest)
         && (new.post_only == PostOnly::No || plain)
         && (new.display_lots == 0 || plain)
-        && (new.expires_ns == 0 || dated);
+        && is_dated == (new.expires_ns != 0);
     if goes_together { Ok(()) } else { Err(Reject::BadCombination) }
 }
 

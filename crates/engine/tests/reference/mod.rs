@@ -127,7 +127,7 @@ impl NaiveEngine {
     }
 
     fn amend(&mut self, amend: &Amend, events: &mut Vec<Event>) -> Result<(), Reject> {
-        let (amended, enters) = self.check_amend(amend)?;
+        let amended = self.check_amend(amend)?;
         let at = self.index(amend.order_id).expect("it was checked");
         let waits = amended.stop_ticks != 0;
         let kept_place = waits || keeps_place(&self.open[at].order, amend);
@@ -146,7 +146,7 @@ impl NaiveEngine {
             self.open[at].visible_lots = visible_lots;
         } else {
             self.open.remove(at);
-            self.enter(enters, events);
+            self.enter(amended, events);
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl NaiveEngine {
         settings: &AccountSettings,
         events: &mut Vec<Event>,
     ) -> Result<(), Reject> {
-        self.check_own_account(settings.account)?;
+        self.check_account_settings(settings)?;
         self.accounts[settings.account as usize].settings = AccountSettings { tag: 0, ..*settings };
         events.push(Event::Applied { tag: settings.tag, orders: 0 });
         Ok(())

@@ -34,7 +34,8 @@ impl NaiveEngine {
                 open_lots - i128::from(position.change_lots) > i128::from(position.short_lots_max)
             }
         };
-        if past { Err(Reject::RiskPosition) } else { Ok(()) }
+        let grows = order.quantity_lots > before_lots;
+        if past && grows { Err(Reject::RiskPosition) } else { Ok(()) }
     }
 
     fn is_past_collar(&self, order: &NewOrder) -> bool {

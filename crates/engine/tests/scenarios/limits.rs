@@ -87,7 +87,7 @@ fn all_of_it_used_up_by_one_that_rests_on() {
               booked 3: buy 9@101
             > sell 4 9@105
               rejected 4: LIMIT_OPEN_ORDERS_MAX
-            > sell 3 2@90 ioc
+            > sell 6 2@90 ioc
               rejected 3: DUPLICATE_ORDER_ID
             > buy 5 3@105
               rejected 5: LIMIT_OPEN_ORDERS_MAX
