@@ -4,6 +4,7 @@ use crate::command::Side;
 use crate::event::Reject;
 use crate::limits::EngineLimits;
 use crate::memory::filled;
+use crate::prefetch::prefetch;
 use crate::queue::Handle;
 use crate::settings::{AccountSettings, POSITION_LOTS_MAX, PositionSettings, SelfTrade};
 
@@ -296,6 +297,25 @@ impl Accounts {
     /// The order of the same account that joined a queue next after this one.
     pub fn newer(&self, handle: Handle) -> Option<Handle> {
         self.links.get(handle.get() as usize)?.newer
+    }
+
+    /// What an account's next order will need is fetched into the cache.
+    #[inline]
+    pub fn prefetch(&self, account: u32, instrument: u16) {
+        if let (Some(account), Some(position)) =
+            (self.get(account), self.position(account, instrument))
+        {
+            prefetch(account);
+            prefetch(position);
+        }
+    }
+
+    /// What it will need to take an order out is fetched into the cache.
+    #[inline]
+    pub fn prefetch_order(&self, handle: Handle) {
+        if let Some(link) = self.links.get(handle.get() as usize) {
+            prefetch(link);
+        }
     }
 
     /// All, by number.
