@@ -11,6 +11,20 @@ pub const LIMITS_BYTES: usize = 5;
 const INSTRUMENTS_NAMED: u16 = 4;
 const ACCOUNT_UNKNOWN: u32 = 3;
 const IDS_NAMED: u64 = 24;
+const RECENT: usize = 12;
+
+/// The first byte of a command, from which on it is one of these; below, a new order.
+const AMEND: u8 = 140;
+const CANCEL: u8 = 188;
+const MASS_CANCEL: u8 = 216;
+const INSTRUMENT: u8 = 220;
+const ACCOUNT: u8 = 234;
+const POSITION: u8 = 244;
+const KILL: u8 = 252;
+
+/// From here on the byte of its stop price makes an order one.
+const STOPS: u8 = 190;
+
 const PRICE_FIRST: i64 = 95;
 const PRICES_NAMED: u8 = 11;
 
@@ -39,12 +53,54 @@ pub fn decode_limits(bytes: &[u8; LIMITS_BYTES]) -> EngineLimits {
 }
 
 pub fn decode_inputs(commands: &[[u8; COMMAND_BYTES]]) -> Vec<Input> {
-    let mut time_ns = 0;
-    let input = |bytes| {
-        time_ns = next_time_ns(time_ns, bytes);
-        Input { time_ns, command: command(time_ns, bytes) }
-    };
-    commands.iter().map(input).collect()
+    let mut told = Told { time_ns: 0, orders: Vec::new() };
+    commands.iter().map(|bytes| told.next(bytes)).collect()
+}
+
+/// What later commands refer to.
+struct Told {
+    time_ns: u64,
+    orders: Vec<NewOrder>,
+}
+
+impl Told {
+    fn next(&mut self, bytes: &[u8; COMMAND_BYTES]) -> Input {
+        self.time_ns = next_time_ns(self.time_ns, bytes);
+        let named = self.named(bytes);
+        let command = command(named, self.time_ns, bytes);
+        if let Command::New(new) = command {
+            self.orders.push(new);
+        }
+        Input { time_ns: self.time_ns, command }
+    }
+
+    fn named(&self, bytes: &[u8; COMMAND_BYTES]) -> Named {
+        let [kind, _, id, owner, ways, ..] = *bytes;
+        let order_id = if id < 250 { u64::from(id) % IDS_NAMED } else { u64::MAX - u64::from(id) };
+        let named = Named {
+            order_id,
+            account: match owner & 3 {
+                // Unknown to most engines.
+                3 if id % 16 == 15 => ACCOUNT_UNKNOWN,
+                3 => 0,
+                account => u32::from(account),
+            },
+            tag: u32::from(owner),
+            instrument: instrument(owner >> 2),
+            price_ticks: None,
+        };
+        // Mostly an order of the last few is amended or cancelled, by whom and where it may be.
+        let recent = self.orders.iter().rev().take(RECENT).nth(usize::from(id) % RECENT);
+        match recent {
+            Some(&NewOrder { order_id, account, instrument, price_ticks, .. })
+                if (AMEND..MASS_CANCEL).contains(&kind) && ways < 230 =>
+            {
+                let price_ticks = (ways % 4 == 0).then_some(price_ticks);
+                Named { order_id, account, instrument, price_ticks, ..named }
+            }
+            _ => named,
+        }
+    }
 }
 
 /// Mostly on, by steps that come to a second now and then; sometimes back; once in a long while to
@@ -60,35 +116,22 @@ fn next_time_ns(time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> u64 {
     }
 }
 
-fn command(time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> Command {
-    let [kind, _, id, owner, ..] = *bytes;
-    let order_id = if id < 250 { u64::from(id) % IDS_NAMED } else { u64::MAX - u64::from(id) };
-    let named = Named {
-        order_id,
-        account: match owner & 3 {
-            // Unknown to most engines.
-            3 if id % 16 == 15 => ACCOUNT_UNKNOWN,
-            3 => 0,
-            account => u32::from(account),
-        },
-        tag: u32::from(owner),
-        instrument: instrument(owner >> 2),
-    };
-    match kind {
-        0..140 => Command::New(new_order(named, time_ns, bytes)),
-        140..172 => Command::Amend(amend(named, bytes)),
-        172..206 => {
-            let Named { order_id, account, tag, instrument } = named;
+fn command(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> Command {
+    match bytes[0] {
+        0..AMEND => Command::New(new_order(named, time_ns, bytes)),
+        AMEND..CANCEL => Command::Amend(amend(named, bytes)),
+        CANCEL..MASS_CANCEL => {
+            let Named { order_id, account, tag, instrument, .. } = named;
             Command::Cancel(Cancel { order_id, account, tag, instrument })
         }
-        206..214 => Command::MassCancel(mass_cancel(named, bytes)),
-        214..228 => Command::Instrument(instrument_settings(named, bytes)),
-        228..240 => Command::Account(account_settings(named, bytes)),
-        240..250 => Command::Position(position_settings(named, bytes)),
-        250..=255 => Command::Kill(Kill {
-            account: (id % 4 != 0).then_some(named.account),
+        MASS_CANCEL..INSTRUMENT => Command::MassCancel(mass_cancel(named, bytes)),
+        INSTRUMENT..ACCOUNT => Command::Instrument(instrument_settings(named, bytes)),
+        ACCOUNT..POSITION => Command::Account(account_settings(named, bytes)),
+        POSITION..KILL => Command::Position(position_settings(named, bytes)),
+        KILL..=255 => Command::Kill(Kill {
+            account: (bytes[2] % 4 != 0).then_some(named.account),
             tag: named.tag,
-            on: bytes[4] % 3 == 0,
+            on: bytes[4] % 6 == 0,
         }),
     }
 }
@@ -100,6 +143,8 @@ struct Named {
     account: u32,
     tag: u32,
     instrument: u16,
+    /// The price of the order that is named, where an amendment is to keep it.
+    price_ticks: Option<i64>,
 }
 
 /// Mostly the first, so that its book fills; the last that is named is unknown to most engines.
@@ -135,7 +180,7 @@ fn lots_max(byte: u8) -> u64 {
 
 fn new_order(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> NewOrder {
     let [.., ways, price, quantity, display, stop, expires] = *bytes;
-    let Named { order_id, account, tag, instrument } = named;
+    let Named { order_id, account, tag, instrument, .. } = named;
     // Of the four bits, 0 to 8 is GTC.
     let time_in_force = match (ways >> 1) & 15 {
         0..9 => TimeInForce::GoodTillCancelled,
@@ -149,7 +194,7 @@ fn new_order(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> NewOrde
         1 if expires == 255 => OrderType::Market,
         _ => OrderType::Limit,
     };
-    let is_plain = order_type == OrderType::Limit && time_in_force.may_rest();
+    let is_plain = order_type == OrderType::Limit && time_in_force.may_rest() && stop < STOPS;
     let expiry_ns =
         (time_ns / EXPIRY_STEP_NS + u64::from(expires % 8)).saturating_mul(EXPIRY_STEP_NS);
     NewOrder {
@@ -172,12 +217,12 @@ fn new_order(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> NewOrde
         quantity_lots: quantity_lots(quantity),
         display_lots: match display {
             0..150 => 0,
-            150..240 if is_plain => 1 + u64::from(display % 3),
-            150..240 => 0,
+            150..250 if is_plain => 1 + u64::from(display % 3),
+            150..250 => 0,
             _ => quantity_lots(display),
         },
         stop_ticks: match stop {
-            0..190 => 0,
+            0..STOPS => 0,
             _ => price_ticks(stop),
         },
         expires_ns: if time_in_force == TimeInForce::GoodTillDate {
@@ -192,16 +237,10 @@ fn new_order(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> NewOrde
 
 fn amend(named: Named, bytes: &[u8; COMMAND_BYTES]) -> Amend {
     let [.., price, quantity, _, _, _] = *bytes;
-    let Named { order_id, account, tag, instrument } = named;
-    let price_ticks = if price < 12 { 0 } else { price_ticks(price) };
-    Amend {
-        order_id,
-        account,
-        tag,
-        instrument,
-        price_ticks,
-        remaining_lots: quantity_lots(quantity),
-    }
+    let Named { order_id, account, tag, instrument, .. } = named;
+    let price_ticks = named.price_ticks.unwrap_or(price_ticks(price));
+    let remaining_lots = quantity_lots(quantity);
+    Amend { order_id, account, tag, instrument, price_ticks, remaining_lots }
 }
 
 fn mass_cancel(named: Named, bytes: &[u8; COMMAND_BYTES]) -> MassCancel {
@@ -224,12 +263,12 @@ fn instrument_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> InstrumentS
         instrument: named.instrument,
         tag: named.tag,
         state: match ways & 15 {
-            0..12 => InstrumentState::Open,
-            12 | 13 => InstrumentState::Halted,
+            0..14 => InstrumentState::Open,
+            14 => InstrumentState::Halted,
             _ => InstrumentState::Closed,
         },
-        band_low_ticks: if low < 180 { 1 } else { price_ticks(low) },
-        band_high_ticks: if high < 180 { PRICE_TICKS_MAX } else { price_ticks(high) },
+        band_low_ticks: if low < 230 { 1 } else { price_ticks(low) },
+        band_high_ticks: if high < 230 { PRICE_TICKS_MAX } else { price_ticks(high) },
         reference_ticks: if reference < 100 { 0 } else { price_ticks(reference) },
     }
 }
@@ -249,21 +288,21 @@ fn account_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> AccountSetting
         ..unlimited
     };
     let small = u32::from(value % 8);
-    match which % 8 {
+    match which % 12 {
         0 => AccountSettings { quantity_lots_max: quantity_lots(value), ..settings },
         1 => AccountSettings { notional_max: 100 * u64::from(value % 16), ..settings },
         2 => AccountSettings { notional_max: lots_max(value), ..settings },
         3 => AccountSettings { collar_ticks: u64::from(small), ..settings },
         4 => AccountSettings { collar_ticks: quantity_lots(value), ..settings },
         5 => AccountSettings { open_orders_max: small, ..settings },
-        6 => AccountSettings { messages_per_second_max: small, ..settings },
+        6 => AccountSettings { messages_per_second_max: 2 * small, ..settings },
         _ => settings,
     }
 }
 
 fn position_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> PositionSettings {
     let [.., ways, long, short, change, _, _] = *bytes;
-    let limit = |byte| if ways & 1 == 0 { POSITION_LOTS_MAX } else { lots_max(byte) };
+    let limit = |byte| if ways % 4 != 3 { POSITION_LOTS_MAX } else { lots_max(byte) };
     PositionSettings {
         account: named.account,
         tag: named.tag,

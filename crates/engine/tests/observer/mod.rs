@@ -57,14 +57,15 @@ impl Observer {
     /// Hears a command and what came of it.
     pub fn hear(&mut self, input: &Input, events: &[Event]) {
         self.time_ns = self.time_ns.max(input.time_ns);
-        let due = |event: &&Event| {
-            matches!(event, Event::Done { order, reason: DoneReason::Expired, .. }
-                if self.orders.get(&order.order_id).is_some_and(|seen| self.is_due(seen)))
-        };
-        let expired = events.iter().take_while(due).count();
-        let (expired, events) = events.split_at(expired);
-        expired.iter().for_each(|event| self.hear_event(event));
-        assert!(!self.orders.values().any(|seen| self.is_due(seen)), "an order outlived its date");
+        let mut events = events;
+        // Soonest first, the lower id first at the same time.
+        while let Some(due) = self.next_due() {
+            let Some((event, rest)) = events.split_first() else { panic!("{due} lives on") };
+            assert!(matches!(event, Event::Done { order, reason: DoneReason::Expired, .. }
+                if order.order_id == due));
+            self.hear_event(event);
+            events = rest;
+        }
         assert!(!events.is_empty(), "every command is answered");
         if let [Event::Rejected { .. }] = events {
             return;
@@ -87,9 +88,11 @@ impl Observer {
         }
     }
 
-    fn is_due(&self, seen: &Seen) -> bool {
-        let order = &seen.order;
-        order.time_in_force == TimeInForce::GoodTillDate && order.expires_ns <= self.time_ns
+    fn next_due(&self) -> Option<u64> {
+        let orders = self.orders.values().map(|seen| &seen.order);
+        let dated = orders.filter(|order| order.time_in_force == TimeInForce::GoodTillDate);
+        let next = dated.map(|order| (order.expires_ns, order.order_id)).min()?;
+        (next.0 <= self.time_ns).then_some(next.1)
     }
 
     fn is_reached(&self, order: &NewOrder) -> bool {

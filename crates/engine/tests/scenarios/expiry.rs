@@ -48,7 +48,7 @@ fn from_its_time_on_an_order_is_not_taken() {
         > buy 1 1@100 gtd=1s at=1s
           rejected 1: BAD_EXPIRY
         > buy 1 1@100 gtd=0
-          rejected 1: BAD_EXPIRY
+          rejected 1: BAD_COMBINATION
         > buy 1 1@100 gtd=1.001s
           booked 1: buy 1@100
         > buy 2 1@100 gtd=1s at=0.5s

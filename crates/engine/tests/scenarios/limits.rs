@@ -88,7 +88,8 @@ fn all_of_it_used_up_by_one_that_rests_on() {
             > sell 4 9@105
               rejected 4: LIMIT_OPEN_ORDERS_MAX
             > sell 6 2@90 ioc
-              rejected 3: DUPLICATE_ORDER_ID
+              trade 2@101: sell 6 (0 left) meets buy 3 (7 left)
+              done 6 (0 left): Filled
             > buy 5 3@105
               rejected 5: LIMIT_OPEN_ORDERS_MAX
         "#]],
@@ -118,13 +119,9 @@ fn a_side_with_all_its_prices_refuses_a_new_one_even_if_it_would_trade() {
             > sell 6 1@102
               booked 6: sell 1@102
             > amend 2 2@98
-              amended 2: buy 2@98 shows 0, loses its place
-              booked 2: buy 2@98
+              rejected 2: LIMIT_PRICE_LEVELS_MAX
             > amend 2 2@101
-              amended 2: buy 2@101 shows 0, loses its place
-              trade 1@101: buy 2 (1 left) meets sell 1 (0 left)
-              done 1 (0 left): Filled
-              booked 2: buy 1@101
+              rejected 2: LIMIT_PRICE_LEVELS_MAX
             > amend 3 2@98
               rejected 3: LIMIT_PRICE_LEVELS_MAX
             > amend 5 2@97
@@ -149,12 +146,11 @@ fn an_order_alone_at_its_price_may_move() {
               amended 1: buy 2@100 shows 0, loses its place
               booked 1: buy 2@100
             > amend 1 2@99
-              amended 1: buy 2@99 shows 0, loses its place
-              booked 1: buy 2@99
-            > buy 2 1@99
-              booked 2: buy 1@99
-            > amend 1 2@100
               rejected 1: LIMIT_PRICE_LEVELS_MAX
+            > buy 2 1@99
+              rejected 2: LIMIT_PRICE_LEVELS_MAX
+            > amend 1 2@100
+              amended 1: buy 2@100, keeps its place
         "#]],
     );
 }

@@ -82,7 +82,7 @@ fn an_amendment_is_post_only_as_its_order_is() {
         > amend 2 1@105
           rejected 2: POST_ONLY_WOULD_TRADE
         > amend 3 1@105
-          amended 3: buy 1@105 shows 0, loses its place
+          amended 3: buy 1@104 shows 0, loses its place
           booked 3: buy 1@104
         > amend 3 2@104
           amended 3: buy 2@104 shows 0, loses its place

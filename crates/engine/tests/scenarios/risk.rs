@@ -182,10 +182,10 @@ fn what_is_past_a_limit_that_was_lowered_stays() {
         > amend 1 4@100 by=1
           amended 1 by=1: buy 4@100, keeps its place
         > amend 1 4@99 by=1
-          rejected 1 by=1: RISK_POSITION
+          amended 1 by=1: buy 4@99 shows 0, loses its place
+          booked 1 by=1: buy 4@99
         > amend 1 3@99 by=1
-          amended 1 by=1: buy 3@99 shows 0, loses its place
-          booked 1 by=1: buy 3@99
+          amended 1 by=1: buy 3@99, keeps its place
         > sell 2 3@99
           trade 3@99: sell 2 (0 left) meets buy 1 by=1 (0 left)
           done 1 by=1 (0 left): Filled
