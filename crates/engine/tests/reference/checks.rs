@@ -12,7 +12,7 @@ impl NaiveEngine {
         self.check_state(new.instrument)?;
         check_combination(new)?;
         check_prices(new)?;
-        check_quantity(new.quantity_lots)?;
+        check_quantity(new)?;
         if new.display_lots > new.quantity_lots {
             return Err(Reject::BadQuantity);
         }
@@ -39,12 +39,12 @@ impl NaiveEngine {
         let Amend { tag, price_ticks, remaining_lots, .. } = *amend;
         let amended = NewOrder { tag, price_ticks, quantity_lots: remaining_lots, ..order };
         if order.stop_ticks == 0 && keeps_place(&order, amend) {
-            check_quantity(remaining_lots)?;
+            check_quantity(&amended)?;
             return Ok(amended);
         }
         self.check_state(amend.instrument)?;
         check_prices(&amended)?;
-        check_quantity(remaining_lots)?;
+        check_quantity(&amended)?;
         self.check_band(&amended)?;
         self.check_risk(&amended, Some(&order))?;
         if order.stop_ticks != 0 {
@@ -246,7 +246,9 @@ fn check_prices(order: &NewOrder) -> Result<(), Reject> {
     if price && stop { Ok(()) } else { Err(Reject::BadPrice) }
 }
 
-fn check_quantity(quantity_lots: u64) -> Result<(), Reject> {
-    let sound = (1..=QUANTITY_LOTS_MAX).contains(&quantity_lots);
+fn check_quantity(order: &NewOrder) -> Result<(), Reject> {
+    let NewOrder { quantity_lots, display_lots, .. } = *order;
+    let sound = (1..=QUANTITY_LOTS_MAX).contains(&quantity_lots)
+        && (display_lots == 0 || quantity_lots.div_ceil(display_lots) <= DISPLAYS_MAX);
     if sound { Ok(()) } else { Err(Reject::BadQuantity) }
 }

@@ -171,3 +171,25 @@ fn only_a_limit_order_that_may_rest_has_something_to_hide() {
           booked 1: buy 5@100
     "#]]);
 }
+
+/// What one message can make the engine do has an end.
+#[test]
+fn it_shows_itself_a_thousand_times_at_most() {
+    check(expect![[r#"
+        > buy 1 1001@100 show=1
+          rejected 1: BAD_QUANTITY
+        > buy 1 1000@100 show=1
+          booked 1: buy 1000@100 shows 1
+        > amend 1 1001@100
+          rejected 1: BAD_QUANTITY
+        > amend 1 1001@101
+          rejected 1: BAD_QUANTITY
+        > amend 1 999@101
+          amended 1: buy 999@101 shows 0, loses its place
+          booked 1: buy 999@101 shows 1
+        > buy 2 1000000000000@100 show=999999999
+          rejected 2: BAD_QUANTITY
+        > buy 2 1000000000000@100 show=1000000000
+          booked 2: buy 1000000000000@100 shows 1000000000
+    "#]]);
+}
