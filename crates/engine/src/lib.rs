@@ -19,6 +19,8 @@
 
 #![forbid(unsafe_code)]
 
+mod codec;
+mod codec_record;
 mod command;
 mod engine;
 mod event;
@@ -28,6 +30,7 @@ mod memory;
 mod saved;
 mod settings;
 
+pub use codec::DecodeError;
 pub use command::{
     Amend, Cancel, Command, Input, MassCancel, NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly,
     QUANTITY_LOTS_MAX, Side, TimeInForce,
