@@ -6,12 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::*;
-use journal::{Appender, Identity, Options, Refused};
+use journal::{Appender, Identity, Options, Refused, Replayed};
 use measure::clock::Deadline;
 use measure::random::SplitMix64;
 
 /// How long a step may take on a machine that has much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Inputs of a segment of [`options`].
+pub const SEGMENT: u64 = 169;
+/// Enough for three segments and a part of a fourth.
+pub const MANY: u64 = 600;
 
 const ACCOUNTS: u32 = 4;
 const INSTRUMENTS: u16 = 2;
@@ -54,7 +59,7 @@ pub fn input(sequence: u64) -> Input {
     let order_id = sequence.saturating_sub(1 + u64::from(random.below(WINDOW as u32)));
     let kind = random.below(100);
     // Who cancels or amends an order is mostly its owner.
-    let of = if (5..50).contains(&kind) && kind % 10 > 0 { order_id } else { sequence };
+    let of = if (5..50).contains(&kind) && !kind.is_multiple_of(10) { order_id } else { sequence };
     let (account, instrument) = sender(of);
     let command = match kind {
         0 => Command::MassCancel(MassCancel {
@@ -167,6 +172,17 @@ pub fn in_memory() -> tempfile::TempDir {
     let shared = Path::new("/dev/shm");
     let place = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
     place.unwrap()
+}
+
+/// Replays, and holds the result against an engine without a journal.
+#[track_caller]
+pub fn assert_replays(place: &Path, inputs: u64) -> Replayed {
+    let replayed = journal::replay(place).unwrap();
+    assert_eq!(replayed.next_sequence, inputs);
+    assert_eq!(replayed.state_hash, engine_after(inputs).state_hash());
+    assert_eq!(replayed.engine.state_hash(), replayed.state_hash);
+    assert_eq!(replayed.inputs.total() + replayed.from_snapshot.unwrap_or(0), inputs);
+    replayed
 }
 
 /// The directory's files that end so, ascending.
