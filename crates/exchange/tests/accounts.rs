@@ -111,7 +111,14 @@ fn an_order_is_refused_with_a_reason() {
           "messages": 22,
           "orders": 12,
           "cancels": 5,
+          "amends": 0,
+          "mass_cancels": 0,
+          "cancels_on_disconnect": 0,
+          "operations": 0,
           "booked": 1,
+          "amended": 0,
+          "waiting": 0,
+          "triggered": 0,
           "trades": 0,
           "done": {
             "CANCELLED": 1
