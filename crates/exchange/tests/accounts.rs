@@ -314,7 +314,7 @@ fn orders_have_limits() {
         DONE 2 g FILLED"#]]
     .assert_eq(&brief(&asked));
     let limits = driven.exchange.counts().limits;
-    expect![[r#"{"account_open_orders_max": 1, "open_orders_max": 1, "price_levels_max": 1}"#]]
+    expect![[r#"{"open_orders_max": 1, "price_levels_max": 1, "risk_open_orders_max": 1}"#]]
         .assert_eq(&format!("{limits:?}"));
     // A client id that was refused is free.
     driven.ask(0, &cancel_of("BTC_USDT", "a", ""));
