@@ -1,8 +1,11 @@
-//! Skeleton: the contract of the engine, to be built against.
-use crate::command::{Input, Side};
-use crate::event::Event;
+//! Dispatch: each input to what it does, and what may follow from it.
+
+use crate::book::Book;
+use crate::command::{Command, Input, Side};
+use crate::event::{DoneReason, Event, Reject};
 use crate::limits::EngineLimits;
-use crate::saved::Saved;
+use crate::open_orders::OpenOrders;
+use crate::prefetch::prefetch;
 
 /// The best price of a side, and what rests there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,55 +27,205 @@ pub struct Top {
 
 /// Risk and matching for a fixed number of instruments.
 #[derive(Debug)]
-pub struct Engine {}
+pub struct Engine {
+    pub(crate) limits: EngineLimits,
+    /// By instrument number.
+    pub(crate) books: Vec<Book>,
+    pub(crate) open: OpenOrders,
+    /// The latest time that was seen.
+    pub(crate) time_ns: u64,
+    /// The kill switch of all is on.
+    pub(crate) killed: bool,
+}
 
-/// Why saved pieces make no engine.
-#[derive(Debug)]
-pub struct RestoreError;
+/// What a command is about, for its rejection.
+struct About {
+    instrument: u16,
+    order_id: u64,
+    account: u32,
+    tag: u32,
+}
+
+impl About {
+    fn of(command: &Command) -> About {
+        let none = About { instrument: 0, order_id: 0, account: 0, tag: 0 };
+        match *command {
+            Command::New(new) => About {
+                instrument: new.instrument,
+                order_id: new.order_id,
+                account: new.account,
+                tag: new.tag,
+            },
+            Command::Amend(amend) => About {
+                instrument: amend.instrument,
+                order_id: amend.order_id,
+                account: amend.account,
+                tag: amend.tag,
+            },
+            Command::Cancel(cancel) => About {
+                instrument: cancel.instrument,
+                order_id: cancel.order_id,
+                account: cancel.account,
+                tag: cancel.tag,
+            },
+            Command::MassCancel(mass) => About {
+                instrument: mass.instrument.unwrap_or(0),
+                account: mass.account.unwrap_or(0),
+                tag: mass.tag,
+                ..none
+            },
+            Command::Instrument(settings) => {
+                About { instrument: settings.instrument, tag: settings.tag, ..none }
+            }
+            Command::Account(settings) => {
+                About { account: settings.account, tag: settings.tag, ..none }
+            }
+            Command::Position(settings) => About {
+                instrument: settings.instrument,
+                account: settings.account,
+                tag: settings.tag,
+                ..none
+            },
+            Command::Kill(kill) => {
+                About { account: kill.account.unwrap_or(0), tag: kill.tag, ..none }
+            }
+        }
+    }
+}
 
 impl Engine {
     /// An engine for the instruments 0 to `instruments`, exclusive, with empty books.
+    ///
+    /// # Panics
+    /// When [`EngineLimits::check`] finds a fault. That is the only panic: no input causes one.
+    #[must_use]
     pub fn new(instruments: u16, limits: EngineLimits) -> Engine {
-        todo!("{instruments} {limits:?}")
+        if let Err(error) = limits.check(instruments) {
+            panic!("{error}");
+        }
+        Engine {
+            limits,
+            books: (0..instruments).map(|i| Book::new(i, &limits)).collect(),
+            open: OpenOrders::new(instruments, &limits),
+            time_ns: 0,
+            killed: false,
+        }
     }
+
     /// Executes one input and reports what happened, in order, to `events`, before it returns.
-    pub fn apply(&mut self, input: &Input, _events: &mut impl FnMut(Event)) {
-        todo!("{input:?}")
+    #[inline]
+    pub fn apply(&mut self, input: &Input, events: &mut impl FnMut(Event)) {
+        self.time_ns = self.time_ns.max(input.time_ns);
+        while let Some(handle) = self.open.expiries.due(self.time_ns) {
+            self.end(handle, DoneReason::Expired, events);
+        }
+        let command = &input.command;
+        let result = match command {
+            Command::New(new) => self.new_order(new, events),
+            Command::Amend(amend) => self.amend(amend, events),
+            Command::Cancel(cancel) => self.cancel(cancel, events),
+            Command::MassCancel(mass) => self.mass_cancel(mass, events),
+            Command::Instrument(settings) => self.set_instrument(settings, events),
+            Command::Account(settings) => self.set_account(settings, events),
+            Command::Position(settings) => self.set_position(settings, events),
+            Command::Kill(kill) => self.set_kill(kill, events),
+        };
+        match result {
+            Ok(()) => self.trigger_stops(command, events),
+            Err(reason) => {
+                let About { instrument, order_id, account, tag } = About::of(command);
+                events(Event::Rejected { instrument, order_id, account, tag, reason });
+            }
+        }
     }
-    /// An input that will be applied soon: what it will need is fetched into the cache. Changes nothing.
+
+    /// An input that will be applied soon: what it will need is fetched into the cache, as far as that can be told. Changes nothing, and is right to
+    /// leave out. Worth its time where there are too many open orders for the cache; then best told some eight inputs ahead, and
+    /// [`Engine::expect_next`] two ahead.
+    #[inline]
     pub fn expect(&self, input: &Input) {
-        todo!("{input:?}")
+        let (order_id, account, instrument) = match &input.command {
+            Command::New(new) => (new.order_id, new.account, new.instrument),
+            Command::Amend(amend) => (amend.order_id, amend.account, amend.instrument),
+            Command::Cancel(cancel) => (cancel.order_id, cancel.account, cancel.instrument),
+            _ => return,
+        };
+        self.open.ids.prefetch(&order_id);
+        self.open.accounts.prefetch(account, instrument);
     }
-    /// The best prices of an instrument.
-    pub fn top(&self, _instrument: u16) -> Top {
-        todo!()
+
+    /// An input that comes next, after [`Engine::expect`] was told of it.
+    #[inline]
+    pub fn expect_next(&self, input: &Input) {
+        let order_id = match &input.command {
+            Command::Amend(amend) => amend.order_id,
+            Command::Cancel(cancel) => cancel.order_id,
+            _ => return,
+        };
+        if let Some(handle) = self.open.ids.get(&order_id) {
+            prefetch(self.open.slab.get(handle));
+            self.open.accounts.prefetch_order(handle);
+        }
     }
-    /// How many orders are open: those that rest, and stops that wait.
+
+    /// The best prices of an instrument. One that the engine does not have looks like an empty
+    /// book.
+    #[must_use]
+    pub fn top(&self, instrument: u16) -> Top {
+        let best = |side| {
+            let (price_ticks, quantity_lots, _) = self.levels(instrument, side).next()?;
+            Some(Quote { price_ticks, quantity_lots })
+        };
+        Top { bid: best(Side::Buy), ask: best(Side::Sell) }
+    }
+
+    /// How many orders are open, those that rest and stops that wait, over all instruments.
+    #[must_use]
     pub fn open_orders(&self) -> u32 {
-        todo!()
+        self.open.slab.open()
     }
+
     /// The depth of one side, best first: price in ticks, visible quantity in lots, number of orders. Empty
     /// for an instrument that the engine does not have.
-    pub fn levels(&self, _: u16, _: Side) -> impl Iterator<Item = (i64, u64, u32)> + '_ {
-        std::iter::empty()
+    pub fn levels(
+        &self,
+        instrument: u16,
+        side: Side,
+    ) -> impl Iterator<Item = (i64, u64, u32)> + '_ {
+        self.books
+            .get(usize::from(instrument))
+            .into_iter()
+            .flat_map(move |book| book.side(side).best_first())
+            .map(|level| (level.price_ticks, level.queue.visible_lots(), level.queue.orders()))
     }
-    /// An account's position in an instrument, in lots; 0 for what the engine does not have.
-    pub fn position_lots(&self, _account: u32, _instrument: u16) -> i64 {
-        todo!()
+
+    /// An account's position in an instrument, in lots; 0 for one that the engine does not have.
+    #[must_use]
+    pub fn position_lots(&self, account: u32, instrument: u16) -> i64 {
+        self.open.accounts.position(account, instrument).map_or(0, |position| position.lots)
     }
-    /// The state, piece by piece, as [`Saved`] says.
-    pub fn save(&self, _pieces: &mut impl FnMut(Saved)) {
-        todo!()
+
+    /// Ends an open order, wherever it stands.
+    #[inline]
+    pub(crate) fn end(
+        &mut self,
+        handle: crate::queue::Handle,
+        reason: DoneReason,
+        events: &mut impl FnMut(Event),
+    ) {
+        let order = self.open.slab.get(handle);
+        let (instrument, index) = (order.instrument, order.level);
+        let levels = self.books[usize::from(instrument)].lane_mut(order.side, order.waits);
+        let level = levels.level_mut(index);
+        self.open.end(&mut level.queue, handle, reason, events);
+        if level.queue.orders() == 0 {
+            levels.remove(index);
+        }
     }
-    /// An engine in the state that [`Engine::save`] gave.
-    ///
-    /// # Errors
-    /// What is missing, out of place, out of range, or twice there.
-    pub fn restore(_pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
-        todo!()
-    }
-    /// A number that differs where the state differs: a fold of splitmix64 over the words of [`Engine::save`]'s pieces.
-    pub fn state_hash(&self) -> u64 {
-        todo!()
+
+    /// The book of an instrument.
+    #[inline]
+    pub(crate) fn book(&mut self, instrument: u16) -> Result<&mut Book, Reject> {
+        self.books.get_mut(usize::from(instrument)).ok_or(Reject::UnknownInstrument)
     }
 }

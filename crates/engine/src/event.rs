@@ -236,7 +236,7 @@ pub enum Reject {
     RiskNoReference,
     /// Risk: worth more than [`crate::AccountSettings::notional_max`].
     RiskNotional,
-    /// Risk: the order may rest or wait, and the account has [`crate::AccountSettings::open_orders_max`] open. Not for an amendment.
+    /// Risk: the order may rest, or is a stop, and the account has [`crate::AccountSettings::open_orders_max`] open. Not for an amendment.
     RiskOpenOrders,
     /// Risk: all open orders of the account on this side, with this one, could take its position past
     /// [`crate::PositionSettings::long_lots_max`] or `short_lots_max`.
@@ -246,7 +246,7 @@ pub enum Reject {
     /// The order would rest or wait, and [`crate::EngineLimits::open_orders_max`] orders are open.
     LimitOpenOrders,
     /// The order might rest at a new price, and its side of the book has
-    /// [`crate::EngineLimits::price_levels_max`] prices. (For a stop: it would wait at a new price, and its side has
+    /// [`crate::EngineLimits::price_levels_max`] prices. (For a stop that is to wait: it would wait at a new price, and its side has
     /// [`crate::EngineLimits::stop_levels_max`].)
     LimitPriceLevels,
     /// The order might rest or wait until a date, and [`crate::EngineLimits::expiring_orders_max`] such orders are open.

@@ -17,22 +17,37 @@
 //! Each decision that decides speed is one file: how a price level is found (`levels`), how orders
 //! queue at a level (`queue`), how an id is looked up ([`ids`]), what risk checks in which order (`risk`).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod accounts;
+mod book;
+mod codec;
+mod codec_record;
 mod command;
 mod engine;
 mod event;
+mod expiry;
 pub mod ids;
+mod levels;
 mod limits;
 mod memory;
+mod open_orders;
+mod operator;
+mod orders;
+mod prefetch;
+mod queue;
+mod risk;
 mod saved;
 mod settings;
+mod state;
+mod state_hash;
 
+pub use codec::DecodeError;
 pub use command::{
     Amend, Cancel, Command, Input, MassCancel, NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly,
     QUANTITY_LOTS_MAX, Side, TimeInForce,
 };
-pub use engine::{Engine, Quote, RestoreError, Top};
+pub use engine::{Engine, Quote, Top};
 pub use event::{DoneReason, Event, Party, Reject};
 pub use limits::{EngineLimits, LimitsError, OPEN_ORDERS_MAX, POSITIONS_MAX};
 pub use saved::Saved;
@@ -40,3 +55,5 @@ pub use settings::{
     AccountSettings, InstrumentSettings, InstrumentState, Kill, POSITION_LOTS_MAX,
     PositionSettings, SelfTrade,
 };
+pub use state::RestoreError;
+pub use state_hash::StateHash;

@@ -59,12 +59,12 @@ pub struct AccountSettings {
     pub account: u32,
     /// Opaque to the engine. Comes back in [`crate::Event::Applied`] or the rejection.
     pub tag: u32,
-    /// The largest order, in lots.
+    /// The largest order, in lots, at most [`crate::QUANTITY_LOTS_MAX`].
     pub quantity_lots_max: u64,
     /// The largest order's price times quantity, in tick-lots. A market order, and a stop that is one, counts at the
     /// reference price. `u64::MAX`: none.
     pub notional_max: u64,
-    /// How many ticks past the reference price an order may bid (above it) or offer (below it); 0: any number. A market order trades
+    /// How many ticks past the reference price an order may bid (above it) or offer (below it), at most [`crate::PRICE_TICKS_MAX`]; 0: any number. A market order trades
     /// no further than this, nor outside the band. Without a reference price a limit order passes.
     pub collar_ticks: u64,
     /// Orders and stops that are open, over all instruments. `u32::MAX`: no limit.
@@ -90,6 +90,12 @@ impl AccountSettings {
             messages_per_second_max: u32::MAX,
             self_trade: SelfTrade::Allowed,
         }
+    }
+
+    /// Whether an engine takes them, but for the account's number.
+    pub(crate) fn is_in_range(&self) -> bool {
+        self.quantity_lots_max <= crate::QUANTITY_LOTS_MAX
+            && self.collar_ticks <= crate::PRICE_TICKS_MAX.unsigned_abs()
     }
 }
 

@@ -1,0 +1,82 @@
+//! The open orders of all books, and how to find them: by place in a queue, by id, by date, by account. All hold the same
+//! orders at all times.
+
+use crate::accounts::Accounts;
+use crate::event::{DoneReason, Event};
+use crate::expiry::Expiries;
+use crate::ids::FlatMap;
+use crate::levels::Levels;
+use crate::limits::EngineLimits;
+use crate::queue::{Handle, Order, OrderSlab, Queue};
+
+#[derive(Debug)]
+pub(crate) struct OpenOrders {
+    pub slab: OrderSlab,
+    pub ids: FlatMap<u64, Handle>,
+    pub expiries: Expiries,
+    pub accounts: Accounts,
+}
+
+impl OpenOrders {
+    pub fn new(instruments: u16, limits: &EngineLimits) -> OpenOrders {
+        OpenOrders {
+            slab: OrderSlab::new(limits.open_orders_max),
+            ids: FlatMap::new(limits.open_orders_max),
+            expiries: Expiries::new(limits.expiring_orders_max),
+            accounts: Accounts::new(instruments, limits),
+        }
+    }
+
+    /// Adds an order, last in the queue at a price. `None`, and nothing has changed, where no slot or level is free.
+    ///
+    /// The other tables have room: their limits are checked before an order enters, and the engine has seen that the id is not open.
+    /// To go on if that were wrong would be to trade on a broken book.
+    #[inline]
+    pub fn join(
+        &mut self,
+        levels: &mut Levels,
+        price_ticks: i64,
+        mut order: Order,
+        expires_ns: u64,
+    ) -> Option<Handle> {
+        if self.slab.is_full() {
+            return None;
+        }
+        order.level = levels.find_or_insert(price_ticks)?;
+        let queue = &mut levels.level_mut(order.level).queue;
+        let handle = self.slab.push_last(queue, order)?;
+        self.ids.insert(order.order_id, handle).expect("the id is new, and there is room");
+        if expires_ns != 0 {
+            self.expiries.insert(expires_ns, handle, &mut self.slab);
+        }
+        self.accounts.joined(order.account, handle);
+        Some(handle)
+    }
+
+    /// Takes an order out of its queue and out of all tables.
+    #[inline]
+    pub fn take(&mut self, queue: &mut Queue, handle: Handle) -> Order {
+        let order = self.slab.remove(queue, handle);
+        self.ids.remove(&order.order_id);
+        if order.expiry != 0 {
+            self.expiries.remove(order.expiry, &mut self.slab);
+        }
+        self.accounts.left(order.account, handle);
+        order
+    }
+
+    /// Takes an order out for good.
+    #[inline]
+    pub fn end(
+        &mut self,
+        queue: &mut Queue,
+        handle: Handle,
+        reason: DoneReason,
+        events: &mut impl FnMut(Event),
+    ) {
+        let order = self.take(queue, handle);
+        let party = order.party();
+        self.accounts.closed(order.account, order.instrument, order.side, party.remaining_lots);
+        events(Event::Done { instrument: order.instrument, order: party, reason });
+    }
+}
