@@ -70,7 +70,7 @@ pub struct Flow {
     pub(crate) operations: u64,
     /// V.
     pub(crate) live: Vec<Live>,
-    live_peak: usize,
+    pub(crate) live_peak: usize,
 }
 
 impl Flow {

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::row::{Row, Serves};
 use crate::run::{Bench, WorkloadError};
 use crate::server::{Nobody, filled};
+use crate::timed::Operations;
 use crate::{tally, timed};
 use engine::{Engine, Input};
 use measure::matching::{Counts, Matching};
@@ -34,6 +35,10 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
+    fn operations(&self) -> Operations<'_> {
+        Operations { inputs: &self.inputs, are_expected: self.row.foresees() }
+    }
+
     fn engine(&self) -> Engine {
         filled(self.row, self.accounts, self.open_orders_max, &self.prefill)
     }
@@ -127,10 +132,13 @@ impl Prepared<'_> {
     ) -> (u64, Option<Outcome>) {
         let before = outbound.written();
         if self.row.serves != Serves::Engine {
-            return (timed::as_a_whole(&mut Nobody, &self.inputs, outbound, bench.clock), None);
+            return (
+                timed::as_a_whole(&mut Nobody, self.operations(), outbound, bench.clock),
+                None,
+            );
         }
         let mut engine = self.engine();
-        let pass_ns = timed::as_a_whole(&mut engine, &self.inputs, outbound, bench.clock);
+        let pass_ns = timed::as_a_whole(&mut engine, self.operations(), outbound, bench.clock);
         let reports = outbound.written() - before;
         (pass_ns, Some(Outcome { reports, state_hash: engine.state_hash() }))
     }
@@ -151,9 +159,11 @@ impl Prepared<'_> {
         recorder.start(start_ns);
         match &mut engine {
             Some(engine) => {
-                timed::one_by_one(engine, &self.inputs, outbound, clock, &mut recorder, 0)
+                timed::one_by_one(engine, self.operations(), outbound, clock, &mut recorder, 0)
             }
-            None => timed::one_by_one(&mut Nobody, &self.inputs, outbound, clock, &mut recorder, 0),
+            None => {
+                timed::one_by_one(&mut Nobody, self.operations(), outbound, clock, &mut recorder, 0)
+            }
         };
         let end_ns = clock.now_ns();
         recorder.finish(end_ns);

@@ -12,6 +12,10 @@ pub(crate) trait Server {
     #[inline(always)]
     fn expect(&self, _: &Input) {}
 
+    /// One that comes sooner, and was expected before.
+    #[inline(always)]
+    fn expect_next(&self, _: &Input) {}
+
     /// One operation; its reports go to `reports`.
     fn apply(&mut self, input: &Input, reports: &mut impl FnMut(Event));
 }
@@ -20,6 +24,11 @@ impl Server for Engine {
     #[inline(always)]
     fn expect(&self, input: &Input) {
         Engine::expect(self, input);
+    }
+
+    #[inline(always)]
+    fn expect_next(&self, input: &Input) {
+        Engine::expect_next(self, input);
     }
 
     #[inline(always)]

@@ -6,12 +6,13 @@ use crate::flow::{Flow, SHALLOW};
 use crate::outbound::Outbound;
 use crate::passes::{BACK_TO_BACK, OPERATION};
 use crate::plan::Plan;
-use crate::row::Row;
+use crate::row::{Row, Serves};
 use crate::run::{Bench, WorkloadError};
 use crate::server::filled;
-use crate::state::State;
-use crate::{tally, timed};
-use engine::{Engine, Input};
+use crate::timed::Operations;
+use crate::{state, tally, timed};
+use engine::{Cancel, Command, Engine, Input};
+use measure::clock::Clock;
 use measure::matching::{Counts, Matching};
 use measure::record::{Kind, Load};
 use measure::recorder::{Recorder, Series, recorder};
@@ -36,6 +37,20 @@ const REFERENCE_OPERATIONS: u64 = 20_000;
 /// Between two references: one takes some ten milliseconds.
 const REFERENCE_EVERY_NS: u64 = 1_000_000_000;
 
+const REFERENCE_ROW: Row = Row {
+    name: REFERENCE,
+    about: "a fresh shallow book, matching alone",
+    shape: SHALLOW,
+    has_risk: false,
+    serves: Serves::Engine,
+};
+
+/// What stands in memory before there are operations.
+const FILLER: Input = {
+    let cancel = Cancel { order_id: 0, account: 0, tag: 0, instrument: 0 };
+    Input { time_ns: 0, command: Command::Cancel(cancel) }
+};
+
 /// What to do.
 pub(crate) struct Soak<'a> {
     pub(crate) operations: u64,
@@ -46,13 +61,23 @@ pub(crate) struct Soak<'a> {
 
 /// The fresh small engine: the same book and the same operations every time.
 struct Reference {
-    row: Row,
     open_orders_max: usize,
     prefill: Vec<Input>,
     inputs: Vec<Input>,
     outbound: Outbound<BLOCK_REPORTS>,
-    /// When it is due next, ns.
-    due_ns: u64,
+}
+
+/// What goes on.
+struct Going<'a> {
+    flow: Flow,
+    engine: Engine,
+    /// Whether the engine is told of operations before they come.
+    are_expected: bool,
+    reference: Reference,
+    recorder: Recorder,
+    bench: &'a Bench<'a>,
+    counts: Counts,
+    busy_ns: u64,
 }
 
 /// What a soak came to, and how many operations it was to be.
@@ -62,9 +87,8 @@ pub(crate) fn run(
     soak: &Soak,
     bench: &Bench,
 ) -> Result<(Load, u64), WorkloadError> {
-    let identity = State::identity(plan);
-    let (mut flow, mut engine) = match soak.resume {
-        Some(path) => State::load(Path::new(path), &identity)?,
+    let (flow, engine) = match soak.resume {
+        Some(path) => state::load(Path::new(path), plan, row.shape)?,
         None => {
             let (flow, prefill) = Flow::bounded(row.shape, plan.accounts, plan.seed);
             let engine = filled(row, plan.accounts, flow.open_orders_max(), &prefill);
@@ -72,31 +96,39 @@ pub(crate) fn run(
         }
     };
     let operations_before = flow.operations();
-    let mut reference = Reference::new(plan, bench);
     // However long it lasts, the other thread drains it meanwhile.
-    let (mut recorder, drain) = recorder(&SERIES, f64::INFINITY);
+    let (recorder, drain) = recorder(&SERIES, f64::INFINITY);
+    let mut going = Going {
+        flow,
+        engine,
+        are_expected: row.foresees(),
+        reference: Reference::new(plan),
+        recorder,
+        bench,
+        counts: Counts::default(),
+        busy_ns: 0,
+    };
     let usage = host::thread::usage();
     let start_ns = bench.start(drain);
-    recorder.start(start_ns);
-    let mut done = Done::default();
-    done.all_blocks(&mut flow, &mut engine, &mut reference, &mut recorder, (soak, start_ns), bench);
+    going.recorder.start(start_ns);
+    going.all_blocks(soak, start_ns);
     let end_ns = bench.clock.now_ns();
+    let Going { flow, engine, recorder, counts, busy_ns, .. } = going;
     recorder.finish(end_ns);
     let elapsed_ns = end_ns - start_ns;
     let disturbed = bench.disturbed(usage, elapsed_ns, Load::default());
-    State::save(Path::new(soak.state), &identity, &flow, &engine)?;
+    state::save(Path::new(soak.state), plan, &flow, &engine)?;
     let operations = flow.operations() - operations_before;
     let planned = match soak.operations {
-        0 if bench.is_stopped() => operations + 1,
-        0 => operations,
+        0 => operations + u64::from(bench.is_stopped()),
         all => all.saturating_sub(operations_before),
     };
     let matching = Matching {
         operations,
         operations_before,
-        counts: done.counts,
+        counts,
         state_hash: format!("{:016x}", engine.state_hash()),
-        busy_ns: done.busy_ns,
+        busy_ns,
         ..Matching::default()
     };
     let load = Load {
@@ -104,84 +136,65 @@ pub(crate) fn run(
         rate_per_second_achieved: operations as f64 / elapsed_ns.max(1) as f64 * 1e9,
         sent: operations,
         received: operations,
-        rejected: done.counts.refused,
+        rejected: counts.refused,
         matching: vec![matching],
         ..disturbed
     };
     Ok((load, planned))
 }
 
-#[derive(Default)]
-struct Done {
-    counts: Counts,
-    busy_ns: u64,
-}
-
-impl Done {
-    fn all_blocks(
-        &mut self,
-        flow: &mut Flow,
-        engine: &mut Engine,
-        reference: &mut Reference,
-        recorder: &mut Recorder,
-        (soak, start_ns): (&Soak, u64),
-        bench: &Bench,
-    ) {
-        let mut inputs = vec![flow_filler(); BLOCK];
+impl Going<'_> {
+    fn all_blocks(&mut self, soak: &Soak, start_ns: u64) {
+        let mut inputs = vec![FILLER; BLOCK];
         let mut outbound = Outbound::<BLOCK_REPORTS>::new();
         let lasts_ns = (soak.seconds * 1e9) as u64;
-        while !bench.is_stopped() {
-            let now_ns = bench.clock.now_ns();
+        let mut due_ns = start_ns;
+        while !self.bench.is_stopped() {
+            let now_ns = self.bench.clock.now_ns();
             let left = match soak.operations {
                 0 if now_ns - start_ns >= lasts_ns => 0,
                 0 => u64::MAX,
-                all => all.saturating_sub(flow.operations()),
+                all => all.saturating_sub(self.flow.operations()),
             };
             if left == 0 {
                 break;
             }
-            if now_ns >= reference.due_ns {
-                reference.run(recorder, bench);
+            if now_ns >= due_ns {
+                self.reference.run(&mut self.recorder, self.bench.clock);
+                due_ns = now_ns + REFERENCE_EVERY_NS;
             }
-            let block = &mut inputs[..left.min(BLOCK as u64) as usize];
-            flow.fill(block);
-            let before = outbound.written();
-            self.busy_ns +=
-                timed::one_by_one(engine, block, &mut outbound, bench.clock, recorder, SERVICE);
-            block.iter().for_each(|input| tally::sent(&mut self.counts, input));
-            outbound.since(before).for_each(|event| tally::reported(&mut self.counts, event));
-            // What there was no room to count is not known to be fine.
-            self.counts.refused +=
-                (outbound.written() - before).saturating_sub(BLOCK_REPORTS as u64);
+            self.block(&mut inputs[..left.min(BLOCK as u64) as usize], &mut outbound);
         }
     }
-}
 
-fn flow_filler() -> Input {
-    let (_, prefill) = Flow::new(crate::flow::Shape { live: 1, depth_ticks: 1 }, 1, 0);
-    prefill[0]
+    fn block(&mut self, inputs: &mut [Input], outbound: &mut Outbound<BLOCK_REPORTS>) {
+        self.flow.fill(inputs);
+        let operations = Operations { inputs, are_expected: self.are_expected };
+        let before = outbound.written();
+        let (engine, recorder) = (&mut self.engine, &mut self.recorder);
+        let clock = self.bench.clock;
+        self.busy_ns += timed::one_by_one(engine, operations, outbound, clock, recorder, SERVICE);
+        inputs.iter().for_each(|input| tally::sent(&mut self.counts, input));
+        outbound.since(before).for_each(|event| tally::reported(&mut self.counts, event));
+        // What there was no room to count is not known to be fine.
+        let reports = outbound.written() - before;
+        self.counts.refused += reports.saturating_sub(BLOCK_REPORTS as u64);
+    }
 }
 
 impl Reference {
-    fn new(plan: &Plan, bench: &Bench) -> Reference {
-        let row = Row {
-            name: REFERENCE,
-            about: "",
-            shape: SHALLOW,
-            has_risk: false,
-            serves: crate::row::Serves::Engine,
-        };
-        let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
+    fn new(plan: &Plan) -> Reference {
+        let (mut flow, prefill) = Flow::new(REFERENCE_ROW.shape, plan.accounts, plan.seed);
         let inputs = flow.take(REFERENCE_OPERATIONS);
         let open_orders_max = flow.open_orders_max();
-        let due_ns = bench.clock.now_ns();
-        Reference { row, open_orders_max, prefill, inputs, outbound: Outbound::new(), due_ns }
+        Reference { open_orders_max, prefill, inputs, outbound: Outbound::new() }
     }
 
-    fn run(&mut self, recorder: &mut Recorder, bench: &Bench) {
-        let mut engine = filled(&self.row, 1, self.open_orders_max, &self.prefill);
-        let (inputs, outbound) = (&self.inputs, &mut self.outbound);
-        timed::one_by_one(&mut engine, inputs, outbound, bench.clock, recorder, REFERENCE_SERVICE);
-        self.due_ns = bench.clock.now_ns() + REFERENCE_EVERY_NS;
+    fn run(&mut self, recorder: &mut Recorder, clock: Clock) {
+        let mut engine = filled(&REFERENCE_ROW, 1, self.open_orders_max, &self.prefill);
+        let are_expected = REFERENCE_ROW.foresees();
+        let operations = Operations { inputs: &self.inputs, are_expected };
+        let outbound = &mut self.outbound;
+        timed::one_by_one(&mut engine, operations, outbound, clock, recorder, REFERENCE_SERVICE);
     }
 }
