@@ -1,12 +1,13 @@
 //! One subject of an `engine` or `soak` scenario in one run: its client is started, and told what to do.
 
 use crate::conduct::ConductError;
-use crate::file::{Kind, Scenario, Subject};
+use crate::file::{Kind, Scenario, ScenarioError, Subject};
 use crate::launch::Launch;
 use crate::progress::Teller;
 use measure::directory;
 use measure::record::ClientResult;
 use std::path::{Path, PathBuf};
+use toml::{Table, Value};
 use trader::plan::Model;
 use workload::plan::{Plan, Task};
 
@@ -14,6 +15,28 @@ use workload::plan::{Plan, Task};
 pub const STATE: &str = "soak.state";
 
 impl Scenario {
+    /// The soak that left the record in `directory`, to be gone on with; `overrides` as in [`Scenario::find`].
+    ///
+    /// # Errors
+    /// If there is no such record, it is of another kind, or anything in it or set is wrong.
+    pub fn resumed(directory: &Path, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+        let name = directory.display().to_string();
+        let malformed = |message: String| ScenarioError::Malformed { name: name.clone(), message };
+        let record = directory::load_record(directory)
+            .map_err(|error| malformed(format!("{error}; --resume takes a run's directory")))?;
+        let mut table = Table::try_from(&record.resolved)
+            .map_err(|error| malformed(format!("its run.json has no scenario: {error}")))?;
+        let kind = table.get("kind").and_then(Value::as_str);
+        let engine = table.get("engine").cloned();
+        let (Some("soak"), Some(Value::Table(mut engine))) = (kind, engine) else {
+            return Err(malformed("it is no soak, and only those can be resumed".to_owned()));
+        };
+        engine.insert("resume".to_owned(), Value::String(name.clone()));
+        table.insert("engine".to_owned(), Value::Table(engine));
+        let text = toml::to_string(&table).map_err(|error| malformed(error.to_string()))?;
+        Scenario::parse(&name, &text, overrides)
+    }
+
     /// What a subject's client is told, but for where and on which core.
     pub(crate) fn workload_plan(&self, subject: &Subject) -> Plan {
         let (load, engine) = (&self.load, &self.engine);
