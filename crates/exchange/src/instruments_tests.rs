@@ -67,6 +67,8 @@ fn a_wrong_file_is_told_what_is_wrong() {
         instrument(&format!("{units}price_max = \"10000000001\"")),
         instrument(&format!("{units}amount_min = \"2\"\namount_max = \"1\"")),
         instrument(&format!("{units}start_price = \"0\"")),
+        instrument(&format!("{units}band_low = \"2\"\nband_high = \"1\"")),
+        instrument(&format!("{units}state = \"shut\"")),
         instrument(&format!("{units}color = \"red\"")),
         format!("{ONE}{ONE}"),
         format!("[[instrument]]\ncode = \"{}\"\n{units}", "x".repeat(33)),
@@ -98,7 +100,7 @@ fn a_wrong_file_is_told_what_is_wrong() {
           |
         5 | color = "red"
           | ^^^^^
-        unknown field `color`, expected one of `code`, `tick`, `lot`, `amount_min`, `amount_max`, `price_max`, `start_price`
+        unknown field `color`, expected one of `code`, `tick`, `lot`, `amount_min`, `amount_max`, `price_max`, `start_price`, `band_low`, `band_high`, `reference_price`, `state`
 
         my.toml: instrument 2 ("A"): code stands twice; remove one
         my.toml: instrument 1 ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"): code has 33 bytes, not 1 to 32"#]].assert_eq(&errors.join("\n"));

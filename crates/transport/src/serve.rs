@@ -17,8 +17,8 @@ pub trait Service {
     fn space(&mut self, id: StreamId) -> &mut [u8];
     /// `n` bytes were put there; `stamp_ns` is when the read returned. Answers go to `outbound`.
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound);
-    /// The connection is gone, whoever ended it. Its id may come again.
-    fn closed(&mut self, id: StreamId);
+    /// The connection is gone, whoever ended it. Its id may come again. What the others are told of it goes to `outbound`.
+    fn closed(&mut self, id: StreamId, outbound: &mut Outbound);
     /// Ten times a second: the moment for time-outs.
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound);
     /// What a connection past `connections_max` is told before it is ended.
@@ -154,6 +154,7 @@ pub fn serve(
                 Ready::Writable(id) => server.flush(id),
                 Ready::Incoming => server.accept(),
             }
+            server.flush_dirty();
         }
         let now_ns = clock.now_ns();
         if now_ns >= sweep_at_ns {
@@ -184,7 +185,6 @@ impl<S: Service> Server<'_, S> {
             State::Open => match self.streams.read(id, self.service.space(id)) {
                 Read::Bytes { n, stamp_ns } => {
                     self.service.received(id, n, stamp_ns, &mut self.outbound);
-                    self.flush_dirty();
                 }
                 Read::Empty => {}
                 Read::Closed | Read::Failed(_) => self.end(id),
@@ -227,14 +227,16 @@ impl<S: Service> Server<'_, S> {
         self.outbound.open(id);
         self.outbound.to(id).extend_from_slice(self.service.refusal());
         self.outbound.close(id);
-        self.flush_dirty();
     }
 
+    /// Writes what was answered. A connection that fails here ends, and what the others are told of that is written, too: the list
+    /// may grow while it is gone through.
     fn flush_dirty(&mut self) {
-        for index in 0..self.outbound.dirty.len() {
-            let id = self.outbound.dirty[index];
+        let mut index = 0;
+        while let Some(&id) = self.outbound.dirty.get(index) {
             self.outbound.lanes[id.index()].dirty = false;
             self.flush(id);
+            index += 1;
         }
         self.outbound.dirty.clear();
     }
@@ -297,13 +299,12 @@ impl<S: Service> Server<'_, S> {
         lane.state = State::Vacant;
         if std::mem::take(&mut lane.served) {
             self.open -= 1;
-            self.service.closed(id);
+            self.service.closed(id, &mut self.outbound);
         }
     }
 
     fn sweep(&mut self, now_ns: u64) {
         self.service.sweep(now_ns, &mut self.outbound);
-        self.flush_dirty();
         for index in 0..self.outbound.lanes.len() {
             let lane = &mut self.outbound.lanes[index];
             if matches!(lane.state, State::Closing | State::Draining)
@@ -312,5 +313,6 @@ impl<S: Service> Server<'_, S> {
                 self.end(StreamId(index as u32));
             }
         }
+        self.flush_dirty();
     }
 }
