@@ -21,6 +21,8 @@ pub enum RestoreError {
     Unknown(Saved),
     /// A piece has a value that no engine can have, or is there twice.
     Impossible(Saved),
+    /// A piece is missing, or stands where no engine would have put it.
+    OutOfPlace,
     /// An order is not among its account's.
     NotJoined {
         /// How many orders are.
@@ -40,6 +42,9 @@ impl fmt::Display for RestoreError {
             }
             RestoreError::Impossible(piece) => {
                 write!(f, "the state has what no engine can have: {piece:?}")
+            }
+            RestoreError::OutOfPlace => {
+                write!(f, "the state lacks a piece, or has one out of place")
             }
             RestoreError::NotJoined { joined, open } => {
                 write!(f, "the state has {open} orders, and {joined} among those of accounts")
@@ -125,16 +130,17 @@ impl Engine {
     /// An engine in the state that [`Engine::save`] gave.
     ///
     /// # Errors
-    /// What is missing, out of place, out of range, or there twice.
+    /// What is missing, out of place, out of range, or there twice: an engine that is restored saves what it was restored from.
     pub fn restore(pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
-        let mut pieces = pieces.into_iter();
+        let mut given = StateHash::new();
+        let mut pieces = pieces.into_iter().inspect(|piece| given.piece(piece));
         let Some(Saved::Engine { instruments, limits, time_ns, killed }) = pieces.next() else {
             return Err(RestoreError::NoEngine);
         };
         limits.check(instruments).map_err(RestoreError::Limits)?;
         let mut engine = Engine { time_ns, killed, ..Engine::new(instruments, limits) };
         let mut joined = 0;
-        for piece in pieces {
+        for piece in pieces.by_ref() {
             match &piece {
                 Saved::Engine { .. } => return Err(RestoreError::NoEngine),
                 Saved::Instrument(settings) => engine.restore_instrument(settings),
@@ -153,10 +159,14 @@ impl Engine {
                 Missing::Impossible => RestoreError::Impossible(piece),
             })?;
         }
+        drop(pieces);
         let open = engine.open_orders();
-        match joined == open || !engine.open.accounts.are_known() {
+        if joined != open && engine.open.accounts.are_known() {
+            return Err(RestoreError::NotJoined { joined, open });
+        }
+        match engine.state_hash() == given.finish() {
             true => Ok(engine),
-            false => Err(RestoreError::NotJoined { joined, open }),
+            false => Err(RestoreError::OutOfPlace),
         }
     }
 
