@@ -1,6 +1,8 @@
 //! The engine's state, out and in again, and its hash.
 
-use crate::command::{NewOrder, OrderType, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side, TimeInForce};
+use crate::command::{
+    NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly, QUANTITY_LOTS_MAX, Side, TimeInForce,
+};
 use crate::engine::Engine;
 use crate::event::Reject;
 use crate::limits::LimitsError;
@@ -200,20 +202,25 @@ impl Engine {
 
     fn restore_order(&mut self, order: &NewOrder, visible_lots: u64) -> Result<(), Missing> {
         let waits = order.stop_ticks != 0;
-        let stays = (waits
-            || (order.order_type == OrderType::Limit && order.time_in_force.may_rest()))
-            && (order.expires_ns != 0) == (order.time_in_force == TimeInForce::GoodTillDate);
+        let market = order.order_type == OrderType::Market;
+        let may_rest = order.time_in_force.may_rest();
+        let dated = order.time_in_force == TimeInForce::GoodTillDate;
         let price_ticks = if waits { order.stop_ticks } else { order.price_ticks };
-        let fits = stays
+        let stands = match waits {
+            true => {
+                let plain = order.post_only == PostOnly::No && order.display_lots == 0;
+                visible_lots == 0 && plain && !(market && may_rest)
+            }
+            false => !market && may_rest && order.can_show(visible_lots),
+        };
+        let fits = stands
+            && dated == (order.expires_ns != 0)
+            && (!dated || order.expires_ns > self.time_ns)
             && (1..=PRICE_TICKS_MAX).contains(&price_ticks)
-            && (order.order_type == OrderType::Market) == (order.price_ticks == 0)
+            && market == (order.price_ticks == 0)
             && (0..=PRICE_TICKS_MAX).contains(&order.price_ticks)
             && (1..=QUANTITY_LOTS_MAX).contains(&order.quantity_lots)
-            && order.shows_enough()
-            && match waits {
-                true => visible_lots == 0,
-                false => (1..=order.quantity_lots).contains(&visible_lots),
-            };
+            && order.shows_enough();
         let known =
             !self.open.accounts.are_known() || self.open.accounts.get(order.account).is_some();
         if !fits || self.open.ids.get(&order.order_id).is_some() {

@@ -69,7 +69,7 @@ fn damaged(mut pieces: Vec<Saved>, damage: &Damage) -> Option<Vec<Saved>> {
 
 /// An engine of any size that is allowed may be asked for. Here it would only take long.
 fn is_small(pieces: &[Saved]) -> bool {
-    let Some(Saved::Engine { limits, .. }) = pieces.first() else { return true };
+    let Some(Saved::Engine { instruments, limits, .. }) = pieces.first() else { return true };
     let EngineLimits {
         open_orders_max,
         price_levels_max,
@@ -80,10 +80,11 @@ fn is_small(pieces: &[Saved]) -> bool {
     [open_orders_max, price_levels_max, stop_levels_max, expiring_orders_max, accounts_max]
         .iter()
         .all(|limit| *limit < 1_000)
+        && *instruments < 100
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
     fn what_is_damaged_makes_no_engine_or_what_it_says(
