@@ -96,6 +96,13 @@ fn a_wrong_file_is_told_what_is_wrong() {
         my.toml: instrument 1 ("A"): price_max is 10000000001; it must be from 1 to 1000000000000 times the tick
         my.toml: instrument 1 ("A"): amount_min is above amount_max; no order could be sent
         my.toml: instrument 1 ("A"): start_price is 0; it must be from 1 to 1000000000000 times the tick
+        my.toml: instrument 1 ("A"): band_low is above band_high; no order could be sent
+        my.toml: TOML parse error at line 5, column 9
+          |
+        5 | state = "shut"
+          |         ^^^^^^
+        unknown variant `shut`, expected one of `open`, `halted`, `closed`
+
         my.toml: TOML parse error at line 5, column 1
           |
         5 | color = "red"

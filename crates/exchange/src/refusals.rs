@@ -144,7 +144,7 @@ pub(crate) fn not_inserted(error: InsertError) -> Refused<'static> {
 pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
     match reason {
         Reject::MessageRate => Refused::limit(
-            "messages_per_second_max",
+            "risk_messages_per_second_max",
             "too many messages of this account in this second (risk limit messages_per_second_max)",
         ),
         Reject::KillSwitch => Refused::new(
@@ -196,27 +196,27 @@ pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
 fn by_risk(reason: Reject) -> Refused<'static> {
     match reason {
         Reject::RiskQuantity => Refused::limit(
-            "amount_max",
+            "risk_amount_max",
             "amount is larger than the account may send (risk limit amount_max)",
         ),
         Reject::RiskCollar => Refused::limit(
-            "collar",
+            "risk_collar",
             "price is further past the reference price than the account may go (risk limit collar)",
         ),
         Reject::RiskNoReference => Refused::new(
-            "no_reference_price",
+            "risk_no_reference_price",
             "a market order can't be held against the account's notional_max: the instrument has not traded yet",
         ),
         Reject::RiskNotional => Refused::limit(
-            "notional_max",
+            "risk_notional_max",
             "price times amount is more than the account may send (risk limit notional_max)",
         ),
         Reject::RiskOpenOrders => Refused::limit(
-            "account_open_orders_max",
+            "risk_open_orders_max",
             "too many orders of this account are open (risk limit open_orders_max)",
         ),
         Reject::RiskPosition => Refused::limit(
-            "position",
+            "risk_position",
             "with this order the account's position could go past what it may be (risk limits long_max and short_max)",
         ),
         // What has been checked before, or what no client can ask for.

@@ -100,7 +100,15 @@ fn a_wrong_file_is_told_what_is_wrong() {
     .iter()
     .map(|text| Risk::parse("risk.toml", text, &instruments(false)).unwrap_err().to_string())
     .collect();
-    expect![[r#""#]].assert_eq(&errors.join("\n"));
+    expect![[r#"
+        risk.toml: [default] amount_max is 0; it must be from 1 to 1000000000000 times the lot, 0.001
+        risk.toml: [default] amount_max is 0.0005, with a lot of 0.001: not a multiple of the unit
+        risk.toml: [default] amount_max is 1000000000.001; it must be from 1 to 1000000000000 times the lot, 0.001
+        risk.toml: [default] notional_max is -1; it must be from 1 to 9223372036854775807 times the product of tick and lot, 0.00001
+        risk.toml: [account.a] collar is 0.001, with a tick of 0.01: not a multiple of the unit
+        risk.toml: [account.a] position.X is an unknown instrument; there are A, B
+        risk.toml: [account.a] position.A.long_max is -1, which is out of range
+        risk.toml: [account.a] position.A.start is 0.0001, with lot 0.001: not a multiple of the unit"#]].assert_eq(&errors.join("\n"));
     for (text, part) in [
         ("[default]\nopen_orders_max = -1", "open_orders_max"),
         ("[default]\namount_max = 1.5", "in quotes"),

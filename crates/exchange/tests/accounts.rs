@@ -111,7 +111,14 @@ fn an_order_is_refused_with_a_reason() {
           "messages": 22,
           "orders": 12,
           "cancels": 5,
+          "amends": 0,
+          "mass_cancels": 0,
+          "cancels_on_disconnect": 0,
+          "operations": 0,
           "booked": 1,
+          "amended": 0,
+          "waiting": 0,
+          "triggered": 0,
           "trades": 0,
           "done": {
             "CANCELLED": 1
@@ -307,7 +314,7 @@ fn orders_have_limits() {
         DONE 2 g FILLED"#]]
     .assert_eq(&brief(&asked));
     let limits = driven.exchange.counts().limits;
-    expect![[r#"{"account_open_orders_max": 1, "open_orders_max": 1, "price_levels_max": 1}"#]]
+    expect![[r#"{"open_orders_max": 1, "price_levels_max": 1, "risk_open_orders_max": 1}"#]]
         .assert_eq(&format!("{limits:?}"));
     // A client id that was refused is free.
     driven.ask(0, &cancel_of("BTC_USDT", "a", ""));

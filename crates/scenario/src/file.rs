@@ -47,7 +47,7 @@ pub struct Exchange {
     /// Orders that rest at the same time, those of the start book included.
     pub open_orders_max: u32,
     /// Orders and cancels that it keeps in memory, so that its state can be compared with a replay;
-    /// 0 = no comparison. 48 bytes each.
+    /// 0 = no comparison. 80 bytes each.
     pub replay_inputs_max: u64,
     /// Harm to do on purpose.
     pub inject: Inject,

@@ -289,7 +289,12 @@ pub(crate) struct ExchangeArguments {
     /// Instruments file instead of the four that ship
     #[arg(long, value_name = "FILE")]
     pub instruments: Option<PathBuf>,
-    /// Accept only the tokens of this file: lines `"TOKEN" = "ACCOUNT"`
+    /// What accounts may do: largest order, collar, open orders, message rate, positions, self-trade
+    /// prevention
+    #[arg(long, value_name = "FILE")]
+    pub risk: Option<PathBuf>,
+    /// Accept only the tokens of this file: lines `"TOKEN" = "ACCOUNT"` below [tokens], and
+    /// `"TOKEN" = "NAME"` below [operators]
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
     /// Accept any token as the account of that name. For benchmarks only
@@ -301,7 +306,7 @@ pub(crate) struct ExchangeArguments {
     /// Orders that rest at the same time, those of the start book included
     #[arg(long, value_name = "N")]
     pub open_orders_max: Option<u32>,
-    /// Orders and cancels kept in memory to compare the state with a replay at the end; 0 = none
+    /// Orders, cancels and all other inputs kept in memory to compare the state with a replay at the end; 0 = none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub replay_inputs_max: u64,
     /// Be the raw echo that gives the floor instead

@@ -16,6 +16,7 @@
 
 pub mod echo;
 pub mod inject;
+mod outbound;
 mod readiness;
 pub mod serve;
 
