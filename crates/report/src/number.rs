@@ -16,7 +16,7 @@ pub(crate) fn us(ns: u64) -> String {
 pub(crate) fn ns(ns: u64) -> String {
     match ns {
         0..100_000 => ns.to_string(),
-        100_000..100_000_000 => format!("{}k", ns / 1_000),
+        100_000..10_000_000 => format!("{}k", ns / 1_000),
         _ => format!("{}M", ns / 1_000_000),
     }
 }

@@ -109,7 +109,7 @@ const COLUMNS_IPC: Columns = Columns {
 const COLUMNS_ENGINE: Columns = Columns {
     name_width: 14,
     title_width: 19,
-    percentiles: &[("p50", 6), ("p90", 6), ("p99", 7), ("p99_9", 7), ("p99_99", 8)],
+    percentiles: &[("p50", 7), ("p90", 7), ("p99", 7), ("p99_9", 7), ("p99_99", 8)],
 };
 
 /// The percentile of that name.
