@@ -1,12 +1,14 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
+pub use crate::file_error::ScenarioError;
 pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
 use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-use trader::plan::{BadLoad, Load, Model, SECONDS_MAX};
+use trader::plan::{Load, Model, SECONDS_MAX};
+use transport::gateways::GATEWAYS_MAX;
 use transport::inject::Inject;
 
 /// The scenarios that ship: name, text.
@@ -33,9 +35,11 @@ pub const FLOOR: &str = "floor";
 pub struct Exchange {
     /// Whether to start one; if not, `--connect` says where it is.
     pub start: bool,
-    /// Its core.
+    /// Its own thread's core, then one for each gateway.
     pub cores: Cores,
-    /// The class of its thread.
+    /// Threads that have its sockets and hand it bytes through rings; 0 = its own thread has them.
+    pub gateways: u32,
+    /// The class of its threads.
     pub scheduling: Scheduling,
     /// How it waits and reads.
     pub backend: String,
@@ -57,6 +61,7 @@ impl Default for Exchange {
         Exchange {
             start: true,
             cores: Cores::Auto,
+            gateways: 0,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
             book: "synthetic".to_owned(),
@@ -147,53 +152,6 @@ fn one_second() -> f64 {
 }
 fn four_seconds() -> f64 {
     4.0
-}
-
-/// Why a scenario can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// Neither a name nor a file.
-    #[error("there is no scenario {name:?}: {source}; these ship: {shipped}")]
-    Unknown {
-        /// As asked.
-        name: String,
-        /// Why it is no file either.
-        source: std::io::Error,
-        /// Their names.
-        shipped: String,
-    },
-    /// Not TOML, a key that we don't know, a value of the wrong kind.
-    #[error("scenario {name}: {message}")]
-    Malformed {
-        /// Name or path.
-        name: String,
-        /// The parser's words, with the place.
-        message: String,
-    },
-    /// `--set` can't be applied.
-    #[error("--set {set}: {why}")]
-    Set {
-        /// As given.
-        set: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// A value out of its range.
-    #[error("{key} = {value}: {why}")]
-    Range {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What it may be.
-        why: String,
-    },
-    /// A value of `[load]` out of its range.
-    #[error(transparent)]
-    Load(#[from] BadLoad),
-    /// No such backend.
-    #[error(transparent)]
-    Backend(#[from] transport::UnknownBackend),
 }
 
 impl Scenario {
@@ -302,6 +260,9 @@ impl Scenario {
         }
         self.load.check()?;
         transport::backend(&self.exchange.backend)?;
+        let count = self.exchange.gateways;
+        let why = format!("0 (its own thread has the sockets) to {GATEWAYS_MAX}");
+        require(count as usize <= GATEWAYS_MAX, "exchange.gateways", count.to_string(), &why)?;
         let able = self.exchange.start;
         check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
         if let Some((key, value, why)) = self.ipc.fault() {

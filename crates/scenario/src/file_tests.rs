@@ -28,6 +28,8 @@ fn any_key_can_be_set() {
     let lines = ["exchange delay_us=50", "rust stall_ms=10 stall_every_ms=1000"];
     assert_eq!(harm.injected(), lines);
     assert_eq!(set(&[]).injected(), [""; 0]);
+    assert_eq!(set(&["exchange.gateways=2"]).exchange.gateways, 2);
+    assert_eq!(set(&[]).exchange.gateways, 0);
 }
 
 #[test]

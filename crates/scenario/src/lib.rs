@@ -26,6 +26,7 @@ pub mod conduct;
 mod core_to_core;
 pub mod experiment;
 pub mod file;
+mod file_error;
 mod kind;
 mod launch;
 mod placement;
