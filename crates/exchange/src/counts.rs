@@ -17,13 +17,27 @@ pub struct Counts {
     pub orders: u64,
     /// `CANCEL_ORDER` received that could be read.
     pub cancels: u64,
+    /// `AMEND_ORDER` received that could be read.
+    pub amends: u64,
+    /// `MASS_CANCEL` received that could be read, and was not refused.
+    pub mass_cancels: u64,
+    /// Accounts whose orders were cancelled because a connection was gone.
+    pub cancels_on_disconnect: u64,
+    /// An operator's messages, but mass cancels, that were not refused.
+    pub operations: u64,
     /// `BOOKED`, told or not: the connection may be gone.
     pub booked: u64,
+    /// Amendments done.
+    pub amended: u64,
+    /// Stops that were accepted and wait.
+    pub waiting: u64,
+    /// Stops whose price came.
+    pub triggered: u64,
     /// Trades; each has two sides.
     pub trades: u64,
     /// Orders of clients that ended, by status.
     pub done: BTreeMap<&'static str, u64>,
-    /// Requests refused with `REJECTED`, by reason.
+    /// Requests refused with `REJECTED`, or with `ERROR` where they have no name, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
     /// `ERROR` sent.
     pub errors: u64,

@@ -6,7 +6,7 @@ use crate::order_entry::{Close, OrderEntry};
 use crate::sequencer::{ReplayCheck, Sequencer};
 use crate::sessions::Sessions;
 use crate::{Config, ConfigError};
-use measure::clock::wall_ms;
+use engine::Command;
 use std::hint::black_box;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
@@ -24,6 +24,7 @@ pub struct Exchange {
     frames: FrameLimits,
     handshake_ns_max: u64,
     message_ns_max: u64,
+    wall_ns: fn() -> u64,
     refusal: Vec<u8>,
 }
 
@@ -65,14 +66,17 @@ impl Exchange {
     /// # Errors
     /// If a limit is out of range or the start book can't be made.
     pub fn new(config: Config) -> Result<Exchange, ConfigError> {
-        let Config { tokens, instruments, start_book, limits, replay_inputs_max } = config;
+        let Config { tokens, instruments, risk, start_book, limits, replay_inputs_max, wall_ns } =
+            config;
         limits.check()?;
+        limits.engine().check(instruments.count())?;
         let inputs = replay_inputs_max as f64;
         LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
-        let orders = start_book.orders(&instruments)?;
+        let orders = start_book.orders(&instruments)?.into_iter().map(Command::New);
+        let start = orders.chain(instruments.settings().map(Command::Instrument)).collect();
         let sequencer =
-            Sequencer::new(instruments.count(), limits.engine(), orders, replay_inputs_max)
-                .map_err(ConfigError::StartBookRefused)?;
+            Sequencer::new(instruments.count(), limits.engine(), start, replay_inputs_max)
+                .map_err(ConfigError::StartRefused)?;
         let sessions = Sessions::new(tokens, &limits);
         let frames = limits.frames();
         let mut refusal = Vec::new();
@@ -81,10 +85,11 @@ impl Exchange {
         Ok(Exchange {
             connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
             used: 0,
-            entry: OrderEntry::new(instruments, sessions, sequencer, limits),
+            entry: OrderEntry::new(instruments, sessions, sequencer, risk, limits),
             frames,
             handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
             message_ns_max: nanoseconds(limits.message_seconds_max),
+            wall_ns,
             refusal,
         })
     }
@@ -191,7 +196,7 @@ impl Exchange {
     fn frames(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
         let connection = &mut self.connections[id.index()];
         let entry = &mut self.entry;
-        let time_ms = wall_ms() as i64;
+        let time_ns = (self.wall_ns)();
         // A ping between two fragments does not pay for the message.
         let mut paid = false;
         loop {
@@ -203,7 +208,7 @@ impl Exchange {
             let closed = match message {
                 Message::Text(text) => {
                     paid = true;
-                    entry.text(id, text, time_ms, outbound)
+                    entry.text(id, text, time_ns, outbound)
                 }
                 Message::Ping(payload) => {
                     write_frame(outbound.to(id), true, Opcode::Pong, None, payload);
@@ -248,8 +253,16 @@ impl Exchange {
     /// Nothing more is read from the connection or reported to it.
     fn end(&mut self, id: StreamId, outbound: &mut Outbound) {
         outbound.close(id);
+        self.gone(id, outbound);
+    }
+
+    /// The connection has ended. To say it twice does no harm.
+    fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
         self.connections[id.index()].phase = Phase::Ended;
-        self.entry.sessions.ended(id);
+        let accounts = self.entry.sessions.ended(id);
+        if !accounts.is_empty() {
+            self.entry.cancel_all(accounts, (self.wall_ns)(), outbound);
+        }
     }
 }
 
@@ -294,12 +307,14 @@ impl Service for Exchange {
         }
     }
 
-    fn closed(&mut self, id: StreamId) {
-        self.connections[id.index()].phase = Phase::Ended;
-        self.entry.sessions.ended(id);
+    fn closed(&mut self, id: StreamId, outbound: &mut Outbound) {
+        self.gone(id, outbound);
     }
 
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
+        if self.entry.orders.expiring() > 0 {
+            self.entry.pass_time((self.wall_ns)(), outbound);
+        }
         for index in 0..self.used {
             let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
             else {

@@ -1,7 +1,7 @@
 //! What is traded: codes, ticks and lots, from a TOML file.
 
 use crate::limits::INSTRUMENTS_MAX;
-use engine::{PRICE_TICKS_MAX, QUANTITY_LOTS_MAX};
+use engine::{InstrumentSettings, InstrumentState, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX};
 use serde::Deserialize;
 use std::path::Path;
 use wire::Decimal;
@@ -30,6 +30,12 @@ pub struct Instrument {
     pub price_ticks_max: i64,
     /// The middle of the synthetic book, in ticks.
     pub start_price_ticks: i64,
+    /// The lowest and the highest price that a new order may have, in ticks, as the engine judges it.
+    pub band_ticks: (i64, i64),
+    /// The reference price before the first trade, in ticks; 0 is none.
+    pub reference_ticks: i64,
+    /// Whether it trades at the start.
+    pub state: InstrumentState,
     reasons: Reasons,
 }
 
@@ -76,6 +82,11 @@ impl Instrument {
         }
         let price_ticks_max = ticks("price_max", raw.price_max, ticks_max)?;
         let start_price_ticks = ticks("start_price", raw.start_price, START_PRICE_TICKS)?;
+        let band_low = ticks("band_low", raw.band_low, 1)?;
+        let band_high = ticks("band_high", raw.band_high, PRICE_TICKS_MAX)?;
+        if band_low > band_high {
+            return Err(("band_low", "is above band_high; no order could be sent".to_owned()));
+        }
         let code = &raw.code;
         let reasons = Reasons {
             price_range: range("price", code, 1, price_ticks_max, raw.tick),
@@ -91,8 +102,29 @@ impl Instrument {
             quantity_lots_max: quantity_lots_max.cast_unsigned(),
             price_ticks_max,
             start_price_ticks,
+            band_ticks: (band_low, band_high),
+            reference_ticks: ticks("reference_price", raw.reference_price, 0)?,
+            state: match raw.state {
+                RawState::Open => InstrumentState::Open,
+                RawState::Halted => InstrumentState::Halted,
+                RawState::Closed => InstrumentState::Closed,
+            },
             reasons,
         })
+    }
+
+    /// What the engine is to be told of the instrument of this number, for it to be in this state; its reference price stays.
+    pub(crate) fn settings(&self, instrument: u16, state: InstrumentState) -> InstrumentSettings {
+        let (band_low_ticks, band_high_ticks) = self.band_ticks;
+        let (tag, reference_ticks) = (0, 0);
+        InstrumentSettings {
+            instrument,
+            tag,
+            state,
+            band_low_ticks,
+            band_high_ticks,
+            reference_ticks,
+        }
     }
 
     /// A price in ticks.
@@ -245,6 +277,20 @@ struct RawInstrument {
     amount_max: Option<Decimal>,
     price_max: Option<Decimal>,
     start_price: Option<Decimal>,
+    band_low: Option<Decimal>,
+    band_high: Option<Decimal>,
+    reference_price: Option<Decimal>,
+    #[serde(default)]
+    state: RawState,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawState {
+    #[default]
+    Open,
+    Halted,
+    Closed,
 }
 
 impl Instruments {
@@ -302,6 +348,16 @@ impl Instruments {
         let more = if count > codes.len() { " and more" } else { "" };
         let unknown = format!("unknown instrument; there are {}{more}", codes.join(", "));
         Ok(Instruments { all, by_code, unknown })
+    }
+
+    /// What the engine is to be told of them at the start: of those that are not as it makes them.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = InstrumentSettings> {
+        (0..).zip(&self.all).filter_map(|(number, one)| {
+            let settings = one.settings(number, one.state);
+            let settings = InstrumentSettings { reference_ticks: one.reference_ticks, ..settings };
+            let first = (InstrumentState::Open, (1, PRICE_TICKS_MAX), 0);
+            ((one.state, one.band_ticks, one.reference_ticks) != first).then_some(settings)
+        })
     }
 
     /// All, in the order of their numbers.

@@ -67,6 +67,8 @@ fn a_wrong_file_is_told_what_is_wrong() {
         instrument(&format!("{units}price_max = \"10000000001\"")),
         instrument(&format!("{units}amount_min = \"2\"\namount_max = \"1\"")),
         instrument(&format!("{units}start_price = \"0\"")),
+        instrument(&format!("{units}band_low = \"2\"\nband_high = \"1\"")),
+        instrument(&format!("{units}state = \"shut\"")),
         instrument(&format!("{units}color = \"red\"")),
         format!("{ONE}{ONE}"),
         format!("[[instrument]]\ncode = \"{}\"\n{units}", "x".repeat(33)),
@@ -94,11 +96,18 @@ fn a_wrong_file_is_told_what_is_wrong() {
         my.toml: instrument 1 ("A"): price_max is 10000000001; it must be from 1 to 1000000000000 times the tick
         my.toml: instrument 1 ("A"): amount_min is above amount_max; no order could be sent
         my.toml: instrument 1 ("A"): start_price is 0; it must be from 1 to 1000000000000 times the tick
+        my.toml: instrument 1 ("A"): band_low is above band_high; no order could be sent
+        my.toml: TOML parse error at line 5, column 9
+          |
+        5 | state = "shut"
+          |         ^^^^^^
+        unknown variant `shut`, expected one of `open`, `halted`, `closed`
+
         my.toml: TOML parse error at line 5, column 1
           |
         5 | color = "red"
           | ^^^^^
-        unknown field `color`, expected one of `code`, `tick`, `lot`, `amount_min`, `amount_max`, `price_max`, `start_price`
+        unknown field `color`, expected one of `code`, `tick`, `lot`, `amount_min`, `amount_max`, `price_max`, `start_price`, `band_low`, `band_high`, `reference_price`, `state`
 
         my.toml: instrument 2 ("A"): code stands twice; remove one
         my.toml: instrument 1 ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"): code has 33 bytes, not 1 to 32"#]].assert_eq(&errors.join("\n"));

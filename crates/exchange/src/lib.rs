@@ -9,33 +9,39 @@
 //!                                    └── sessions: who is told      orders: client ids
 //! ```
 //!
-//! In the steady state it allocates nothing and reads one clock a read, the wall clock for the field
-//! `time`. The same bytes give the same answers but for that field.
+//! In the steady state it allocates nothing and reads one clock a read, the wall clock: it is the time of what is sequenced, and stands in the
+//! field `time`. The same bytes give the same answers but for that field, and for what depends on the time: orders that are good till a
+//! date, and limits of messages per second.
 //!
-//! A client that goes away leaves its orders in the book.
+//! A client that goes away leaves its orders in the book, unless it has wished otherwise (`cancel_on_disconnect`).
 
 #![forbid(unsafe_code)]
 
+mod commands;
 mod counts;
 mod gateway;
 pub mod instruments;
 pub mod limits;
+mod operator;
 mod order_entry;
 mod orders;
 mod refusals;
 mod reports;
+mod risk;
 mod sequencer;
 mod sessions;
 mod start_book;
 mod text;
+mod tokens;
 
 pub use counts::Counts;
 pub use gateway::Exchange;
 pub use instruments::{Instruments, InstrumentsError};
 pub use limits::{Limits, LimitsError};
+pub use risk::{Risk, RiskError};
 pub use sequencer::ReplayCheck;
-pub use sessions::{Tokens, TokensError};
 pub use start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};
+pub use tokens::{Tokens, TokensError};
 
 /// What an exchange is made of.
 #[derive(Clone, Debug)]
@@ -44,24 +50,30 @@ pub struct Config {
     pub tokens: Tokens,
     /// What is traded.
     pub instruments: Instruments,
+    /// What accounts may do.
+    pub risk: Risk,
     /// What rests before the first client comes.
     pub start_book: StartBook,
     /// How much it takes.
     pub limits: Limits,
-    /// Commands that are remembered for [`Exchange::replay_check`], 48 bytes each; 0 is off, the most is
+    /// Inputs that are remembered for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
     /// [`limits::REPLAY_INPUTS_MAX`].
     pub replay_inputs_max: usize,
+    /// The time of what is sequenced, in nanoseconds since 1970: [`measure::clock::wall_ns`], or a test's own.
+    pub wall_ns: fn() -> u64,
 }
 
 impl Default for Config {
-    /// Any token, the instruments that ship, a synthetic book, no log.
+    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no log.
     fn default() -> Config {
         Config {
             tokens: Tokens::Any,
             instruments: Instruments::shipped(),
+            risk: Risk::default(),
             start_book: StartBook::default(),
             limits: Limits::default(),
             replay_inputs_max: 0,
+            wall_ns: measure::clock::wall_ns,
         }
     }
 }
@@ -72,10 +84,13 @@ pub enum ConfigError {
     /// A limit is out of its range.
     #[error(transparent)]
     Limits(#[from] LimitsError),
+    /// The engine can't be made so large.
+    #[error(transparent)]
+    Engine(#[from] engine::LimitsError),
     /// The start book can't be made.
     #[error(transparent)]
     StartBook(#[from] StartBookError),
-    /// The engine refused an order of the start book.
+    /// The engine refused an order of the start book, or an instrument's settings.
     #[error("an order of the start book was refused: {}; raise that limit", .0.as_str())]
-    StartBookRefused(engine::Reject),
+    StartRefused(engine::Reject),
 }

@@ -1,24 +1,23 @@
 //! From a client's text to a command for the engine, or to a refusal.
 
+use crate::commands;
 use crate::counts::Counts;
 use crate::instruments::Instruments;
 use crate::limits::Limits;
 use crate::orders::{ClientOrder, ClientOrders};
-use crate::refusals::{
-    About, OPEN_ORDERS_PER_ACCOUNT, OTHER_ACCOUNT, OTHER_INSTRUMENT, Refusals, Refused,
-    UNKNOWN_ORDER, limit_of, not_inserted,
-};
-use crate::reports::{Reports, STATUSES, status};
+use crate::refusals::{About, Refusals, Refused, limit_of, not_inserted};
+use crate::reports::{Asked, Reports, What, status};
+use crate::risk::Risk;
 use crate::sequencer::Sequencer;
 use crate::sessions::{AuthenticateError, Sessions};
-use crate::text::send;
-use engine::{Cancel, Command, NewOrder, Side, TimeInForce};
+use crate::text::{send, wire_time};
+use engine::{Command, DoneReason, Input, NewOrder};
 use std::fmt::{Display, Write};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::MessageFault;
 use wire::reply::{self, Subscription, Subscriptions};
-use wire::request::{self, CancelOrder, CreateOrder, Request, RequestError};
+use wire::request::{self, AmendOrder, CancelOrder, CreateOrder, Request, RequestError};
 
 /// The channel there is.
 const CHANNEL: &str = "ORDERS";
@@ -32,10 +31,11 @@ pub(crate) struct OrderEntry {
     pub sessions: Sessions,
     pub orders: ClientOrders,
     pub sequencer: Sequencer,
+    pub risk: Risk,
     pub limits: Limits,
     pub counts: Counts,
     /// By `DoneReason as usize`.
-    pub done: [u64; 3],
+    pub done: [u64; DoneReason::ALL.len()],
     pub refusals: Refusals,
     /// By connection: messages before authentication.
     strikes: Vec<u32>,
@@ -48,16 +48,18 @@ impl OrderEntry {
         instruments: Instruments,
         sessions: Sessions,
         sequencer: Sequencer,
+        risk: Risk,
         limits: Limits,
     ) -> OrderEntry {
         OrderEntry {
             instruments,
             sessions,
-            orders: ClientOrders::new(limits.open_orders_max, limits.accounts_max),
+            orders: ClientOrders::new(limits.open_orders_max),
             sequencer,
+            risk,
             limits,
             counts: Counts::default(),
-            done: [0; 3],
+            done: [0; DoneReason::ALL.len()],
             refusals: Refusals::new(),
             strikes: Vec::with_capacity(limits.connections_max),
             reason: String::with_capacity(1024),
@@ -75,10 +77,11 @@ impl OrderEntry {
 
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
-        let done = STATUSES.iter().map(|reason| status(*reason).name()).zip(self.done);
+        let done = DoneReason::ALL.iter().map(|reason| status(*reason).name()).zip(self.done);
         counts.done = done.filter(|(_, n)| *n > 0).collect();
         counts.rejected = self.refusals.rejected.by_name();
         counts.limits = self.refusals.limits.by_name();
+        counts.errors = self.refusals.errors;
         counts
     }
 
@@ -88,37 +91,43 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         text: &[u8],
-        time_ms: i64,
+        time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
         self.counts.messages += 1;
         match request::decode_request(text) {
-            Ok(Request::Authenticate { api_token }) => {
-                self.authenticate(from, &api_token, outbound)
+            Ok(Request::Authenticate { api_token, cancel_on_disconnect }) => {
+                return self.authenticate(
+                    from,
+                    &api_token,
+                    cancel_on_disconnect,
+                    time_ns,
+                    outbound,
+                );
             }
             Ok(_) if !self.sessions.is_authenticated(from) => {
                 self.error(outbound.to(from), &NOT_AUTHENTICATED);
-                self.strike(from)
+                return self.strike(from);
             }
-            Ok(Request::CreateOrder(create)) => {
-                self.create_order(from, &create, time_ms, outbound);
-                Ok(())
-            }
-            Ok(Request::CancelOrder(cancel)) => {
-                self.cancel_order(from, &cancel, time_ms, outbound);
-                Ok(())
-            }
+            Ok(Request::CreateOrder(create)) => self.create_order(from, &create, time_ns, outbound),
+            Ok(Request::CancelOrder(cancel)) => self.cancel_order(from, &cancel, time_ns, outbound),
+            Ok(Request::AmendOrder(amend)) => self.amend_order(from, &amend, time_ns, outbound),
+            Ok(Request::MassCancel(cancel)) => self.mass_cancel(from, &cancel, time_ns, outbound),
             Ok(Request::Subscribe { channels }) => {
-                self.subscribe(from, &channels, time_ms, outbound.to(from));
-                Ok(())
+                self.subscribe(from, &channels, wire_time(time_ns), outbound.to(from));
             }
-            Err(error) => self.unreadable(from, &error, time_ms, outbound),
+            Ok(Request::InstrumentState(set)) => {
+                self.instrument_state(from, &set, time_ns, outbound);
+            }
+            Ok(Request::KillSwitch(kill)) => self.kill_switch(from, &kill, time_ns, outbound),
+            Err(error) => return self.unreadable(from, &error, wire_time(time_ns), outbound),
         }
+        Ok(())
     }
 
     /// Sends an `ERROR`.
     pub fn error(&mut self, out: &mut Vec<u8>, reason: &dyn Display) {
-        self.counts.errors += 1;
+        self.refusals.errors += 1;
         self.reason.clear();
         // To write into a string can't fail.
         let _ = write!(self.reason, "{reason}");
@@ -146,42 +155,46 @@ impl OrderEntry {
         if let Some(limit) = limit_of(&error.fault) {
             self.refusals.limits.add(limit);
         }
-        let out = outbound.to(from);
-        let account = self.sessions.account(from, None);
-        match (account, error.client_id) {
-            (Some(account), Some(client_id)) => {
+        let is_authenticated = self.sessions.is_authenticated(from);
+        match error.client_id {
+            Some(client_id) if is_authenticated => {
                 self.reason.clear();
                 let _ = write!(self.reason, "{error}");
-                let uid = self.sessions.account_id(account);
-                let refused = Refused { name: "unreadable", reason: &self.reason, limit: false };
-                self.refusals.reject(out, &refused, client_id, time_ms, uid);
+                let refused = Refused::new("unreadable", &self.reason);
+                let client_id = Some(&client_id);
+                let about = About { from, account_id: None, client_id, time_ms };
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
-            _ => self.error(out, error),
+            _ => self.error(outbound.to(from), error),
         }
         if matches!(error.fault, MessageFault::NotUtf8 { .. }) {
             return Err(Close(1007, "text is UTF-8"));
         }
-        if account.is_none() { self.strike(from) } else { Ok(()) }
+        if is_authenticated { Ok(()) } else { self.strike(from) }
     }
 
     fn authenticate(
         &mut self,
         from: StreamId,
         api_token: &str,
+        cancel_on_disconnect: Option<bool>,
+        time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
-        let out = outbound.to(from);
-        match self.sessions.authenticate(from, api_token) {
-            Ok(()) => {
+        match self.sessions.authenticate(from, api_token, cancel_on_disconnect) {
+            Ok(first_time) => {
                 self.counts.authenticated += 1;
-                send(out, reply::encode_authenticated);
+                if let Some(account) = first_time {
+                    self.introduce(account, time_ns, outbound);
+                }
+                send(outbound.to(from), reply::encode_authenticated);
                 Ok(())
             }
             Err(error) => {
                 if let Some(limit) = error.limit() {
                     self.refusals.limits.add(limit);
                 }
-                self.error(out, &error);
+                self.error(outbound.to(from), &error);
                 match error {
                     AuthenticateError::UnknownToken => Err(Close(1008, "unknown api_token")),
                     _ if self.sessions.is_authenticated(from) => Ok(()),
@@ -219,17 +232,13 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         create: &CreateOrder<'_>,
-        time_ms: i64,
+        time_ns: u64,
         outbound: &mut Outbound,
     ) {
         self.counts.orders += 1;
-        let checked = check_create(&self.sessions, &self.instruments, from, create);
+        let client_id = Some(&create.client_id);
+        let checked = commands::new_order(&self.sessions, &self.instruments, from, create);
         let accepted = checked.and_then(|new| {
-            let rests = new.time_in_force == TimeInForce::GoodTillCancelled;
-            let most = self.limits.open_orders_per_account_max;
-            if rests && self.orders.open_of_account(new.account) >= most {
-                return Err(OPEN_ORDERS_PER_ACCOUNT);
-            }
             let order_id = self.sequencer.next_order_id();
             let order = ClientOrder {
                 client_id: create.client_id,
@@ -237,16 +246,21 @@ impl OrderEntry {
                 quantity_lots: new.quantity_lots,
                 account: new.account,
                 instrument: new.instrument,
+                expires: new.expires_ns != 0,
                 sender: self.sessions.sender(from),
             };
             let tag = self.orders.insert(order).map_err(not_inserted)?;
-            Ok(Command::New(NewOrder { order_id, tag, ..new }))
+            Ok(NewOrder { order_id, tag, ..new })
         });
         match accepted {
-            Ok(command) => execute(self, from, &command, time_ms, outbound),
+            Ok(new) => {
+                let what = What::Order { tag: new.tag, stop: new.stop_ticks != 0 };
+                let asked = Asked { from: Some(from), client_id, account: new.account, what };
+                execute(self, &asked, Command::New(new), time_ns, outbound);
+            }
             Err(refused) => {
                 let account_id = create.account_id.as_deref();
-                let about = About { from, account_id, client_id: create.client_id, time_ms };
+                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -257,86 +271,60 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         cancel: &CancelOrder<'_>,
-        time_ms: i64,
+        time_ns: u64,
         outbound: &mut Outbound,
     ) {
         self.counts.cancels += 1;
-        match check_cancel(&self.sessions, &self.instruments, &self.orders, from, cancel) {
-            Ok(command) => execute(self, from, &command, time_ms, outbound),
+        let client_id = Some(&cancel.client_id);
+        match commands::cancel(&self.sessions, &self.instruments, &self.orders, from, cancel) {
+            Ok(command) => {
+                let (account, what) = (command.account, What::Cancel);
+                let asked = Asked { from: Some(from), client_id, account, what };
+                execute(self, &asked, Command::Cancel(command), time_ns, outbound);
+            }
             Err(refused) => {
                 let account_id = cancel.account_id.as_deref();
-                let about = About { from, account_id, client_id: cancel.client_id, time_ms };
+                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            }
+        }
+    }
+
+    fn amend_order(
+        &mut self,
+        from: StreamId,
+        amend: &AmendOrder<'_>,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        self.counts.amends += 1;
+        let client_id = Some(&amend.client_id);
+        match commands::amend(&self.sessions, &self.instruments, &self.orders, from, amend) {
+            Ok((command, new_client_id)) => {
+                let (account, what) = (command.account, What::Amend { new_client_id });
+                let asked = Asked { from: Some(from), client_id, account, what };
+                execute(self, &asked, Command::Amend(command), time_ns, outbound);
+            }
+            Err(refused) => {
+                let account_id = amend.account_id.as_deref();
+                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
     }
 }
 
-/// An order as the engine takes it, but for its id and its tag.
 #[inline]
-fn check_create<'a>(
-    sessions: &Sessions,
-    instruments: &'a Instruments,
-    from: StreamId,
-    create: &CreateOrder<'_>,
-) -> Result<NewOrder, Refused<'a>> {
-    let account = sessions.account(from, create.account_id.as_deref()).ok_or(OTHER_ACCOUNT)?;
-    let number = instruments.number(&create.instrument_code)?;
-    let instrument = instruments.get(number);
-    Ok(NewOrder {
-        order_id: 0,
-        account,
-        tag: 0,
-        instrument: number,
-        side: match create.side {
-            request::Side::Buy => Side::Buy,
-            request::Side::Sell => Side::Sell,
-        },
-        time_in_force: match create.time_in_force {
-            request::TimeInForce::GoodTillCancelled => TimeInForce::GoodTillCancelled,
-            request::TimeInForce::ImmediateOrCancelled => TimeInForce::ImmediateOrCancel,
-        },
-        price_ticks: instrument.price_ticks(create.price)?,
-        quantity_lots: instrument.quantity_lots(create.amount)?,
-    })
-}
-
-#[inline]
-fn check_cancel<'a>(
-    sessions: &Sessions,
-    instruments: &'a Instruments,
-    orders: &ClientOrders,
-    from: StreamId,
-    cancel: &CancelOrder<'_>,
-) -> Result<Command, Refused<'a>> {
-    let account = sessions.account(from, cancel.account_id.as_deref()).ok_or(OTHER_ACCOUNT)?;
-    let instrument = instruments.number(&cancel.instrument_code)?;
-    let order = orders.find(account, &cancel.client_id).ok_or(UNKNOWN_ORDER)?;
-    if order.instrument != instrument {
-        return Err(OTHER_INSTRUMENT);
-    }
-    Ok(Command::Cancel(Cancel { order_id: order.order_id, account, tag: 0, instrument }))
-}
-
-#[inline]
-fn execute(
+pub(crate) fn execute(
     entry: &mut OrderEntry,
-    requester: StreamId,
-    command: &Command,
-    time_ms: i64,
+    asked: &Asked<'_>,
+    command: Command,
+    time_ns: u64,
     outbound: &mut Outbound,
 ) {
     let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
-    let mut reports = Reports {
-        instruments,
-        sessions,
-        orders,
-        counts,
-        done,
-        refusals,
-        outbound,
-        requester,
-        time_ms,
-    };
-    sequencer.execute(command, &mut |sequenced| reports.event(sequenced));
+    let time_ms = wire_time(time_ns);
+    let mut reports =
+        Reports { instruments, sessions, orders, counts, done, refusals, outbound, asked, time_ms };
+    sequencer.execute(&Input { time_ns, command }, &mut |sequenced| reports.event(sequenced));
 }

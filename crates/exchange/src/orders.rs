@@ -22,10 +22,12 @@ pub(crate) const NO_TAG: u32 = 0;
 pub(crate) struct ClientOrder {
     pub client_id: ClientId,
     pub order_id: u64,
-    /// The whole amount.
+    /// The whole amount, or what its last amendment said.
     pub quantity_lots: u64,
     pub account: u32,
     pub instrument: u16,
+    /// Whether it is open until a date.
+    pub expires: bool,
     pub sender: Sender,
 }
 
@@ -51,28 +53,34 @@ pub(crate) struct ClientOrders {
     /// Slot 0 is never used.
     slots: Vec<Slot>,
     free: Vec<NonZeroU32>,
-    /// By account: orders that rest or are being matched.
-    open_of_account: Vec<u32>,
+    /// Those that are open until a date.
+    expiring: u32,
     /// Decides where an id falls in the table, and nothing that a client sees: who does not know it
     /// can't choose ids that fall together.
     secret: u64,
 }
 
 impl ClientOrders {
-    /// Room for so many orders that rest, and for the one that is being matched.
-    pub fn new(open_orders_max: u32, accounts_max: u32) -> ClientOrders {
+    /// Room for so many orders that are open, and for the one that is being matched.
+    pub fn new(open_orders_max: u32) -> ClientOrders {
         let capacity = open_orders_max + 1;
         let sender = Sender::of(StreamId(u32::MAX), u32::MAX);
         let client_id = ClientId::new("-").expect("one character");
-        let (account, instrument, quantity_lots) = (0, 0, 0);
-        let order =
-            ClientOrder { client_id, order_id: 0, quantity_lots, account, instrument, sender };
+        let order = ClientOrder {
+            client_id,
+            order_id: 0,
+            quantity_lots: 0,
+            account: 0,
+            instrument: 0,
+            expires: false,
+            sender,
+        };
         ClientOrders {
             by_client_id: FlatMap::new(capacity),
             // Not all zeros, so every page is written to here and not on the path.
             slots: vec![Slot { order, key: 0 }; capacity as usize + 1],
             free: (1..=capacity).rev().filter_map(NonZeroU32::new).collect(),
-            open_of_account: vec![0; accounts_max as usize + 1],
+            expiring: 0,
             secret: RandomState::new().hash_one(0),
         }
     }
@@ -90,12 +98,7 @@ impl ClientOrders {
 
     fn insert_at(&mut self, key: u64, order: ClientOrder) -> Result<u32, InsertError> {
         if let Some(tag) = self.by_client_id.get(&key) {
-            let there = &self.slots[tag.get() as usize].order;
-            let same = there.account == order.account && there.client_id == order.client_id;
-            return Err(match same {
-                true => InsertError::DuplicateClientId,
-                false => InsertError::HashCollision,
-            });
+            return Err(self.taken(tag, order.account, &order.client_id));
         }
         let tag = self.free.pop().ok_or(InsertError::Full)?;
         // The map holds as many as the slab, and the key was not there.
@@ -104,16 +107,51 @@ impl ClientOrders {
             return Err(InsertError::Full);
         }
         self.slots[tag.get() as usize] = Slot { order, key };
-        self.open_of_account[order.account as usize] += 1;
+        self.expiring += u32::from(order.expires);
         Ok(tag.get())
     }
 
-    /// The open order of an account by its client's id.
+    /// The open order of an account by its client's id, and its tag.
     #[inline]
-    pub fn find(&self, account: u32, client_id: &ClientId) -> Option<&ClientOrder> {
-        let tag = self.by_client_id.get(&self.key(account, client_id))?;
-        let order = &self.slots[tag.get() as usize].order;
-        (order.account == account && order.client_id == *client_id).then_some(order)
+    pub fn find(&self, account: u32, client_id: &ClientId) -> Option<(u32, &ClientOrder)> {
+        let tag = self.by_client_id.get(&self.key(account, client_id))?.get();
+        let order = &self.slots[tag as usize].order;
+        (order.account == account && order.client_id == *client_id).then_some((tag, order))
+    }
+
+    /// Whether an order may take this id instead of its own.
+    ///
+    /// # Errors
+    /// As of [`ClientOrders::insert`].
+    pub fn check_rename(&self, account: u32, client_id: &ClientId) -> Result<(), InsertError> {
+        let key = self.key(account, client_id);
+        self.by_client_id.get(&key).map_or(Ok(()), |tag| Err(self.taken(tag, account, client_id)))
+    }
+
+    /// Why the key of a client id is taken.
+    fn taken(&self, tag: NonZeroU32, account: u32, client_id: &ClientId) -> InsertError {
+        let there = &self.slots[tag.get() as usize].order;
+        match there.account == account && there.client_id == *client_id {
+            true => InsertError::DuplicateClientId,
+            false => InsertError::HashCollision,
+        }
+    }
+
+    /// Gives an order that is open a client id, which [`ClientOrders::check_rename`] has let pass, if there is a new one, and an
+    /// amount.
+    pub fn amend(&mut self, tag: u32, client_id: Option<&ClientId>, quantity_lots: u64) {
+        let Some(tag) = NonZeroU32::new(tag) else { return };
+        let account = self.slots[tag.get() as usize].order.account;
+        let key = client_id.map(|client_id| self.key(account, client_id));
+        let slot = &mut self.slots[tag.get() as usize];
+        slot.order.quantity_lots = quantity_lots;
+        if let (Some(client_id), Some(key)) = (client_id, key) {
+            self.by_client_id.remove(&slot.key);
+            (slot.order.client_id, slot.key) = (*client_id, key);
+            // One was taken out, and the key was not there.
+            let inserted = self.by_client_id.insert(key, tag);
+            debug_assert!(inserted.is_ok());
+        }
     }
 
     /// The order of a tag that is open; `None` for [`NO_TAG`].
@@ -128,14 +166,13 @@ impl ClientOrders {
         let Some(tag) = NonZeroU32::new(tag) else { return };
         let Slot { order, key } = &self.slots[tag.get() as usize];
         self.by_client_id.remove(key);
-        self.open_of_account[order.account as usize] -= 1;
+        self.expiring -= u32::from(order.expires);
         self.free.push(tag);
     }
 
-    /// How many orders of an account are open.
-    #[inline]
-    pub fn open_of_account(&self, account: u32) -> u32 {
-        self.open_of_account[account as usize]
+    /// How many orders are open until a date.
+    pub fn expiring(&self) -> u32 {
+        self.expiring
     }
 }
 

@@ -19,14 +19,28 @@ pub(crate) struct Refusals {
     pub rejected: Tally,
     /// By the limit's name.
     pub limits: Tally,
+    /// `ERROR`.
+    pub errors: u64,
 }
 
 /// What a refusal is about.
 pub(crate) struct About<'a> {
     pub from: StreamId,
     pub account_id: Option<&'a str>,
-    pub client_id: ClientId,
+    /// The name of the order, or of the request; without one the answer is an `ERROR`.
+    pub client_id: Option<&'a ClientId>,
     pub time_ms: i64,
+}
+
+impl<'a> Refused<'a> {
+    /// One that is no limit's.
+    pub const fn new(name: &'static str, reason: &'a str) -> Refused<'a> {
+        Refused { name, reason, limit: false }
+    }
+
+    const fn limit(name: &'static str, reason: &'a str) -> Refused<'a> {
+        Refused { name, reason, limit: true }
+    }
 }
 
 /// Why an order or a cancel is refused.
@@ -47,15 +61,15 @@ impl<'a> From<Violation<'a>> for Refused<'a> {
 
 impl Refusals {
     pub fn new() -> Refusals {
-        Refusals { rejected: Tally::new(), limits: Tally::new() }
+        Refusals { rejected: Tally::new(), limits: Tally::new(), errors: 0 }
     }
 
-    /// Sends a `REJECTED`.
-    pub fn reject(
+    /// Sends a `REJECTED`, or an `ERROR` if it has no name to go by.
+    pub fn answer(
         &mut self,
         out: &mut Vec<u8>,
         refused: &Refused<'_>,
-        client_id: ClientId,
+        client_id: Option<&ClientId>,
         time_ms: i64,
         uid: &str,
     ) {
@@ -63,12 +77,16 @@ impl Refusals {
         if refused.limit {
             self.limits.add(refused.name);
         }
+        let Some(client_id) = client_id.copied() else {
+            self.errors += 1;
+            return send(out, |out| reply::encode_error(out, refused.reason));
+        };
         let reason = refused.reason.into();
         let rejected = Rejected { client_id, reason, time_ms, uid: uid.into() };
         send(out, |out| reply::encode_rejected(out, &rejected));
     }
 
-    /// Refuses an order or a cancel of an account.
+    /// Refuses a request of an account or an operator.
     #[cold]
     pub fn refuse(
         &mut self,
@@ -80,41 +98,33 @@ impl Refusals {
         let About { from, account_id, client_id, time_ms } = *about;
         // An account that is not authenticated here is called what the client calls it.
         let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
-        let uid = account_id.or_else(first).unwrap_or_default();
-        self.reject(outbound.to(from), refused, client_id, time_ms, uid);
+        let uid = account_id.or_else(first).or_else(|| sessions.operator(from)).unwrap_or_default();
+        self.answer(outbound.to(from), refused, client_id, time_ms, uid);
     }
 }
 
-pub(crate) const OTHER_ACCOUNT: Refused<'static> = Refused {
-    name: "not_authenticated",
-    reason: "account_id is not authenticated on this connection; send AUTHENTICATE for it first",
-    limit: false,
-};
-pub(crate) const UNKNOWN_ORDER: Refused<'static> = Refused {
-    name: "unknown_order",
-    reason: "unknown order: this account has no open order with this client_id",
-    limit: false,
-};
-pub(crate) const OTHER_INSTRUMENT: Refused<'static> = Refused {
-    name: "other_instrument",
-    reason: "instrument_code does not match the order's",
-    limit: false,
-};
-pub(crate) const OPEN_ORDERS_PER_ACCOUNT: Refused<'static> = Refused {
-    name: "open_orders_per_account_max",
-    reason: "too many orders of this account rest (limit open_orders_per_account_max)",
-    limit: true,
-};
-const OPEN_ORDERS: Refused<'static> = Refused {
-    name: "open_orders_max",
-    reason: "too many orders rest on this exchange (limit open_orders_max)",
-    limit: true,
-};
-const PRICE_LEVELS: Refused<'static> = Refused {
-    name: "price_levels_max",
-    reason: "too many prices on this side of the book (limit price_levels_max)",
-    limit: true,
-};
+pub(crate) const OTHER_ACCOUNT: Refused<'static> = Refused::new(
+    "not_authenticated",
+    "account_id is not authenticated on this connection; send AUTHENTICATE for it first",
+);
+pub(crate) const NO_OPERATOR: Refused<'static> = Refused::new(
+    "no_operator",
+    "only an operator may do this; authenticate with an operator's token, on a connection of its own",
+);
+pub(crate) const UNKNOWN_ACCOUNT: Refused<'static> = Refused::new(
+    "unknown_account",
+    "account_id is none that has come to this exchange, and none that could",
+);
+pub(crate) const UNKNOWN_ORDER: Refused<'static> = Refused::new(
+    "unknown_order",
+    "unknown order: this account has no open order with this client_id",
+);
+pub(crate) const OTHER_INSTRUMENT: Refused<'static> =
+    Refused::new("other_instrument", "instrument_code does not match the order's");
+const OPEN_ORDERS: Refused<'static> = Refused::limit(
+    "open_orders_max",
+    "too many orders rest on this exchange (limit open_orders_max)",
+);
 
 pub(crate) fn not_inserted(error: InsertError) -> Refused<'static> {
     let (name, reason) = match error {
@@ -127,15 +137,90 @@ pub(crate) fn not_inserted(error: InsertError) -> Refused<'static> {
         ),
         InsertError::Full => return OPEN_ORDERS,
     };
-    Refused { name, reason, limit: false }
+    Refused::new(name, reason)
 }
 
-/// In the engine's refusals only limits are to be expected: the rest has been checked before.
-pub(crate) fn by_engine(reason: Reject) -> Refused<'static> {
+/// The engine's reasons in words. `stop` is whether it refused a stop.
+pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
     match reason {
+        Reject::MessageRate => Refused::limit(
+            "risk_messages_per_second_max",
+            "too many messages of this account in this second (risk limit messages_per_second_max)",
+        ),
+        Reject::KillSwitch => Refused::new(
+            "kill_switch",
+            "the kill switch is on: nothing enters; what is open can be cancelled",
+        ),
+        Reject::InstrumentHalted => Refused::new(
+            "instrument_halted",
+            "the instrument is halted: orders can be cancelled, or amended to less at the same price",
+        ),
+        Reject::InstrumentClosed => Refused::new("instrument_closed", "the instrument is closed"),
+        Reject::BadCombination => Refused::new(
+            "bad_combination",
+            "type, time_in_force, post_only, display_amount and stop_price do not go together: MARKET needs an \
+             immediate time_in_force; post_only and display_amount need a LIMIT that may rest, without stop_price",
+        ),
+        Reject::BadPrice => Refused::new(
+            "bad_price",
+            "price is missing, out of range, or given for an order that has none",
+        ),
+        Reject::BadQuantity => {
+            Refused::new("bad_amount", "display_amount is larger than amount, or out of range")
+        }
+        Reject::BadExpiry => Refused::new("bad_expire_time", "expire_time has come already"),
+        Reject::PriceBand => {
+            Refused::new("price_band", "price is outside the band of the instrument")
+        }
+        Reject::UnknownOrder => UNKNOWN_ORDER,
+        Reject::PostOnlyWouldTrade => {
+            Refused::new("post_only_would_trade", "the order is post-only and would trade")
+        }
         Reject::LimitOpenOrders => OPEN_ORDERS,
-        Reject::LimitPriceLevels => PRICE_LEVELS,
-        other => Refused { name: other.as_str(), reason: other.as_str(), limit: false },
+        Reject::LimitPriceLevels if stop => Refused::limit(
+            "stop_levels_max",
+            "too many stop prices on this side of the book (limit stop_levels_max)",
+        ),
+        Reject::LimitPriceLevels => Refused::limit(
+            "price_levels_max",
+            "too many prices on this side of the book (limit price_levels_max)",
+        ),
+        Reject::LimitExpiringOrders => Refused::limit(
+            "expiring_orders_max",
+            "too many orders with an expire_time on this exchange (limit expiring_orders_max)",
+        ),
+        risk => by_risk(risk),
+    }
+}
+
+fn by_risk(reason: Reject) -> Refused<'static> {
+    match reason {
+        Reject::RiskQuantity => Refused::limit(
+            "risk_amount_max",
+            "amount is larger than the account may send (risk limit amount_max)",
+        ),
+        Reject::RiskCollar => Refused::limit(
+            "risk_collar",
+            "price is further past the reference price than the account may go (risk limit collar)",
+        ),
+        Reject::RiskNoReference => Refused::new(
+            "risk_no_reference_price",
+            "a market order can't be held against the account's notional_max: the instrument has not traded yet",
+        ),
+        Reject::RiskNotional => Refused::limit(
+            "risk_notional_max",
+            "price times amount is more than the account may send (risk limit notional_max)",
+        ),
+        Reject::RiskOpenOrders => Refused::limit(
+            "risk_open_orders_max",
+            "too many orders of this account are open (risk limit open_orders_max)",
+        ),
+        Reject::RiskPosition => Refused::limit(
+            "risk_position",
+            "with this order the account's position could go past what it may be (risk limits long_max and short_max)",
+        ),
+        // What has been checked before, or what no client can ask for.
+        other => Refused::new(other.as_str(), other.as_str()),
     }
 }
 

@@ -10,8 +10,37 @@ use crate::text::send;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::OrderId;
-use wire::reply::{self, Booked, Done, DoneStatus, Fill};
+use wire::reply::{
+    self, Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Triggered, Waiting,
+};
+use wire::{ClientId, OrderId};
+
+/// Who asked for a command, and what for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Who is answered; `None` where the exchange itself asks.
+    pub from: Option<StreamId>,
+    /// The name of the order, or of the request.
+    pub client_id: Option<&'a ClientId>,
+    /// The account in whose name it was asked.
+    pub account: u32,
+    pub what: What<'a>,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum What<'a> {
+    /// A new order, with its tag and whether it is a stop.
+    Order { tag: u32, stop: bool },
+    /// Another price, amount or name.
+    Amend { new_client_id: Option<&'a ClientId> },
+    /// The end of one order.
+    Cancel,
+    /// The end of many.
+    MassCancel,
+    /// An operator's.
+    Setting,
+}
 
 /// Writes the reports of one command.
 pub(crate) struct Reports<'a> {
@@ -19,11 +48,11 @@ pub(crate) struct Reports<'a> {
     pub sessions: &'a Sessions,
     pub orders: &'a mut ClientOrders,
     pub counts: &'a mut Counts,
-    pub done: &'a mut [u64; 3],
+    /// By `DoneReason as usize`.
+    pub done: &'a mut [u64; DoneReason::ALL.len()],
     pub refusals: &'a mut Refusals,
     pub outbound: &'a mut Outbound,
-    /// Who sent the command.
-    pub requester: StreamId,
+    pub asked: &'a Asked<'a>,
     pub time_ms: i64,
 }
 
@@ -31,7 +60,7 @@ impl Reports<'_> {
     #[inline]
     pub fn event(&mut self, sequenced: Sequenced) {
         match sequenced.event {
-            Event::Booked { instrument, order, side, price_ticks } => {
+            Event::Booked { instrument, order, side, price_ticks, .. } => {
                 self.booked(&sequenced, instrument, order, side, price_ticks);
             }
             Event::Trade { aggressor_side, aggressor, resting, .. } => {
@@ -42,7 +71,25 @@ impl Reports<'_> {
             Event::Done { instrument, order, reason } => {
                 self.done(&sequenced, instrument, order, reason);
             }
-            Event::Rejected { tag, reason, .. } => self.rejected(tag, reason),
+            Event::Rejected { reason, .. } => self.rejected(reason),
+            Event::Applied { orders, .. } => self.applied(orders),
+            // The order's fills say what is left of it.
+            Event::Replenished { .. } => {}
+            _ => self.rare(&sequenced),
+        }
+    }
+
+    #[cold]
+    fn rare(&mut self, sequenced: &Sequenced) {
+        match sequenced.event {
+            Event::Amended { order, .. } => self.amended(sequenced, order),
+            Event::Waiting { order, .. } => self.waiting(sequenced, order),
+            Event::Triggered { instrument, order } => self.triggered(sequenced, instrument, order),
+            Event::Decremented { aggressor_side, aggressor, resting, .. } => {
+                self.decremented(sequenced, aggressor, aggressor_side);
+                self.decremented(sequenced, resting, aggressor_side.opposite());
+            }
+            _ => {}
         }
     }
 
@@ -95,8 +142,95 @@ impl Reports<'_> {
         send(self.outbound.to(to), |out| reply::encode_fill(out, &fill));
     }
 
-    /// A cancel is acknowledged to whoever asked for it, and to the order's own connection if that is
-    /// another.
+    fn decremented(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
+        let Event::Decremented { instrument, price_ticks, quantity_lots, .. } = sequenced.event
+        else {
+            return;
+        };
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        let Some(to) = self.route(&client_order) else { return };
+        let instrument = self.instruments.get(instrument);
+        let decremented = Decremented {
+            client_id: client_order.client_id,
+            instrument_code: instrument.code.as_str().into(),
+            side: wire_side(side),
+            price: instrument.price(price_ticks),
+            amount: instrument.amount(quantity_lots),
+            remaining: instrument.amount(order.remaining_lots),
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        send(self.outbound.to(to), |out| reply::encode_decremented(out, &decremented));
+    }
+
+    /// As a cancel it is acknowledged to whoever asked for it, and to the order's own connection if that is another.
+    fn amended(&mut self, sequenced: &Sequenced, order: Party) {
+        let Event::Amended { instrument, side, price_ticks, kept_place, .. } = sequenced.event
+        else {
+            return;
+        };
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        let What::Amend { new_client_id } = self.asked.what else { return };
+        self.counts.amended += 1;
+        self.orders.amend(order.tag, new_client_id, order.remaining_lots);
+        let instrument = self.instruments.get(instrument);
+        let amended = Amended {
+            client_id: *new_client_id.unwrap_or(&client_order.client_id),
+            replaced_client_id: new_client_id.map(|_| client_order.client_id),
+            instrument_code: instrument.code.as_str().into(),
+            side: wire_side(side),
+            price: (price_ticks != 0).then(|| instrument.price(price_ticks)),
+            amount: instrument.amount(order.remaining_lots),
+            place_kept: kept_place,
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        for to in self.both(&client_order, self.asked.from) {
+            send(self.outbound.to(to), |out| reply::encode_amended(out, &amended));
+        }
+    }
+
+    fn waiting(&mut self, sequenced: &Sequenced, order: Party) {
+        let Event::Waiting { instrument, side, stop_ticks, .. } = sequenced.event else { return };
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        self.counts.waiting += 1;
+        let Some(to) = self.route(&client_order) else { return };
+        let instrument = self.instruments.get(instrument);
+        let waiting = Waiting {
+            client_id: client_order.client_id,
+            instrument_code: instrument.code.as_str().into(),
+            side: wire_side(side),
+            stop_price: instrument.price(stop_ticks),
+            amount: instrument.amount(client_order.quantity_lots),
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        send(self.outbound.to(to), |out| reply::encode_waiting(out, &waiting));
+    }
+
+    fn triggered(&mut self, sequenced: &Sequenced, instrument: u16, order: Party) {
+        let Some(client_order) = self.orders.get(order.tag).copied() else { return };
+        self.counts.triggered += 1;
+        let Some(to) = self.route(&client_order) else { return };
+        let triggered = Triggered {
+            client_id: client_order.client_id,
+            instrument_code: self.instruments.get(instrument).code.as_str().into(),
+            order_id: OrderId::from_u64(order.order_id),
+            order_book_sequence: sequenced.order_book_sequence,
+            time_ms: self.time_ms,
+            uid: self.sessions.account_id(order.account).into(),
+        };
+        send(self.outbound.to(to), |out| reply::encode_triggered(out, &triggered));
+    }
+
+    /// A cancel is acknowledged to the trader who asked for it, and to the order's own connection if that is another. An operator is
+    /// told of all of them by their number.
     fn done(&mut self, sequenced: &Sequenced, instrument: u16, order: Party, reason: DoneReason) {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.orders.remove(order.tag);
@@ -111,24 +245,42 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        let owner = self.sessions.route(client_order.sender, client_order.account);
-        let requester = (reason == DoneReason::Cancelled).then_some(self.requester);
-        if owner.or(requester).is_none() {
-            self.counts.reports_to_nobody += 1;
-        }
-        for to in [requester, owner.filter(|owner| Some(*owner) != requester)].into_iter().flatten()
-        {
+        let of_trader = self.asked.account == order.account;
+        let requester = self.asked.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
+        for to in self.both(&client_order, requester) {
             send(self.outbound.to(to), |out| reply::encode_done(out, &done));
         }
     }
 
     #[cold]
-    fn rejected(&mut self, tag: u32, reason: Reject) {
-        let Some(client_order) = self.orders.get(tag).copied() else { return };
-        self.orders.remove(tag);
-        let uid = self.sessions.account_id(client_order.account);
-        let (out, refused) = (self.outbound.to(self.requester), by_engine(reason));
-        self.refusals.reject(out, &refused, client_order.client_id, self.time_ms, uid);
+    fn rejected(&mut self, reason: Reject) {
+        let stop = match self.asked.what {
+            What::Order { tag, stop } => {
+                self.orders.remove(tag);
+                stop
+            }
+            _ => false,
+        };
+        let refused = by_engine(reason, stop);
+        let Asked { from: Some(from), client_id, account, .. } = *self.asked else {
+            // The exchange's own: nobody is told, but it is counted.
+            self.refusals.rejected.add(refused.name);
+            return;
+        };
+        let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
+        let out = self.outbound.to(from);
+        self.refusals.answer(out, &refused, client_id, self.time_ms, uid);
+    }
+
+    fn applied(&mut self, orders: u32) {
+        let Asked { from: Some(from), client_id, account, what } = *self.asked else { return };
+        let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
+        let (client_id, count) = (client_id.copied(), i64::from(orders));
+        let applied = Applied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
+        send(self.outbound.to(from), |out| match what {
+            What::MassCancel => reply::encode_mass_cancelled(out, &applied),
+            _ => reply::encode_applied(out, &applied),
+        });
     }
 
     #[inline]
@@ -137,17 +289,30 @@ impl Reports<'_> {
         self.counts.reports_to_nobody += u64::from(to.is_none());
         to
     }
-}
 
-/// The statuses by `DoneReason as usize`.
-pub(crate) const STATUSES: [DoneReason; 3] =
-    [DoneReason::Filled, DoneReason::Cancelled, DoneReason::Expired];
+    /// Who asked, then the order's own connection if that is another.
+    #[inline]
+    fn both(
+        &mut self,
+        order: &ClientOrder,
+        requester: Option<StreamId>,
+    ) -> impl Iterator<Item = StreamId> + use<> {
+        let owner = self.sessions.route(order.sender, order.account);
+        if owner.or(requester).is_none() {
+            self.counts.reports_to_nobody += 1;
+        }
+        [requester, owner.filter(|owner| Some(*owner) != requester)].into_iter().flatten()
+    }
+}
 
 pub(crate) fn status(reason: DoneReason) -> DoneStatus {
     match reason {
         DoneReason::Filled => DoneStatus::Filled,
         DoneReason::Cancelled => DoneStatus::Cancelled,
         DoneReason::Expired => DoneStatus::Expired,
+        DoneReason::SelfTrade => DoneStatus::SelfTradePrevented,
+        DoneReason::Closed => DoneStatus::Closed,
+        DoneReason::NoRoom => DoneStatus::NoRoom,
     }
 }
 

@@ -1,15 +1,15 @@
-//! One order of everything: gives each command its order id, each event its sequence in its book,
-//! and remembers the commands, so that the engine's state can be held against a replay.
+//! One order of everything: gives each new order its id, each event its sequence in its book,
+//! and remembers what goes in, so that the engine's state can be held against a replay.
 
 use crate::sessions::HOUSE;
-use engine::{Cancel, Command, Engine, EngineLimits, Event, NewOrder, Reject, Side, TimeInForce};
+use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
 use std::hint::black_box;
 
 /// An event with its numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequenced {
     pub event: Event,
-    /// Counts the events of this instrument's book, from 1.
+    /// Counts the events of this instrument's book, from 1; 0 in an event of no book.
     pub order_book_sequence: i64,
     /// Counts the trades of the exchange, from 1; in a trade that trade's number.
     pub trade_id: i64,
@@ -28,30 +28,31 @@ pub(crate) struct Sequencer {
     engine: Engine,
     instruments: u16,
     limits: EngineLimits,
-    start_book: Vec<NewOrder>,
+    /// What the engine was told before the first client came.
+    start: Vec<Command>,
     /// By instrument.
     sequences: Vec<i64>,
     orders: u64,
     trades: i64,
-    inputs: Vec<Command>,
+    inputs: Vec<Input>,
     inputs_max: usize,
-    /// Commands that came when the log was full.
+    /// Inputs that came when the log was full.
     inputs_dropped: u64,
 }
 
 impl Sequencer {
-    /// An engine with the start book in it. Orders of the start book that cross each other trade. The log takes
-    /// `inputs_max` commands, and none if that is 0.
+    /// An engine that was told `start`, which is not logged. Orders in it that cross each other trade. The log takes
+    /// `inputs_max` inputs, and none if that is 0.
     ///
     /// # Errors
-    /// If the engine refuses an order of the start book.
+    /// If the engine refuses a command of the start.
     pub fn new(
         instruments: u16,
         limits: EngineLimits,
-        start_book: Vec<NewOrder>,
+        start: Vec<Command>,
         inputs_max: usize,
     ) -> Result<Sequencer, Reject> {
-        let (engine, refused) = start(instruments, limits, &start_book);
+        let (engine, refused) = started(instruments, limits, &start);
         if let Some(reason) = refused {
             return Err(reason);
         }
@@ -59,8 +60,9 @@ impl Sequencer {
             engine,
             instruments,
             limits,
-            orders: start_book.len() as u64,
-            start_book,
+            orders: start.iter().filter(|command| matches!(command, Command::New(_))).count()
+                as u64,
+            start,
             sequences: vec![0; usize::from(instruments)],
             trades: 0,
             inputs: touched(inputs_max),
@@ -75,24 +77,28 @@ impl Sequencer {
         self.orders + 1
     }
 
-    /// Executes a command whose instrument exists.
+    /// Logs an input and executes it.
     #[inline]
-    pub fn execute(&mut self, command: &Command, events: &mut impl FnMut(Sequenced)) {
+    pub fn execute(&mut self, input: &Input, events: &mut impl FnMut(Sequenced)) {
         if self.inputs.len() < self.inputs_max {
-            self.inputs.push(*command);
+            self.inputs.push(*input);
         } else {
             self.inputs_dropped += 1;
         }
-        self.orders += u64::from(matches!(command, Command::New(_)));
-        let (Command::New(NewOrder { instrument, .. })
-        | Command::Cancel(Cancel { instrument, .. })) = *command;
-        let sequence = &mut self.sequences[usize::from(instrument)];
-        let trades = &mut self.trades;
-        self.engine.apply(command, &mut |event| {
-            // A rejected command is no event of the book.
-            *sequence += i64::from(!matches!(event, Event::Rejected { .. }));
+        self.orders += u64::from(matches!(input.command, Command::New(_)));
+        let (sequences, trades) = (&mut self.sequences, &mut self.trades);
+        self.engine.apply(input, &mut |event| {
+            // The engine tells of no instrument that it does not have, but in a rejection.
+            let order_book_sequence = match book_of(&event) {
+                Some(instrument) => {
+                    let sequence = &mut sequences[usize::from(instrument)];
+                    *sequence += 1;
+                    *sequence
+                }
+                None => 0,
+            };
             *trades += i64::from(matches!(event, Event::Trade { .. }));
-            events(Sequenced { event, order_book_sequence: *sequence, trade_id: *trades });
+            events(Sequenced { event, order_book_sequence, trade_id: *trades });
         });
     }
 
@@ -106,15 +112,14 @@ impl Sequencer {
         &self.engine
     }
 
-    /// The hash of the state to which the logged commands lead from the same start book; `None` if the
-    /// log has stopped.
+    /// The hash of the state to which the logged inputs lead from the same start; `None` if the log has stopped.
     pub fn replay(&self) -> Option<u64> {
         if self.inputs_dropped > 0 {
             return None;
         }
-        let (mut engine, _) = start(self.instruments, self.limits, &self.start_book);
-        for command in &self.inputs {
-            engine.apply(command, &mut |_| {});
+        let (mut engine, _) = started(self.instruments, self.limits, &self.start);
+        for input in &self.inputs {
+            engine.apply(input, &mut |_| {});
         }
         Some(engine.state_hash())
     }
@@ -146,16 +151,28 @@ impl Sequencer {
     }
 }
 
-/// An engine with the start book in it, and why it refused an order if it did.
-fn start(
-    instruments: u16,
-    limits: EngineLimits,
-    start_book: &[NewOrder],
-) -> (Engine, Option<Reject>) {
+/// The instrument of whose book it is an event.
+#[inline]
+fn book_of(event: &Event) -> Option<u16> {
+    match *event {
+        Event::Booked { instrument, .. }
+        | Event::Trade { instrument, .. }
+        | Event::Decremented { instrument, .. }
+        | Event::Replenished { instrument, .. }
+        | Event::Amended { instrument, .. }
+        | Event::Waiting { instrument, .. }
+        | Event::Triggered { instrument, .. }
+        | Event::Done { instrument, .. } => Some(instrument),
+        Event::Applied { .. } | Event::Rejected { .. } => None,
+    }
+}
+
+/// An engine that was told `start` at time 0, and why it refused a command if it did.
+fn started(instruments: u16, limits: EngineLimits, start: &[Command]) -> (Engine, Option<Reject>) {
     let mut engine = Engine::new(instruments, limits);
     let mut refused = None;
-    for order in start_book {
-        engine.apply(&Command::New(*order), &mut |event| {
+    for command in start {
+        engine.apply(&Input { time_ns: 0, command: *command }, &mut |event| {
             if let Event::Rejected { reason, .. } = event {
                 refused = Some(reason);
             }
@@ -165,17 +182,9 @@ fn start(
 }
 
 /// An empty log, every page of which has been written to.
-fn touched(inputs_max: usize) -> Vec<Command> {
-    let filler = Command::New(NewOrder {
-        order_id: 1,
-        account: HOUSE,
-        tag: 0,
-        instrument: 0,
-        side: Side::Buy,
-        time_in_force: TimeInForce::GoodTillCancelled,
-        price_ticks: 1,
-        quantity_lots: 1,
-    });
+fn touched(inputs_max: usize) -> Vec<Input> {
+    let order = NewOrder { account: HOUSE, order_id: 1, ..NewOrder::limit(Side::Buy, 1, 1) };
+    let filler = Input { time_ns: 1, command: Command::New(order) };
     let mut inputs = black_box(vec![filler; inputs_max]);
     inputs.clear();
     inputs

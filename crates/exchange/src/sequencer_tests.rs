@@ -4,29 +4,33 @@ use super::*;
 use crate::instruments::Instruments;
 use crate::start_book::StartBook;
 
-const LIMITS: EngineLimits = EngineLimits { open_orders_max: 20_000, price_levels_max: 1_000 };
+const LIMITS: EngineLimits = EngineLimits {
+    open_orders_max: 20_000,
+    price_levels_max: 1_000,
+    stop_levels_max: 10,
+    expiring_orders_max: 10,
+    accounts_max: 4,
+};
+
+fn start() -> Vec<Command> {
+    let orders = StartBook::Synthetic.orders(&Instruments::shipped()).unwrap();
+    orders.into_iter().map(Command::New).collect()
+}
 
 fn sequencer(inputs_max: usize) -> Sequencer {
-    let orders = StartBook::Synthetic.orders(&Instruments::shipped()).unwrap();
-    Sequencer::new(4, LIMITS, orders, inputs_max).unwrap()
+    Sequencer::new(4, LIMITS, start(), inputs_max).unwrap()
 }
 
 fn order(sequencer: &Sequencer, instrument: u16, price_ticks: i64) -> Command {
-    Command::New(NewOrder {
-        order_id: sequencer.next_order_id(),
-        account: 1,
-        tag: 1,
-        instrument,
-        side: Side::Buy,
-        time_in_force: TimeInForce::GoodTillCancelled,
-        price_ticks,
-        quantity_lots: 100_000,
-    })
+    let order_id = sequencer.next_order_id();
+    let order = NewOrder::limit(Side::Buy, price_ticks, 100_000);
+    Command::New(NewOrder { order_id, account: 1, tag: 1, instrument, ..order })
 }
 
 fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
     let mut numbers = Vec::new();
-    sequencer.execute(&command, &mut |sequenced| {
+    let input = Input { time_ns: sequencer.next_order_id(), command };
+    sequencer.execute(&input, &mut |sequenced| {
         numbers.push((sequenced.order_book_sequence, sequenced.trade_id));
     });
     numbers
@@ -42,7 +46,7 @@ fn numbers_count() {
         assert_eq!(execute(&mut sequencer, order), [expected]);
     }
     let refused = order(&sequencer, 0, 0);
-    assert_eq!(execute(&mut sequencer, refused), [(3, 0)]);
+    assert_eq!(execute(&mut sequencer, refused), [(0, 0)]);
     let crossing = order(&sequencer, 0, 7_000_000);
     let numbers = execute(&mut sequencer, crossing);
     assert_eq!(numbers.first(), Some(&(4, 1)));
@@ -57,13 +61,22 @@ fn a_replay_finds_the_same_state_and_sees_a_difference() {
         let order = order(&sequencer, 0, price_ticks);
         execute(&mut sequencer, order);
     }
-    let cancel =
-        Cancel { order_id: sequencer.next_order_id() - 1, account: 1, tag: 0, instrument: 0 };
+    let cancel = engine::Cancel {
+        order_id: sequencer.next_order_id() - 1,
+        account: 1,
+        tag: 0,
+        instrument: 0,
+    };
     execute(&mut sequencer, Command::Cancel(cancel));
     assert_eq!(sequencer.replay_check().equal, Some(true));
-    // As if a bit of the log had flipped.
-    let Command::New(first) = &mut sequencer.inputs[0] else { panic!("an order") };
+    // As if a bit of the log had flipped: in an order, and in the last input's time.
+    let Command::New(first) = &mut sequencer.inputs[0].command else { panic!("an order") };
     first.quantity_lots ^= 1;
+    assert_eq!(sequencer.replay_check().equal, Some(false));
+    let Command::New(first) = &mut sequencer.inputs[0].command else { panic!("an order") };
+    first.quantity_lots ^= 1;
+    assert_eq!(sequencer.replay_check().equal, Some(true));
+    sequencer.inputs[4].time_ns ^= 1 << 40;
     assert_eq!(sequencer.replay_check().equal, Some(false));
 }
 
@@ -86,9 +99,8 @@ fn a_log_that_stopped_says_so() {
 
 #[test]
 fn a_start_book_past_a_limit_is_refused() {
-    let orders = StartBook::Synthetic.orders(&Instruments::shipped()).unwrap();
     let few = EngineLimits { open_orders_max: 100, ..LIMITS };
-    assert_eq!(Sequencer::new(4, few, orders.clone(), 0).err(), Some(Reject::LimitOpenOrders));
+    assert_eq!(Sequencer::new(4, few, start(), 0).err(), Some(Reject::LimitOpenOrders));
     let flat = EngineLimits { price_levels_max: 10, ..LIMITS };
-    assert_eq!(Sequencer::new(4, flat, orders, 0).err(), Some(Reject::LimitPriceLevels));
+    assert_eq!(Sequencer::new(4, flat, start(), 0).err(), Some(Reject::LimitPriceLevels));
 }

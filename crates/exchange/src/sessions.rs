@@ -2,88 +2,18 @@
 //!
 //! A connection may authenticate several accounts and an account may be authenticated on several
 //! connections. A subscription belongs to the connection: it covers all accounts that it
-//! authenticates, before or after.
+//! authenticates, before or after. So does the wish that an account's orders be cancelled when the connection ends: it is granted
+//! when the last connection that has it for this account is gone.
+//!
+//! An operator's connection has no accounts.
 
 use crate::limits::Limits;
-use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use crate::tokens::{Owner, Tokens, is_account_id};
+use std::collections::HashMap;
 use transport::StreamId;
-use wire::request::ACCOUNT_ID_BYTES_MAX;
 
 /// The account of the start book's orders. Nobody authenticates it.
 pub(crate) const HOUSE: u32 = 0;
-
-/// Which tokens prove which account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tokens {
-    /// Any token is the account of that name: for benchmarks.
-    Any,
-    /// These tokens, each with its account's id.
-    Set(BTreeMap<String, String>),
-}
-
-/// Why there are no tokens.
-#[derive(Debug, thiserror::Error)]
-pub enum TokensError {
-    /// The file can't be read.
-    #[error("can't read the tokens from {file}: {source}; name a TOML file that exists")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is not what a file of tokens looks like.
-    #[error("{file}: {why}; write [tokens] and below it lines such as \"token\" = \"account\"")]
-    Malformed {
-        /// The file.
-        file: String,
-        /// What is wrong, without the token.
-        why: String,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTokens {
-    tokens: BTreeMap<String, String>,
-}
-
-impl Tokens {
-    /// Reads a TOML file with a table `tokens`: `"token" = "account id"`.
-    ///
-    /// # Errors
-    /// [`TokensError`], with the file's name and never with a token.
-    pub fn read(path: &Path) -> Result<Tokens, TokensError> {
-        let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Tokens::parse(&file, &text),
-            Err(source) => Err(TokensError::Unreadable { file, source }),
-        }
-    }
-
-    /// Takes a file's text; `file` is its name for errors.
-    ///
-    /// # Errors
-    /// [`TokensError::Malformed`].
-    pub fn parse(file: &str, text: &str) -> Result<Tokens, TokensError> {
-        let malformed = |why| TokensError::Malformed { file: file.to_owned(), why };
-        // The message alone: the whole error quotes the line, and so the token.
-        let raw: RawTokens =
-            toml::from_str(text).map_err(|error| malformed(error.message().to_owned()))?;
-        if raw.tokens.is_empty() {
-            return Err(malformed("there is no token".to_owned()));
-        }
-        for (token, account) in &raw.tokens {
-            if token.is_empty() || check_account_id(account).is_err() {
-                let why = format!("an empty token, or account {account:?} is empty or too long");
-                return Err(malformed(why));
-            }
-        }
-        Ok(Tokens::Set(raw.tokens))
-    }
-}
 
 /// Why an account can't be authenticated on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,13 +26,15 @@ pub(crate) enum AuthenticateError {
     Accounts,
     #[error("too many accounts on this connection (limit accounts_per_connection_max)")]
     AccountsPerConnection,
+    #[error("an operator's connection has no accounts; open another connection")]
+    OperatorWithAccounts,
 }
 
 impl AuthenticateError {
     /// The limit it names.
     pub fn limit(self) -> Option<&'static str> {
         match self {
-            AuthenticateError::UnknownToken => None,
+            AuthenticateError::UnknownToken | AuthenticateError::OperatorWithAccounts => None,
             AuthenticateError::NoAccountId => Some("account_id_bytes_max"),
             AuthenticateError::Accounts => Some("accounts_max"),
             AuthenticateError::AccountsPerConnection => Some("accounts_per_connection_max"),
@@ -130,12 +62,22 @@ struct Session {
     subscribed: bool,
     /// The first is the one that a message without `account_id` means.
     accounts: Vec<u32>,
+    /// The operator's name, if it is an operator's.
+    operator: Option<Box<str>>,
 }
 
 struct Account {
     id: Box<str>,
     /// The connections on which it is authenticated, in the order of that.
     connections: Vec<StreamId>,
+    /// Those of them that cancel on disconnect.
+    cancel_on_disconnect: Vec<StreamId>,
+}
+
+impl Account {
+    fn new(id: &str) -> Account {
+        Account { id: id.into(), connections: Vec::new(), cancel_on_disconnect: Vec::new() }
+    }
 }
 
 pub(crate) struct Sessions {
@@ -149,14 +91,13 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     pub fn new(tokens: Tokens, limits: &Limits) -> Sessions {
-        let house = Account { id: "house".into(), connections: Vec::new() };
         Sessions {
             tokens,
             // And the house.
             accounts_max: limits.accounts_max as usize + 1,
             accounts_per_connection_max: limits.accounts_per_connection_max,
             sessions: Vec::with_capacity(limits.connections_max),
-            accounts: vec![house],
+            accounts: vec![Account::new("house")],
             by_id: HashMap::new(),
         }
     }
@@ -170,49 +111,103 @@ impl Sessions {
         session.generation = session.generation.wrapping_add(1);
     }
 
-    /// The connection takes no more reports. To say it twice does no harm.
-    pub fn ended(&mut self, id: StreamId) {
-        let Some(session) = self.sessions.get_mut(id.index()) else { return };
+    /// The connection takes no more reports. Gives the accounts whose orders are to be cancelled for that; to say it twice gives none
+    /// the second time.
+    pub fn ended(&mut self, id: StreamId) -> Vec<u32> {
+        let mut cancelled = Vec::new();
+        let Some(session) = self.sessions.get_mut(id.index()) else { return cancelled };
         session.open = false;
         session.subscribed = false;
-        for account in session.accounts.drain(..) {
-            self.accounts[account as usize].connections.retain(|connection| *connection != id);
+        session.operator = None;
+        for number in session.accounts.drain(..) {
+            let account = &mut self.accounts[number as usize];
+            account.connections.retain(|connection| *connection != id);
+            let asked = !account.cancel_on_disconnect.is_empty();
+            account.cancel_on_disconnect.retain(|connection| *connection != id);
+            if asked && account.cancel_on_disconnect.is_empty() {
+                cancelled.push(number);
+            }
         }
+        cancelled
     }
 
-    pub fn authenticate(&mut self, id: StreamId, token: &str) -> Result<(), AuthenticateError> {
-        let account_id = match &self.tokens {
-            Tokens::Any => token,
-            Tokens::Set(set) => set.get(token).ok_or(AuthenticateError::UnknownToken)?,
-        };
-        check_account_id(account_id)?;
-        let account = match self.by_id.get(account_id) {
-            Some(account) => *account,
-            None if self.accounts.len() >= self.accounts_max => {
-                return Err(AuthenticateError::Accounts);
+    /// Authenticates what a token proves on a connection. Gives the account's number if it is its first time on this exchange.
+    pub fn authenticate(
+        &mut self,
+        id: StreamId,
+        token: &str,
+        cancel_on_disconnect: Option<bool>,
+    ) -> Result<Option<u32>, AuthenticateError> {
+        let session = &self.sessions[id.index()];
+        let (operator, accounts) = (session.operator.is_some(), !session.accounts.is_empty());
+        let account_id = match self.tokens.owner(token) {
+            None => return Err(AuthenticateError::UnknownToken),
+            Some(Owner::Operator(_)) if accounts => {
+                return Err(AuthenticateError::OperatorWithAccounts);
             }
-            None => {
-                let account = self.accounts.len() as u32;
-                self.by_id.insert(account_id.into(), account);
-                let id = account_id.into();
-                self.accounts.push(Account { id, connections: Vec::new() });
-                account
+            Some(Owner::Operator(name)) => {
+                self.sessions[id.index()].operator = Some(name.into());
+                return Ok(None);
             }
+            Some(Owner::Account(_)) if operator => {
+                return Err(AuthenticateError::OperatorWithAccounts);
+            }
+            // A copy, made once a connection: the tokens are not to be borrowed while an account is made.
+            Some(Owner::Account(account_id)) => account_id.to_owned(),
         };
-        let session = &mut self.sessions[id.index()];
-        if session.accounts.contains(&account) {
-            return Ok(());
+        if !is_account_id(&account_id) {
+            return Err(AuthenticateError::NoAccountId);
         }
-        if session.accounts.len() >= self.accounts_per_connection_max {
+        let session = &self.sessions[id.index()];
+        let here = self.by_id.get(&*account_id).is_some_and(|one| session.accounts.contains(one));
+        if !here && session.accounts.len() >= self.accounts_per_connection_max {
             return Err(AuthenticateError::AccountsPerConnection);
         }
-        session.accounts.push(account);
-        self.accounts[account as usize].connections.push(id);
-        Ok(())
+        let (account, is_new) = self.number_or_new(&account_id)?;
+        let of_account = &mut self.accounts[account as usize];
+        if !here {
+            self.sessions[id.index()].accounts.push(account);
+            of_account.connections.push(id);
+        }
+        if let Some(cancel) = cancel_on_disconnect {
+            of_account.cancel_on_disconnect.retain(|connection| *connection != id);
+            if cancel {
+                of_account.cancel_on_disconnect.push(id);
+            }
+        }
+        Ok(is_new.then_some(account))
+    }
+
+    /// The number of an account, and whether it is its first time on this exchange.
+    pub fn number_or_new(&mut self, account_id: &str) -> Result<(u32, bool), AuthenticateError> {
+        if !is_account_id(account_id) {
+            return Err(AuthenticateError::NoAccountId);
+        }
+        if let Some(account) = self.by_id.get(account_id) {
+            return Ok((*account, false));
+        }
+        if self.accounts.len() >= self.accounts_max {
+            return Err(AuthenticateError::Accounts);
+        }
+        let account = self.accounts.len() as u32;
+        self.by_id.insert(account_id.into(), account);
+        self.accounts.push(Account::new(account_id));
+        Ok((account, true))
+    }
+
+    /// The number of an account that has come to this exchange.
+    pub fn number(&self, account_id: &str) -> Option<u32> {
+        self.by_id.get(account_id).copied()
     }
 
     pub fn is_authenticated(&self, id: StreamId) -> bool {
-        !self.sessions[id.index()].accounts.is_empty()
+        let session = &self.sessions[id.index()];
+        !session.accounts.is_empty() || session.operator.is_some()
+    }
+
+    /// The operator whose connection it is.
+    pub fn operator(&self, id: StreamId) -> Option<&str> {
+        self.sessions[id.index()].operator.as_deref()
     }
 
     pub fn subscribe(&mut self, id: StreamId) {
@@ -260,13 +255,6 @@ impl Sessions {
         }
         let connections = &self.accounts[account as usize].connections;
         connections.iter().copied().find(|id| self.sessions[id.index()].subscribed)
-    }
-}
-
-fn check_account_id(account_id: &str) -> Result<(), AuthenticateError> {
-    match (1..=ACCOUNT_ID_BYTES_MAX).contains(&account_id.len()) {
-        true => Ok(()),
-        false => Err(AuthenticateError::NoAccountId),
     }
 }
 

@@ -1,46 +1,47 @@
-//! Tokens, and what a file of them may look like. What sessions do is in `tests/accounts.rs`.
+//! Numbers of accounts, and who cancels on disconnect. What else sessions do is in `tests/accounts.rs`.
 
 use super::*;
-
-#[test]
-fn a_set_of_tokens_is_read() {
-    let Tokens::Set(set) = Tokens::parse("t", "[tokens]\na = \"1\"\nb = \"1\"").unwrap() else {
-        panic!("a set");
-    };
-    assert_eq!(
-        set.into_iter().collect::<Vec<_>>(),
-        [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "1".to_owned())]
-    );
-}
-
-/// A token is a secret: no error shows it.
-#[test]
-fn an_error_does_not_tell_the_token() {
-    let long = format!("[tokens]\nsecret = \"{}\"", "x".repeat(65));
-    for text in
-        ["", "[tokens]", "[tokens]\nsecret = 1", "[tokens]\nsecret", "secret = \"1\"", &long]
-    {
-        let error = Tokens::parse("tokens.toml", text).unwrap_err().to_string();
-        assert!(error.starts_with("tokens.toml: "), "{error}");
-        assert!(!error.replace("unknown field `secret`", "").contains("secret"), "{error}");
-    }
-}
 
 #[test]
 fn accounts_keep_their_number() {
     let mut sessions = Sessions::new(Tokens::Any, &Limits::default());
     let (first, second) = (StreamId(0), StreamId(1));
     sessions.opened(first);
-    sessions.authenticate(first, "a").unwrap();
-    sessions.authenticate(first, "b").unwrap();
+    sessions.authenticate(first, "a", None).unwrap();
+    sessions.authenticate(first, "b", None).unwrap();
     sessions.ended(first);
     sessions.ended(first);
     sessions.opened(second);
-    sessions.authenticate(second, "b").unwrap();
+    sessions.authenticate(second, "b", None).unwrap();
     assert_eq!(sessions.account(second, None), Some(2));
     assert_eq!(sessions.account(second, Some("a")), None);
     // The house can't be impersonated: who calls himself that gets another number.
-    sessions.authenticate(second, "house").unwrap();
+    sessions.authenticate(second, "house", None).unwrap();
     assert_eq!(sessions.account(second, Some("house")), Some(3));
     assert_ne!(HOUSE, 3);
+}
+
+/// The last connection that asked for it, whatever others there are.
+#[test]
+fn orders_are_cancelled_with_the_last_connection_that_wished_it() {
+    let mut sessions = Sessions::new(Tokens::Any, &Limits::default());
+    let [first, second, third] = [StreamId(0), StreamId(1), StreamId(2)];
+    for (id, cancel) in [(first, Some(true)), (second, Some(true)), (third, None)] {
+        sessions.opened(id);
+        sessions.authenticate(id, "a", cancel).unwrap();
+    }
+    sessions.authenticate(first, "b", None).unwrap();
+    assert!(sessions.ended(first).is_empty());
+    assert_eq!(sessions.ended(second), [1]);
+    assert!(sessions.ended(second).is_empty());
+    assert!(sessions.ended(third).is_empty());
+    // What was wished can be taken back, and an ended connection leaves nothing to the next one of its id.
+    sessions.opened(first);
+    sessions.authenticate(first, "a", Some(true)).unwrap();
+    sessions.authenticate(first, "a", None).unwrap();
+    sessions.authenticate(first, "a", Some(false)).unwrap();
+    assert!(sessions.ended(first).is_empty());
+    sessions.opened(second);
+    sessions.authenticate(second, "a", None).unwrap();
+    assert!(sessions.ended(second).is_empty());
 }

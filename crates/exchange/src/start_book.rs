@@ -6,7 +6,7 @@ use crate::orders::NO_TAG;
 use crate::sessions::HOUSE;
 use dbn::decode::{DbnDecoder, DecodeRecordRef, DynReader};
 use dbn::{Action, MboMsg};
-use engine::{NewOrder, Side, TimeInForce};
+use engine::{NewOrder, Side};
 use measure::random::SplitMix64;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -87,16 +87,8 @@ impl StartBook {
 }
 
 fn house_order(instrument: u16, side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
-    NewOrder {
-        order_id: 0,
-        account: HOUSE,
-        tag: NO_TAG,
-        instrument,
-        side,
-        time_in_force: TimeInForce::GoodTillCancelled,
-        price_ticks,
-        quantity_lots,
-    }
+    let order = NewOrder::limit(side, price_ticks, quantity_lots);
+    NewOrder { account: HOUSE, tag: NO_TAG, instrument, ..order }
 }
 
 /// A hundredth where the instrument has such an amount, else a lot: sizes that a person would send.

@@ -3,14 +3,13 @@
 use super::*;
 use engine::{Engine, EngineLimits};
 
-const LIMITS: EngineLimits = EngineLimits { open_orders_max: 50_000, price_levels_max: 8_000 };
-
 fn engine(start_book: &StartBook) -> (Engine, usize) {
     let instruments = Instruments::shipped();
     let orders = start_book.orders(&instruments).unwrap();
-    let mut engine = Engine::new(instruments.count(), LIMITS);
+    let mut engine = Engine::new(instruments.count(), EngineLimits::matching_only(50_000, 8_000));
     for order in &orders {
-        engine.apply(&engine::Command::New(*order), &mut |event| {
+        let input = engine::Input { time_ns: 0, command: engine::Command::New(*order) };
+        engine.apply(&input, &mut |event| {
             assert!(!matches!(event, engine::Event::Rejected { .. }), "{event:?}");
         });
     }

@@ -111,7 +111,14 @@ fn an_order_is_refused_with_a_reason() {
           "messages": 22,
           "orders": 12,
           "cancels": 5,
+          "amends": 0,
+          "mass_cancels": 0,
+          "cancels_on_disconnect": 0,
+          "operations": 0,
           "booked": 1,
+          "amended": 0,
+          "waiting": 0,
+          "triggered": 0,
           "trades": 0,
           "done": {
             "CANCELLED": 1
@@ -284,8 +291,9 @@ fn accounts_have_limits() {
 fn orders_have_limits() {
     let mut config = config();
     config.limits.open_orders_max = 3;
-    config.limits.open_orders_per_account_max = 2;
     config.limits.price_levels_max = 2;
+    let risk = "[default]\nopen_orders_max = 2";
+    config.risk = ::exchange::Risk::parse("risk", risk, &config.instruments).unwrap();
     let mut driven = logged_in(config, 3);
     let mut asked = Vec::new();
     for (stream, id, price) in
@@ -298,7 +306,7 @@ fn orders_have_limits() {
     expect![[r#"
         BOOKED 0 a
         BOOKED 0 b
-        REJECTED 0 c too many orders of this account rest (limit open_orders_per_account_max)
+        REJECTED 0 c too many orders of this account are open (risk limit open_orders_max)
         REJECTED 1 d too many prices on this side of the book (limit price_levels_max)
         BOOKED 1 e
         REJECTED 1 f too many orders rest on this exchange (limit open_orders_max)
@@ -306,7 +314,7 @@ fn orders_have_limits() {
         DONE 2 g FILLED"#]]
     .assert_eq(&brief(&asked));
     let limits = driven.exchange.counts().limits;
-    expect![[r#"{"open_orders_max": 1, "open_orders_per_account_max": 1, "price_levels_max": 1}"#]]
+    expect![[r#"{"open_orders_max": 1, "price_levels_max": 1, "risk_open_orders_max": 1}"#]]
         .assert_eq(&format!("{limits:?}"));
     // A client id that was refused is free.
     driven.ask(0, &cancel_of("BTC_USDT", "a", ""));

@@ -52,7 +52,7 @@ fn unreadable_messages_are_answered_and_the_connection_stays() {
         (r#"{"type":7}"#, error("field type is not a string")),
         (
             r#"{"type":"MODIFY"}"#,
-            error("unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER or CANCEL_ORDER"),
+            error("unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER, AMEND_ORDER, CANCEL_ORDER or MASS_CANCEL"),
         ),
         (r#"{"type":"CANCEL_ORDER"}"#, error("field client_id is missing")),
         (

@@ -125,9 +125,14 @@ impl Deadline {
 /// Wall-clock time, milliseconds since the Unix epoch. For message fields and file names, never for
 /// an interval.
 pub fn wall_ms() -> u64 {
+    wall_ns() / 1_000_000
+}
+
+/// Wall-clock time, nanoseconds since the Unix epoch, until the year 2554. For what is dated, never for an interval.
+pub fn wall_ns() -> u64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_millis() as u64)
+        .map_or(0, |elapsed| elapsed.as_nanos() as u64)
 }
 
 fn fixed_point(ns: u64, counts: u64) -> u64 {

@@ -125,6 +125,10 @@ fn errors_say_what_why_and_what_to_try() {
             r#"exchange.inject = delay_us=5: tickpath can inject faults into an exchange that it starts only"#
         ]],
     );
+    complains(
+        &["exchange.gateways=65"],
+        expect![[r#"exchange.gateways = 65: 0 (its own thread has the sockets) to 64"#]],
+    );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
     let error = Scenario::find("no-such", &[]).unwrap_err().to_string();

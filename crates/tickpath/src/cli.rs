@@ -69,6 +69,9 @@ pub(crate) enum Command {
     /// Pass messages from thread to thread: the client of `ipc` scenarios
     #[command(hide = true)]
     Relay(RelayArguments),
+    /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
+    #[command(hide = true)]
+    Workload(WorkloadArguments),
 }
 
 #[derive(Args)]
@@ -88,6 +91,9 @@ pub(crate) struct RunArguments {
     /// Find out who disturbs the measured cores as well, before each run and during it (see `noise`)
     #[arg(long)]
     pub noise: bool,
+    /// Go on where that soak was interrupted, as it was asked to
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "connect"])]
+    pub resume: Option<PathBuf>,
     /// Where run directories go
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
@@ -287,7 +293,12 @@ pub(crate) struct ExchangeArguments {
     /// Instruments file instead of the four that ship
     #[arg(long, value_name = "FILE")]
     pub instruments: Option<PathBuf>,
-    /// Accept only the tokens of this file: lines `"TOKEN" = "ACCOUNT"`
+    /// What accounts may do: largest order, collar, open orders, message rate, positions, self-trade
+    /// prevention
+    #[arg(long, value_name = "FILE")]
+    pub risk: Option<PathBuf>,
+    /// Accept only the tokens of this file: lines `"TOKEN" = "ACCOUNT"` below [tokens], and
+    /// `"TOKEN" = "NAME"` below [operators]
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
     /// Accept any token as the account of that name. For benchmarks only
@@ -299,7 +310,7 @@ pub(crate) struct ExchangeArguments {
     /// Orders that rest at the same time, those of the start book included
     #[arg(long, value_name = "N")]
     pub open_orders_max: Option<u32>,
-    /// Orders and cancels kept in memory to compare the state with a replay at the end; 0 = none
+    /// Orders, cancels and all other inputs kept in memory to compare the state with a replay at the end; 0 = none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub replay_inputs_max: u64,
     /// Be the raw echo that gives the floor instead
@@ -344,6 +355,16 @@ pub(crate) struct TradeArguments {
 #[derive(Args)]
 pub(crate) struct RelayArguments {
     /// Where the plan is read from (clients/IPC.md); only - is known, which is stdin
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when the process of this number, which started this one, ends
+    #[arg(long, value_name = "PID")]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct WorkloadArguments {
+    /// Where the plan is read from; only - is known, which is stdin
     #[arg(long, value_name = "FILE", value_parser = ["-"])]
     pub plan: String,
     /// End when the process of this number, which started this one, ends

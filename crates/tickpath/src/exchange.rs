@@ -4,7 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
-use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
+use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Scheduling};
 use measure::clock::Clock;
 use measure::record::ExchangeResult;
@@ -67,6 +67,10 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
         Some(path) => Instruments::read(path)?,
         None => Instruments::shipped(),
     };
+    let risk = match &arguments.risk {
+        Some(path) => Risk::read(path, &instruments)?,
+        None => Risk::default(),
+    };
     let start_book = match arguments.book.as_str() {
         "synthetic" => StartBook::default(),
         "empty" => StartBook::Empty,
@@ -78,10 +82,10 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
     }
     if let Some(open_orders_max) = arguments.open_orders_max {
         limits.open_orders_max = open_orders_max;
-        limits.open_orders_per_account_max = open_orders_max;
     }
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
-    Ok(Config { tokens, instruments, start_book, limits, replay_inputs_max })
+    let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
+    Ok(Config { replay_inputs_max, ..config })
 }
 
 /// Where the exchange's own thread and its gateways run.

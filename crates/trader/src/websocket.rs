@@ -16,8 +16,8 @@ use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
 use wire::reader::{self, FrameLimits, MessageReader, Role};
 use wire::reply::{self, DoneStatus, decode_reply};
 use wire::request::{
-    CancelOrder, CreateOrder, Side, TimeInForce, encode_authenticate, encode_cancel_order,
-    encode_create_order, encode_subscribe,
+    CancelOrder, CreateOrder, Side, encode_authenticate, encode_cancel_order, encode_create_order,
+    encode_subscribe,
 };
 
 /// The longest reply, and how much one read takes at once.
@@ -165,7 +165,7 @@ impl OrderEntry for WebSocket {
         self.upgrade(stream)?;
         for account in accounts {
             let token = (self.first_token + *account as u64).to_string();
-            self.say(stream, |out| encode_authenticate(out, &token))?;
+            self.say(stream, |out| encode_authenticate(out, &token, None))?;
             self.hear(lane, stream, |reply| {
                 matches!(reply, reply::Reply::Authenticated).then_some(())
             })?;
@@ -252,15 +252,10 @@ impl Dialect {
         let account_id = self.account_ids[account].as_deref().map(Cow::Borrowed);
         match message {
             Message::Order => {
-                let order = CreateOrder {
-                    instrument_code,
-                    client_id,
-                    side: self.side,
-                    price: self.price,
-                    amount: self.amount,
-                    time_in_force: TimeInForce::GoodTillCancelled,
-                    account_id,
-                };
+                let (price, amount) = (self.price, self.amount);
+                let order =
+                    CreateOrder::limit(instrument_code, client_id, self.side, price, amount);
+                let order = CreateOrder { account_id, ..order };
                 write_frame_with(out, Opcode::Text, Some(mask), |out| {
                     encode_create_order(out, &order);
                 });

@@ -35,8 +35,8 @@ impl Service for Stalling {
         }
         self.echo.received(id, n, stamp_ns, outbound);
     }
-    fn closed(&mut self, id: StreamId) {
-        self.echo.closed(id);
+    fn closed(&mut self, id: StreamId, outbound: &mut Outbound) {
+        self.echo.closed(id, outbound);
     }
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
         self.echo.sweep(now_ns, outbound);

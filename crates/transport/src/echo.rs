@@ -173,7 +173,7 @@ impl Service for Echo {
         }
     }
 
-    fn closed(&mut self, _: StreamId) {}
+    fn closed(&mut self, _: StreamId, _: &mut Outbound) {}
 
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
 

@@ -24,6 +24,7 @@ mod gateway_streams;
 mod gateway_thread;
 pub mod gateways;
 pub mod inject;
+mod outbound;
 mod readiness;
 pub mod serve;
 

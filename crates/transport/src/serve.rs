@@ -4,10 +4,13 @@
 //! The exchange and the raw echo are both a `Service` under this loop, so the difference between
 //! them is the exchange's own work.
 
+use crate::outbound::State;
 use crate::{Read, Ready, StreamId, Streams, Write};
 use measure::clock::Clock;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use crate::outbound::Outbound;
 
 /// What a server does with the bytes of its connections.
 pub trait Service {
@@ -17,12 +20,17 @@ pub trait Service {
     fn space(&mut self, id: StreamId) -> &mut [u8];
     /// `n` bytes were put there; `stamp_ns` is when the read returned. Answers go to `outbound`.
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound);
-    /// The connection is gone, whoever ended it. Its id may come again.
-    fn closed(&mut self, id: StreamId);
+    /// The connection is gone, whoever ended it. Its id may come again. What the others are told of it goes to `outbound`.
+    fn closed(&mut self, id: StreamId, outbound: &mut Outbound);
     /// Ten times a second: the moment for time-outs.
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound);
     /// What a connection past `connections_max` is told before it is ended.
     fn refusal(&self) -> &[u8];
+    /// Once in every turn of the loop: what has happened elsewhere, in another thread or on a disk. Says whether something is still awaited from
+    /// there; then the loop does not sleep.
+    fn elsewhere(&mut self, _outbound: &mut Outbound) -> bool {
+        false
+    }
 }
 
 /// Limits of a server.
@@ -45,83 +53,11 @@ pub struct Refused {
     pub accepts_failed: u64,
 }
 
-/// Answers on their way out, a buffer a connection.
-#[derive(Default)]
-pub struct Outbound {
-    lanes: Vec<Lane>,
-    /// Lanes with something to do since the last flush.
-    dirty: Vec<StreamId>,
-}
-
-#[derive(Default)]
-struct Lane {
-    bytes: Vec<u8>,
-    state: State,
-    dirty: bool,
-    watched: bool,
-    /// The service was told of this connection; not so of one that is refused.
-    served: bool,
-    /// When the sweep gives up waiting for a connection that we end.
-    ends_at_ns: Option<u64>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Vacant,
-    Open,
-    /// Ends as soon as its bytes are out.
-    Closing,
-    /// Our side has ended; what the peer still sends is thrown away until it ends too, so that it
-    /// reads our last bytes and not a reset.
-    Draining,
-}
-
-/// First capacity of a connection's buffer, enough for some two hundred acks.
-const LANE_BYTES: usize = 64 * 1024;
 /// How long a connection that we end may take to read the rest and to end its side.
 const DRAIN_NS: u64 = 1_000_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REFUSALS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
-
-impl Outbound {
-    /// The buffer to which answers for this connection are appended. What is appended for a
-    /// connection that has been ended is thrown away.
-    #[inline]
-    pub fn to(&mut self, id: StreamId) -> &mut Vec<u8> {
-        let lane = &mut self.lanes[id.index()];
-        if !lane.dirty {
-            lane.dirty = true;
-            self.dirty.push(id);
-        }
-        &mut lane.bytes
-    }
-
-    /// Ends the connection when its answers are out. What it sends from now on is not read.
-    pub fn close(&mut self, id: StreamId) {
-        self.to(id);
-        let lane = &mut self.lanes[id.index()];
-        if lane.state == State::Open {
-            lane.state = State::Closing;
-        }
-    }
-
-    /// Whether the connection still takes answers.
-    pub fn is_open(&self, id: StreamId) -> bool {
-        self.lanes.get(id.index()).is_some_and(|lane| lane.state == State::Open)
-    }
-
-    /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
-    /// [`Service`] without sockets does it itself.
-    pub fn open(&mut self, id: StreamId) {
-        while self.lanes.len() <= id.index() {
-            let bytes = Vec::with_capacity(LANE_BYTES);
-            self.lanes.push(Lane { bytes, ..Lane::default() });
-        }
-        self.lanes[id.index()].state = State::Open;
-    }
-}
 
 /// Runs `service` over `streams` until `stop` is set.
 ///
@@ -147,13 +83,16 @@ pub fn serve(
     let mut ready = Vec::with_capacity(limits.connections_max + REFUSALS_MAX + 1);
     let mut sweep_at_ns = clock.now_ns() + SWEEP_NS;
     while !stop.load(Ordering::Relaxed) {
-        server.streams.wait(sweep_at_ns, &mut ready)?;
+        let awaits = server.service.elsewhere(&mut server.outbound);
+        server.flush_dirty();
+        server.streams.wait(if awaits { 0 } else { sweep_at_ns }, &mut ready)?;
         for event in ready.drain(..) {
             match event {
                 Ready::Readable(id) => server.read(id),
                 Ready::Writable(id) => server.flush(id),
                 Ready::Incoming => server.accept(),
             }
+            server.flush_dirty();
         }
         let now_ns = clock.now_ns();
         if now_ns >= sweep_at_ns {
@@ -184,7 +123,6 @@ impl<S: Service> Server<'_, S> {
             State::Open => match self.streams.read(id, self.service.space(id)) {
                 Read::Bytes { n, stamp_ns } => {
                     self.service.received(id, n, stamp_ns, &mut self.outbound);
-                    self.flush_dirty();
                 }
                 Read::Empty => {}
                 Read::Closed | Read::Failed(_) => self.end(id),
@@ -226,14 +164,16 @@ impl<S: Service> Server<'_, S> {
         self.outbound.open(id);
         self.outbound.to(id).extend_from_slice(self.service.refusal());
         self.outbound.close(id);
-        self.flush_dirty();
     }
 
+    /// Writes what was answered. A connection that fails here ends, and what the others are told of that is written, too: the list
+    /// may grow while it is gone through.
     fn flush_dirty(&mut self) {
-        for index in 0..self.outbound.dirty.len() {
-            let id = self.outbound.dirty[index];
-            self.outbound.lanes[id.index()].dirty = false;
+        let mut index = 0;
+        while let Some(&id) = self.outbound.dirty.get(index) {
+            self.outbound.settle(id);
             self.flush(id);
+            index += 1;
         }
         self.outbound.dirty.clear();
     }
@@ -241,19 +181,19 @@ impl<S: Service> Server<'_, S> {
     fn flush(&mut self, id: StreamId) {
         let lane = &mut self.outbound.lanes[id.index()];
         if matches!(lane.state, State::Vacant | State::Draining) {
-            lane.bytes.clear();
+            lane.clear();
             return;
         }
-        let written = match lane.bytes.is_empty() {
-            true => 0,
-            false => match self.streams.write(id, &lane.bytes) {
+        let free = lane.free_bytes();
+        let written = match free {
+            0 => 0,
+            _ => match self.streams.write(id, &lane.bytes[..free]) {
                 Write::Bytes { n, .. } => n,
                 Write::Failed(_) => return self.end(id),
             },
         };
-        // The common case is that the kernel takes everything, and nothing is moved.
-        lane.bytes.drain(..written);
-        if lane.bytes.is_empty() {
+        lane.written(written);
+        if written == free {
             self.flushed(id);
         } else {
             self.flushed_in_part(id);
@@ -267,7 +207,7 @@ impl<S: Service> Server<'_, S> {
             // A stream that can't be unwatched is reported writable once more, to no effect.
             let _ = self.streams.watch_writable(id, false);
         }
-        if lane.state == State::Closing {
+        if lane.state == State::Closing && lane.bytes.is_empty() {
             lane.state = State::Draining;
             self.streams.shutdown(id);
         }
@@ -275,7 +215,7 @@ impl<S: Service> Server<'_, S> {
 
     fn flushed_in_part(&mut self, id: StreamId) {
         let lane = &mut self.outbound.lanes[id.index()];
-        if lane.bytes.len() > self.limits.outbound_bytes_max {
+        if lane.free_bytes() > self.limits.outbound_bytes_max {
             self.refused.slow_readers += 1;
             self.end(id);
         } else if !lane.watched {
@@ -290,19 +230,18 @@ impl<S: Service> Server<'_, S> {
         self.streams.remove(id);
         let lane = &mut self.outbound.lanes[id.index()];
         // The buffer stays with the lane; the next connection of this id finds it warm.
-        lane.bytes.clear();
+        lane.clear();
         lane.watched = false;
         lane.ends_at_ns = None;
         lane.state = State::Vacant;
         if std::mem::take(&mut lane.served) {
             self.open -= 1;
-            self.service.closed(id);
+            self.service.closed(id, &mut self.outbound);
         }
     }
 
     fn sweep(&mut self, now_ns: u64) {
         self.service.sweep(now_ns, &mut self.outbound);
-        self.flush_dirty();
         for index in 0..self.outbound.lanes.len() {
             let lane = &mut self.outbound.lanes[index];
             if matches!(lane.state, State::Closing | State::Draining)
@@ -311,5 +250,6 @@ impl<S: Service> Server<'_, S> {
                 self.end(StreamId(index as u32));
             }
         }
+        self.flush_dirty();
     }
 }

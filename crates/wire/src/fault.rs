@@ -46,8 +46,18 @@ pub enum MessageFault {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A field beside another that rules it out.
+    #[error("field {field} does not go with {with}; leave it out")]
+    NotWith {
+        /// Its name, with the object's in front.
+        field: &'static str,
+        /// What rules it out.
+        with: &'static str,
+    },
     /// A `type` that we don't serve.
-    #[error("unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER or CANCEL_ORDER")]
+    #[error(
+        "unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER, AMEND_ORDER, CANCEL_ORDER or MASS_CANCEL"
+    )]
     UnknownType,
     /// A price or amount that is no decimal number.
     #[error("field {field}: {why}")]

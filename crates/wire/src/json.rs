@@ -1,4 +1,4 @@
-//! What requests and replies share: reading flat JSON without allocating, and writing strings.
+//! What requests and replies share: reading flat JSON without allocating.
 //!
 //! A message is read into a struct of [`Slot`]s, which takes any value in any order without an error, so
 //! that a field of the wrong kind is named, and the client id read, whatever else is wrong. Only
@@ -83,6 +83,10 @@ impl Kind for i64 {
     const NAME: &'static str = "an integer of 64 bits";
 }
 
+impl Kind for bool {
+    const NAME: &'static str = "true or false";
+}
+
 impl<T> Kind for Object<T> {
     const NAME: &'static str = "an object";
 }
@@ -116,6 +120,19 @@ impl<'a> Scanner<'a> {
         *slot = match self.peek() {
             Some(b'-' | b'0'..=b'9') => self.value()?.parse().map_or(Slot::WrongKind, Slot::Value),
             _ => self.other()?,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be true or false.
+    pub(crate) fn boolean(&mut self, slot: &mut Slot<bool>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        self.peek();
+        *slot = match self.value()? {
+            "true" => Slot::Value(true),
+            "false" => Slot::Value(false),
+            "null" => Slot::Absent,
+            _ => Slot::WrongKind,
         };
         Ok(())
     }
@@ -334,36 +351,6 @@ pub(crate) fn bounded<'a>(
     match text.len() <= max {
         true => Ok(text),
         false => Err(MessageFault::Limit { field, limit, max }),
-    }
-}
-
-/// Appends a string with its quotes, escaped where JSON wants it.
-pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
-    out.push(b'"');
-    // Folded rather than searched, so that the compiler can test many bytes at a time.
-    let plain =
-        text.iter().fold(true, |plain, &b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'));
-    if plain {
-        out.extend_from_slice(text);
-    } else {
-        write_escaped(out, text);
-    }
-    out.push(b'"');
-}
-
-#[cold]
-fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    for &byte in text {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0..b' ' => {
-                let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
-                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
-            }
-            _ => out.push(byte),
-        }
     }
 }
 

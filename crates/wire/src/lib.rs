@@ -5,7 +5,7 @@
 //! | [`http`] | the head of a connection | an upgrade, or a plain request |
 //! | [`frame`] | payload | WebSocket frames (RFC 6455), both sides |
 //! | [`reader`] | bytes as they come from a socket | whole messages, with the stamp of their first byte |
-//! | [`request`] | client's JSON | orders, cancels, authentication; and the encoders a client needs |
+//! | [`request`] | client's JSON | orders, amendments, cancels, authentication, what an operator sends; and the encoders a client needs |
 //! | [`reply`] | exchange's facts | JSON; and the decoder a client needs |
 //!
 //! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from the bytes they read.
@@ -19,11 +19,15 @@ pub mod fault;
 pub mod frame;
 pub mod http;
 mod json;
+mod json_string;
 pub mod order_id;
 pub mod reader;
 pub mod reply;
 mod reply_decode;
+mod reply_encode;
 pub mod request;
+mod request_decode;
+mod request_encode;
 
 pub use client_id::ClientId;
 pub use decimal::Decimal;

@@ -1,12 +1,15 @@
-//! What the exchange sends: its types and their encoders. Keys stand in the incumbent's order.
+//! What the exchange sends: its types.
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
-use crate::digits::write_i64;
 use crate::fault::MessageFault;
-use crate::json::write_string;
 use crate::order_id::OrderId;
 pub use crate::reply_decode::{ReplyError, decode_reply};
+pub use crate::reply_encode::{
+    encode_amended, encode_applied, encode_authenticated, encode_booked, encode_decremented,
+    encode_done, encode_error, encode_fill, encode_mass_cancelled, encode_rejected,
+    encode_subscriptions, encode_triggered, encode_waiting,
+};
 use crate::request::Side;
 use std::borrow::Cow;
 
@@ -25,6 +28,18 @@ pub enum Reply<'a> {
     Done(Done<'a>),
     /// `REJECTED`: a request about this order was refused.
     Rejected(Rejected<'a>),
+    /// `AMENDED`: an order's price, amount or name is new.
+    Amended(Amended<'a>),
+    /// `WAITING`: a stop was accepted.
+    Waiting(Waiting<'a>),
+    /// `TRIGGERED`: a stop's price is there; what it does as an order follows.
+    Triggered(Triggered<'a>),
+    /// `DECREMENTED`: the order met one of its own account, and lost what they would have traded.
+    Decremented(Decremented<'a>),
+    /// `MASS_CANCELLED`: a mass cancel is done, and all its cancels were told before.
+    MassCancelled(Applied<'a>),
+    /// `APPLIED`: an operator's setting is done.
+    Applied(Applied<'a>),
     /// `ERROR`: a message was refused that could not be tied to an order.
     Error {
         /// Why, for a person.
@@ -66,7 +81,7 @@ pub struct Booked<'a> {
     pub side: Side,
     /// The limit.
     pub price: Decimal,
-    /// The whole amount of the order.
+    /// The whole amount of the order, or what its last amendment said.
     pub amount: Decimal,
     /// The exchange's name for the order.
     pub order_id: OrderId,
@@ -131,31 +146,46 @@ pub enum DoneStatus {
     Cancelled,
     /// Wholly traded.
     Filled,
-    /// By its time in force: what an immediate order could not trade.
+    /// By its time in force: what an immediate order could not trade, or its time had come.
     Expired,
+    /// It met an order of its own account.
+    SelfTradePrevented,
+    /// Its instrument was closed.
+    Closed,
+    /// A stop triggered that was to rest, and its side of the book has as many prices as it takes.
+    NoRoom,
 }
 
 impl DoneStatus {
+    /// All, in the order of their declaration.
+    pub const ALL: [DoneStatus; 6] = [
+        DoneStatus::Cancelled,
+        DoneStatus::Filled,
+        DoneStatus::Expired,
+        DoneStatus::SelfTradePrevented,
+        DoneStatus::Closed,
+        DoneStatus::NoRoom,
+    ];
+
     /// As on the wire.
     pub fn name(self) -> &'static str {
         match self {
             DoneStatus::Cancelled => "CANCELLED",
             DoneStatus::Filled => "FILLED",
             DoneStatus::Expired => "EXPIRED",
+            DoneStatus::SelfTradePrevented => "SELF_TRADE_PREVENTED",
+            DoneStatus::Closed => "CLOSED",
+            DoneStatus::NoRoom => "NO_ROOM",
         }
     }
 
     /// From the wire's text.
     pub(crate) fn read(text: &str) -> Result<DoneStatus, MessageFault> {
-        match text {
-            "CANCELLED" => Ok(DoneStatus::Cancelled),
-            "FILLED" => Ok(DoneStatus::Filled),
-            "EXPIRED" => Ok(DoneStatus::Expired),
-            _ => {
-                let allowed = "CANCELLED, FILLED, EXPIRED";
-                Err(MessageFault::UnknownValue { field: "status", allowed })
-            }
-        }
+        let allowed = "CANCELLED, FILLED, EXPIRED, SELF_TRADE_PREVENTED, CLOSED, NO_ROOM";
+        DoneStatus::ALL
+            .into_iter()
+            .find(|status| status.name() == text)
+            .ok_or(MessageFault::UnknownValue { field: "status", allowed })
     }
 }
 
@@ -172,118 +202,107 @@ pub struct Rejected<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// Appends an `AUTHENTICATED`.
-pub fn encode_authenticated(out: &mut Vec<u8>) {
-    out.extend_from_slice(br#"{"type":"AUTHENTICATED"}"#);
+/// An order whose price, amount or name is new. If it lost its place it enters again, and what it does then follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amended<'a> {
+    /// The client's name for the order from now on.
+    pub client_id: ClientId,
+    /// What it was until now, if it is new.
+    pub replaced_client_id: Option<ClientId>,
+    /// What is traded.
+    pub instrument_code: Cow<'a, str>,
+    /// Buy or sell.
+    pub side: Side,
+    /// The limit; `None` of a stop that is a market order.
+    pub price: Option<Decimal>,
+    /// How much of the order is open now.
+    pub amount: Decimal,
+    /// Whether it kept its place in the queue.
+    pub place_kept: bool,
+    /// The exchange's name for the order, which stays.
+    pub order_id: OrderId,
+    /// Counts the events of this instrument's book.
+    pub order_book_sequence: i64,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account.
+    pub uid: Cow<'a, str>,
 }
 
-/// Appends a `SUBSCRIPTIONS`.
-pub fn encode_subscriptions(out: &mut Vec<u8>, subscriptions: &Subscriptions<'_>) {
-    out.extend_from_slice(br#"{"channels":["#);
-    for (i, channel) in subscriptions.channels.iter().enumerate() {
-        out.extend_from_slice(if i == 0 { br#"{"account_id":"# } else { br#",{"account_id":"# });
-        write_string(out, channel.account_id.as_bytes());
-        out.extend_from_slice(br#","name":"#);
-        write_string(out, channel.name.as_bytes());
-        out.push(b'}');
-    }
-    out.extend_from_slice(br#"],"time":"#);
-    write_i64(out, subscriptions.time_ms);
-    out.extend_from_slice(br#","type":"SUBSCRIPTIONS"}"#);
+/// A stop that waits for its price.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting<'a> {
+    /// The client's name for the order.
+    pub client_id: ClientId,
+    /// What is traded.
+    pub instrument_code: Cow<'a, str>,
+    /// Buy or sell.
+    pub side: Side,
+    /// The price that it waits for.
+    pub stop_price: Decimal,
+    /// The whole amount of the order.
+    pub amount: Decimal,
+    /// The exchange's name for the order.
+    pub order_id: OrderId,
+    /// Counts the events of this instrument's book.
+    pub order_book_sequence: i64,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account.
+    pub uid: Cow<'a, str>,
 }
 
-/// Appends a `BOOKED`.
-pub fn encode_booked(out: &mut Vec<u8>, booked: &Booked<'_>) {
-    out.extend_from_slice(br#"{"amount":""#);
-    booked.amount.write_to(out);
-    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
-    let sequence = booked.order_book_sequence;
-    write_order(out, &booked.client_id, &booked.instrument_code, sequence, booked.order_id);
-    out.extend_from_slice(br#"","price":""#);
-    booked.price.write_to(out);
-    write_side_and_time(out, booked.side, booked.time_ms);
-    out.extend_from_slice(br#","type":"BOOKED","uid":"#);
-    write_string(out, booked.uid.as_bytes());
-    out.push(b'}');
+/// A stop whose price is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Triggered<'a> {
+    /// The client's name for the order.
+    pub client_id: ClientId,
+    /// What is traded.
+    pub instrument_code: Cow<'a, str>,
+    /// The exchange's name for the order.
+    pub order_id: OrderId,
+    /// Counts the events of this instrument's book.
+    pub order_book_sequence: i64,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account.
+    pub uid: Cow<'a, str>,
 }
 
-/// Appends a `FILL`.
-pub fn encode_fill(out: &mut Vec<u8>, fill: &Fill<'_>) {
-    out.extend_from_slice(br#"{"amount":""#);
-    fill.amount.write_to(out);
-    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
-    let sequence = fill.order_book_sequence;
-    write_order(out, &fill.client_id, &fill.instrument_code, sequence, fill.order_id);
-    out.extend_from_slice(br#"","price":""#);
-    fill.price.write_to(out);
-    out.extend_from_slice(br#"","remaining":""#);
-    fill.remaining.write_to(out);
-    write_side_and_time(out, fill.side, fill.time_ms);
-    out.extend_from_slice(br#","trade_id":"#);
-    write_i64(out, fill.trade_id);
-    out.extend_from_slice(br#","type":"FILL","uid":"#);
-    write_string(out, fill.uid.as_bytes());
-    out.push(b'}');
+/// A trade of an account with itself that was prevented, as one of its two orders sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decremented<'a> {
+    /// The client's name for the order.
+    pub client_id: ClientId,
+    /// What is traded.
+    pub instrument_code: Cow<'a, str>,
+    /// Buy or sell: this order's side.
+    pub side: Side,
+    /// At which the trade would have been made.
+    pub price: Decimal,
+    /// How much the order lost.
+    pub amount: Decimal,
+    /// How much of the order is left.
+    pub remaining: Decimal,
+    /// The exchange's name for the order.
+    pub order_id: OrderId,
+    /// Counts the events of this instrument's book.
+    pub order_book_sequence: i64,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account.
+    pub uid: Cow<'a, str>,
 }
 
-/// Appends a `DONE`.
-pub fn encode_done(out: &mut Vec<u8>, done: &Done<'_>) {
-    out.extend_from_slice(br#"{"channel_name":"TRADING","client_id":"#);
-    let sequence = done.order_book_sequence;
-    write_order(out, &done.client_id, &done.instrument_code, sequence, done.order_id);
-    out.extend_from_slice(match done.status {
-        DoneStatus::Cancelled => br#"","status":"CANCELLED","time":"#.as_slice(),
-        DoneStatus::Filled => br#"","status":"FILLED","time":"#,
-        DoneStatus::Expired => br#"","status":"EXPIRED","time":"#,
-    });
-    write_i64(out, done.time_ms);
-    out.extend_from_slice(br#","type":"DONE","uid":"#);
-    write_string(out, done.uid.as_bytes());
-    out.push(b'}');
-}
-
-/// Appends a `REJECTED`.
-pub fn encode_rejected(out: &mut Vec<u8>, rejected: &Rejected<'_>) {
-    out.extend_from_slice(br#"{"type":"REJECTED","client_id":"#);
-    write_string(out, rejected.client_id.as_bytes());
-    out.extend_from_slice(br#","reason":"#);
-    write_string(out, rejected.reason.as_bytes());
-    out.extend_from_slice(br#","time":"#);
-    write_i64(out, rejected.time_ms);
-    out.extend_from_slice(br#","uid":"#);
-    write_string(out, rejected.uid.as_bytes());
-    out.push(b'}');
-}
-
-/// Appends an `ERROR`.
-pub fn encode_error(out: &mut Vec<u8>, reason: &str) {
-    out.extend_from_slice(br#"{"type":"ERROR","reason":"#);
-    write_string(out, reason.as_bytes());
-    out.push(b'}');
-}
-
-/// The keys that stand together in every report on an order, up to the order id without its last quote.
-fn write_order(
-    out: &mut Vec<u8>,
-    client_id: &ClientId,
-    instrument_code: &str,
-    order_book_sequence: i64,
-    order_id: OrderId,
-) {
-    write_string(out, client_id.as_bytes());
-    out.extend_from_slice(br#","instrument_code":"#);
-    write_string(out, instrument_code.as_bytes());
-    out.extend_from_slice(br#","order_book_sequence":"#);
-    write_i64(out, order_book_sequence);
-    out.extend_from_slice(br#","order_id":""#);
-    out.extend_from_slice(&order_id.text());
-}
-
-/// From behind a decimal's last digit to the time.
-fn write_side_and_time(out: &mut Vec<u8>, side: Side, time_ms: i64) {
-    out.extend_from_slice(match side {
-        Side::Buy => br#"","side":"BUY","time":"#.as_slice(),
-        Side::Sell => br#"","side":"SELL","time":"#,
-    });
-    write_i64(out, time_ms);
+/// A mass cancel or an operator's setting that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied<'a> {
+    /// The name that its request had.
+    pub client_id: Option<ClientId>,
+    /// How many orders it ended.
+    pub count: i64,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// The account, or the operator.
+    pub uid: Cow<'a, str>,
 }

@@ -3,8 +3,12 @@
 use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
-use crate::reply::{Booked, Done, DoneStatus, Fill, Rejected, Reply, Subscription, Subscriptions};
-use crate::request::{Side, client_id, decimal};
+use crate::reply::{
+    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Reply, Subscription,
+    Subscriptions, Triggered, Waiting,
+};
+use crate::request::Side;
+use crate::request_decode::{client_id, decimal, optional};
 
 /// A reply that can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +32,10 @@ struct RawReply<'a> {
     time: Slot<i64>,
     trade_id: Slot<i64>,
     channels: Slot<Vec<Slot<Object<RawSubscription<'a>>>>>,
+    stop_price: Slot<Text<'a>>,
+    replaced_client_id: Slot<Text<'a>>,
+    place_kept: Slot<bool>,
+    count: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawReply<'a> {
@@ -48,6 +56,10 @@ impl<'a> Fields<'a> for RawReply<'a> {
             "time" => value.integer(&mut self.time),
             "trade_id" => value.integer(&mut self.trade_id),
             "channels" => value.array(&mut self.channels),
+            "stop_price" => value.text(&mut self.stop_price),
+            "replaced_client_id" => value.text(&mut self.replaced_client_id),
+            "place_kept" => value.boolean(&mut self.place_kept),
+            "count" => value.integer(&mut self.count),
             _ => value.skip(),
         }
     }
@@ -91,6 +103,12 @@ impl<'a> RawReply<'a> {
             "ERROR" => Reply::Error { reason: self.reason.take("reason")? },
             "AUTHENTICATED" => Reply::Authenticated,
             "SUBSCRIPTIONS" => Reply::Subscriptions(self.subscriptions()?),
+            "AMENDED" => Reply::Amended(self.amended()?),
+            "WAITING" => Reply::Waiting(self.waiting()?),
+            "TRIGGERED" => Reply::Triggered(self.triggered()?),
+            "DECREMENTED" => Reply::Decremented(self.decremented()?),
+            "MASS_CANCELLED" => Reply::MassCancelled(self.applied()?),
+            "APPLIED" => Reply::Applied(self.applied()?),
             _ => Reply::Other { kind },
         })
     }
@@ -132,6 +150,72 @@ impl<'a> RawReply<'a> {
             status: DoneStatus::read(self.status.get("status")?)?,
             order_id: self.order_id()?,
             order_book_sequence: self.order_book_sequence.take("order_book_sequence")?,
+            time_ms: self.time.take("time")?,
+            uid: self.uid.take("uid")?,
+        })
+    }
+
+    fn amended(&mut self) -> Result<Amended<'a>, MessageFault> {
+        let replaced = optional(&self.replaced_client_id, "replaced_client_id", client_id)?;
+        Ok(Amended {
+            client_id: client_id(&self.client_id, "client_id")?,
+            replaced_client_id: replaced,
+            instrument_code: self.instrument_code.take("instrument_code")?,
+            side: Side::read(self.side.get("side")?, "side")?,
+            price: optional(&self.price, "price", decimal)?,
+            amount: decimal(&self.amount, "amount")?,
+            place_kept: self.place_kept.take("place_kept")?,
+            order_id: self.order_id()?,
+            order_book_sequence: self.order_book_sequence.take("order_book_sequence")?,
+            time_ms: self.time.take("time")?,
+            uid: self.uid.take("uid")?,
+        })
+    }
+
+    fn waiting(&mut self) -> Result<Waiting<'a>, MessageFault> {
+        Ok(Waiting {
+            client_id: client_id(&self.client_id, "client_id")?,
+            instrument_code: self.instrument_code.take("instrument_code")?,
+            side: Side::read(self.side.get("side")?, "side")?,
+            stop_price: decimal(&self.stop_price, "stop_price")?,
+            amount: decimal(&self.amount, "amount")?,
+            order_id: self.order_id()?,
+            order_book_sequence: self.order_book_sequence.take("order_book_sequence")?,
+            time_ms: self.time.take("time")?,
+            uid: self.uid.take("uid")?,
+        })
+    }
+
+    fn triggered(&mut self) -> Result<Triggered<'a>, MessageFault> {
+        Ok(Triggered {
+            client_id: client_id(&self.client_id, "client_id")?,
+            instrument_code: self.instrument_code.take("instrument_code")?,
+            order_id: self.order_id()?,
+            order_book_sequence: self.order_book_sequence.take("order_book_sequence")?,
+            time_ms: self.time.take("time")?,
+            uid: self.uid.take("uid")?,
+        })
+    }
+
+    fn decremented(&mut self) -> Result<Decremented<'a>, MessageFault> {
+        Ok(Decremented {
+            client_id: client_id(&self.client_id, "client_id")?,
+            instrument_code: self.instrument_code.take("instrument_code")?,
+            side: Side::read(self.side.get("side")?, "side")?,
+            price: decimal(&self.price, "price")?,
+            amount: decimal(&self.amount, "amount")?,
+            remaining: decimal(&self.remaining, "remaining")?,
+            order_id: self.order_id()?,
+            order_book_sequence: self.order_book_sequence.take("order_book_sequence")?,
+            time_ms: self.time.take("time")?,
+            uid: self.uid.take("uid")?,
+        })
+    }
+
+    fn applied(&mut self) -> Result<Applied<'a>, MessageFault> {
+        Ok(Applied {
+            client_id: optional(&self.client_id, "client_id", client_id)?,
+            count: self.count.take("count")?,
             time_ms: self.time.take("time")?,
             uid: self.uid.take("uid")?,
         })

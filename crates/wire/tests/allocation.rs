@@ -47,6 +47,20 @@ fn allocations(mut work: impl FnMut()) -> u64 {
 
 const CREATE: &[u8] = include_bytes!("../../../clients/vectors/create_order_ioc_account.json");
 const CANCEL: &[u8] = include_bytes!("../../../clients/vectors/cancel_order.json");
+const MORE_REQUESTS: [&[u8]; 5] = [
+    include_bytes!("../../../clients/vectors/create_order_market.json"),
+    include_bytes!("../../../clients/vectors/create_order_iceberg.json"),
+    include_bytes!("../../../clients/vectors/create_order_stop.json"),
+    include_bytes!("../../../clients/vectors/amend_order_renamed.json"),
+    include_bytes!("../../../clients/vectors/mass_cancel_some.json"),
+];
+const MORE_REPLIES: [&[u8]; 5] = [
+    include_bytes!("../../../clients/vectors/amended_renamed.json"),
+    include_bytes!("../../../clients/vectors/waiting.json"),
+    include_bytes!("../../../clients/vectors/triggered.json"),
+    include_bytes!("../../../clients/vectors/decremented.json"),
+    include_bytes!("../../../clients/vectors/mass_cancelled.json"),
+];
 const REPLIES: [&[u8]; 4] = [
     include_bytes!("../../../clients/vectors/booked.json"),
     include_bytes!("../../../clients/vectors/fill.json"),
@@ -64,6 +78,7 @@ fn requests_decode_without_allocating() {
     let count = allocations(|| {
         assert!(matches!(decode_request(CREATE), Ok(Request::CreateOrder(_))));
         assert!(matches!(decode_request(CANCEL), Ok(Request::CancelOrder(_))));
+        MORE_REQUESTS.iter().for_each(|request| assert!(decode_request(request).is_ok()));
     });
     assert_eq!(count, 0);
 }
@@ -71,7 +86,7 @@ fn requests_decode_without_allocating() {
 #[test]
 fn replies_decode_without_allocating() {
     // The last has an escape in its reason and so is allowed its copy.
-    for reply in &REPLIES[..3] {
+    for reply in REPLIES[..3].iter().chain(&MORE_REPLIES) {
         assert_eq!(allocations(|| assert!(decode_reply(reply).is_ok())), 0);
     }
 }

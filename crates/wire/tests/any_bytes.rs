@@ -15,7 +15,7 @@ const HEADS: [&[u8]; 4] = [
     b"GET /private/account/user/balances/3001/BTC/10.5 HTTP/1.0\r\nConnection: close\r\n\r\n",
 ];
 
-const MESSAGES: [&[u8]; 8] = [
+const MESSAGES: [&[u8]; 17] = [
     include_bytes!("../../../clients/vectors/create_order_ioc_account.json"),
     include_bytes!("../../../clients/vectors/cancel_order_account.json"),
     include_bytes!("../../../clients/vectors/authenticate.json"),
@@ -24,6 +24,15 @@ const MESSAGES: [&[u8]; 8] = [
     include_bytes!("../../../clients/vectors/fill.json"),
     include_bytes!("../../../clients/vectors/rejected.json"),
     include_bytes!("../../../clients/vectors/subscriptions.json"),
+    include_bytes!("../../../clients/vectors/authenticate_cancel_on_disconnect.json"),
+    include_bytes!("../../../clients/vectors/create_order_iceberg.json"),
+    include_bytes!("../../../clients/vectors/amend_order_renamed.json"),
+    include_bytes!("../../../clients/vectors/mass_cancel_some.json"),
+    include_bytes!("../../../clients/vectors/kill_switch_account.json"),
+    include_bytes!("../../../clients/vectors/amended_renamed.json"),
+    include_bytes!("../../../clients/vectors/waiting.json"),
+    include_bytes!("../../../clients/vectors/decremented.json"),
+    include_bytes!("../../../clients/vectors/mass_cancelled.json"),
 ];
 
 /// One of `originals` with up to three bytes replaced, inserted or removed.

@@ -28,39 +28,32 @@ fn decimal(text: &str) -> Decimal {
 }
 
 fn order() -> CreateOrder<'static> {
-    CreateOrder {
-        instrument_code: "BTC_USDT".into(),
-        client_id: id(),
-        side: Side::Buy,
-        price: decimal("1"),
-        amount: decimal("1"),
-        time_in_force: TimeInForce::GoodTillCancelled,
-        account_id: None,
-    }
+    CreateOrder::limit("BTC_USDT", id(), Side::Buy, decimal("1"), decimal("1"))
 }
 
 fn same_request(bytes: &[u8], request: &Request<'_>) {
     assert_eq!(decode_request(bytes).as_ref(), Ok(request));
     let mut out = Vec::new();
-    match request {
-        Request::Authenticate { api_token } => encode_authenticate(&mut out, api_token),
-        Request::Subscribe { .. } => encode_subscribe(&mut out, &["ORDERS"]),
-        Request::CreateOrder(order) => encode_create_order(&mut out, order),
-        Request::CancelOrder(cancel) => encode_cancel_order(&mut out, cancel),
-    }
+    properties::encode_request(&mut out, request);
     assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(bytes));
 }
 
 #[test]
 fn requests_have_their_golden_bytes() {
-    same_request(vector!("authenticate.json"), &Request::Authenticate { api_token: "3001".into() });
+    for (bytes, cancel_on_disconnect) in [
+        (vector!("authenticate.json"), None),
+        (vector!("authenticate_cancel_on_disconnect.json"), Some(true)),
+    ] {
+        let api_token = "3001".into();
+        same_request(bytes, &Request::Authenticate { api_token, cancel_on_disconnect });
+    }
     let channels = vec!["ORDERS".into()];
     same_request(vector!("subscribe.json"), &Request::Subscribe { channels });
     same_request(vector!("create_order.json"), &Request::CreateOrder(order()));
     let order = CreateOrder {
         instrument_code: "BTC_EUR".into(),
         side: Side::Sell,
-        price: decimal("64250.5"),
+        price: Some(decimal("64250.5")),
         amount: decimal("0.025"),
         time_in_force: TimeInForce::ImmediateOrCancelled,
         account_id: Some("3002".into()),
@@ -122,6 +115,9 @@ fn replies_have_their_golden_bytes() {
         (vector!("done_cancelled.json"), DoneStatus::Cancelled),
         (vector!("done_filled.json"), DoneStatus::Filled),
         (vector!("done_expired.json"), DoneStatus::Expired),
+        (vector!("done_self_trade_prevented.json"), DoneStatus::SelfTradePrevented),
+        (vector!("done_closed.json"), DoneStatus::Closed),
+        (vector!("done_no_room.json"), DoneStatus::NoRoom),
     ] {
         let done = Done {
             client_id: id(),
@@ -247,10 +243,13 @@ fn a_bad_order_names_its_field_and_keeps_its_client_id() {
     };
     let unknown = |field, allowed| UnknownValue { field, allowed };
     assert_eq!(fault("'BUY'", "'buy'"), unknown("order.side", "BUY, SELL"));
-    assert_eq!(fault("LIMIT", "MARKET"), unknown("order.type", "LIMIT"));
+    assert_eq!(fault("LIMIT", "STOP"), unknown("order.type", "LIMIT, MARKET"));
     assert_eq!(
         fault("GOOD_TILL_CANCELLED", "DAY"),
-        unknown("order.time_in_force", "GOOD_TILL_CANCELLED, IMMEDIATE_OR_CANCELLED")
+        unknown(
+            "order.time_in_force",
+            "GOOD_TILL_CANCELLED, IMMEDIATE_OR_CANCELLED, FILL_OR_KILL, GOOD_TILL_DATE"
+        )
     );
     let (field, why) = ("order.price", DecimalError::NotANumber);
     assert_eq!(fault("'price':'1'", "'price':'1e3'"), BadDecimal { field, why });
@@ -323,30 +322,54 @@ prop_compose! {
     fn any_order()(
         client_id in any_id(),
         instrument_code in any_text(),
-        (buy, rests) in any::<(bool, bool)>(),
-        price in any_decimal(),
-        amount in any_decimal(),
+        side in prop::sample::select(vec![Side::Buy, Side::Sell]),
+        (price, amount) in (prop::option::of(any_decimal()), any_decimal()),
+        (stop_price, display_amount) in (prop::option::of(any_decimal()), prop::option::of(any_decimal())),
+        (time_in_force, expire_time_ms) in (0..4u8, any::<i64>()),
+        post_only in prop::sample::select(vec![None, Some(PostOnly::Reject), Some(PostOnly::Reprice)]),
         account_id in prop::option::of(any_text()),
     ) -> CreateOrder<'static> {
-        let side = if buy { Side::Buy } else { Side::Sell };
-        let time_in_force =
-            if rests { TimeInForce::GoodTillCancelled } else { TimeInForce::ImmediateOrCancelled };
-        CreateOrder { instrument_code, client_id, side, price, amount, time_in_force, account_id }
+        let time_in_force = match time_in_force {
+            0 => TimeInForce::GoodTillCancelled,
+            1 => TimeInForce::ImmediateOrCancelled,
+            2 => TimeInForce::FillOrKill,
+            _ => TimeInForce::GoodTillDate { expire_time_ms },
+        };
+        CreateOrder {
+            instrument_code, client_id, side, price, amount, time_in_force, stop_price, display_amount, post_only, account_id,
+        }
     }
 }
 
 proptest! {
     #[test]
-    fn any_order_survives(order in any_order()) {
-        let mut out = Vec::new();
-        encode_create_order(&mut out, &order);
-        prop_assert!(serde_json::from_slice::<serde_json::Value>(&out).is_ok());
-        prop_assert_eq!(decode_request(&out), Ok(Request::CreateOrder(order.clone())));
-        out.clear();
-        let CreateOrder { client_id, instrument_code, account_id, .. } = order;
-        let cancel = CancelOrder { client_id, instrument_code, account_id };
-        encode_cancel_order(&mut out, &cancel);
-        prop_assert_eq!(decode_request(&out), Ok(Request::CancelOrder(cancel)));
+    fn any_request_survives(
+        order in any_order(),
+        new_client_id in prop::option::of(any_id()),
+        side in prop::sample::select(vec![None, Some(Side::Buy), Some(Side::Sell)]),
+        (on, some) in any::<(bool, bool)>(),
+        state in prop::sample::select(vec![InstrumentState::Open, InstrumentState::Halted, InstrumentState::Closed]),
+    ) {
+        let CreateOrder { client_id, instrument_code: code, account_id, price, amount, .. } = order.clone();
+        let requests = [
+            Request::CreateOrder(order),
+            Request::CancelOrder(CancelOrder { client_id, instrument_code: code.clone(), account_id: account_id.clone() }),
+            Request::AmendOrder(AmendOrder {
+                client_id, new_client_id, instrument_code: code.clone(), price, amount, account_id: account_id.clone(),
+            }),
+            Request::MassCancel(MassCancel {
+                client_id: new_client_id, instrument_code: some.then(|| code.clone()), side, account_id: account_id.clone(),
+            }),
+            Request::InstrumentState(SetInstrumentState { client_id: new_client_id, instrument_code: code.clone(), state }),
+            Request::KillSwitch(KillSwitch { client_id: new_client_id, account_id, on }),
+            Request::Authenticate { api_token: code, cancel_on_disconnect: some.then_some(on) },
+        ];
+        for request in requests {
+            let mut out = Vec::new();
+            properties::encode_request(&mut out, &request);
+            prop_assert!(serde_json::from_slice::<serde_json::Value>(&out).is_ok());
+            prop_assert_eq!(decode_request(&out), Ok(request));
+        }
     }
 
     #[test]
@@ -356,9 +379,12 @@ proptest! {
         (order_id, trade_id, order_book_sequence, time_ms) in any::<(u128, i64, i64, i64)>(),
         uid in any_text(),
         reason in any_text(),
-        status in prop::sample::select(vec![DoneStatus::Cancelled, DoneStatus::Filled, DoneStatus::Expired]),
+        status in prop::sample::select(DoneStatus::ALL.to_vec()),
+        replaced_client_id in prop::option::of(any_id()),
+        (place_kept, named) in any::<(bool, bool)>(),
     ) {
-        let CreateOrder { client_id, instrument_code, side, price, amount, .. } = order;
+        let CreateOrder { client_id, instrument_code, side, price: optional_price, amount, .. } = order;
+        let price = optional_price.unwrap_or(amount);
         let order_id = OrderId(order_id);
         let channels = vec![Subscription { account_id: uid.clone(), name: reason.clone() }; 2];
         let (code, id) = (&instrument_code, &uid);
@@ -367,6 +393,12 @@ proptest! {
             Reply::Fill(Fill { client_id, instrument_code: code.clone(), side, price, amount, remaining, order_id, trade_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Done(Done { client_id, instrument_code: code.clone(), status, order_id, order_book_sequence, time_ms, uid: id.clone() }),
             Reply::Rejected(Rejected { client_id, reason: reason.clone(), time_ms, uid: id.clone() }),
+            Reply::Amended(Amended { client_id, replaced_client_id, instrument_code: code.clone(), side, price: optional_price, amount, place_kept, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Waiting(Waiting { client_id, instrument_code: code.clone(), side, stop_price: price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Triggered(Triggered { client_id, instrument_code: code.clone(), order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::Decremented(Decremented { client_id, instrument_code: code.clone(), side, price, amount, remaining, order_id, order_book_sequence, time_ms, uid: id.clone() }),
+            Reply::MassCancelled(Applied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
+            Reply::Applied(Applied { client_id: named.then_some(client_id), count: trade_id, time_ms, uid: id.clone() }),
             Reply::Error { reason: reason.clone() },
             Reply::Subscriptions(Subscriptions { channels, time_ms }),
         ];

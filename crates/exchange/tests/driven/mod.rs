@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
+use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
+use std::cell::Cell;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
 use wire::frame::{Opcode, write_frame_with};
@@ -10,10 +11,23 @@ use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::request::{CancelOrder, CreateOrder, Side, TimeInForce};
 use wire::{ClientId, Decimal, request};
 
+/// 2023-11-14T22:13:20Z.
+pub const START_NS: u64 = 1_700_000_000_000_000_000;
+
+thread_local! {
+    static WALL_NS: Cell<u64> = const { Cell::new(START_NS) };
+}
+
+/// The exchange's time from now on, on this thread: so long after the start.
+pub fn set_time(ms: u64) {
+    WALL_NS.set(START_NS + ms * 1_000_000);
+}
+
 pub fn config() -> Config {
     Config {
         tokens: Tokens::Any,
         instruments: Instruments::shipped(),
+        risk: Risk::default(),
         start_book: StartBook::Empty,
         limits: Limits {
             connections_max: 8,
@@ -23,6 +37,7 @@ pub fn config() -> Config {
             ..Limits::default()
         },
         replay_inputs_max: 1 << 15,
+        wall_ns: || WALL_NS.get(),
     }
 }
 
@@ -52,7 +67,13 @@ impl Driven {
     }
 
     pub fn disconnect(&mut self, stream: u32) {
-        self.exchange.closed(StreamId(stream));
+        self.outbound.close(StreamId(stream));
+        self.exchange.closed(StreamId(stream), &mut self.outbound);
+    }
+
+    /// What the server's loop does ten times a second.
+    pub fn sweep(&mut self) {
+        self.exchange.sweep(0, &mut self.outbound);
     }
 
     /// As if one or more reads had brought the bytes. What comes after the exchange has ended the
@@ -108,7 +129,7 @@ pub fn write_text(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 pub fn write_authenticate(out: &mut Vec<u8>, account: &str) {
-    write_text(out, |out| request::encode_authenticate(out, account));
+    write_text(out, |out| request::encode_authenticate(out, account, None));
 }
 
 /// An order of BTC_USDT, its price in ticks and its amount in lots of a hundredth.
@@ -120,17 +141,14 @@ pub fn write_order(
     hundredths: i64,
     immediate: bool,
 ) {
+    let price = Decimal::new(price_ticks, 2).unwrap();
+    let amount = Decimal::new(hundredths, 2).unwrap();
     let order = CreateOrder {
-        instrument_code: "BTC_USDT".into(),
-        client_id,
-        side,
-        price: Decimal::new(price_ticks, 2).unwrap(),
-        amount: Decimal::new(hundredths, 2).unwrap(),
         time_in_force: match immediate {
             true => TimeInForce::ImmediateOrCancelled,
             false => TimeInForce::GoodTillCancelled,
         },
-        account_id: None,
+        ..CreateOrder::limit("BTC_USDT", client_id, side, price, amount)
     };
     write_text(out, |out| request::encode_create_order(out, &order));
 }

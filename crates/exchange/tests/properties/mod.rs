@@ -29,7 +29,6 @@ static SMALL: LazyLock<Config> = LazyLock::new(|| {
         accounts_max: 4,
         accounts_per_connection_max: 2,
         open_orders_max: 16,
-        open_orders_per_account_max: 8,
         price_levels_max: 4,
         ..config.limits
     };

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use exchange::{Config, Exchange, Instruments, Limits, StartBook, Tokens};
+use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
 use measure::clock::Clock;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,6 +18,7 @@ pub fn config() -> Config {
     Config {
         tokens: Tokens::Any,
         instruments: Instruments::shipped(),
+        risk: Risk::default(),
         start_book: StartBook::Empty,
         limits: Limits {
             connections_max: 32,
@@ -27,6 +28,7 @@ pub fn config() -> Config {
             ..Limits::default()
         },
         replay_inputs_max: 100_000,
+        wall_ns: measure::clock::wall_ns,
     }
 }
 

@@ -95,16 +95,27 @@ pub fn request(data: &[u8]) {
     same_grammar(data, decoded.as_ref().err().map(|error| error.fault));
     let Ok(decoded) = decoded else { return };
     let mut out = Vec::new();
-    match &decoded {
-        Request::Authenticate { api_token } => request::encode_authenticate(&mut out, api_token),
+    encode_request(&mut out, &decoded);
+    assert_eq!(decode_request(&out).as_ref(), Ok(&decoded));
+}
+
+/// Encodes any request.
+pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
+    match request {
+        Request::Authenticate { api_token, cancel_on_disconnect } => {
+            request::encode_authenticate(out, api_token, *cancel_on_disconnect);
+        }
         Request::Subscribe { channels } => {
             let channels: Vec<&str> = channels.iter().map(|name| &**name).collect();
-            request::encode_subscribe(&mut out, &channels);
+            request::encode_subscribe(out, &channels);
         }
-        Request::CreateOrder(order) => request::encode_create_order(&mut out, order),
-        Request::CancelOrder(cancel) => request::encode_cancel_order(&mut out, cancel),
+        Request::CreateOrder(order) => request::encode_create_order(out, order),
+        Request::CancelOrder(cancel) => request::encode_cancel_order(out, cancel),
+        Request::AmendOrder(amend) => request::encode_amend_order(out, amend),
+        Request::MassCancel(cancel) => request::encode_mass_cancel(out, cancel),
+        Request::InstrumentState(set) => request::encode_instrument_state(out, set),
+        Request::KillSwitch(kill) => request::encode_kill_switch(out, kill),
     }
-    assert_eq!(decode_request(&out).as_ref(), Ok(&decoded));
 }
 
 /// What decodes, encodes; and what that encodes, decodes to the same.
@@ -128,6 +139,12 @@ pub fn encode_reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
         Reply::Fill(fill) => reply::encode_fill(out, fill),
         Reply::Done(done) => reply::encode_done(out, done),
         Reply::Rejected(rejected) => reply::encode_rejected(out, rejected),
+        Reply::Amended(amended) => reply::encode_amended(out, amended),
+        Reply::Waiting(waiting) => reply::encode_waiting(out, waiting),
+        Reply::Triggered(triggered) => reply::encode_triggered(out, triggered),
+        Reply::Decremented(decremented) => reply::encode_decremented(out, decremented),
+        Reply::MassCancelled(applied) => reply::encode_mass_cancelled(out, applied),
+        Reply::Applied(applied) => reply::encode_applied(out, applied),
         Reply::Error { reason } => reply::encode_error(out, reason),
         Reply::Other { .. } => {}
     }

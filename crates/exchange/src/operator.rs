@@ -1,0 +1,155 @@
+//! What an operator does while the exchange runs, and what the exchange does by itself: settings and mass cancels, sequenced like
+//! everything else.
+
+use crate::commands;
+use crate::order_entry::{OrderEntry, execute};
+use crate::refusals::{About, NO_OPERATOR, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
+use crate::reports::{Asked, What};
+use crate::sessions::HOUSE;
+use crate::text::wire_time;
+use engine::{Command, InstrumentState, Kill, MassCancel};
+use transport::StreamId;
+use transport::serve::Outbound;
+use wire::request::{self, KillSwitch, SetInstrumentState};
+
+/// Changes nothing but the engine's time: the house's kill switch, which nobody can throw, is released.
+const TIME_PASSES: Command = Command::Kill(Kill { account: Some(HOUSE), tag: 0, on: false });
+
+/// Whom nobody answers: the exchange.
+const OWN: Asked<'static> =
+    Asked { from: None, client_id: None, account: HOUSE, what: What::Setting };
+
+impl OrderEntry {
+    #[cold]
+    pub fn instrument_state(
+        &mut self,
+        from: StreamId,
+        set: &SetInstrumentState<'_>,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        let command = self.operator(from).and_then(|()| {
+            let number = self.instruments.number(&set.instrument_code)?;
+            let state = match set.state {
+                request::InstrumentState::Open => InstrumentState::Open,
+                request::InstrumentState::Halted => InstrumentState::Halted,
+                request::InstrumentState::Closed => InstrumentState::Closed,
+            };
+            Ok(Command::Instrument(self.instruments.get(number).settings(number, state)))
+        });
+        let client_id = set.client_id.as_ref();
+        match command {
+            Ok(command) => {
+                self.counts.operations += 1;
+                let asked = Asked { from: Some(from), client_id, ..OWN };
+                execute(self, &asked, command, time_ns, outbound);
+            }
+            Err(refused) => {
+                let time_ms = wire_time(time_ns);
+                let about = About { from, account_id: None, client_id, time_ms };
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            }
+        }
+    }
+
+    #[cold]
+    pub fn kill_switch(
+        &mut self,
+        from: StreamId,
+        kill: &KillSwitch<'_>,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        let client_id = kill.client_id.as_ref();
+        let account = self.operator(from).and_then(|()| match kill.account_id.as_deref() {
+            None => Ok(None),
+            // It may be thrown before the account comes for the first time.
+            Some(id) => match self.sessions.number_or_new(id) {
+                Ok(account) => Ok(Some(account)),
+                Err(_) => Err(UNKNOWN_ACCOUNT),
+            },
+        });
+        let account = match account {
+            Ok(account) => account,
+            Err(refused) => {
+                let (account_id, time_ms) = (None, wire_time(time_ns));
+                let about = About { from, account_id, client_id, time_ms };
+                return self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            }
+        };
+        if let Some((account, true)) = account {
+            self.introduce(account, time_ns, outbound);
+        }
+        self.counts.operations += 1;
+        let asked = Asked { from: Some(from), client_id, ..OWN };
+        let account = account.map(|(account, _)| account);
+        let command = Command::Kill(Kill { account, tag: 0, on: kill.on });
+        execute(self, &asked, command, time_ns, outbound);
+    }
+
+    /// A trader's, of his account; or an operator's, of one or all.
+    #[cold]
+    pub fn mass_cancel(
+        &mut self,
+        from: StreamId,
+        cancel: &request::MassCancel<'_>,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        let account_id = cancel.account_id.as_deref();
+        let is_operator = self.sessions.operator(from).is_some();
+        let account = match (is_operator, account_id) {
+            (false, _) => self.sessions.account(from, account_id).map(Some).ok_or(OTHER_ACCOUNT),
+            (true, None) => Ok(None),
+            (true, Some(id)) => self.sessions.number(id).map(Some).ok_or(UNKNOWN_ACCOUNT),
+        };
+        let command =
+            account.and_then(|account| commands::mass_cancel(&self.instruments, account, cancel));
+        let client_id = cancel.client_id.as_ref();
+        match command {
+            Ok(command) => {
+                self.counts.mass_cancels += 1;
+                // An operator acts in nobody's name.
+                let account = command.account.filter(|_| !is_operator).unwrap_or(HOUSE);
+                let what = What::MassCancel;
+                let asked = Asked { from: Some(from), client_id, account, what };
+                execute(self, &asked, Command::MassCancel(command), time_ns, outbound);
+            }
+            Err(refused) => {
+                let time_ms = wire_time(time_ns);
+                let about = About { from, account_id, client_id, time_ms };
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            }
+        }
+    }
+
+    fn operator(&self, from: StreamId) -> Result<(), Refused<'static>> {
+        self.sessions.operator(from).map(|_| ()).ok_or(NO_OPERATOR)
+    }
+
+    /// Tells the engine what an account may do that comes for the first time.
+    #[cold]
+    pub fn introduce(&mut self, account: u32, time_ns: u64, outbound: &mut Outbound) {
+        let account_id = self.sessions.account_id(account);
+        let settings: Vec<Command> = self.risk.commands(account_id, account).collect();
+        for command in settings {
+            execute(self, &OWN, command, time_ns, outbound);
+        }
+    }
+
+    /// Cancels the orders of accounts whose last connection that had wished it is gone.
+    #[cold]
+    pub fn cancel_all(&mut self, accounts: Vec<u32>, time_ns: u64, outbound: &mut Outbound) {
+        for account in accounts {
+            self.counts.cancels_on_disconnect += 1;
+            let (account, instrument, side, tag) = (Some(account), None, None, 0);
+            let command = Command::MassCancel(MassCancel { account, instrument, side, tag });
+            execute(self, &OWN, command, time_ns, outbound);
+        }
+    }
+
+    /// Lets the engine see the time while nobody sends anything, as long as an order is open until a date.
+    pub fn pass_time(&mut self, time_ns: u64, outbound: &mut Outbound) {
+        execute(self, &OWN, TIME_PASSES, time_ns, outbound);
+    }
+}

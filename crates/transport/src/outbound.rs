@@ -1,0 +1,217 @@
+//! Answers on their way out: a buffer a connection, of which a part may have to wait until what it acknowledges is safe.
+
+use crate::StreamId;
+use std::collections::VecDeque;
+
+/// First capacity of a connection's buffer, enough for some two hundred acks.
+const LANE_BYTES: usize = 64 * 1024;
+
+#[derive(Clone, Copy)]
+struct Hold {
+    mark: u64,
+    from: usize,
+}
+
+/// Answers on their way out, a buffer a connection.
+#[derive(Default)]
+pub struct Outbound {
+    pub(crate) lanes: Vec<Lane>,
+    /// Lanes with something to do since the last flush.
+    pub(crate) dirty: Vec<StreamId>,
+    /// What is appended now may not leave before this is released.
+    mark: u64,
+    released: u64,
+    /// Lanes with bytes that wait to be released.
+    held: Vec<StreamId>,
+}
+
+#[derive(Default)]
+pub(crate) struct Lane {
+    pub bytes: Vec<u8>,
+    pub state: State,
+    dirty: bool,
+    /// How many bytes there were before it became dirty.
+    settled: usize,
+    /// From which byte on they wait, and for which mark; both rise.
+    holds: VecDeque<Hold>,
+    pub watched: bool,
+    /// The service was told of this connection; not so of one that is refused.
+    pub served: bool,
+    /// When the sweep gives up waiting for a connection that we end.
+    pub ends_at_ns: Option<u64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    #[default]
+    Vacant,
+    Open,
+    /// Ends as soon as its bytes are out.
+    Closing,
+    /// Our side has ended; what the peer still sends is thrown away until it ends too, so that it
+    /// reads our last bytes and not a reset.
+    Draining,
+}
+
+impl Outbound {
+    /// The buffer to which answers for this connection are appended. What is appended for a
+    /// connection that has been ended is thrown away.
+    #[inline]
+    pub fn to(&mut self, id: StreamId) -> &mut Vec<u8> {
+        let lane = &mut self.lanes[id.index()];
+        if !lane.dirty {
+            lane.dirty = true;
+            lane.settled = lane.bytes.len();
+            self.dirty.push(id);
+        }
+        &mut lane.bytes
+    }
+
+    /// Ends the connection when its answers are out. What it sends from now on is not read.
+    pub fn close(&mut self, id: StreamId) {
+        self.to(id);
+        let lane = &mut self.lanes[id.index()];
+        if lane.state == State::Open {
+            lane.state = State::Closing;
+        }
+    }
+
+    /// Whether the connection still takes answers.
+    pub fn is_open(&self, id: StreamId) -> bool {
+        self.lanes.get(id.index()).is_some_and(|lane| lane.state == State::Open)
+    }
+
+    /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
+    /// [`Service`] without sockets does it itself.
+    pub fn open(&mut self, id: StreamId) {
+        while self.lanes.len() <= id.index() {
+            let bytes = Vec::with_capacity(LANE_BYTES);
+            self.lanes.push(Lane { bytes, ..Lane::default() });
+        }
+        self.lanes[id.index()].state = State::Open;
+    }
+
+    /// What is appended from now on leaves when `mark` is released; marks rise. Nothing ever waits where this is not called.
+    pub fn hold(&mut self, mark: u64) {
+        self.mark = mark;
+    }
+
+    /// Lets everything leave that waits for `mark` or a lower one.
+    #[inline]
+    pub fn release(&mut self, mark: u64) {
+        if mark == self.released {
+            return;
+        }
+        self.released = mark;
+        for index in (0..self.held.len()).rev() {
+            let id = self.held[index];
+            let lane = &mut self.lanes[id.index()];
+            lane.holds.retain(|hold| hold.mark > mark);
+            if lane.holds.is_empty() {
+                self.held.swap_remove(index);
+            }
+            self.to(id);
+        }
+    }
+
+    /// Whether anything waits to be released.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// A lane is about to be flushed: what was appended to it waits, if it has to.
+    #[inline]
+    pub(crate) fn settle(&mut self, id: StreamId) {
+        let lane = &mut self.lanes[id.index()];
+        lane.dirty = false;
+        if self.mark > self.released && lane.bytes.len() > lane.settled {
+            if lane.holds.is_empty() {
+                self.held.push(id);
+            }
+            if lane.holds.back().is_none_or(|hold| hold.mark < self.mark) {
+                lane.holds.push_back(Hold { mark: self.mark, from: lane.settled });
+            }
+        }
+    }
+}
+
+impl Lane {
+    /// How many bytes may leave.
+    #[inline]
+    pub fn free_bytes(&self) -> usize {
+        self.holds.front().map_or(self.bytes.len(), |hold| hold.from)
+    }
+
+    /// So many bytes have left. The common case is that the kernel takes everything, and nothing is moved.
+    #[inline]
+    pub fn written(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+        self.holds.iter_mut().for_each(|hold| hold.from -= bytes);
+    }
+
+    /// Nothing of this leaves any more.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.holds.clear();
+        self.settled = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flushes a lane as the loop does, through a socket that takes everything, and gives what left.
+    fn flush(outbound: &mut Outbound) -> String {
+        let mut left = String::new();
+        for id in std::mem::take(&mut outbound.dirty) {
+            outbound.settle(id);
+            let lane = &mut outbound.lanes[id.index()];
+            let free = lane.free_bytes();
+            left += std::str::from_utf8(&lane.bytes[..free]).unwrap();
+            lane.written(free);
+        }
+        left
+    }
+
+    #[test]
+    fn what_is_held_leaves_when_it_is_released_and_in_order() {
+        let (mut outbound, id) = (Outbound::default(), StreamId(0));
+        outbound.open(id);
+        outbound.to(id).extend(b"free,");
+        assert_eq!(flush(&mut outbound), "free,");
+        for (mark, text) in [(1, "one,"), (2, "two,"), (2, "two too,"), (5, "five,")] {
+            outbound.hold(mark);
+            outbound.to(id).extend(text.bytes());
+            assert_eq!(flush(&mut outbound), "");
+        }
+        assert!(outbound.holds());
+        outbound.release(3);
+        assert_eq!(flush(&mut outbound), "one,two,two too,");
+        outbound.release(5);
+        assert!(!outbound.holds());
+        // Nothing new is to be safe: it leaves at once, behind what was held.
+        outbound.to(id).extend(b"free");
+        assert_eq!(flush(&mut outbound), "five,free");
+    }
+
+    #[test]
+    fn one_lane_does_not_hold_another_and_one_that_ends_holds_nothing() {
+        let (mut outbound, ids) = (Outbound::default(), [StreamId(0), StreamId(1)]);
+        ids.iter().for_each(|id| outbound.open(*id));
+        outbound.hold(1);
+        outbound.to(ids[0]).extend(b"zero");
+        assert_eq!(flush(&mut outbound), "");
+        outbound.hold(2);
+        outbound.to(ids[1]).extend(b"one");
+        assert_eq!(flush(&mut outbound), "");
+        outbound.lanes[0].clear();
+        outbound.to(ids[0]).extend(b"next");
+        outbound.release(1);
+        assert_eq!(flush(&mut outbound), "");
+        outbound.release(2);
+        assert_eq!(flush(&mut outbound), "nextone");
+        assert!(!outbound.holds());
+    }
+}

@@ -1,0 +1,326 @@
+//! The decoder of what clients send.
+
+use crate::client_id::ClientId;
+use crate::decimal::Decimal;
+use crate::fault::MessageFault;
+use crate::json::{self, Fields, Kind, Object, Scanner, Slot, Text, bounded};
+use crate::request::{
+    ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
+    CancelOrder, CreateOrder, INSTRUMENT_CODE_BYTES_MAX, InstrumentState, KillSwitch, MassCancel,
+    PostOnly, Request, RequestError, SetInstrumentState, Side, TimeInForce,
+};
+
+#[derive(Default)]
+struct RawRequest<'a> {
+    kind: Slot<Text<'a>>,
+    order: Slot<Object<RawOrder<'a>>>,
+    client_id: Slot<Text<'a>>,
+    instrument_code: Slot<Text<'a>>,
+    account_id: Slot<Text<'a>>,
+    api_token: Slot<Text<'a>>,
+    cancel_on_disconnect: Slot<bool>,
+    channels: Slot<Vec<Slot<Object<RawChannel<'a>>>>>,
+    new_client_id: Slot<Text<'a>>,
+    price: Slot<Text<'a>>,
+    amount: Slot<Text<'a>>,
+    side: Slot<Text<'a>>,
+    state: Slot<Text<'a>>,
+    on: Slot<bool>,
+}
+
+impl<'a> Fields<'a> for RawRequest<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "type" => value.text(&mut self.kind),
+            "order" => value.object(&mut self.order),
+            "client_id" => value.text(&mut self.client_id),
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "account_id" => value.text(&mut self.account_id),
+            "api_token" => value.text(&mut self.api_token),
+            "cancel_on_disconnect" => value.boolean(&mut self.cancel_on_disconnect),
+            "channels" => value.array(&mut self.channels),
+            "new_client_id" => value.text(&mut self.new_client_id),
+            "price" => value.text(&mut self.price),
+            "amount" => value.text(&mut self.amount),
+            "side" => value.text(&mut self.side),
+            "state" => value.text(&mut self.state),
+            "on" => value.boolean(&mut self.on),
+            _ => value.skip(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct RawOrder<'a> {
+    instrument_code: Slot<Text<'a>>,
+    client_id: Slot<Text<'a>>,
+    side: Slot<Text<'a>>,
+    kind: Slot<Text<'a>>,
+    price: Slot<Text<'a>>,
+    amount: Slot<Text<'a>>,
+    time_in_force: Slot<Text<'a>>,
+    expire_time: Slot<i64>,
+    stop_price: Slot<Text<'a>>,
+    display_amount: Slot<Text<'a>>,
+    post_only: Slot<Text<'a>>,
+}
+
+impl<'a> Fields<'a> for RawOrder<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "client_id" => value.text(&mut self.client_id),
+            "side" => value.text(&mut self.side),
+            "type" => value.text(&mut self.kind),
+            "price" => value.text(&mut self.price),
+            "amount" => value.text(&mut self.amount),
+            "time_in_force" => value.text(&mut self.time_in_force),
+            "expire_time" => value.integer(&mut self.expire_time),
+            "stop_price" => value.text(&mut self.stop_price),
+            "display_amount" => value.text(&mut self.display_amount),
+            "post_only" => value.text(&mut self.post_only),
+            _ => value.skip(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct RawChannel<'a> {
+    name: Slot<Text<'a>>,
+}
+
+impl<'a> Fields<'a> for RawChannel<'a> {
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
+        match key {
+            "name" => value.text(&mut self.name),
+            _ => value.skip(),
+        }
+    }
+}
+
+/// Decodes a client's message. Keys in any order, unknown keys ignored; `null` is absence.
+pub fn decode_request(bytes: &[u8]) -> Result<Request<'_>, RequestError> {
+    let mut raw = RawRequest::default();
+    json::parse(bytes, &mut raw).map_err(|fault| RequestError { fault, client_id: None })?;
+    raw.request().map_err(|fault| RequestError { fault, client_id: raw.any_client_id() })
+}
+
+impl<'a> RawRequest<'a> {
+    fn request(&mut self) -> Result<Request<'a>, MessageFault> {
+        match &**self.kind.get("type")? {
+            "CREATE_ORDER" => self.create_order().map(Request::CreateOrder),
+            "CANCEL_ORDER" => self.cancel_order().map(Request::CancelOrder),
+            "AMEND_ORDER" => self.amend_order().map(Request::AmendOrder),
+            "MASS_CANCEL" => self.mass_cancel().map(Request::MassCancel),
+            "AUTHENTICATE" => {
+                let token = self.api_token.take("api_token")?;
+                let api_token =
+                    bounded(token, "api_token", "api_token_bytes_max", API_TOKEN_BYTES_MAX)?;
+                let cancel_on_disconnect =
+                    self.cancel_on_disconnect.take_optional("cancel_on_disconnect")?;
+                Ok(Request::Authenticate { api_token, cancel_on_disconnect })
+            }
+            "SUBSCRIBE" => self.channels().map(|channels| Request::Subscribe { channels }),
+            "INSTRUMENT_STATE" => self.instrument_state().map(Request::InstrumentState),
+            "KILL_SWITCH" => self.kill_switch().map(Request::KillSwitch),
+            _ => Err(MessageFault::UnknownType),
+        }
+    }
+
+    fn create_order(&mut self) -> Result<CreateOrder<'a>, MessageFault> {
+        let account_id = self.account_id()?;
+        let Object(order) = self.order.get_mut("order")?;
+        let client_id = client_id(&order.client_id, "order.client_id")?;
+        let market = match &**order.kind.get("order.type")? {
+            "LIMIT" => false,
+            "MARKET" => true,
+            _ => {
+                let (field, allowed) = ("order.type", "LIMIT, MARKET");
+                return Err(MessageFault::UnknownValue { field, allowed });
+            }
+        };
+        let side = Side::read(order.side.get("order.side")?, "order.side")?;
+        let price = match market {
+            false => Some(decimal(&order.price, "order.price")?),
+            true => absent(&order.price, "order.price", "order.type MARKET").map(|()| None)?,
+        };
+        let amount = decimal(&order.amount, "order.amount")?;
+        let time_in_force = order.time_in_force()?;
+        let instrument_code = instrument_code(&mut order.instrument_code, "order.instrument_code")?;
+        Ok(CreateOrder {
+            instrument_code,
+            client_id,
+            side,
+            price,
+            amount,
+            time_in_force,
+            stop_price: optional(&order.stop_price, "order.stop_price", decimal)?,
+            display_amount: optional(&order.display_amount, "order.display_amount", decimal)?,
+            post_only: optional(&order.post_only, "order.post_only", post_only)?,
+            account_id,
+        })
+    }
+
+    fn cancel_order(&mut self) -> Result<CancelOrder<'a>, MessageFault> {
+        Ok(CancelOrder {
+            client_id: client_id(&self.client_id, "client_id")?,
+            instrument_code: instrument_code(&mut self.instrument_code, "instrument_code")?,
+            account_id: self.account_id()?,
+        })
+    }
+
+    fn amend_order(&mut self) -> Result<AmendOrder<'a>, MessageFault> {
+        Ok(AmendOrder {
+            client_id: client_id(&self.client_id, "client_id")?,
+            new_client_id: optional(&self.new_client_id, "new_client_id", client_id)?,
+            instrument_code: instrument_code(&mut self.instrument_code, "instrument_code")?,
+            price: optional(&self.price, "price", decimal)?,
+            amount: decimal(&self.amount, "amount")?,
+            account_id: self.account_id()?,
+        })
+    }
+
+    fn mass_cancel(&mut self) -> Result<MassCancel<'a>, MessageFault> {
+        let instrument_code = match self.instrument_code {
+            Slot::Absent => None,
+            _ => Some(instrument_code(&mut self.instrument_code, "instrument_code")?),
+        };
+        let side = |slot: &Slot<Text<'_>>, field| Side::read(slot.get(field)?, field);
+        Ok(MassCancel {
+            client_id: optional(&self.client_id, "client_id", client_id)?,
+            instrument_code,
+            side: optional(&self.side, "side", side)?,
+            account_id: self.account_id()?,
+        })
+    }
+
+    fn instrument_state(&mut self) -> Result<SetInstrumentState<'a>, MessageFault> {
+        let state = match &**self.state.get("state")? {
+            "OPEN" => InstrumentState::Open,
+            "HALTED" => InstrumentState::Halted,
+            "CLOSED" => InstrumentState::Closed,
+            _ => {
+                let (field, allowed) = ("state", "OPEN, HALTED, CLOSED");
+                return Err(MessageFault::UnknownValue { field, allowed });
+            }
+        };
+        Ok(SetInstrumentState {
+            client_id: optional(&self.client_id, "client_id", client_id)?,
+            instrument_code: instrument_code(&mut self.instrument_code, "instrument_code")?,
+            state,
+        })
+    }
+
+    fn kill_switch(&mut self) -> Result<KillSwitch<'a>, MessageFault> {
+        Ok(KillSwitch {
+            client_id: optional(&self.client_id, "client_id", client_id)?,
+            account_id: self.account_id()?,
+            on: self.on.take("on")?,
+        })
+    }
+
+    fn account_id(&mut self) -> Result<Option<Text<'a>>, MessageFault> {
+        let text = self.account_id.take_optional("account_id")?;
+        text.map(|text| bounded(text, "account_id", "account_id_bytes_max", ACCOUNT_ID_BYTES_MAX))
+            .transpose()
+    }
+
+    fn channels(&mut self) -> Result<Vec<Text<'a>>, MessageFault> {
+        let channels = self.channels.take("channels")?;
+        if channels.len() > CHANNELS_MAX {
+            let (field, limit) = ("channels", "channels_max");
+            return Err(MessageFault::Limit { field, limit, max: CHANNELS_MAX });
+        }
+        let name = |mut channel: Slot<Object<RawChannel<'a>>>| {
+            let Object(mut channel) = channel.take("channels[]")?;
+            let (field, max) = ("channels[].name", CHANNEL_NAME_BYTES_MAX);
+            bounded(channel.name.take(field)?, field, "channel_name_bytes_max", max)
+        };
+        channels.into_iter().map(name).collect()
+    }
+
+    /// The client id from wherever it stands, for the answer to a request that failed.
+    fn any_client_id(&self) -> Option<ClientId> {
+        let inner = match &self.order {
+            Slot::Value(Object(order)) => client_id(&order.client_id, "").ok(),
+            _ => None,
+        };
+        inner.or_else(|| client_id(&self.client_id, "").ok())
+    }
+}
+
+impl RawOrder<'_> {
+    fn time_in_force(&self) -> Result<TimeInForce, MessageFault> {
+        let field = "order.time_in_force";
+        let time_in_force = match &**self.time_in_force.get(field)? {
+            "GOOD_TILL_CANCELLED" => TimeInForce::GoodTillCancelled,
+            "IMMEDIATE_OR_CANCELLED" | "IMMEDIATE_OR_CANCEL" => TimeInForce::ImmediateOrCancelled,
+            "FILL_OR_KILL" => TimeInForce::FillOrKill,
+            "GOOD_TILL_DATE" => {
+                let expire_time_ms = *self.expire_time.get("order.expire_time")?;
+                return Ok(TimeInForce::GoodTillDate { expire_time_ms });
+            }
+            _ => {
+                let allowed =
+                    "GOOD_TILL_CANCELLED, IMMEDIATE_OR_CANCELLED, FILL_OR_KILL, GOOD_TILL_DATE";
+                return Err(MessageFault::UnknownValue { field, allowed });
+            }
+        };
+        let with = "an order.time_in_force other than GOOD_TILL_DATE";
+        absent(&self.expire_time, "order.expire_time", with)?;
+        Ok(time_in_force)
+    }
+}
+
+pub(crate) fn client_id(
+    slot: &Slot<Text<'_>>,
+    field: &'static str,
+) -> Result<ClientId, MessageFault> {
+    ClientId::new(slot.get(field)?).map_err(MessageFault::BadClientId)
+}
+
+pub(crate) fn decimal(slot: &Slot<Text<'_>>, field: &'static str) -> Result<Decimal, MessageFault> {
+    Decimal::parse(slot.get(field)?).map_err(|why| MessageFault::BadDecimal { field, why })
+}
+
+fn post_only(slot: &Slot<Text<'_>>, field: &'static str) -> Result<PostOnly, MessageFault> {
+    match &**slot.get(field)? {
+        "REJECT" => Ok(PostOnly::Reject),
+        "REPRICE" => Ok(PostOnly::Reprice),
+        _ => Err(MessageFault::UnknownValue { field, allowed: "REJECT, REPRICE" }),
+    }
+}
+
+/// A field that may be absent or null.
+#[inline]
+pub(crate) fn optional<'a, T>(
+    slot: &Slot<Text<'a>>,
+    field: &'static str,
+    read: impl FnOnce(&Slot<Text<'a>>, &'static str) -> Result<T, MessageFault>,
+) -> Result<Option<T>, MessageFault> {
+    match slot {
+        Slot::Absent => Ok(None),
+        _ => read(slot, field).map(Some),
+    }
+}
+
+/// A field that must be absent or null.
+#[inline]
+fn absent<T: Kind>(
+    slot: &Slot<T>,
+    field: &'static str,
+    with: &'static str,
+) -> Result<(), MessageFault> {
+    match slot {
+        Slot::Absent => Ok(()),
+        _ => Err(MessageFault::NotWith { field, with }),
+    }
+}
+
+fn instrument_code<'a>(
+    slot: &mut Slot<Text<'a>>,
+    field: &'static str,
+) -> Result<Text<'a>, MessageFault> {
+    let max = INSTRUMENT_CODE_BYTES_MAX;
+    bounded(slot.take(field)?, field, "instrument_code_bytes_max", max)
+}
