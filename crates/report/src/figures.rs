@@ -2,7 +2,7 @@
 
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
-use crate::words::{self, About, Unit, cell, cores, interval, shown, title};
+use crate::words::{self, About, Unit, cell, cores, gateways, interval, shown, title};
 use maud::{Markup, html};
 use measure::record::{Load, RunRecord, Series, Subject};
 use measure::stats::PERCENTILES;
@@ -174,6 +174,12 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                         tr {
                             th scope="row" { @if words::about(record) == About::Orders { "exchange and trader on" } @else { "on" } }
                             @for subject in loaded() { td class="n" { (cores(&subject.cores)) } }
+                        }
+                        @if let Some(gateways) = gateways(record) {
+                            tr {
+                                th scope="row" { "exchange with" }
+                                @for _ in loaded() { td class="n" { (gateways) } }
+                            }
                         }
                         tr {
                             th scope="row" { "scheduling" }

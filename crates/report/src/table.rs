@@ -66,10 +66,12 @@ fn headline(out: &mut String, record: &RunRecord) {
             0 => String::new(),
             n => format!(", {n} duplicated"),
         };
+        let gateways =
+            words::gateways(record).map_or(String::new(), |some| format!(", exchange with {some}"));
         let late =
             load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
         let line = format!(
-            "{}: {}, {}, {}, {sent}, {} lost{duplicated}{late}",
+            "{}: {}, {}, {}{gateways}, {sent}, {} lost{duplicated}{late}",
             subject.name,
             load.model,
             subject.backend,

@@ -95,6 +95,14 @@ pub(crate) fn cores(cores: &[usize]) -> String {
     }
 }
 
+/// The gateways of the exchange, where it was started with any.
+pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
+    let exchange = &record.resolved["exchange"];
+    let count = exchange["gateways"].as_u64().filter(|_| exchange["start"] == true)?;
+    let name = if count == 1 { "gateway" } else { "gateways" };
+    (count > 0).then(|| format!("{count} {name}"))
+}
+
 /// The series of a subject that stand in the table of latencies.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     subject.series.iter().filter(|series| series.kind != Kind::Lateness)
