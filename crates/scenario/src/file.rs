@@ -5,6 +5,7 @@ pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
 use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
+use relay::plan::Ends;
 use serde::{Deserialize, Serialize};
 use trader::plan::{BadLoad, Load, Model, SECONDS_MAX};
 use transport::inject::Inject;
@@ -81,6 +82,8 @@ pub struct Subject {
     pub scheduling: Scheduling,
     /// How it waits and reads; of an `ipc` scenario the structure that carries the messages.
     pub backend: String,
+    /// Of an `ipc` scenario: 2 puts the producer and the consumer into processes of their own, 1 into one.
+    pub processes: usize,
     /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
     pub command: Vec<String>,
     /// Harm to do on purpose; only tickpath's own client can.
@@ -94,8 +97,19 @@ impl Default for Subject {
             cores: Cores::Auto,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
+            processes: 1,
             command: Vec::new(),
             inject: Inject::default(),
+        }
+    }
+}
+
+impl Subject {
+    /// Which ends each of its processes has, in the order in which they are started.
+    pub(crate) fn ends(&self) -> &'static [Ends] {
+        match self.processes {
+            2 => &[Ends::Producer, Ends::Consumer],
+            _ => &[Ends::Both],
         }
     }
 }
@@ -348,8 +362,16 @@ impl Scenario {
                 let why = "name the producer's core and the consumer's".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
+            Kind::Ipc if !(1..=2).contains(&subject.processes) => {
+                let why = "its ends are in 1 process, or in 2".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
+            Kind::Ipc if subject.processes == 2 && !subject.command.is_empty() => {
+                let why = "only tickpath's own client can be two processes".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
             Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
+                match relay::structure::find_for(&subject.backend, subject.ends()[0]) {
                     Ok(_) => Ok(()),
                     Err(error) => range("backend", error.value, error.why),
                 }

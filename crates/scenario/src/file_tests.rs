@@ -61,6 +61,9 @@ fn a_key_of_another_kind_is_refused() {
         .assert_eq(&complaint("ring", "exchange.start=false"));
     expect!["subject.0.backend = pigeon: this client knows ring, ring-many, queue, queue-unchecked, distributor, rtrb, crossbeam"]
         .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
+    expect![""].assert_eq(&complaint("ring", "subject.0.processes=3"));
+    expect![""].assert_eq(&complaint("ring", "subject.rtrb.processes=2"));
+    expect![""].assert_eq(&complaint("order-to-ack", "subject.0.processes=2"));
     expect![[r#"subject.0.cores = 1: name the producer's core and the consumer's"#]]
         .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
     expect![[r#"ipc.message_bytes = 8: a message has 16 to 4096 bytes"#]]
