@@ -88,8 +88,16 @@ impl Scenario {
                 let why = "name the producer's core and the consumer's".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
+            Kind::Ipc if !(1..=2).contains(&subject.processes) => {
+                let why = "its ends are in 1 process, or in 2".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
+            Kind::Ipc if subject.processes == 2 && !subject.command.is_empty() => {
+                let why = "only tickpath's own client can be two processes".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
             Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
+                match relay::structure::find_for(&subject.backend, subject.ends()[0]) {
                     Ok(_) => Ok(()),
                     Err(error) => range("backend", error.value, error.why),
                 }
