@@ -3,6 +3,7 @@
 use crate::file::{CORES_PAIRED_MAX, FLOOR, Kind, RUNS_MAX, Scenario, ScenarioError, Subject};
 use host::placement::Cores;
 use trader::plan::{CONNECTIONS_MAX, Load, SECONDS_MAX};
+use transport::gateways::GATEWAYS_MAX;
 use transport::inject::Inject;
 
 /// Names that are tickpath's own.
@@ -38,6 +39,9 @@ impl Scenario {
         }
         self.check_load()?;
         transport::backend(&self.exchange.backend)?;
+        let count = self.exchange.gateways;
+        let why = format!("0 (its own thread has the sockets) to {GATEWAYS_MAX}");
+        require(count as usize <= GATEWAYS_MAX, "exchange.gateways", count.to_string(), &why)?;
         let able = self.exchange.start;
         check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
         if let Some((key, value, why)) = self.ipc.fault() {

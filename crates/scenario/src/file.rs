@@ -34,9 +34,11 @@ pub const FLOOR: &str = "floor";
 pub struct Exchange {
     /// Whether to start one; if not, `--connect` says where it is.
     pub start: bool,
-    /// Its core.
+    /// Its own thread's core, then one for each gateway.
     pub cores: Cores,
-    /// The class of its thread.
+    /// Threads that have its sockets and hand it bytes through rings; 0 = its own thread has them.
+    pub gateways: u32,
+    /// The class of its threads.
     pub scheduling: Scheduling,
     /// How it waits and reads.
     pub backend: String,
@@ -58,6 +60,7 @@ impl Default for Exchange {
         Exchange {
             start: true,
             cores: Cores::Auto,
+            gateways: 0,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
             book: "synthetic".to_owned(),

@@ -28,6 +28,8 @@ fn any_key_can_be_set() {
     let lines = ["exchange delay_us=50", "rust stall_ms=10 stall_every_ms=1000"];
     assert_eq!(harm.injected(), lines);
     assert_eq!(set(&[]).injected(), [""; 0]);
+    assert_eq!(set(&["exchange.gateways=2"]).exchange.gateways, 2);
+    assert_eq!(set(&[]).exchange.gateways, 0);
 }
 
 #[test]
@@ -122,6 +124,10 @@ fn errors_say_what_why_and_what_to_try() {
         expect![[
             r#"exchange.inject = delay_us=5: tickpath can inject faults into an exchange that it starts only"#
         ]],
+    );
+    complains(
+        &["exchange.gateways=65"],
+        expect![[r#"exchange.gateways = 65: 0 (its own thread has the sockets) to 64"#]],
     );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);

@@ -4,6 +4,7 @@ use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_S
 use crate::placement::Placed;
 use crate::process::Process;
 use crate::progress::{Progress, Teller};
+use host::Cores;
 use measure::directory;
 use measure::progress::Line;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes};
@@ -69,9 +70,12 @@ impl Launch<'_> {
         command.args(["--die-with-parent", &std::process::id().to_string()]);
         command.args(["--backend", &spec.backend]);
         command.args(["--scheduling", &spec.scheduling.to_string()]);
-        if let Some(core) = self.placed.exchange {
-            command.args(["--core", &core.to_string()]);
+        if !self.placed.exchange.is_empty() {
+            let cores = Cores::List(self.placed.exchange.clone());
+            command.args(["--cores", &cores.to_string()]);
         }
+        // The floor's too: it is what remains without the exchange's own work.
+        command.args(["--gateways", &spec.gateways.to_string()]);
         if self.entrant.is_floor {
             command.arg("--echo");
             return command;
