@@ -52,7 +52,8 @@ pub enum TimeInForce {
     GoodTillCancelled = 0,
     /// It expires at once (IOC).
     ImmediateOrCancel = 1,
-    /// All of the order trades on arrival, or nothing does and it expires (FOK).
+    /// All of the order trades on arrival, or nothing does and it expires (FOK). What self-trade prevention would take away does not
+    /// trade; where that is needed, the order expires, and nothing happens to those that rest either.
     FillOrKill = 2,
     /// It rests until [`NewOrder::expires_ns`] at the latest (GTD).
     GoodTillDate = 3,
@@ -77,7 +78,8 @@ pub enum OrderType {
     Market = 1,
 }
 
-/// What becomes of an order that is to rest, but would trade on arrival.
+/// What becomes of an order that is to rest, but would trade on arrival: its limit is at the best price of the other side or past it,
+/// whoever rests there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PostOnly {
@@ -118,9 +120,9 @@ pub struct NewOrder {
     pub display_lots: u64,
     /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the instrument's
     /// reference price (see [`InstrumentSettings::reference_ticks`]) is at this price or past it: at or above
-    /// it for a buy order, at or below it for a sell order.
+    /// it for a buy order, at or below it for a sell order. When it enters then, neither risk nor the band is asked again.
     pub stop_ticks: i64,
-    /// Of a GTD order the time from which it is no longer open, on the clock of [`Input::time_ns`]; 0 for
+    /// Of a GTD order the time, not 0, from which it is no longer open, on the clock of [`Input::time_ns`]; 0 for
     /// all others.
     pub expires_ns: u64,
 }

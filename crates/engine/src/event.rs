@@ -103,7 +103,8 @@ pub enum Event {
         order: Party,
         /// Its side.
         side: Side,
-        /// Its price, in ticks; 0 for a stop that is a market order.
+        /// Its price, in ticks: the one at which it enters, where its post-only gives it another than was asked for; 0 for a stop that is a
+        /// market order.
         price_ticks: i64,
         /// Whether it kept its place, with `visible_lots` now. If not, it has left the book, and enters again.
         kept_place: bool,
@@ -233,14 +234,14 @@ pub enum Reject {
     RiskQuantity,
     /// Risk: further past the reference price than [`crate::AccountSettings::collar_ticks`].
     RiskCollar,
-    /// Risk: a market order, its account has a notional limit, and the instrument has no reference price.
+    /// Risk: a market order or a stop that is one, its account has a notional limit, and the instrument has no reference price.
     RiskNoReference,
     /// Risk: worth more than [`crate::AccountSettings::notional_max`].
     RiskNotional,
     /// Risk: the order may rest, or is a stop, and the account has [`crate::AccountSettings::open_orders_max`] open. Not for an amendment.
     RiskOpenOrders,
     /// Risk: all open orders of the account on this side, with this one, could take its position past
-    /// [`crate::PositionSettings::long_lots_max`] or `short_lots_max`.
+    /// [`crate::PositionSettings::long_lots_max`] or `short_lots_max`. Not for an amendment that does not grow.
     RiskPosition,
     /// The order is post-only and would trade; or to reprice it would take it below 1, past [`crate::PRICE_TICKS_MAX`] or outside the band.
     PostOnlyWouldTrade,
@@ -248,7 +249,7 @@ pub enum Reject {
     LimitOpenOrders,
     /// The order might rest at a new price, and its side of the book has
     /// [`crate::EngineLimits::price_levels_max`] prices. (For a stop that is to wait: it would wait at a new price, and its side has
-    /// [`crate::EngineLimits::stop_levels_max`].)
+    /// [`crate::EngineLimits::stop_levels_max`].) The price that an amended order leaves counts, whether others rest there or not.
     LimitPriceLevels,
     /// The order might rest or wait until a date, and [`crate::EngineLimits::expiring_orders_max`] such orders are open.
     LimitExpiringOrders,

@@ -64,13 +64,14 @@ pub struct AccountSettings {
     /// The largest order's price times quantity, in tick-lots. A market order, and a stop that is one, counts at the
     /// reference price. `u64::MAX`: none.
     pub notional_max: u64,
-    /// How many ticks past the reference price an order may bid (above it) or offer (below it), at most [`crate::PRICE_TICKS_MAX`]; 0: any number. A market order trades
-    /// no further than this, nor outside the band. Without a reference price a limit order passes.
+    /// How many ticks past the reference price an order may bid (above it) or offer (below it), at most [`crate::PRICE_TICKS_MAX`]; 0: any number. A market order is a
+    /// limit order at the end of this or of the band, whichever is nearer. Without a reference price there is no collar. A stop's limit is held to it
+    /// when it is entered or amended.
     pub collar_ticks: u64,
     /// Orders and stops that are open, over all instruments. `u32::MAX`: no limit.
     pub open_orders_max: u32,
     /// Messages within a second of the engine's time (from one whole second to the next): every new order, amendment, cancel and mass
-    /// cancel of the account counts, cancels are never refused for it. `u32::MAX`: no limit.
+    /// cancel of the account counts, refused or not, unless it names an instrument that there is not; cancels are never refused for it. `u32::MAX`: no limit.
     pub messages_per_second_max: u32,
     /// Self-trade prevention: that of the account, when one of its orders meets another.
     pub self_trade: SelfTrade,

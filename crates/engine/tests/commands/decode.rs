@@ -36,9 +36,9 @@ const LOTS_EXTREME: [u64; 4] = [u64::MAX, POSITION_LOTS_MAX + 1, POSITION_LOTS_M
 const CHANGES_EXTREME: [i64; 4] =
     [i64::MAX, i64::MIN, POSITION_LOTS_MAX.cast_signed(), -POSITION_LOTS_MAX.cast_signed()];
 
-const MILLISECOND_NS: u64 = 1_000_000;
+const TIME_STEP_NS: u64 = 50_000_000;
 /// GTD orders end at multiples of this, so that several end together.
-const EXPIRY_STEP_NS: u64 = 200 * MILLISECOND_NS;
+const EXPIRY_STEP_NS: u64 = 4 * TIME_STEP_NS;
 
 pub fn decode_limits(bytes: &[u8; LIMITS_BYTES]) -> EngineLimits {
     let [open_orders, price_levels, stop_levels, expiring_orders, accounts] = *bytes;
@@ -103,14 +103,17 @@ impl Told {
     }
 }
 
-/// Mostly on, by steps that come to a second now and then; sometimes back; once in a long while to
-/// the end of time.
+/// It stands, goes on a little, or to one of the next steps, so that it comes to the very moment of a date or a second; sometimes
+/// it goes back; once in a long while to the end of time.
 fn next_time_ns(time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> u64 {
     match bytes[1] {
-        step @ 0..200 => time_ns.saturating_add(u64::from(step % 4) * 7),
-        step @ 200..250 => time_ns.saturating_add(u64::from(step % 8) * 50 * MILLISECOND_NS),
-        250..253 => time_ns.saturating_sub(300 * MILLISECOND_NS),
-        253..255 => time_ns.saturating_add(1_000 * MILLISECOND_NS),
+        0..190 => time_ns,
+        190..200 => time_ns.saturating_add(1),
+        steps @ 200..250 => {
+            (time_ns / TIME_STEP_NS + u64::from(steps % 8)).saturating_mul(TIME_STEP_NS)
+        }
+        250..253 => time_ns.saturating_sub(6 * TIME_STEP_NS),
+        253..255 => time_ns.saturating_add(20 * TIME_STEP_NS),
         255 if bytes[9] == 255 => u64::MAX,
         255 => time_ns,
     }

@@ -210,3 +210,66 @@ fn an_engine_that_knows_no_accounts_lets_them_trade() {
         "#]],
     );
 }
+
+/// What both have lost is no longer reserved, on either side.
+#[test]
+fn what_was_lost_is_not_reserved() {
+    check(expect![[r#"
+        > account by=1 self-trade=decrement
+          applied, tag=0, orders: 0
+        > position by=1 long=5 short=5
+          applied, tag=0, orders: 0
+        > sell 1 5@100 by=1
+          booked 1 by=1: sell 5@100
+        > buy 2 3@100 by=1
+          decremented 3@100: buy 2 by=1 (0 left) meets sell 1 by=1 (2 left)
+          done 2 by=1 (0 left): SelfTrade
+        > sell 3 4@110 by=1
+          rejected 3 by=1: RISK_POSITION
+        > sell 3 3@110 by=1
+          booked 3 by=1: sell 3@110
+        > buy 4 6@90 by=1
+          rejected 4 by=1: RISK_POSITION
+        > buy 4 5@90 by=1
+          booked 4 by=1: buy 5@90
+    "#]]);
+}
+
+/// What was cancelled is not reserved either.
+#[test]
+fn what_was_cancelled_is_not_reserved() {
+    check(expect![[r#"
+        > account by=1 self-trade=both
+          applied, tag=0, orders: 0
+        > position by=1 long=5 short=5
+          applied, tag=0, orders: 0
+        > sell 1 5@100 by=1
+          booked 1 by=1: sell 5@100
+        > buy 2 3@100 by=1
+          done 1 by=1 (5 left): SelfTrade
+          done 2 by=1 (3 left): SelfTrade
+        > sell 3 5@110 by=1
+          booked 3 by=1: sell 5@110
+        > buy 4 5@90 by=1
+          booked 4 by=1: buy 5@90
+    "#]]);
+}
+
+/// What an iceberg hides comes after the account's own order, which ends the one that arrives.
+#[test]
+fn all_or_nothing_sees_its_own_order_before_what_is_hidden() {
+    check(expect![[r#"
+        > account by=1 self-trade=newest
+          applied, tag=0, orders: 0
+        > sell 1 5@100 show=2
+          booked 1: sell 5@100 shows 2
+        > sell 2 1@100 by=1
+          booked 2 by=1: sell 1@100
+        > buy 3 4@100 by=1 fok
+          done 3 by=1 (4 left): Expired
+        > buy 4 2@100 by=1 fok
+          trade 2@100: buy 4 by=1 (0 left) meets sell 1 (3 left)
+          replenished 1: sell 3@100 shows 2
+          done 4 by=1 (0 left): Filled
+    "#]]);
+}
