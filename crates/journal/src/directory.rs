@@ -90,6 +90,13 @@ impl Directory {
         self.numbers(SEGMENT)
     }
 
+    /// The segment that has the input before `sequence`, if there is one.
+    pub fn segment_before(&self, sequence: u64) -> Result<Option<u64>, JournalError> {
+        let segments = self.segments()?;
+        let before = segments.partition_point(|first| *first < sequence);
+        Ok(before.checked_sub(1).map(|index| segments[index]))
+    }
+
     /// The sequences of the snapshots there are, ascending.
     pub fn snapshots(&self) -> Result<Vec<u64>, JournalError> {
         self.numbers(SNAPSHOT)
@@ -173,6 +180,16 @@ impl Directory {
             }
         }
         Ok(())
+    }
+
+    /// The files of snapshots before `sequence` that somebody had begun to write when he died.
+    pub fn unfinished_snapshots(&self, sequence: u64) -> Result<Vec<PathBuf>, JournalError> {
+        let is_old = |name: &String| {
+            let target = name.strip_suffix(UNFINISHED);
+            target.and_then(|target| number(target, SNAPSHOT)).is_some_and(|of| of < sequence)
+        };
+        let names = self.names()?.into_iter();
+        Ok(names.filter(is_old).map(|name| self.0.join(name)).collect())
     }
 
     fn refused(&self, doing: &'static str, source: io::Error) -> JournalError {

@@ -59,6 +59,7 @@ mod journal;
 mod options;
 mod reader;
 mod record;
+mod renew;
 mod replay;
 mod segment;
 mod snapshot;
