@@ -131,7 +131,8 @@ fn an_operator_cancels_for_one_or_for_all() {
         1 b DONE client_id=b1 status=CANCELLED sequence=7
         2 c DONE client_id=c1 status=CANCELLED sequence=8
         3 desk MASS_CANCELLED count=2
-        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]].assert_eq(&d.told());
+        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]]
+    .assert_eq(&d.told());
 }
 
 #[test]
@@ -179,7 +180,8 @@ fn orders_are_cancelled_on_disconnect() {
     d.note();
     expect![[r#"
         1 a DONE client_id=o2 status=CANCELLED sequence=4
-        1 a DONE client_id=o1 status=CANCELLED sequence=5"#]].assert_eq(&d.told());
+        1 a DONE client_id=o1 status=CANCELLED sequence=5"#]]
+    .assert_eq(&d.told());
     assert_eq!(d.driven.exchange.engine().open_orders(), 1);
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
 }

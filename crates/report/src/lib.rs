@@ -9,6 +9,7 @@ mod context;
 mod core_matrix;
 mod curves;
 mod doctor;
+mod engine;
 mod figures;
 mod finding;
 pub mod history;

@@ -280,10 +280,14 @@ pub(crate) struct ExchangeArguments {
     /// Address to listen on; port 0 lets the system choose one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8888")]
     pub listen: String,
-    /// Core to pin to
-    #[arg(long)]
-    pub core: Option<usize>,
-    /// Class of the thread: other, fifo:PRIORITY or rr:PRIORITY
+    /// Cores to pin to, such as 2,4-5: the exchange's own thread's, then one for each gateway
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cores: host::Cores,
+    /// Threads that have the sockets and hand the exchange's own thread bytes through rings; with 0 it has
+    /// them itself
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gateways: usize,
+    /// Class of the threads: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: String,
     /// How to wait and read: spin or block
