@@ -11,7 +11,7 @@ fn order(account: u32, name: u8) -> ClientOrder {
         quantity_lots: 1,
         account,
         instrument: 0,
-        expires: name % 2 == 0,
+        expires: name.is_multiple_of(2),
         sender: Sender::of(StreamId(0), 1),
     }
 }

@@ -74,7 +74,7 @@ impl Reports<'_> {
             Event::Rejected { reason, .. } => self.rejected(reason),
             Event::Applied { orders, .. } => self.applied(orders),
             // The order's fills say what is left of it.
-            Event::Replenished { .. } => {}
+            Event::Replenished { .. } => self.counts.replenished += 1,
             _ => self.rare(&sequenced),
         }
     }
@@ -86,6 +86,7 @@ impl Reports<'_> {
             Event::Waiting { order, .. } => self.waiting(sequenced, order),
             Event::Triggered { instrument, order } => self.triggered(sequenced, instrument, order),
             Event::Decremented { aggressor_side, aggressor, resting, .. } => {
+                self.counts.decremented += 1;
                 self.decremented(sequenced, aggressor, aggressor_side);
                 self.decremented(sequenced, resting, aggressor_side.opposite());
             }

@@ -2,6 +2,7 @@
 
 mod dialogue;
 mod driven;
+mod running;
 
 use dialogue::Dialogue;
 use driven::config;
@@ -131,7 +132,8 @@ fn an_operator_cancels_for_one_or_for_all() {
         1 b DONE client_id=b1 status=CANCELLED sequence=7
         2 c DONE client_id=c1 status=CANCELLED sequence=8
         3 desk MASS_CANCELLED count=2
-        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]].assert_eq(&d.told());
+        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]]
+    .assert_eq(&d.told());
 }
 
 #[test]
@@ -179,7 +181,8 @@ fn orders_are_cancelled_on_disconnect() {
     d.note();
     expect![[r#"
         1 a DONE client_id=o2 status=CANCELLED sequence=4
-        1 a DONE client_id=o1 status=CANCELLED sequence=5"#]].assert_eq(&d.told());
+        1 a DONE client_id=o1 status=CANCELLED sequence=5"#]]
+    .assert_eq(&d.told());
     assert_eq!(d.driven.exchange.engine().open_orders(), 1);
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
 }
@@ -196,6 +199,26 @@ fn orders_are_cancelled_when_the_exchange_ends_the_connection() {
     d.driven.disconnect(0);
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
     d.told();
+}
+
+/// Over real sockets: the connection is just gone, and another one of the account is told at once.
+#[test]
+fn a_connection_that_breaks_cancels_and_the_others_are_told() {
+    for backend in ["block", "spin"] {
+        let running = running::Running::start_on(backend, running::config());
+        let mut stays = running.login("a");
+        stays.subscribe();
+        let mut breaks = running.connect();
+        breaks.ask(&FLAGGED.replace('\'', "\""));
+        breaks.ask(&running::order("o", "BUY", "1", "1"));
+        drop(breaks);
+        let done = stays.read();
+        assert!(done.contains("CANCELLED") && done.contains(r#""client_id":"o""#), "{done}");
+        let (exchange, _) = running.stop();
+        assert_eq!(exchange.counts().cancels_on_disconnect, 1);
+        assert_eq!(exchange.engine().open_orders(), 0);
+        assert_eq!(exchange.replay_check().equal, Some(true));
+    }
 }
 
 /// Bands and states are the file's; to open an instrument keeps its band.

@@ -119,7 +119,8 @@ fn stops_wait_for_their_price() {
         0 a FILL client_id=at-once price=107 amount=0.25 remaining=0 sequence=11
         0 a DONE client_id=at-once status=FILLED sequence=12
         1 b FILL client_id=s2 price=107 amount=0.25 remaining=0.75 sequence=11
-        0 a DONE client_id=stop status=CANCELLED sequence=13"#]].assert_eq(&d.told());
+        0 a DONE client_id=stop status=CANCELLED sequence=13"#]]
+    .assert_eq(&d.told());
     let counts = d.driven.exchange.counts();
     assert_eq!((counts.waiting, counts.triggered), (2, 2));
 }
@@ -161,7 +162,8 @@ fn a_date_ends_an_order_with_the_next_message_or_without() {
         1 b DONE client_id=s1 status=FILLED sequence=4
         0 a DONE client_id=second status=EXPIRED sequence=5
         1 b BOOKED client_id=s2 price=99 amount=0.5 sequence=6
-        0 a DONE client_id=third status=EXPIRED sequence=7"#]].assert_eq(&d.told());
+        0 a DONE client_id=third status=EXPIRED sequence=7"#]]
+    .assert_eq(&d.told());
     let inputs = d.driven.exchange.replay_check().why;
     set_time(3_000);
     d.driven.sweep();
@@ -209,7 +211,8 @@ fn amendments() {
     expect![[r#"
         1 b BOOKED client_id=b1 price=1 amount=1 sequence=16
         1 b BOOKED client_id=b2 price=1 amount=1 sequence=17
-        1 b BOOKED client_id=b3 price=1 amount=1 sequence=18"#]].assert_eq(&d.told());
+        1 b BOOKED client_id=b3 price=1 amount=1 sequence=18"#]]
+    .assert_eq(&d.told());
 }
 
 #[test]
@@ -289,7 +292,8 @@ fn both_connections_learn_of_an_amendment() {
         3 - AUTHENTICATED
         0 a AMENDED client_id=a1 price=98 amount=1 place_kept=false sequence=2
         0 a BOOKED client_id=a1 price=98 amount=1 sequence=3
-        3 a AMENDED client_id=a1 price=98 amount=1 place_kept=false sequence=2"#]].assert_eq(&d.told());
+        3 a AMENDED client_id=a1 price=98 amount=1 place_kept=false sequence=2"#]]
+    .assert_eq(&d.told());
 }
 
 #[test]
@@ -344,5 +348,6 @@ fn limits_of_stops_and_dates_have_names() {
         0 a BOOKED client_id=date1 price=1 amount=1 sequence=2
         0 a REJECTED client_id=date2 reason=too many orders with an expire_time on this exchange (limit expiring_orders_max)"#]].assert_eq(&d.told());
     let limits = d.driven.exchange.counts().limits;
-    expect![[r#"{"expiring_orders_max": 1, "stop_levels_max": 1}"#]].assert_eq(&format!("{limits:?}"));
+    expect![[r#"{"expiring_orders_max": 1, "stop_levels_max": 1}"#]]
+        .assert_eq(&format!("{limits:?}"));
 }

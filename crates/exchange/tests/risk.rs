@@ -59,7 +59,10 @@ fn each_limit_refuses_by_its_name() {
         1 b REJECTED client_id=long-enough reason=with this order the account's position could go past what it may be (risk limits long_max and short_max)
         1 b AMENDED client_id=long-enough price=90 amount=0.25 place_kept=true sequence=8"#]].assert_eq(&d.told());
     let limits = d.driven.exchange.counts().limits;
-    expect![[r#"{"risk_amount_max": 1, "risk_collar": 2, "risk_notional_max": 1, "risk_position": 3}"#]].assert_eq(&format!("{limits:?}"));
+    expect![[
+        r#"{"risk_amount_max": 1, "risk_collar": 2, "risk_notional_max": 1, "risk_position": 3}"#
+    ]]
+    .assert_eq(&format!("{limits:?}"));
     assert_eq!(d.driven.exchange.engine().position_lots(2, 0), 50_000);
 }
 
@@ -93,7 +96,9 @@ fn messages_per_second() {
 #[test]
 fn self_trades_are_prevented_as_the_account_says() {
     for (self_trade, expected) in [
-        ("allowed", expect![[r#"
+        (
+            "allowed",
+            expect![[r#"
             0 a BOOKED client_id=rests price=100 amount=1 sequence=1
             1 b BOOKED client_id=others price=101 amount=1 sequence=2
             0 a FILL client_id=comes price=100 amount=1 remaining=0.5 sequence=3
@@ -101,25 +106,37 @@ fn self_trades_are_prevented_as_the_account_says() {
             0 a DONE client_id=rests status=FILLED sequence=4
             0 a FILL client_id=comes price=101 amount=0.5 remaining=0 sequence=5
             0 a DONE client_id=comes status=FILLED sequence=6
-            1 b FILL client_id=others price=101 amount=0.5 remaining=0.5 sequence=5"#]]),
-        ("cancel-newest", expect![[r#"
+            1 b FILL client_id=others price=101 amount=0.5 remaining=0.5 sequence=5"#]],
+        ),
+        (
+            "cancel-newest",
+            expect![[r#"
             0 a BOOKED client_id=rests price=100 amount=1 sequence=1
             1 b BOOKED client_id=others price=101 amount=1 sequence=2
-            0 a DONE client_id=comes status=SELF_TRADE_PREVENTED sequence=3"#]]),
-        ("cancel-oldest", expect![[r#"
+            0 a DONE client_id=comes status=SELF_TRADE_PREVENTED sequence=3"#]],
+        ),
+        (
+            "cancel-oldest",
+            expect![[r#"
             0 a BOOKED client_id=rests price=100 amount=1 sequence=1
             1 b BOOKED client_id=others price=101 amount=1 sequence=2
             0 a DONE client_id=rests status=SELF_TRADE_PREVENTED sequence=3
             0 a FILL client_id=comes price=101 amount=1 remaining=0.5 sequence=4
             0 a BOOKED client_id=comes price=101 amount=1.5 sequence=6
             1 b FILL client_id=others price=101 amount=1 remaining=0 sequence=4
-            1 b DONE client_id=others status=FILLED sequence=5"#]]),
-        ("cancel-both", expect![[r#"
+            1 b DONE client_id=others status=FILLED sequence=5"#]],
+        ),
+        (
+            "cancel-both",
+            expect![[r#"
             0 a BOOKED client_id=rests price=100 amount=1 sequence=1
             1 b BOOKED client_id=others price=101 amount=1 sequence=2
             0 a DONE client_id=rests status=SELF_TRADE_PREVENTED sequence=3
-            0 a DONE client_id=comes status=SELF_TRADE_PREVENTED sequence=4"#]]),
-        ("decrement", expect![[r#"
+            0 a DONE client_id=comes status=SELF_TRADE_PREVENTED sequence=4"#]],
+        ),
+        (
+            "decrement",
+            expect![[r#"
             0 a BOOKED client_id=rests price=100 amount=1 sequence=1
             1 b BOOKED client_id=others price=101 amount=1 sequence=2
             0 a DECREMENTED client_id=comes price=100 amount=1 remaining=0.5 sequence=3
@@ -127,7 +144,8 @@ fn self_trades_are_prevented_as_the_account_says() {
             0 a DONE client_id=rests status=SELF_TRADE_PREVENTED sequence=4
             0 a FILL client_id=comes price=101 amount=0.5 remaining=0 sequence=5
             0 a DONE client_id=comes status=FILLED sequence=6
-            1 b FILL client_id=others price=101 amount=0.5 remaining=0.5 sequence=5"#]]),
+            1 b FILL client_id=others price=101 amount=0.5 remaining=0.5 sequence=5"#]],
+        ),
     ] {
         let mut d = Dialogue::new(with_risk(&format!("[account.a]\nself_trade = '{self_trade}'")));
         d.order(0, "rests", "SELL", "100", "1");
