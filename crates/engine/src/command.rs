@@ -14,6 +14,12 @@ pub const PRICE_TICKS_MAX: i64 = 1_000_000_000_000;
 /// bounds together keep it below 2^64, so no sum in the engine can overflow.
 pub const QUANTITY_LOTS_MAX: u64 = 1_000_000_000_000;
 
+/// How often an iceberg order may show itself: its quantity is at most this many times what it shows.
+///
+/// It bounds what one message can make the engine do. Without it, an order of 10^12 lots that shows 1, and another that
+/// meets it, are 10^12 trades.
+pub const DISPLAYS_MAX: u64 = 1_000;
+
 const _: () =
     assert!(QUANTITY_LOTS_MAX as u128 * crate::OPEN_ORDERS_MAX as u128 <= u64::MAX as u128);
 
@@ -107,8 +113,8 @@ pub struct NewOrder {
     pub price_ticks: i64,
     /// 1 to [`QUANTITY_LOTS_MAX`].
     pub quantity_lots: u64,
-    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`; 0 shows all. Only
-    /// for a limit order without a stop that may rest.
+    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`, and no less than a
+    /// [`DISPLAYS_MAX`]th of it; 0 shows all. Only for a limit order without a stop that may rest.
     pub display_lots: u64,
     /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the instrument's
     /// reference price (see [`InstrumentSettings::reference_ticks`]) is at this price or past it: at or above
@@ -120,6 +126,14 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
+    /// Whether it shows enough of itself.
+    #[must_use]
+    #[inline]
+    pub(crate) fn shows_enough(&self) -> bool {
+        let most_lots = self.display_lots.saturating_mul(DISPLAYS_MAX);
+        self.display_lots == 0 || self.quantity_lots <= most_lots
+    }
+
     /// A limit order without more: GTC, all of it shown.
     #[must_use]
     pub fn limit(side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {

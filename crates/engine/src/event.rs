@@ -214,7 +214,8 @@ pub enum Reject {
     BadCombination,
     /// The price is not within 1 and [`crate::PRICE_TICKS_MAX`], or not 0 in a market order; or the stop price is not.
     BadPrice,
-    /// The quantity is not within 1 and [`crate::QUANTITY_LOTS_MAX`], or the display quantity is larger.
+    /// The quantity is not within 1 and [`crate::QUANTITY_LOTS_MAX`], or the display quantity is larger (not of an amendment, which keeps it), or
+    /// less than a [`crate::DISPLAYS_MAX`]th of it.
     BadQuantity,
     /// A GTD order's time has come already.
     BadExpiry,

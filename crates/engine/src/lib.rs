@@ -44,8 +44,8 @@ mod state_hash;
 
 pub use codec::DecodeError;
 pub use command::{
-    Amend, Cancel, Command, Input, MassCancel, NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly,
-    QUANTITY_LOTS_MAX, Side, TimeInForce,
+    Amend, Cancel, Command, DISPLAYS_MAX, Input, MassCancel, NewOrder, OrderType, PRICE_TICKS_MAX,
+    PostOnly, QUANTITY_LOTS_MAX, Side, TimeInForce,
 };
 pub use engine::{Engine, Quote, Top};
 pub use event::{DoneReason, Event, Party, Reject};

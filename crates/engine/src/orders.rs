@@ -84,7 +84,7 @@ impl Engine {
         }
         if !keeps_place {
             check_prices(&new)?;
-            if !(1..=QUANTITY_LOTS_MAX).contains(&remaining_lots) {
+            if !(1..=QUANTITY_LOTS_MAX).contains(&remaining_lots) || !new.shows_enough() {
                 return Err(Reject::BadQuantity);
             }
             if new.order_type == OrderType::Limit && !book.in_band(price_ticks) {
@@ -204,7 +204,8 @@ fn check_form(new: &NewOrder) -> Result<(), Reject> {
     }
     check_prices(new)?;
     let quantity = 1..=QUANTITY_LOTS_MAX;
-    if !quantity.contains(&new.quantity_lots) || new.display_lots > new.quantity_lots {
+    let shows = new.display_lots <= new.quantity_lots && new.shows_enough();
+    if !quantity.contains(&new.quantity_lots) || !shows {
         return Err(Reject::BadQuantity);
     }
     Ok(())

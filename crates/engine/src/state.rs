@@ -199,6 +199,7 @@ impl Engine {
             && (order.order_type == OrderType::Market) == (order.price_ticks == 0)
             && (0..=PRICE_TICKS_MAX).contains(&order.price_ticks)
             && (1..=QUANTITY_LOTS_MAX).contains(&order.quantity_lots)
+            && order.shows_enough()
             && match waits {
                 true => visible_lots == 0,
                 false => (1..=order.quantity_lots).contains(&visible_lots),

@@ -1,19 +1,20 @@
-//! The engine side by side with the naive one: every event, the depth and the state hash are equal.
+//! The engine side by side with the naive one: every event, the state piece by piece, the depth, the
+//! positions; and an engine that was saved and restored goes on as if nothing had been.
 
 mod commands;
 mod reference;
 mod side_by_side;
 mod workload;
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
-use commands::{commands, limits};
+use commands::{inputs, limits};
 use engine::*;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use side_by_side::SideBySide;
-use workload::{LIMITS, Operation, Shallow};
+use workload::{LIMITS, Shallow};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -22,55 +23,72 @@ proptest! {
     fn random_commands_give_the_same_events_and_state(
         instruments in 0..4_u16,
         limits in limits(),
-        commands in commands(300),
+        inputs in inputs(300),
+        restore_every in 1..100_usize,
     ) {
         let mut both = SideBySide::new(instruments, limits);
-        for command in &commands {
-            both.apply(command);
+        for (step, input) in inputs.iter().enumerate() {
+            both.apply(input);
             both.check_state();
+            if step % restore_every == 0 {
+                both.restore();
+            }
         }
     }
 }
+
+/// A name for each thing that can come out.
+fn outcome(event: Event) -> String {
+    match event {
+        Event::Booked { .. } => "booked".into(),
+        Event::Trade { .. } => "trade".into(),
+        Event::Decremented { .. } => "decremented".into(),
+        Event::Replenished { .. } => "replenished".into(),
+        Event::Amended { kept_place: true, visible_lots: 0, .. } => "amended a stop".into(),
+        Event::Amended { kept_place: true, .. } => "amended in place".into(),
+        Event::Amended { kept_place: false, .. } => "amended out of place".into(),
+        Event::Waiting { .. } => "waiting".into(),
+        Event::Triggered { .. } => "triggered".into(),
+        Event::Done { reason, .. } => format!("done: {reason:?}"),
+        Event::Applied { .. } => "applied".into(),
+        Event::Rejected { reason, .. } => format!("rejected: {reason:?}"),
+    }
+}
+
+/// `Reject` numbers its reasons from 0 without a gap.
+const REJECTS: usize = Reject::LimitExpiringOrders as usize + 1;
+/// Those of [`outcome`] that are neither `Done` nor `Rejected`.
+const OTHERS: usize = 10;
 
 /// Guards the test above: were a limit or a reason never met, it would prove less than it says.
 #[test]
 fn random_commands_reach_every_outcome() {
     let mut runner = TestRunner::deterministic();
-    let mut outcomes = HashSet::new();
+    let mut outcomes = BTreeMap::<String, u32>::new();
     for _ in 0..200 {
-        let case = (limits(), commands(300)).new_tree(&mut runner).unwrap().current();
-        let mut both = SideBySide::new(3, case.0);
-        for command in &case.1 {
-            for event in both.apply(command) {
-                outcomes.insert(match event {
-                    Event::Booked { .. } => "booked",
-                    Event::Trade { .. } => "trade",
-                    Event::Done { reason: DoneReason::Filled, .. } => "filled",
-                    Event::Done { reason: DoneReason::Cancelled, .. } => "cancelled",
-                    Event::Done { reason: DoneReason::Expired, .. } => "expired",
-                    Event::Rejected { reason, .. } => reason.as_str(),
-                });
-            }
+        let (limits, inputs) = (limits(), inputs(300)).new_tree(&mut runner).unwrap().current();
+        let mut engine = Engine::new(3, limits);
+        for input in &inputs {
+            engine.apply(input, &mut |event| {
+                *outcomes.entry(outcome(event)).or_default() += 1;
+            });
         }
     }
-    assert_eq!(outcomes.len(), 5 + 8, "{outcomes:?}");
+
+    let expected = OTHERS + DoneReason::ALL.len() + REJECTS;
+    assert_eq!(outcomes.len(), expected, "{outcomes:#?}");
 }
 
 #[test]
 fn a_deep_book_gives_the_same_events_and_state() {
     let mut both = SideBySide::new(1, LIMITS);
     let (workload, prefill) = Shallow::new();
-    let operations = workload.take(3_000).flat_map(|operation| match operation {
-        Operation::New(new) => vec![Command::New(new)],
-        Operation::Cancel(cancel) => vec![Command::Cancel(cancel)],
-        // Here a stale modify enters its order all the same: one more command to agree on.
-        Operation::Modify(cancel, new) => vec![Command::Cancel(cancel), Command::New(new)],
-    });
-    for (step, command) in prefill.into_iter().chain(operations).enumerate() {
-        both.apply(&command);
-        if step % 500 == 0 {
+    for (step, command) in prefill.into_iter().chain(workload.take(3_000)).enumerate() {
+        both.apply(&Input { time_ns: step as u64, command });
+        if step % 1_000 == 0 {
             both.check_state();
         }
     }
     both.check_state();
+    both.restore();
 }

@@ -7,6 +7,7 @@ pub mod cache_line;
 pub mod error;
 pub mod fingerprint;
 pub mod interrupts;
+pub mod memory;
 pub mod permissions;
 pub mod placement;
 pub mod probe;

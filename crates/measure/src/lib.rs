@@ -15,6 +15,7 @@ pub mod history;
 pub mod hlog;
 mod identity;
 pub mod machine;
+pub mod matching;
 pub mod merge;
 mod mergeable;
 pub mod noise;

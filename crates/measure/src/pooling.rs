@@ -102,5 +102,6 @@ pub fn load(loads: &[Load]) -> Load {
         context_switches_involuntary: sum(|load| load.context_switches_involuntary),
         core_waited_share: mean(|load| load.core_waited_share),
         page_faults: sum(|load| load.page_faults),
+        matching: loads.iter().flat_map(|load| load.matching.clone()).collect(),
     }
 }

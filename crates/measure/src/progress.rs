@@ -18,6 +18,9 @@ pub struct Second {
     /// 99th percentile of this second, ns; `None` where it has too few samples.
     #[serde(default)]
     pub p99_ns: Option<u64>,
+    /// What is left of the measured part, where the client knows it better than its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds_left: Option<f64>,
 }
 
 /// The line: `{"progress":{"seconds":3.0,…}}`. A client's result has no such key.
@@ -40,6 +43,7 @@ mod tests {
             series: "order.response".into(),
             p50_ns: Some(41_000),
             p99_ns: None,
+            seconds_left: None,
         };
         let text = serde_json::to_string(&Line { progress: second.clone() }).unwrap();
         assert_eq!(serde_json::from_str::<Line>(&text).unwrap().progress, second);

@@ -2,13 +2,18 @@
 //! run on every machine. Never for secrets.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one addition and three xor-multiplies a draw.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
     /// A generator that starts from `seed`.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
+    }
+
+    /// The seed of a generator that goes on as this one does.
+    pub fn state(self) -> u64 {
+        self.0
     }
 
     /// The next 64 random bits.

@@ -65,12 +65,20 @@ pub struct Percentiles {
     pub p99_99: Option<u64>,
     pub p99_999: Option<u64>,
     pub max: u64,
+    /// Samples below 1 us.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub below_1us: u64,
 }
 
 impl Percentiles {
     /// The percentiles in the order of [`crate::stats::PERCENTILES`].
     pub fn values(&self) -> [Option<u64>; 7] {
         [self.p50, self.p90, self.p95, self.p99, self.p99_9, self.p99_99, self.p99_999]
+    }
+
+    /// Share of the samples below 1 us; `None` without samples.
+    pub fn share_below_1us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.below_1us as f64 / self.count as f64)
     }
 }
 
@@ -159,6 +167,9 @@ pub struct Load {
     pub core_waited_share: f64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
+    /// Where operations went through a matching engine, what it did, of each run in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matching: Vec<crate::matching::Matching>,
 }
 
 fn is_zero(count: &u64) -> bool {

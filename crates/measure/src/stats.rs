@@ -52,7 +52,9 @@ pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
     };
     let [p50, p90, p95, p99, p99_9, p99_99, p99_999] = PERCENTILES.map(&mut at);
     let (min, max) = if count == 0 { (0, 0) } else { (histogram.min(), histogram.max()) };
-    let summary = Percentiles { count, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max };
+    let below_1us = histogram.count_between(0, 999);
+    let summary =
+        Percentiles { count, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, below_1us };
     (summary, uncertain)
 }
 

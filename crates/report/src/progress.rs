@@ -83,6 +83,7 @@ mod tests {
                 series: "order.response".into(),
                 p50_ns: Some(41_234),
                 p99_ns: None,
+                seconds_left: None,
             }),
             ..Progress::default()
         }

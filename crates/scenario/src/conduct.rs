@@ -1,11 +1,13 @@
 //! What is to be carried out: a scenario, with whom and where to. `stage` does it.
 
-use crate::file::{FLOOR, Kind, Scenario};
+use crate::file::{Engine, FLOOR, Kind, Scenario};
 use crate::placement::Placed;
 use host::{HostError, Scheduling};
+use measure::matching::EMPTY_DISPATCH;
 use noise::hiccup;
 use std::io;
 use std::path::PathBuf;
+use trader::plan::Model;
 
 pub use crate::process::Interrupt;
 
@@ -43,12 +45,35 @@ impl Conduct {
         if scenario.kind == Kind::CoreToCore {
             return (0.0, pairs(&entrant.cores).count() as f64 * scenario.seconds);
         }
+        if let Some(operations) = self.operations() {
+            return (0.0, operations as f64 / OPERATIONS_PER_SECOND_USUAL);
+        }
         match entrant.is_floor {
             true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
+            false if scenario.kind == Kind::Soak => (0.0, scenario.seconds),
             false => (scenario.warm_up_seconds, scenario.seconds),
         }
     }
+
+    /// Operations of one who is measured for as long as they take.
+    pub(crate) fn operations(&self) -> Option<u64> {
+        let scenario = &self.scenario;
+        let Engine { operations, passes, .. } = scenario.engine;
+        match scenario.kind {
+            // One pass more is not timed, and in one each operation is.
+            Kind::Engine if scenario.load.model == Model::PingPong => {
+                Some(operations * u64::from(passes + 2))
+            }
+            Kind::Soak if operations > 0 => Some(operations),
+            _ => None,
+        }
+    }
 }
+
+/// What an engine does, for the time that is left on the screen: nothing depends on it.
+const OPERATIONS_PER_SECOND_USUAL: f64 = 4e6;
+/// Slower than this is not slow any more, but stuck.
+pub(crate) const OPERATIONS_PER_SECOND_MIN: f64 = 5e4;
 
 /// Why nothing was measured at all.
 #[derive(Debug, thiserror::Error)]
@@ -122,22 +147,37 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         })
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
-    if scenario.kind == Kind::OrderEntry && scenario.floor_seconds > 0.0 && reachable {
-        let mut floors: Vec<Entrant> = Vec::new();
-        for entrant in &entrants {
-            let same = |floor: &Entrant| {
-                (&floor.backend, &floor.cores, floor.scheduling)
-                    == (&entrant.backend, &entrant.cores, entrant.scheduling)
-            };
-            if !floors.iter().any(same) {
-                let name = match floors.len() {
-                    0 => FLOOR.to_owned(),
-                    n => format!("{FLOOR}-{}", n + 1),
-                };
-                floors.push(Entrant { name, is_floor: true, ..entrant.clone() });
-            }
+    match scenario.kind {
+        Kind::OrderEntry if scenario.floor_seconds > 0.0 && reachable => {
+            entrants.extend(floors(&entrants));
         }
-        entrants.extend(floors);
+        Kind::Engine if scenario.load.model == Model::PingPong => {
+            let nobody = |entrant: &Entrant| Entrant {
+                backend: EMPTY_DISPATCH.to_owned(),
+                ..entrant.clone()
+            };
+            entrants.extend(floors(&entrants.iter().map(nobody).collect::<Vec<_>>()));
+        }
+        _ => {}
     }
     entrants
+}
+
+/// One for each backend, cores and class that there is.
+fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
+    let mut floors: Vec<Entrant> = Vec::new();
+    for entrant in entrants {
+        let same = |floor: &Entrant| {
+            (&floor.backend, &floor.cores, floor.scheduling)
+                == (&entrant.backend, &entrant.cores, entrant.scheduling)
+        };
+        if !floors.iter().any(same) {
+            let name = match floors.len() {
+                0 => FLOOR.to_owned(),
+                n => format!("{FLOOR}-{}", n + 1),
+            };
+            floors.push(Entrant { name, is_floor: true, ..entrant.clone() });
+        }
+    }
+    floors
 }

@@ -1,12 +1,12 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
-pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
+pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Kind};
 use crate::set;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-use trader::plan::{BadLoad, Load, Model, SECONDS_MAX};
+use trader::plan::{BadLoad, Load, Model};
 use transport::inject::Inject;
 
 /// The scenarios that ship: name, text.
@@ -18,12 +18,13 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("queue", include_str!("../../../scenarios/queue.toml")),
     ("distributor", include_str!("../../../scenarios/distributor.toml")),
     ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
+    ("engine", include_str!("../../../scenarios/engine.toml")),
+    ("engine-open-loop", include_str!("../../../scenarios/engine-open-loop.toml")),
+    ("soak", include_str!("../../../scenarios/soak.toml")),
 ];
 
 /// Runs that one scenario makes at most.
 pub const RUNS_MAX: u32 = 1_000;
-/// Names that are tickpath's own.
-const RESERVED: [&str; 2] = [FLOOR, noise::hiccup::SUBJECT];
 /// The subject that is the raw echo.
 pub const FLOOR: &str = "floor";
 
@@ -79,7 +80,8 @@ pub struct Subject {
     pub cores: Cores,
     /// The class of its measuring threads.
     pub scheduling: Scheduling,
-    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages.
+    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages; of an engine the
+    /// book and its checks.
     pub backend: String,
     /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
     pub command: Vec<String>,
@@ -135,6 +137,9 @@ pub struct Scenario {
     /// What is sent from thread to thread.
     #[serde(default)]
     pub ipc: Ipc,
+    /// What goes through a matching engine.
+    #[serde(default)]
+    pub engine: Engine,
     /// Who is measured; several are interleaved.
     pub subject: Vec<Subject>,
 }
@@ -225,7 +230,7 @@ impl Scenario {
             toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
         let mut written: toml::Table =
             text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
-        if let Some(key) = scenario.kind.foreign_key(&mut written) {
+        if let Some(key) = scenario.kind.foreign_key(scenario.load.model, &mut written) {
             let kind = scenario.kind.name();
             return Err(malformed(format!("scenarios of kind {kind} have no {key}; leave it out")));
         }
@@ -249,9 +254,9 @@ impl Scenario {
     /// Messages a second that its schedule asks for; `None` where there is no schedule.
     pub(crate) fn rate_per_second_offered(&self) -> Option<f64> {
         let is_scheduled = match self.kind {
-            Kind::OrderEntry => self.load.model == Model::Open,
+            Kind::OrderEntry | Kind::Engine => self.load.model == Model::Open,
             Kind::Ipc => true,
-            Kind::CoreToCore => false,
+            Kind::CoreToCore | Kind::Soak => false,
         };
         is_scheduled.then_some(self.load.rate_per_second)
     }
@@ -259,110 +264,19 @@ impl Scenario {
     /// Messages in so many seconds of its schedule, one at least where there is time at all.
     pub(crate) fn messages(&self, seconds: f64) -> u64 {
         match self.kind {
-            Kind::Ipc => {
+            Kind::Ipc | Kind::Engine => {
                 let messages = (self.load.rate_per_second * seconds).round() as u64;
                 messages.max(u64::from(seconds > 0.0))
             }
-            Kind::OrderEntry | Kind::CoreToCore => self.load.messages(seconds),
+            Kind::OrderEntry | Kind::CoreToCore | Kind::Soak => self.load.messages(seconds),
         }
     }
 
     /// Its keys, defaults filled in, without those that its kind doesn't have.
     pub(crate) fn table(&self) -> Result<toml::Table, String> {
         let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
-        self.kind.strip(&mut table);
+        self.kind.strip(self.load.model, &mut table);
         Ok(table)
-    }
-
-    fn check(&self) -> Result<(), ScenarioError> {
-        let require = |holds: bool, key: &str, value: String, why: &str| match holds {
-            true => Ok(()),
-            false => Err(ScenarioError::Range { key: key.to_owned(), value, why: why.to_owned() }),
-        };
-        let plain = "a name has 1 to 40 letters, digits, - and _";
-        require(is_plain(&self.name), "name", self.name.clone(), plain)?;
-        require(
-            (1..=RUNS_MAX).contains(&self.runs),
-            "runs",
-            self.runs.to_string(),
-            "there must be 1 to 1000",
-        )?;
-        for (key, seconds, least) in [
-            ("warm_up_seconds", self.warm_up_seconds, 0.0),
-            ("seconds", self.seconds, 0.001),
-            ("floor_seconds", self.floor_seconds, 0.0),
-            ("hiccup_seconds", self.hiccup_seconds, 0.0),
-        ] {
-            require(
-                (least..=SECONDS_MAX).contains(&seconds),
-                key,
-                seconds.to_string(),
-                &format!("from {least} to 30 days"),
-            )?;
-        }
-        self.load.check()?;
-        transport::backend(&self.exchange.backend)?;
-        let able = self.exchange.start;
-        check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
-        if let Some((key, value, why)) = self.ipc.fault() {
-            return Err(ScenarioError::Range { key: key.to_owned(), value, why });
-        }
-        require(!self.subject.is_empty(), "subject", "[]".to_owned(), "there must be one")?;
-        for (index, subject) in self.subject.iter().enumerate() {
-            let key = format!("subject.{index}.name");
-            require(is_plain(&subject.name), &key, subject.name.clone(), plain)?;
-            require(
-                !RESERVED.iter().any(|own| subject.name.starts_with(own)),
-                &key,
-                subject.name.clone(),
-                "floor… and hiccup… are tickpath's own names",
-            )?;
-            require(
-                self.subject[..index].iter().all(|other| other.name != subject.name),
-                &key,
-                subject.name.clone(),
-                "two subjects have this name; give each its own",
-            )?;
-            self.check_subject(index, subject)?;
-        }
-        Ok(())
-    }
-
-    /// What depends on the kind.
-    fn check_subject(&self, index: usize, subject: &Subject) -> Result<(), ScenarioError> {
-        let range = |key: &str, value: String, why: String| {
-            let key = format!("subject.{index}.{key}");
-            Err(ScenarioError::Range { key, value, why })
-        };
-        let cores = match &subject.cores {
-            Cores::Auto => None,
-            Cores::List(cores) => Some(cores.len()),
-        };
-        match self.kind {
-            Kind::OrderEntry => {
-                transport::backend(&subject.backend)?;
-                let able = subject.command.is_empty();
-                check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")
-            }
-            Kind::Ipc if cores.is_some_and(|count| count != 2) => {
-                let why = "name the producer's core and the consumer's".to_owned();
-                range("cores", subject.cores.to_string(), why)
-            }
-            Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
-                    Ok(_) => Ok(()),
-                    Err(error) => range("backend", error.value, error.why),
-                }
-            }
-            Kind::CoreToCore
-                if cores.is_some_and(|count| !(2..=CORES_PAIRED_MAX).contains(&count)) =>
-            {
-                let why =
-                    format!("a pair takes two cores, and {CORES_PAIRED_MAX} are paired at most");
-                range("cores", subject.cores.to_string(), why)
-            }
-            Kind::Ipc | Kind::CoreToCore => Ok(()),
-        }
     }
 
     /// The harm that is done on purpose, a line each: who does it, and what.
@@ -374,25 +288,6 @@ impl Scenario {
             .map(|(who, inject)| format!("{who} {inject}"))
             .collect()
     }
-}
-
-fn check_inject(key: &str, inject: &Inject, able: bool, whom: &str) -> Result<(), ScenarioError> {
-    let bad = |name: &str, value: String, why: String| ScenarioError::Range {
-        key: format!("{key}.{name}"),
-        value,
-        why,
-    };
-    inject.check().map_err(|error| bad(&error.key, error.value, error.why))?;
-    if !able && !inject.is_none() {
-        let why = format!("tickpath can inject faults into {whom} only");
-        return Err(bad("inject", inject.to_string(), why));
-    }
-    Ok(())
-}
-
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    (1..=40).contains(&name.len()) && name.chars().all(plain)
 }
 
 #[cfg(test)]

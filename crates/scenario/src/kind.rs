@@ -3,6 +3,7 @@
 use relay::plan::{BLOCK_BYTES_MAX, KEYS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SLOTS_MAX};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+use trader::plan::Model;
 
 /// What a scenario measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,18 +15,20 @@ pub enum Kind {
     Ipc,
     /// One cache line, to and fro between each two cores.
     CoreToCore,
+    /// Orders through a matching engine, one after the other or on a schedule.
+    Engine,
+    /// The same for as long as asked.
+    Soak,
 }
 
 /// Cores that `core-to-core` pairs at most: 496 pairs, each with a series of its own.
 pub const CORES_PAIRED_MAX: usize = 32;
 
 /// Keys that only an exchange has.
-const OF_ORDER_ENTRY: [&str; 12] = [
+const OF_AN_EXCHANGE: &[&str] = &[
     "floor_seconds",
     "exchange",
     "subject.inject",
-    "load.model",
-    "load.accounts",
     "load.connections",
     "load.cancel_after",
     "load.instrument",
@@ -34,6 +37,9 @@ const OF_ORDER_ENTRY: [&str; 12] = [
     "load.amount",
     "load.first_token",
 ];
+/// Keys of a schedule.
+const OF_A_SCHEDULE: &[&str] =
+    &["warm_up_seconds", "load.rate_per_second", "load.arrival", "load.burst"];
 
 impl Kind {
     /// As in a scenario file.
@@ -42,6 +48,8 @@ impl Kind {
             Kind::OrderEntry => "order-entry",
             Kind::Ipc => "ipc",
             Kind::CoreToCore => "core-to-core",
+            Kind::Engine => "engine",
+            Kind::Soak => "soak",
         }
     }
 
@@ -52,45 +60,54 @@ impl Kind {
             Kind::OrderEntry => &["order", "cancel"],
             Kind::Ipc => &[relay::judge::MESSAGE],
             Kind::CoreToCore => &[],
+            Kind::Engine | Kind::Soak => &[workload::OPERATION],
         }
     }
 
     /// Threads of a subject, each with a core of its own; `None`: one on every core.
     pub(crate) fn threads(self) -> Option<usize> {
         match self {
-            Kind::OrderEntry => Some(1),
+            Kind::OrderEntry | Kind::Engine | Kind::Soak => Some(1),
             Kind::Ipc => Some(2),
             Kind::CoreToCore => None,
         }
     }
 
-    /// Keys that scenarios of other kinds have.
-    fn absent(self) -> Vec<&'static str> {
-        match self {
-            Kind::OrderEntry => vec!["ipc"],
-            Kind::Ipc => OF_ORDER_ENTRY.to_vec(),
-            Kind::CoreToCore => {
-                let own = [
-                    "warm_up_seconds",
-                    "load",
-                    "ipc",
-                    "subject.backend",
-                    "subject.command",
-                    "subject.scheduling",
-                ];
-                OF_ORDER_ENTRY.into_iter().chain(own).collect()
+    /// Keys that scenarios of other kinds have, or of this one under another load.
+    fn absent(self, model: Model) -> Vec<&'static str> {
+        let with = |lists: &[&[&'static str]]| lists.concat();
+        match (self, model) {
+            (Kind::OrderEntry, _) => vec!["ipc", "engine"],
+            (Kind::Ipc, _) => with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine"]]),
+            (Kind::CoreToCore, _) => with(&[
+                OF_AN_EXCHANGE,
+                &["warm_up_seconds", "load", "ipc", "engine"],
+                &["subject.backend", "subject.command", "subject.scheduling"],
+            ]),
+            (Kind::Engine, Model::Open) => {
+                with(&[OF_AN_EXCHANGE, &["ipc", "engine", "subject.command"]])
             }
+            (Kind::Engine, Model::PingPong) => with(&[
+                OF_AN_EXCHANGE,
+                OF_A_SCHEDULE,
+                &["seconds", "ipc", "engine.resume", "subject.command"],
+            ]),
+            (Kind::Soak, _) => with(&[
+                OF_AN_EXCHANGE,
+                OF_A_SCHEDULE,
+                &["load.model", "ipc", "engine.passes", "subject.command"],
+            ]),
         }
     }
 
     /// The first key in a scenario's text that its kind doesn't have.
-    pub(crate) fn foreign_key(self, scenario: &mut Table) -> Option<&'static str> {
-        self.absent().into_iter().find(|path| remove(scenario, path))
+    pub(crate) fn foreign_key(self, model: Model, scenario: &mut Table) -> Option<&'static str> {
+        self.absent(model).into_iter().find(|path| remove(scenario, path))
     }
 
     /// Takes away what its kind doesn't have.
-    pub(crate) fn strip(self, scenario: &mut Table) {
-        for path in self.absent() {
+    pub(crate) fn strip(self, model: Model, scenario: &mut Table) {
+        for path in self.absent(model) {
             remove(scenario, path);
         }
     }
@@ -154,5 +171,23 @@ impl Ipc {
         let block = self.block_bytes;
         (block > BLOCK_BYTES_MAX)
             .then(|| ("ipc.block_bytes", block.to_string(), format!("at most {BLOCK_BYTES_MAX}")))
+    }
+}
+
+/// The `[engine]` of a scenario: how much goes through it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Engine {
+    /// Operations of a pass; of a soak all of them, 0: as many as `seconds` take.
+    pub operations: u64,
+    /// Passes of a run that are timed as a whole, before the one in which each operation is.
+    pub passes: u32,
+    /// Of a soak, the directory of the run to go on from; empty: from the start.
+    pub resume: String,
+}
+
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine { operations: 2_000_000, passes: 3, resume: String::new() }
     }
 }

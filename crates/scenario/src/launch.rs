@@ -1,6 +1,6 @@
 //! Starts the processes of one entrant in one run, and hears what they say.
 
-use crate::conduct::{Conduct, ConductError, Entrant, Interrupt};
+use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_SECOND_MIN};
 use crate::placement::Placed;
 use crate::process::Process;
 use crate::progress::{Progress, Teller};
@@ -127,9 +127,21 @@ impl Launch<'_> {
         };
         let plan = serde_json::to_string(&self.plan(target, wire, teller.is_heard()))
             .map_err(|error| failed(error.to_string()))?;
+        self.told("trade", &plan, teller)
+    }
+
+    /// What our client of that command, or the scenario's own, comes to under `plan`; what it tells meanwhile is
+    /// passed on.
+    pub(crate) fn told(
+        &self,
+        own: &str,
+        plan: &str,
+        teller: &mut Teller<'_>,
+    ) -> Result<ClientResult, ConductError> {
+        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
-        let mut process = Process::start(self.command_or("trade"), &plan, file, patience)
+        let mut process = Process::start(self.command_or(own), plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(Some(process.pid()));
         let line = process.last_line_after(&mut |line| {
@@ -194,6 +206,9 @@ impl Launch<'_> {
     }
 
     pub(crate) fn lasts(&self) -> Duration {
+        if let Some(operations) = self.conduct.operations() {
+            return Duration::from_secs_f64(operations as f64 / OPERATIONS_PER_SECOND_MIN);
+        }
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         Duration::from_secs_f64(warm_up_seconds + seconds)
     }

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   kind        what is measured, and which keys that has
-//!   file        TOML, --set, defaults            -> Scenario
+//!   file        TOML, --set, defaults            -> Scenario; `check`: what it must be like
 //!   placement   "auto" cores                     -> which thread runs where
 //!   conduct     who is measured, with what
 //!   stage       runs, floor, hiccup, interleaved -> .hlog files, what each process said
 //!     └─ launch    one exchange, one client: started, listened to, ended
 //!     └─ relaying  one client that passes messages between threads: watched, judged
 //!     └─ core_to_core  no client: each two cores
+//!     └─ matching  one client that sends orders through an engine
 //!     └─ progress  what happens, for whoever looks on
 //!   run         what one run has left
 //!   assemble    .hlog files, what was said       -> RunRecord
@@ -22,12 +23,14 @@
 
 mod advice;
 mod assemble;
+mod check;
 pub mod conduct;
 mod core_to_core;
 pub mod experiment;
 pub mod file;
 mod kind;
 mod launch;
+mod matching;
 mod placement;
 mod process;
 pub mod progress;

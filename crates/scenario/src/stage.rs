@@ -282,6 +282,10 @@ impl Stage<'_, '_> {
                 }
                 Ok(self.measured(entrant, result, None))
             }
+            Kind::Engine | Kind::Soak => {
+                let result = self.traced(&launch, |teller| launch.matching(teller))?;
+                Ok(self.measured(entrant, result, None))
+            }
             Kind::CoreToCore => {
                 let hlog = directory::hlog(self.path, number);
                 let seconds = self.conduct.scenario.seconds;

@@ -152,7 +152,7 @@ impl Sweep {
     fn check(&self) -> Result<(), ConductError> {
         let usage = |text: String| Err(ConductError::Usage(text));
         let scenario = &self.conduct.scenario;
-        if scenario.kind == Kind::CoreToCore {
+        if matches!(scenario.kind, Kind::CoreToCore | Kind::Soak) {
             return usage(format!("{} has no rate; there is nothing to sweep", scenario.name));
         }
         if scenario.load.model == Model::PingPong {

@@ -1,7 +1,7 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::file::Kind;
+use crate::file::Kind::{self, CoreToCore, Engine, Ipc, OrderEntry, Soak};
 use crate::run::{Evidence, LATE_CLOCK_READINGS, LATE_SHARE_OF_SERVICE, Run};
 use measure::record::{Rule, Verdict};
 use measure::sweep::RATE_SHARE_MIN;
@@ -14,14 +14,16 @@ pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 type Check = fn(&Evidence) -> (Verdict, String);
 
 const RULES: &[(&str, &[Kind], Check)] = &[
-    ("complete", &[Kind::OrderEntry, Kind::Ipc, Kind::CoreToCore], complete),
-    ("rate", &[Kind::OrderEntry, Kind::Ipc], rate),
-    ("replies", &[Kind::OrderEntry, Kind::Ipc], replies),
-    ("recorded", &[Kind::OrderEntry, Kind::Ipc], recorded),
-    ("accepted", &[Kind::OrderEntry], accepted),
-    ("lateness", &[Kind::OrderEntry, Kind::Ipc], lateness),
-    ("accounted", &[Kind::OrderEntry], accounted),
-    ("state", &[Kind::OrderEntry], state),
+    ("complete", &[OrderEntry, Ipc, CoreToCore, Engine, Soak], complete),
+    ("rate", &[OrderEntry, Ipc, Engine], rate),
+    ("replies", &[OrderEntry, Ipc, Engine], replies),
+    ("recorded", &[OrderEntry, Ipc, Engine, Soak], recorded),
+    ("accepted", &[OrderEntry, Engine, Soak], accepted),
+    // An engine keeps its own schedule: who serves late is late to serve, which is response time.
+    ("lateness", &[OrderEntry, Ipc], lateness),
+    ("accounted", &[OrderEntry], accounted),
+    ("state", &[OrderEntry], state),
+    ("replay", &[Engine, Soak], replay),
 ];
 
 /// The rules that apply to what was measured.
@@ -48,7 +50,7 @@ fn complete(evidence: &Evidence) -> (Verdict, String) {
 fn rate(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let (Some(offered), Some(planned)) = (evidence.offered, evidence.planned) else {
-        return (Verdict::NotApplicable, "ping-pong offers no rate".to_owned());
+        return (Verdict::NotApplicable, format!("{} offers no rate", load.model));
     };
     let share = load.rate_per_second_achieved / offered;
     let why = format!(
@@ -63,8 +65,11 @@ fn rate(evidence: &Evidence) -> (Verdict, String) {
 
 fn recorded(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
-    let acks = load.received.saturating_sub(load.rejected);
-    let what = if evidence.kind == Kind::OrderEntry { "acks" } else { "messages that came" };
+    let (acks, what) = match evidence.kind {
+        OrderEntry => (load.received.saturating_sub(load.rejected), "acks"),
+        Engine | Soak => (load.sent, "operations"),
+        Ipc | CoreToCore => (load.received, "messages that came"),
+    };
     let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);
     (held_if(evidence.recorded == acks && acks > 0), why)
 }
@@ -136,6 +141,27 @@ fn state(evidence: &Evidence) -> (Verdict, String) {
         Some(equal) => (held_if(equal), exchange.replay_detail.clone()),
         None => (Verdict::NotApplicable, exchange.replay_detail.clone()),
     }
+}
+
+/// The same operations once more, with a fresh engine, end in the same state with as many reports.
+fn replay(evidence: &Evidence) -> (Verdict, String) {
+    let Some(matching) = evidence.result.load.matching.first() else {
+        return (Verdict::NotApplicable, "it says nothing of an engine".to_owned());
+    };
+    let why = match (matching.replays, evidence.kind) {
+        (0, _) if matching.state_hash.is_empty() => "there is no engine in it".to_owned(),
+        (0, Soak) => "it would take as long once more".to_owned(),
+        (0, _) => "the run broke off before it".to_owned(),
+        (replays, _) => {
+            let unequal = matching.replays_unequal;
+            let why = format!(
+                "of {replays} passes over the same operations {unequal} ended in another state, or with another \
+                 number of reports, than the first"
+            );
+            return (held_if(unequal == 0), why);
+        }
+    };
+    (Verdict::NotApplicable, why)
 }
 
 /// What broke in one run, in words.
@@ -219,7 +245,7 @@ mod tests {
         };
         change(&mut result, &mut exchange);
         let evidence = Evidence {
-            kind: Kind::OrderEntry,
+            kind: OrderEntry,
             result: &result,
             exchange: Some(&exchange),
             offered: Some(1000.0),
@@ -231,7 +257,7 @@ mod tests {
             interrupted: false,
         };
         let broken = |(_, check): &(&str, Check)| check(&evidence).0 == Verdict::Broken;
-        of_kind(Kind::OrderEntry).filter(broken).map(|(rule, _)| rule).collect()
+        of_kind(OrderEntry).filter(broken).map(|(rule, _)| rule).collect()
     }
 
     #[test]

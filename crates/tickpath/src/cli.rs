@@ -69,6 +69,9 @@ pub(crate) enum Command {
     /// Pass messages from thread to thread: the client of `ipc` scenarios
     #[command(hide = true)]
     Relay(RelayArguments),
+    /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
+    #[command(hide = true)]
+    Workload(WorkloadArguments),
 }
 
 #[derive(Args)]
@@ -88,6 +91,9 @@ pub(crate) struct RunArguments {
     /// Find out who disturbs the measured cores as well, before each run and during it (see `noise`)
     #[arg(long)]
     pub noise: bool,
+    /// Go on where that soak was interrupted, as it was asked to
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "connect"])]
+    pub resume: Option<PathBuf>,
     /// Where run directories go
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
@@ -345,6 +351,16 @@ pub(crate) struct TradeArguments {
 #[derive(Args)]
 pub(crate) struct RelayArguments {
     /// Where the plan is read from (clients/IPC.md); only - is known, which is stdin
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when the process of this number, which started this one, ends
+    #[arg(long, value_name = "PID")]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct WorkloadArguments {
+    /// Where the plan is read from; only - is known, which is stdin
     #[arg(long, value_name = "FILE", value_parser = ["-"])]
     pub plan: String,
     /// End when the process of this number, which started this one, ends

@@ -22,6 +22,7 @@ mod signals;
 mod sweep;
 mod trade;
 mod treatment;
+mod workload;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Relay(arguments) => relay::relay(&arguments),
+        cli::Command::Workload(arguments) => workload::workload(&arguments),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),

@@ -1,7 +1,10 @@
-//! What both ends ask of the system before they start.
+//! What every process of a run does for itself: limits, cores, and a word to whoever started it.
 
 use anyhow::bail;
+use measure::progress::{Line, Second};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal};
+use std::io::Write;
 
 /// Descriptors beside those of connections: standard streams, epoll, files.
 const DESCRIPTORS_SPARE: u64 = 128;
@@ -32,4 +35,27 @@ pub(crate) fn die_with(parent: Option<i32>) -> anyhow::Result<()> {
         bail!("process {parent}, which started this one, is gone");
     }
     Ok(())
+}
+
+/// The measuring thread pins itself. This one, which writes the log and tells of progress, runs
+/// elsewhere, if there is another core and the kernel lets it.
+pub(crate) fn keep_off(core: Option<usize>) {
+    let mut cores = host::thread::allowed().unwrap_or_default();
+    cores.retain(|one| Some(*one) != core);
+    if !cores.is_empty() {
+        let _ = host::thread::run_on(&cores);
+    }
+}
+
+/// One line on stdout, for whoever started us. It is left out where he is behind in reading: what does
+/// not block does not delay the log.
+pub(crate) fn tell(second: &Second) {
+    let mut stdout = std::io::stdout().lock();
+    let mut writable = [PollFd::new(&stdout, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let takes_it = poll(&mut writable, Some(&now)).is_ok_and(|ready| ready > 0);
+    if takes_it && let Ok(line) = serde_json::to_string(&Line { progress: second.clone() }) {
+        // Nobody may be listening any more.
+        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    }
 }

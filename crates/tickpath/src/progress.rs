@@ -54,7 +54,8 @@ impl Screen {
                 self.shown.second = None;
             }
             Progress::Second(second) => {
-                let left_in_part = (self.part_seconds - second.seconds).max(0.0);
+                let by_plan = (self.part_seconds - second.seconds).max(0.0);
+                let left_in_part = second.seconds_left.unwrap_or(by_plan);
                 self.shown.seconds_left = self.later_seconds + left_in_part;
                 self.shown.second = Some(second.clone());
             }

@@ -4,16 +4,20 @@ use crate::cli::RunArguments;
 use crate::page::write_page;
 use crate::print::{print_record, show};
 use crate::progress::with_screen;
-use crate::treatment::conduct;
+use crate::treatment::conduct_of;
 use crate::{DONE, INVALID, signals};
-use scenario::Conduct;
+use scenario::{Conduct, Scenario};
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
+    let scenario = match &arguments.resume {
+        Some(run) => Scenario::resumed(run, &arguments.set)?,
+        None => Scenario::find(&arguments.scenario, &arguments.set)?,
+    };
     let conduct = Conduct {
         connect: arguments.connect.clone(),
         connect_floor: arguments.connect_floor.clone(),
         noise: arguments.noise,
-        ..conduct(&arguments.scenario, &arguments.set, &arguments.out)?
+        ..conduct_of(scenario, &arguments.out)?
     };
     let interrupt = signals::interrupt()?;
     let (record, path) = with_screen(arguments.quiet, |say| conduct.carry_out(&interrupt, say))?;

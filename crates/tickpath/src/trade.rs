@@ -1,15 +1,14 @@
 //! `tickpath trade`: one client, one run.
 
 use crate::cli::TradeArguments;
-use crate::process::{die_with, raise_descriptors};
+use crate::process::{die_with, keep_off, raise_descriptors, tell};
 use crate::progress::Screen;
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
-use measure::progress::{Line, Second};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use measure::progress::Second;
 use scenario::Scenario;
 use scenario::progress::{Part, Progress};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 use trader::plan::{Model, Plan, Wire};
 
@@ -47,16 +46,6 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     Ok(if result.complete { DONE } else { INVALID })
 }
 
-/// The measuring thread pins itself. This one, which writes the log and tells of progress, runs
-/// elsewhere, if there is another core and the kernel lets it.
-fn keep_off(core: Option<usize>) {
-    let mut cores = host::thread::allowed().unwrap_or_default();
-    cores.retain(|one| Some(*one) != core);
-    if !cores.is_empty() {
-        let _ = host::thread::run_on(&cores);
-    }
-}
-
 /// The one part of a run by hand.
 fn part(plan: &Plan) -> Part<'_> {
     let open = plan.load.model == Model::Open;
@@ -68,19 +57,6 @@ fn part(plan: &Plan) -> Part<'_> {
         seconds: plan.seconds,
         rate_per_second_offered: open.then_some(plan.load.rate_per_second),
         seconds_left: plan.warm_up_seconds + plan.seconds,
-    }
-}
-
-/// One line on stdout, for whoever started us. It is left out where he is behind in reading: what does
-/// not block does not delay the log.
-fn tell(second: &Second) {
-    let mut stdout = std::io::stdout().lock();
-    let mut writable = [PollFd::new(&stdout, PollFlags::OUT)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let takes_it = poll(&mut writable, Some(&now)).is_ok_and(|ready| ready > 0);
-    if takes_it && let Ok(line) = serde_json::to_string(&Line { progress: second.clone() }) {
-        // Nobody may be listening any more.
-        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
     }
 }
 

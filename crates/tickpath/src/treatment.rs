@@ -38,8 +38,13 @@ pub(crate) fn treatment(text: &str, default: &str, common: &[String]) -> anyhow:
 
 /// A scenario that starts everything itself, as `tickpath run` carries it out.
 pub(crate) fn conduct(name: &str, sets: &[String], runs: &Path) -> anyhow::Result<Conduct> {
+    conduct_of(Scenario::find(name, sets)?, runs)
+}
+
+/// The same of a scenario that was read already.
+pub(crate) fn conduct_of(scenario: Scenario, runs: &Path) -> anyhow::Result<Conduct> {
     Ok(Conduct {
-        scenario: Scenario::find(name, sets)?,
+        scenario,
         runs_directory: runs.to_owned(),
         program: std::env::current_exe().context("cannot find the tickpath binary")?,
         tool: TOOL.to_owned(),

@@ -40,6 +40,7 @@ impl<'a> Teller<'a> {
             series: name.to_owned(),
             p50_ns: percentile(values, 0.5),
             p99_ns: percentile(values, 0.99),
+            seconds_left: None,
         });
     }
 }

@@ -1,225 +1,317 @@
-//! The engine again, written to be obviously right instead of fast: maps of price to queue,
-//! searched from end to end. It shares nothing with the engine but the messages; the state hash is
-//! written anew from its description.
+//! The engine again, written to be obviously right instead of fast: one list of all open orders,
+//! searched from end to end for everything. It shares nothing with the engine but the messages.
+//!
+//! What a command does is in this file, how an order meets others in `matching`, what is refused in
+//! `checks` and `risk`, what a snapshot holds in `state`.
 
-use std::collections::{BTreeMap, VecDeque};
+#![allow(dead_code, reason = "each test file uses its part")]
+
+mod checks;
+mod matching;
+mod risk;
+mod state;
+
+use std::collections::BTreeMap;
 
 use engine::*;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Resting {
-    order_id: u64,
-    account: u32,
-    tag: u32,
-    remaining_lots: u64,
+/// An order that rests, or a stop that waits.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// `quantity_lots` is what is left of it. A stop that waits is one with a stop price.
+    order: NewOrder,
+    visible_lots: u64,
+    /// The lower stands first among those at its price.
+    place: u64,
+    /// The lower joined first among those of its account.
+    joined: u64,
 }
 
-impl Resting {
-    fn party(self) -> Party {
-        let Resting { order_id, account, tag, remaining_lots } = self;
-        Party { order_id, account, tag, remaining_lots }
-    }
-}
-
-type Queues = BTreeMap<i64, VecDeque<Resting>>;
-
-#[derive(Debug, Clone, Default)]
-struct NaiveBook {
-    bids: Queues,
-    asks: Queues,
+#[derive(Debug, Clone, Copy)]
+struct Account {
+    settings: AccountSettings,
+    killed: bool,
+    second: u64,
+    messages: u32,
 }
 
 #[derive(Debug, Clone)]
 pub struct NaiveEngine {
     limits: EngineLimits,
-    books: Vec<NaiveBook>,
+    time_ns: u64,
+    killed: bool,
+    instruments: Vec<InstrumentSettings>,
+    accounts: Vec<Account>,
+    /// By account and instrument. What is not here is as at first.
+    positions: BTreeMap<(u32, u16), PositionSettings>,
+    open: Vec<Open>,
+    /// How often an order was given a place, or joined.
+    counter: u64,
 }
 
 impl NaiveEngine {
     pub fn new(instruments: u16, limits: EngineLimits) -> NaiveEngine {
-        NaiveEngine { limits, books: vec![NaiveBook::default(); usize::from(instruments)] }
-    }
-
-    pub fn apply(&mut self, command: &Command) -> Vec<Event> {
-        match command {
-            Command::New(new) => self.new_order(new).unwrap_or_else(|reason| {
-                let NewOrder { instrument, order_id, account, tag, .. } = *new;
-                vec![Event::Rejected { instrument, order_id, account, tag, reason }]
-            }),
-            Command::Cancel(cancel) => self.cancel(cancel).unwrap_or_else(|reason| {
-                let Cancel { instrument, order_id, account, tag } = *cancel;
-                vec![Event::Rejected { instrument, order_id, account, tag, reason }]
-            }),
+        let instrument = |instrument| InstrumentSettings {
+            instrument,
+            tag: 0,
+            state: InstrumentState::Open,
+            band_low_ticks: 1,
+            band_high_ticks: PRICE_TICKS_MAX,
+            reference_ticks: 0,
+        };
+        let account = |account| Account {
+            settings: AccountSettings::unlimited(account),
+            killed: false,
+            second: 0,
+            messages: 0,
+        };
+        NaiveEngine {
+            limits,
+            time_ns: 0,
+            killed: false,
+            instruments: (0..instruments).map(instrument).collect(),
+            accounts: (0..limits.accounts_max).map(account).collect(),
+            positions: BTreeMap::new(),
+            open: Vec::new(),
+            counter: 0,
         }
     }
 
-    fn new_order(&mut self, new: &NewOrder) -> Result<Vec<Event>, Reject> {
-        if usize::from(new.instrument) >= self.books.len() {
-            return Err(Reject::UnknownInstrument);
-        }
-        if new.price_ticks < 1 || new.price_ticks > 1_000_000_000_000 {
-            return Err(Reject::BadPrice);
-        }
-        if new.quantity_lots < 1 || new.quantity_lots > 1_000_000_000_000 {
-            return Err(Reject::BadQuantity);
-        }
-        if self.all_orders().any(|order| order.order_id == new.order_id) {
-            return Err(Reject::DuplicateOrderId);
-        }
-        // The engine claims that its check of open orders is exact. Here it is: try, and look.
-        if self.open_orders() == self.limits.open_orders_max {
-            let mut trial = self.clone();
-            trial.execute(new);
-            if trial.open_orders() > self.limits.open_orders_max {
-                return Err(Reject::LimitOpenOrders);
-            }
-        }
-        let levels = self.side(new.instrument, new.side);
-        if new.time_in_force == TimeInForce::GoodTillCancelled
-            && levels.len() == self.limits.price_levels_max as usize
-            && !levels.contains_key(&new.price_ticks)
-        {
-            return Err(Reject::LimitPriceLevels);
-        }
-        Ok(self.execute(new))
-    }
-
-    fn execute(&mut self, new: &NewOrder) -> Vec<Event> {
+    pub fn apply(&mut self, input: &Input) -> Vec<Event> {
         let mut events = Vec::new();
-        let NewOrder { order_id, account, tag, instrument, side, price_ticks, .. } = *new;
-        let mut aggressor = Resting { order_id, account, tag, remaining_lots: new.quantity_lots };
-        while aggressor.remaining_lots > 0 {
-            let Some(best) = self.best(instrument, side.opposite()) else { break };
-            let crosses = match side {
-                Side::Buy => best <= price_ticks,
-                Side::Sell => best >= price_ticks,
-            };
-            if !crosses {
-                break;
-            }
-            let levels = self.side_mut(instrument, side.opposite());
-            let queue = levels.get_mut(&best).unwrap();
-            let resting = queue.front_mut().unwrap();
-            let quantity_lots = aggressor.remaining_lots.min(resting.remaining_lots);
-            aggressor.remaining_lots -= quantity_lots;
-            resting.remaining_lots -= quantity_lots;
-            let resting = *resting;
-            events.push(Event::Trade {
-                instrument,
-                price_ticks: best,
-                quantity_lots,
-                aggressor_side: side,
-                aggressor: aggressor.party(),
-                resting: resting.party(),
-            });
-            if resting.remaining_lots == 0 {
-                queue.pop_front();
-                let reason = DoneReason::Filled;
-                events.push(Event::Done { instrument, order: resting.party(), reason });
-            }
-            levels.retain(|_, queue| !queue.is_empty());
+        self.time_ns = self.time_ns.max(input.time_ns);
+        self.expire(&mut events);
+        let outcome = match &input.command {
+            Command::New(new) => self.new_order(new, &mut events),
+            Command::Amend(amend) => self.amend(amend, &mut events),
+            Command::Cancel(cancel) => self.cancel(cancel, &mut events),
+            Command::MassCancel(mass) => self.mass_cancel(mass, &mut events),
+            Command::Instrument(settings) => self.set_instrument(settings, &mut events),
+            Command::Account(settings) => self.set_account(settings, &mut events),
+            Command::Position(settings) => self.set_position(settings, &mut events),
+            Command::Kill(kill) => self.kill(kill, &mut events),
+        };
+        if let Err(reason) = outcome {
+            events.push(rejected(&input.command, reason));
         }
-        let order = aggressor.party();
-        events.push(if aggressor.remaining_lots == 0 {
-            Event::Done { instrument, order, reason: DoneReason::Filled }
-        } else if new.time_in_force == TimeInForce::ImmediateOrCancel {
-            Event::Done { instrument, order, reason: DoneReason::Expired }
-        } else {
-            let queue = self.side_mut(instrument, side).entry(price_ticks).or_default();
-            queue.push_back(aggressor);
-            Event::Booked { instrument, order, side, price_ticks }
-        });
+        self.trigger_stops(&mut events);
         events
     }
 
-    fn cancel(&mut self, cancel: &Cancel) -> Result<Vec<Event>, Reject> {
-        let instrument = cancel.instrument;
-        if usize::from(instrument) >= self.books.len() {
-            return Err(Reject::UnknownInstrument);
+    fn expire(&mut self, events: &mut Vec<Event>) {
+        let due = |open: &Open| {
+            open.order.time_in_force == TimeInForce::GoodTillDate
+                && open.order.expires_ns <= self.time_ns
+        };
+        let mut due: Vec<Open> = self.open.iter().copied().filter(due).collect();
+        due.sort_by_key(|open| (open.order.expires_ns, open.order.order_id));
+        for open in due {
+            self.end(open.order.order_id, DoneReason::Expired, events);
         }
-        for side in [Side::Buy, Side::Sell] {
-            let levels = self.side_mut(instrument, side);
-            for queue in levels.values_mut() {
-                let Some(place) = queue.iter().position(|o| o.order_id == cancel.order_id) else {
-                    continue;
-                };
-                if queue[place].account != cancel.account {
-                    return Err(Reject::NotYourOrder);
-                }
-                let order = queue.remove(place).unwrap().party();
-                levels.retain(|_, queue| !queue.is_empty());
-                return Ok(vec![Event::Done { instrument, order, reason: DoneReason::Cancelled }]);
+    }
+
+    fn new_order(&mut self, new: &NewOrder, events: &mut Vec<Event>) -> Result<(), Reject> {
+        let order = self.check_new(new)?;
+        let instrument = order.instrument;
+        if order.stop_ticks == 0 {
+            self.enter(order, events);
+        } else if self.is_reached(&order) {
+            events.push(Event::Triggered { instrument, order: party(&order) });
+            self.enter(order, events);
+        } else {
+            let NewOrder { side, stop_ticks, .. } = order;
+            self.join(order, 0);
+            events.push(Event::Waiting { instrument, order: party(&order), side, stop_ticks });
+        }
+        Ok(())
+    }
+
+    fn amend(&mut self, amend: &Amend, events: &mut Vec<Event>) -> Result<(), Reject> {
+        let amended = self.check_amend(amend)?;
+        let at = self.index(amend.order_id).expect("it was checked");
+        let waits = amended.stop_ticks != 0;
+        let kept_place = waits || keeps_place(&self.open[at].order, amend);
+        let visible_lots =
+            if kept_place { self.open[at].visible_lots.min(amended.quantity_lots) } else { 0 };
+        events.push(Event::Amended {
+            instrument: amended.instrument,
+            order: party(&amended),
+            side: amended.side,
+            price_ticks: amended.price_ticks,
+            kept_place,
+            visible_lots,
+        });
+        if kept_place {
+            self.open[at].order = amended;
+            self.open[at].visible_lots = visible_lots;
+        } else {
+            self.open.remove(at);
+            self.enter(amended, events);
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, cancel: &Cancel, events: &mut Vec<Event>) -> Result<(), Reject> {
+        self.check_instrument(cancel.instrument)?;
+        self.check_account(cancel.account)?;
+        let _ = self.count_message(cancel.account);
+        self.find(cancel.order_id, cancel.account, cancel.instrument)?;
+        self.end(cancel.order_id, DoneReason::Cancelled, events);
+        Ok(())
+    }
+
+    fn mass_cancel(&mut self, mass: &MassCancel, events: &mut Vec<Event>) -> Result<(), Reject> {
+        if let Some(instrument) = mass.instrument {
+            self.check_instrument(instrument)?;
+        }
+        let mut open = self.in_order();
+        if let Some(account) = mass.account {
+            self.check_own_account(account)?;
+            let _ = self.count_message(account);
+            open.sort_by_key(|open| std::cmp::Reverse(open.joined));
+        }
+        open.retain(|Open { order, .. }| {
+            mass.account.is_none_or(|account| account == order.account)
+                && mass.instrument.is_none_or(|instrument| instrument == order.instrument)
+                && mass.side.is_none_or(|side| side == order.side)
+        });
+        for open in &open {
+            self.end(open.order.order_id, DoneReason::Cancelled, events);
+        }
+        events.push(Event::Applied { tag: mass.tag, orders: open.len() as u32 });
+        Ok(())
+    }
+
+    fn set_instrument(
+        &mut self,
+        settings: &InstrumentSettings,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Reject> {
+        self.check_instrument_settings(settings)?;
+        let instrument = &mut self.instruments[usize::from(settings.instrument)];
+        let reference_ticks = match settings.reference_ticks {
+            0 => instrument.reference_ticks,
+            ticks => ticks,
+        };
+        *instrument = InstrumentSettings { tag: 0, reference_ticks, ..*settings };
+        let mut ended = self.in_order();
+        ended.retain(|open| {
+            settings.state == InstrumentState::Closed
+                && open.order.instrument == settings.instrument
+        });
+        for open in &ended {
+            self.end(open.order.order_id, DoneReason::Closed, events);
+        }
+        events.push(Event::Applied { tag: settings.tag, orders: ended.len() as u32 });
+        Ok(())
+    }
+
+    fn set_account(
+        &mut self,
+        settings: &AccountSettings,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Reject> {
+        self.check_account_settings(settings)?;
+        self.accounts[settings.account as usize].settings = AccountSettings { tag: 0, ..*settings };
+        events.push(Event::Applied { tag: settings.tag, orders: 0 });
+        Ok(())
+    }
+
+    fn set_position(
+        &mut self,
+        settings: &PositionSettings,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Reject> {
+        let change_lots = self.check_position_settings(settings)?;
+        *self.position_mut(settings.account, settings.instrument) =
+            PositionSettings { tag: 0, change_lots, ..*settings };
+        events.push(Event::Applied { tag: settings.tag, orders: 0 });
+        Ok(())
+    }
+
+    fn kill(&mut self, kill: &Kill, events: &mut Vec<Event>) -> Result<(), Reject> {
+        match kill.account {
+            None => self.killed = kill.on,
+            Some(account) => {
+                self.check_own_account(account)?;
+                self.accounts[account as usize].killed = kill.on;
             }
         }
-        Err(Reject::UnknownOrder)
+        events.push(Event::Applied { tag: kill.tag, orders: 0 });
+        Ok(())
     }
 
-    fn side(&self, instrument: u16, side: Side) -> &Queues {
-        let book = &self.books[usize::from(instrument)];
-        if side == Side::Buy { &book.bids } else { &book.asks }
-    }
-
-    fn side_mut(&mut self, instrument: u16, side: Side) -> &mut Queues {
-        let book = &mut self.books[usize::from(instrument)];
-        if side == Side::Buy { &mut book.bids } else { &mut book.asks }
-    }
-
-    fn best(&self, instrument: u16, side: Side) -> Option<i64> {
-        self.levels(instrument, side).first().map(|level| level.0)
-    }
-
-    fn all_orders(&self) -> impl Iterator<Item = &Resting> {
-        self.books
-            .iter()
-            .flat_map(|book| book.bids.values().flatten().chain(book.asks.values().flatten()))
-    }
-
-    pub fn open_orders(&self) -> u32 {
-        self.all_orders().count() as u32
-    }
-
-    pub fn levels(&self, instrument: u16, side: Side) -> Vec<(i64, u64, u32)> {
-        let mut levels: Vec<_> = self
-            .side(instrument, side)
-            .iter()
-            .map(|(price_ticks, queue)| {
-                let quantity_lots = queue.iter().map(|order| order.remaining_lots).sum();
-                (*price_ticks, quantity_lots, queue.len() as u32)
-            })
-            .collect();
-        if side == Side::Buy {
-            levels.reverse();
+    /// Of every instrument: where the command has not changed one, no stop is reached.
+    fn trigger_stops(&mut self, events: &mut Vec<Event>) {
+        while let Some(Open { order, .. }) = self.next_stop() {
+            self.open.retain(|open| open.order.order_id != order.order_id);
+            let instrument = order.instrument;
+            events.push(Event::Triggered { instrument, order: party(&order) });
+            self.enter(order, events);
         }
-        levels
     }
 
-    /// As the documentation of `Engine::state_hash` defines it.
-    pub fn state_hash(&self) -> u64 {
-        let mut words = vec![
-            self.books.len() as u64,
-            u64::from(self.limits.open_orders_max),
-            u64::from(self.limits.price_levels_max),
-        ];
-        for instrument in 0..self.books.len() as u16 {
-            for side in [Side::Buy, Side::Sell] {
-                let levels = self.levels(instrument, side);
-                words.push(levels.len() as u64);
-                for (price_ticks, _, orders) in levels {
-                    words.push(price_ticks as u64);
-                    words.push(u64::from(orders));
-                    for order in &self.side(instrument, side)[&price_ticks] {
-                        words.push(order.order_id);
-                        words.push((u64::from(order.account) << 32) + u64::from(order.tag));
-                        words.push(order.remaining_lots);
-                    }
-                }
-            }
-        }
-        words.iter().fold(0x7469_636b_7061_7468, |hash, word| {
-            let mut z = (hash ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
+    fn next_stop(&self) -> Option<Open> {
+        self.in_order().into_iter().find(|Open { order, .. }| {
+            let instrument = &self.instruments[usize::from(order.instrument)];
+            instrument.state == InstrumentState::Open && self.is_reached(order)
         })
     }
+
+    /// Whether this is a stop, and its price is reached.
+    fn is_reached(&self, order: &NewOrder) -> bool {
+        let reference = self.instruments[usize::from(order.instrument)].reference_ticks;
+        let past = match order.side {
+            Side::Buy => reference >= order.stop_ticks,
+            Side::Sell => reference <= order.stop_ticks,
+        };
+        order.stop_ticks != 0 && reference != 0 && past
+    }
+
+    /// Takes an open order out, and says why.
+    fn end(&mut self, order_id: u64, reason: DoneReason, events: &mut Vec<Event>) {
+        let at = self.index(order_id).expect("it is open");
+        let Open { order, .. } = self.open.remove(at);
+        events.push(Event::Done { instrument: order.instrument, order: party(&order), reason });
+    }
+
+    /// Makes an order an open one: last in its queue, last of its account.
+    fn join(&mut self, order: NewOrder, visible_lots: u64) {
+        self.counter += 1;
+        let (place, joined) = (self.counter, self.counter);
+        self.open.push(Open { order, visible_lots, place, joined });
+    }
+
+    fn index(&self, order_id: u64) -> Option<usize> {
+        self.open.iter().position(|open| open.order.order_id == order_id)
+    }
+}
+
+fn keeps_place(order: &NewOrder, amend: &Amend) -> bool {
+    amend.price_ticks == order.price_ticks && amend.remaining_lots <= order.quantity_lots
+}
+
+fn party(order: &NewOrder) -> Party {
+    let NewOrder { order_id, account, tag, quantity_lots, .. } = *order;
+    Party { order_id, account, tag, remaining_lots: quantity_lots }
+}
+
+fn rejected(command: &Command, reason: Reject) -> Event {
+    let (instrument, order_id, account, tag) = match *command {
+        Command::New(NewOrder { instrument, order_id, account, tag, .. })
+        | Command::Amend(Amend { instrument, order_id, account, tag, .. })
+        | Command::Cancel(Cancel { instrument, order_id, account, tag }) => {
+            (instrument, order_id, account, tag)
+        }
+        Command::MassCancel(MassCancel { instrument, account, tag, .. }) => {
+            (instrument.unwrap_or(0), 0, account.unwrap_or(0), tag)
+        }
+        Command::Instrument(InstrumentSettings { instrument, tag, .. }) => (instrument, 0, 0, tag),
+        Command::Account(AccountSettings { account, tag, .. }) => (0, 0, account, tag),
+        Command::Position(PositionSettings { instrument, account, tag, .. }) => {
+            (instrument, 0, account, tag)
+        }
+        Command::Kill(Kill { account, tag, .. }) => (0, 0, account.unwrap_or(0), tag),
+    };
+    Event::Rejected { instrument, order_id, account, tag, reason }
 }

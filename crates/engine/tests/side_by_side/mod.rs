@@ -1,5 +1,7 @@
 //! The engine and the naive one, told the same. `tests/naive.rs` tells them what proptest makes up,
-//! the target `engine` in `fuzz/` what libFuzzer does.
+//! the target `engine` in `fuzz/` what libFuzzer does, `tests/scenarios.rs` what a person wrote.
+
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use engine::*;
 
@@ -10,27 +12,47 @@ pub struct SideBySide {
     naive: NaiveEngine,
     instruments: u16,
     limits: EngineLimits,
+    /// The state when it was looked at last, and its hash.
+    seen: Option<(Vec<Saved>, u64)>,
 }
 
 impl SideBySide {
     pub fn new(instruments: u16, limits: EngineLimits) -> SideBySide {
         let engine = Engine::new(instruments, limits);
         let naive = NaiveEngine::new(instruments, limits);
-        SideBySide { engine, naive, instruments, limits }
+        SideBySide { engine, naive, instruments, limits, seen: None }
     }
 
     /// Tells both; both must report the same events.
-    pub fn apply(&mut self, command: &Command) -> Vec<Event> {
+    pub fn apply(&mut self, input: &Input) -> Vec<Event> {
         let mut events = Vec::new();
-        self.engine.apply(command, &mut |event| events.push(event));
-        assert_eq!(events, self.naive.apply(command), "{command:?}");
+        self.engine.expect(input);
+        self.engine.apply(input, &mut |event| events.push(event));
+        assert_eq!(events, self.naive.apply(input), "{input:?}");
         events
     }
 
+    pub fn levels(&self, instrument: u16, side: Side) -> Vec<(i64, u64, u32)> {
+        self.engine.levels(instrument, side).collect()
+    }
+
+    pub fn position_lots(&self, account: u32, instrument: u16) -> i64 {
+        self.engine.position_lots(account, instrument)
+    }
+
+    /// Goes on with an engine that was restored from what the one so far has saved.
+    pub fn restore(&mut self) {
+        let restored = Engine::restore(pieces(&self.engine)).expect("it was saved by an engine");
+        assert_eq!(pieces(&restored), pieces(&self.engine));
+        assert_eq!(restored.state_hash(), self.engine.state_hash());
+        self.engine = restored;
+    }
+
     /// What must be equal, and what must hold, between any two commands.
-    pub fn check_state(&self) {
-        let SideBySide { engine, naive, instruments, limits } = self;
-        assert_eq!(engine.state_hash(), naive.state_hash());
+    pub fn check_state(&mut self) {
+        let SideBySide { engine, naive, instruments, limits, .. } = self;
+        let state = pieces(engine);
+        assert_eq!(state, naive.save());
         assert_eq!(engine.open_orders(), naive.open_orders());
         assert!(engine.open_orders() <= limits.open_orders_max);
         for instrument in 0..*instruments {
@@ -45,10 +67,40 @@ impl SideBySide {
                     levels.first().map(|l| (l.0, l.1))
                 );
             }
+            for account in 0..limits.accounts_max {
+                let position_lots = engine.position_lots(account, instrument);
+                assert_eq!(position_lots, naive.position_lots(account, instrument));
+            }
             if let Top { bid: Some(bid), ask: Some(ask) } = engine.top(instrument) {
                 assert!(bid.price_ticks < ask.price_ticks, "the book is crossed");
             }
         }
-        assert_eq!(engine.top(*instruments), Top::default());
+        self.check_nobody_else();
+        self.check_hash(state);
     }
+
+    /// What the engine does not have looks empty.
+    fn check_nobody_else(&self) {
+        let SideBySide { engine, instruments, limits, .. } = self;
+        assert_eq!(engine.top(*instruments), Top::default());
+        assert_eq!(engine.levels(*instruments, Side::Buy).count(), 0);
+        assert_eq!(engine.position_lots(0, *instruments), 0);
+        assert_eq!(engine.position_lots(limits.accounts_max, 0), 0);
+    }
+
+    /// The hash is another where the state is, and only there.
+    fn check_hash(&mut self, state: Vec<Saved>) {
+        let hash = self.engine.state_hash();
+        if let Some((state_before, hash_before)) = &self.seen {
+            assert_eq!(hash == *hash_before, state == *state_before);
+        }
+        self.seen = Some((state, hash));
+    }
+}
+
+/// All that an engine saves.
+pub fn pieces(engine: &Engine) -> Vec<Saved> {
+    let mut pieces = Vec::new();
+    engine.save(&mut |piece| pieces.push(piece));
+    pieces
 }

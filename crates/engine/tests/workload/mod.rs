@@ -1,25 +1,24 @@
 //! Workload W1: one deterministic order flow for every engine (splitmix64, seed 42).
 
-use engine::{Cancel, Command, EngineLimits, NewOrder, Side, TimeInForce};
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use engine::*;
 
 /// The account of all orders.
 pub const ACCOUNT: u32 = 1;
 
 /// Enough for the shallow variant.
-pub const LIMITS: EngineLimits = EngineLimits { open_orders_max: 1 << 17, price_levels_max: 1024 };
+pub const LIMITS: EngineLimits = EngineLimits {
+    open_orders_max: 1 << 17,
+    price_levels_max: 1024,
+    stop_levels_max: 0,
+    expiring_orders_max: 0,
+    accounts_max: 0,
+};
 
 const LIVE: u64 = 10_000;
 const D: u64 = 200;
 const MID_START: i64 = 20_000;
-
-/// One step of the workload.
-#[derive(Debug, Clone, Copy)]
-pub enum Operation {
-    New(NewOrder),
-    Cancel(Cancel),
-    /// Cancel, and, if that succeeds, enter again under the same id.
-    Modify(Cancel, NewOrder),
-}
 
 #[derive(Clone, Copy)]
 struct Live {
@@ -78,34 +77,21 @@ impl Shallow {
         i as usize
     }
 
-    fn order(id: u64, side: Side, px: i64, q: u64, time_in_force: TimeInForce) -> NewOrder {
-        NewOrder {
-            order_id: id,
-            account: ACCOUNT,
-            tag: 0,
-            instrument: 0,
-            side,
-            time_in_force,
-            price_ticks: px,
-            quantity_lots: q,
-        }
+    fn order(id: u64, side: Side, px: i64, q: u64) -> NewOrder {
+        NewOrder { order_id: id, account: ACCOUNT, ..NewOrder::limit(side, px, q) }
     }
 
     fn add(&mut self, side: Side, px: i64, q: u64) -> NewOrder {
         self.id += 1;
         self.v.push(Live { id: self.id, side, px, q });
-        Shallow::order(self.id, side, px, q, TimeInForce::GoodTillCancelled)
-    }
-
-    fn cancel(id: u64) -> Cancel {
-        Cancel { order_id: id, account: ACCOUNT, tag: 0, instrument: 0 }
+        Shallow::order(self.id, side, px, q)
     }
 }
 
 impl Iterator for Shallow {
-    type Item = Operation;
+    type Item = Command;
 
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self) -> Option<Command> {
         if self.t.is_multiple_of(1024) {
             let (low, high) = (MID_START - D as i64 / 2, MID_START + D as i64 / 2);
             self.mid = (self.mid + self.below(3) as i64 - 1).clamp(low, high);
@@ -118,25 +104,36 @@ impl Iterator for Shallow {
             let d = if self.below(2) == 1 { 1 + self.below(8) as i64 } else { self.tri() };
             let px = if side == Side::Sell { self.mid + d } else { self.mid - d };
             let q = 1 + self.below(100);
-            Operation::New(self.add(side, px, q))
+            Command::New(self.add(side, px, q))
         } else if r < 870 {
             let i = self.pick();
-            Operation::Cancel(Shallow::cancel(self.v.swap_remove(i).id))
+            let order_id = self.v.swap_remove(i).id;
+            Command::Cancel(Cancel { order_id, account: ACCOUNT, tag: 0, instrument: 0 })
         } else if r < 920 {
             let i = self.pick();
             let px = self.v[i].px + self.below(3) as i64 - 1;
             let live = &mut self.v[i];
             (live.px, live.q) = (px, live.q + 1);
-            let Live { id, side, px, q } = *live;
-            let new = Shallow::order(id, side, px, q, TimeInForce::GoodTillCancelled);
-            Operation::Modify(Shallow::cancel(id), new)
+            let Live { id: order_id, px: price_ticks, q: remaining_lots, .. } = *live;
+            let (account, tag, instrument) = (ACCOUNT, 0, 0);
+            Command::Amend(Amend {
+                order_id,
+                account,
+                tag,
+                instrument,
+                price_ticks,
+                remaining_lots,
+            })
         } else {
             // And here a sell goes below the middle, so that it crosses.
             let side = self.side();
             let px = if side == Side::Sell { self.mid - 5 } else { self.mid + 5 };
             let q = 1 + self.below(40);
             self.id += 1;
-            Operation::New(Shallow::order(self.id, side, px, q, TimeInForce::ImmediateOrCancel))
+            Command::New(NewOrder {
+                time_in_force: TimeInForce::ImmediateOrCancel,
+                ..Shallow::order(self.id, side, px, q)
+            })
         })
     }
 }

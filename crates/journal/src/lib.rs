@@ -1,0 +1,80 @@
+//! The engine's inputs on disk: an append-only log of sequenced, checksummed records, snapshots, and recovery.
+//!
+//! ```
+//! use engine::*;
+//! use journal::{Identity, Options};
+//!
+//! let place = tempfile::tempdir()?;
+//! let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(100, 10) };
+//! let options = Options { segment_bytes: 1 << 16, reserve_inputs: 100, ..Options::default() };
+//! let (mut appender, recovered) = journal::open(place.path(), identity, options)?;
+//! let mut engine = recovered.engine;
+//!
+//! let order = NewOrder { order_id: 1, ..NewOrder::limit(Side::Buy, 99, 5) };
+//! let input = Input { time_ns: 0, command: Command::New(order) };
+//! let sequence = appender.try_append(&input)?;
+//! engine.apply(&input, &mut |_| {});
+//! assert_eq!(appender.close().unwrap(), sequence + 1, "durable");
+//!
+//! let replayed = journal::replay(place.path())?;
+//! assert_eq!(replayed.state_hash, engine.state_hash());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # In which order
+//!
+//! Append, then apply, then acknowledge what [`Appender::acknowledged`] covers. An input that is refused by [`Appender::try_append`] is not
+//! applied. The writer ([`Options`]) is a thread of its own behind a ring: it takes all that is in the ring, makes records of it, and
+//! makes them durable with one `write` and one `fdatasync`, while the next group gathers.
+//!
+//! # What is in the directory
+//!
+//! Segments, each with room for a number of inputs that is allocated when it is made; the next one is made while one is written. A full
+//! disk is known that early: what is left of the allocated room is for orders but for the last [`Options::reserve_inputs`], which are for
+//! cancels and for what the operator sends. So nothing that was taken finds the disk full; it ends when there is room again. (On file
+//! systems that copy on write, allocation promises nothing: there a write that finds no room waits for some, and the ring fills.)
+//!
+//! Snapshots, by [`Snapshotter`]. [`remove_old`] removes what is not needed any more; nobody else does.
+//!
+//! # What is lost when
+//!
+//! | | `Sync` | `Async` |
+//! |---|---|---|
+//! | the process dies | nothing that was acknowledged | what was not written |
+//! | the machine loses power | nothing that was acknowledged | what was not durable |
+//!
+//! What is left is always a prefix of what was taken. `fdatasync` that fails is the end ([`JournalState::Failed`]): it is never tried again.
+
+#![forbid(unsafe_code)]
+
+mod ahead;
+mod appender;
+mod counts;
+mod crc32c;
+mod directory;
+mod error;
+mod header;
+mod inputs;
+mod journal;
+mod options;
+mod reader;
+mod record;
+mod replay;
+mod segment;
+mod snapshot;
+mod snapshotter;
+mod state;
+mod writer;
+
+pub use appender::{Appender, Refused, Watch};
+pub use counts::{EventCounts, InputCounts};
+pub use error::JournalError;
+pub use header::{Identity, SEGMENT_BYTES_MAX};
+pub use inputs::{Cut, Inputs};
+pub use journal::open;
+pub use options::{GROUP_INPUTS_MAX, Mode, Options, SEGMENT_BYTES_MIN};
+pub use record::RECORD_BYTES;
+pub use replay::{Replayed, replay, replay_and_save};
+pub use snapshot::Snapshot;
+pub use snapshotter::{Snapshotter, remove_old};
+pub use state::JournalState;

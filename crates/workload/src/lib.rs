@@ -1,0 +1,34 @@
+//! One order flow for every engine: how fast it is done, how long each operation takes, on a schedule or without, for
+//! as long as asked.
+//!
+//! ```text
+//!   flow      workload W1: a deterministic order flow
+//!   row       which book, which checks, who serves: engine, nobody (the floor), or who only burns time (the ideal)
+//!   plan      what to do
+//!   run       a measuring thread, pinned; the caller's thread writes the log
+//!     └─ passes     back to back: passes timed as a whole, and one in which each operation is
+//!     └─ open_loop  on a schedule that is never re-based
+//!     └─ soak       for ever, a reference in between; `watch` looks at each second, `state` is left behind
+//!   timed     the loops that are timed
+//!   outbound  where reports go; tally: what became of operations
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod flow;
+mod open_loop;
+mod outbound;
+mod passes;
+pub mod plan;
+pub mod row;
+mod run;
+mod server;
+mod soak;
+mod state;
+mod tally;
+mod timed;
+mod watch;
+
+pub use passes::OPERATION;
+pub use run::{WorkloadError, run};
+pub use soak::{REFERENCE, SoakError};

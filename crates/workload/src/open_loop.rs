@@ -1,0 +1,161 @@
+//! The flow on a schedule that is never re-based: a server that is busy when an operation is due is late, and that
+//! is in the response time. The thread that keeps the schedule is the server, so there is no pacer to be late.
+
+use crate::flow::Flow;
+use crate::outbound::{Outbound, REPORTS};
+use crate::passes::{OPERATION, Outcome, counted};
+use crate::plan::Plan;
+use crate::row::{Row, Serves};
+use crate::run::{Bench, WorkloadError};
+use crate::server::{Burner, Server, filled};
+use engine::Input;
+use measure::matching::{Counts, Matching};
+use measure::record::{Kind, Load};
+use measure::recorder::{self, Recorder, Series};
+use measure::schedule::{Arrival, Schedule};
+use std::sync::atomic::Ordering;
+
+const SERIES: [Series; 2] =
+    [Series::new(OPERATION, Kind::Response), Series::new(OPERATION, Kind::Service)];
+const RESPONSE: usize = 0;
+const SERVICE: usize = 1;
+
+/// From the last preparation until the first operation is due.
+const LEAD_NS: u64 = 20_000_000;
+/// What a run may take beyond its schedule: who is slower than that will not end.
+const GRACE_NS: u64 = 30_000_000_000;
+
+/// What is sent, and when.
+pub(crate) struct Timing {
+    pub(crate) rate_per_second: f64,
+    pub(crate) arrival: Arrival,
+    pub(crate) burst: u64,
+    pub(crate) warm_up_operations: u64,
+    pub(crate) operations: u64,
+}
+
+/// Where the schedule stands, and until when it is kept.
+struct Keeper<'a> {
+    bench: &'a Bench<'a>,
+    schedule: Schedule,
+    start_ns: u64,
+    deadline_ns: u64,
+}
+
+/// Warm-up and measured part, on one schedule; then, of an engine, the same once more without a clock, to compare.
+pub(crate) fn run(
+    plan: &Plan,
+    row: &Row,
+    timing: &Timing,
+    bench: &Bench,
+) -> Result<Load, WorkloadError> {
+    let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
+    let inputs = flow.take(timing.warm_up_operations + timing.operations);
+    let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
+    let open_orders_max = flow.open_orders_max();
+    let mut engine = filled(row, plan.accounts, open_orders_max, &prefill);
+    let mut outbound = Outbound::<REPORTS>::new();
+    let seconds = inputs.len() as f64 / timing.rate_per_second;
+    let (mut recorder, drain) = recorder::recorder(&SERIES, seconds);
+    let schedule = Schedule::new(timing.rate_per_second, timing.arrival, timing.burst, plan.seed);
+    let start_ns = bench.clock.now_ns() + LEAD_NS;
+    let deadline_ns = start_ns + (seconds * 1e9) as u64 + GRACE_NS;
+    let mut keeper = Keeper { bench, schedule, start_ns, deadline_ns };
+    let mut taken = recorder::histogram();
+    keeper.keep(&mut engine, warm_up, &mut outbound, &mut |_, service_ns, _| {
+        taken.saturating_record(service_ns);
+    });
+    let usage = host::thread::usage();
+    let first_ns = start_ns + keeper.schedule.offset_ns();
+    bench.start_at(drain, first_ns);
+    recorder.start(first_ns);
+    let burn_ns = (row.serves == Serves::Burner).then(|| taken.value_at_quantile(0.5));
+    let done = {
+        let mut each = recording(&mut recorder);
+        match burn_ns {
+            None => keeper.keep(&mut engine, measured, &mut outbound, &mut each),
+            Some(burn_ns) => {
+                let mut burner = Burner::new(bench.clock, burn_ns);
+                keeper.keep(&mut burner, measured, &mut outbound, &mut each)
+            }
+        }
+    };
+    let end_ns = bench.clock.now_ns();
+    recorder.finish(end_ns);
+    let length_ns = end_ns.saturating_sub(first_ns).max(1);
+    let mut matching = Matching { operations: timing.operations, burn_ns, ..Matching::default() };
+    if burn_ns.is_none() {
+        let reached = Outcome { reports: outbound.written(), state_hash: engine.state_hash() };
+        matching.state_hash = format!("{:016x}", reached.state_hash);
+        if done == timing.operations {
+            drop(engine);
+            let mut again = filled(row, plan.accounts, open_orders_max, &prefill);
+            let (_, before) = counted(&mut again, warm_up);
+            let (counts, after) = counted(&mut again, measured);
+            let expected = Outcome { reports: before.reports + after.reports, ..after };
+            matching.counts = counts;
+            matching.replays = 1;
+            matching.replays_unequal = u32::from(expected != reached);
+        }
+    }
+    let load = load_of(timing, done, length_ns, matching);
+    Ok(bench.disturbed(usage, length_ns, load))
+}
+
+/// What was sent and came, without what the kernel did meanwhile.
+fn load_of(timing: &Timing, done: u64, length_ns: u64, matching: Matching) -> Load {
+    let Counts { unanswered, refused, .. } = matching.counts;
+    // The last operation is due a gap before the schedule's length is over.
+    let planned = timing.operations as f64 / timing.rate_per_second;
+    Load {
+        model: "open".to_owned(),
+        rate_per_second_offered: Some(timing.rate_per_second),
+        rate_per_second_achieved: done as f64 / (length_ns as f64 / 1e9).max(planned),
+        sent: done,
+        received: done - unanswered,
+        lost: unanswered,
+        rejected: refused,
+        warm_up_sent: timing.warm_up_operations,
+        matching: vec![matching],
+        ..Load::default()
+    }
+}
+
+/// Records response and service time, and ends intervals.
+fn recording(recorder: &mut Recorder) -> impl FnMut(u64, u64, u64) + '_ {
+    |response_ns, service_ns, end_ns| {
+        recorder.record(RESPONSE, response_ns);
+        recorder.record(SERVICE, service_ns);
+        recorder.roll(end_ns);
+    }
+}
+
+impl Keeper<'_> {
+    /// Each of `inputs` when it is due, or at once if that is over; nothing of it is looked at before. `each` gets
+    /// response time, service time and the end, ns. How many were done: all, unless it was told to stop.
+    fn keep(
+        &mut self,
+        server: &mut impl Server,
+        inputs: &[Input],
+        outbound: &mut Outbound<REPORTS>,
+        each: &mut impl FnMut(u64, u64, u64),
+    ) -> u64 {
+        let (clock, stop) = (self.bench.clock, self.bench.stop);
+        for (done, input) in inputs.iter().enumerate() {
+            let due_ns = self.start_ns + self.schedule.offset_ns();
+            let mut now_ns = clock.now_ns();
+            while now_ns < due_ns && !stop.load(Ordering::Relaxed) {
+                now_ns = clock.now_ns();
+            }
+            // Who is always late never waits above, and ends all the same.
+            if now_ns < due_ns || now_ns > self.deadline_ns || stop.load(Ordering::Relaxed) {
+                return done as u64;
+            }
+            server.apply(input, &mut |report| outbound.push(report));
+            let end_ns = clock.now_ns();
+            each(end_ns - due_ns, end_ns - now_ns, end_ns);
+            self.schedule.advance();
+        }
+        inputs.len() as u64
+    }
+}
