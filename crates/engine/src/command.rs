@@ -134,6 +134,15 @@ impl NewOrder {
         self.display_lots == 0 || self.quantity_lots <= most_lots
     }
 
+    /// Whether the book can show so much of what is left of it, while it rests.
+    #[must_use]
+    pub(crate) fn can_show(&self, visible_lots: u64) -> bool {
+        match self.display_lots {
+            0 => visible_lots == self.quantity_lots,
+            most_lots => (1..=most_lots.min(self.quantity_lots)).contains(&visible_lots),
+        }
+    }
+
     /// A limit order without more: GTC, all of it shown.
     #[must_use]
     pub fn limit(side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {

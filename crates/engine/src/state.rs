@@ -1,6 +1,8 @@
 //! The engine's state, out and in again, and its hash.
 
-use crate::command::{NewOrder, OrderType, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side, TimeInForce};
+use crate::command::{
+    NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly, QUANTITY_LOTS_MAX, Side, TimeInForce,
+};
 use crate::engine::Engine;
 use crate::event::Reject;
 use crate::limits::LimitsError;
@@ -21,6 +23,8 @@ pub enum RestoreError {
     Unknown(Saved),
     /// A piece has a value that no engine can have, or is there twice.
     Impossible(Saved),
+    /// A piece is missing, or stands where no engine would have put it.
+    OutOfPlace,
     /// An order is not among its account's.
     NotJoined {
         /// How many orders are.
@@ -40,6 +44,9 @@ impl fmt::Display for RestoreError {
             }
             RestoreError::Impossible(piece) => {
                 write!(f, "the state has what no engine can have: {piece:?}")
+            }
+            RestoreError::OutOfPlace => {
+                write!(f, "the state lacks a piece, or has one out of place")
             }
             RestoreError::NotJoined { joined, open } => {
                 write!(f, "the state has {open} orders, and {joined} among those of accounts")
@@ -125,16 +132,17 @@ impl Engine {
     /// An engine in the state that [`Engine::save`] gave.
     ///
     /// # Errors
-    /// What is missing, out of place, out of range, or there twice.
+    /// What is missing, out of place, out of range, or there twice: an engine that is restored saves what it was restored from.
     pub fn restore(pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
-        let mut pieces = pieces.into_iter();
+        let mut given = StateHash::new();
+        let mut pieces = pieces.into_iter().inspect(|piece| given.piece(piece));
         let Some(Saved::Engine { instruments, limits, time_ns, killed }) = pieces.next() else {
             return Err(RestoreError::NoEngine);
         };
         limits.check(instruments).map_err(RestoreError::Limits)?;
         let mut engine = Engine { time_ns, killed, ..Engine::new(instruments, limits) };
         let mut joined = 0;
-        for piece in pieces {
+        for piece in pieces.by_ref() {
             match &piece {
                 Saved::Engine { .. } => return Err(RestoreError::NoEngine),
                 Saved::Instrument(settings) => engine.restore_instrument(settings),
@@ -153,10 +161,14 @@ impl Engine {
                 Missing::Impossible => RestoreError::Impossible(piece),
             })?;
         }
+        drop(pieces);
         let open = engine.open_orders();
-        match joined == open || !engine.open.accounts.are_known() {
+        if joined != open && engine.open.accounts.are_known() {
+            return Err(RestoreError::NotJoined { joined, open });
+        }
+        match engine.state_hash() == given.finish() {
             true => Ok(engine),
-            false => Err(RestoreError::NotJoined { joined, open }),
+            false => Err(RestoreError::OutOfPlace),
         }
     }
 
@@ -190,20 +202,25 @@ impl Engine {
 
     fn restore_order(&mut self, order: &NewOrder, visible_lots: u64) -> Result<(), Missing> {
         let waits = order.stop_ticks != 0;
-        let stays = (waits
-            || (order.order_type == OrderType::Limit && order.time_in_force.may_rest()))
-            && (order.expires_ns != 0) == (order.time_in_force == TimeInForce::GoodTillDate);
+        let market = order.order_type == OrderType::Market;
+        let may_rest = order.time_in_force.may_rest();
+        let dated = order.time_in_force == TimeInForce::GoodTillDate;
         let price_ticks = if waits { order.stop_ticks } else { order.price_ticks };
-        let fits = stays
+        let stands = match waits {
+            true => {
+                let plain = order.post_only == PostOnly::No && order.display_lots == 0;
+                visible_lots == 0 && plain && !(market && may_rest)
+            }
+            false => !market && may_rest && order.can_show(visible_lots),
+        };
+        let fits = stands
+            && dated == (order.expires_ns != 0)
+            && (!dated || order.expires_ns > self.time_ns)
             && (1..=PRICE_TICKS_MAX).contains(&price_ticks)
-            && (order.order_type == OrderType::Market) == (order.price_ticks == 0)
+            && market == (order.price_ticks == 0)
             && (0..=PRICE_TICKS_MAX).contains(&order.price_ticks)
             && (1..=QUANTITY_LOTS_MAX).contains(&order.quantity_lots)
-            && order.shows_enough()
-            && match waits {
-                true => visible_lots == 0,
-                false => (1..=order.quantity_lots).contains(&visible_lots),
-            };
+            && order.shows_enough();
         let known =
             !self.open.accounts.are_known() || self.open.accounts.get(order.account).is_some();
         if !fits || self.open.ids.get(&order.order_id).is_some() {

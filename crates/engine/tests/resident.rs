@@ -4,6 +4,7 @@
 use engine::*;
 
 const PAGE_BYTES: usize = 4096;
+const ORDERS: u32 = 1 << 18;
 
 /// Memory in use by this process, if the system tells.
 fn resident_bytes() -> Option<usize> {
@@ -11,38 +12,50 @@ fn resident_bytes() -> Option<usize> {
     Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * PAGE_BYTES)
 }
 
+/// Each at its own price, better and better, so that levels are used up too, and quickly; a third waits, a third has
+/// a date.
+fn order(number: u32) -> NewOrder {
+    let price_ticks = i64::from(number) + 1;
+    let limit = NewOrder {
+        order_id: number.into(),
+        account: number,
+        ..NewOrder::limit(Side::Buy, price_ticks, 1)
+    };
+    match number % 3 {
+        0 => limit,
+        1 => NewOrder { stop_ticks: price_ticks, ..limit },
+        _ => NewOrder {
+            time_in_force: TimeInForce::GoodTillDate,
+            expires_ns: u64::from(ORDERS - number),
+            ..limit
+        },
+    }
+}
+
 #[test]
 fn filling_an_engine_maps_no_memory() {
-    if resident_bytes().is_none() {
+    let Some(empty) = resident_bytes() else {
         eprintln!("skipped: no /proc/self/statm here");
         return;
-    }
-    let orders = 1_u32 << 18;
-    let empty = resident_bytes().unwrap();
-    let limits = EngineLimits { open_orders_max: orders, price_levels_max: orders };
+    };
+    let limits = EngineLimits {
+        open_orders_max: ORDERS,
+        price_levels_max: ORDERS,
+        stop_levels_max: ORDERS,
+        expiring_orders_max: ORDERS,
+        accounts_max: ORDERS,
+    };
     let mut engine = Engine::new(1, limits);
-    let constructed = resident_bytes().unwrap();
-    for i in 0..orders {
-        // Each at its own price, better and better, so that levels are used up too, and quickly.
-        let new = NewOrder {
-            order_id: u64::from(i),
-            account: 1,
-            tag: 0,
-            instrument: 0,
-            side: Side::Buy,
-            time_in_force: TimeInForce::GoodTillCancelled,
-            price_ticks: i64::from(i) + 1,
-            quantity_lots: 1,
-        };
-        engine.apply(&Command::New(new), &mut |event| {
-            assert!(matches!(event, Event::Booked { .. }));
+    let constructed = resident_bytes().unwrap_or(0);
+    for number in 0..ORDERS {
+        let input = Input { time_ns: 0, command: Command::New(order(number)) };
+        engine.apply(&input, &mut |event| {
+            assert!(matches!(event, Event::Booked { .. } | Event::Waiting { .. }), "{event:?}");
         });
     }
-    let full = resident_bytes().unwrap();
-    // 40 bytes an order, 32 for its id, 52 for its level, and as much for the unused asks.
-    let expected = orders as usize * (40 + 32 + 52 + 52);
+    let late = resident_bytes().unwrap_or(0).saturating_sub(constructed);
     let grown = constructed.saturating_sub(empty);
-    assert!(grown > expected * 9 / 10, "construction mapped {grown} of {expected} bytes");
-    let late = full.saturating_sub(constructed);
-    assert!(late < expected / 20, "{late} of {expected} bytes were mapped by commands");
+    // An order and its id alone are more than this.
+    assert!(grown > ORDERS as usize * 64, "construction mapped {grown} bytes");
+    assert!(late < grown / 20, "{late} of {grown} bytes were mapped by commands");
 }

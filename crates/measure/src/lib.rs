@@ -10,6 +10,8 @@ pub mod compared;
 pub mod comparison;
 pub mod directory;
 pub mod doctor;
+#[cfg(test)]
+mod doctor_schema;
 pub mod gate;
 pub mod history;
 pub mod hlog;
@@ -28,6 +30,7 @@ pub mod record;
 #[cfg(test)]
 mod record_schema;
 pub mod recorder;
+pub mod replay;
 pub mod schedule;
 pub mod selector;
 mod sparse;

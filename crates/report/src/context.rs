@@ -169,6 +169,11 @@ const NOISE: &[&str] = &[
     "What is slower without standing still: a cache that others fill, a core that shares its units or clocks down.",
 ];
 
+const ENGINE: &[&str] = &[
+    "What stands around an engine: network, wire, sequencing, the journal, a reader of its reports.",
+    "More than one instrument; stops, icebergs, dates: workload W1 has limit orders, cancels and amendments.",
+];
+
 /// What the set-up leaves out.
 fn surroundings(record: &RunRecord) -> Vec<String> {
     let mut lines: Vec<&str> = Vec::new();
@@ -186,10 +191,16 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
         About::Threads => THREADS,
         About::Cores => CORES,
         About::Noise => NOISE,
+        About::Engine | About::Soak => ENGINE,
     });
     let is_ping_pong = record.subjects.iter().any(|subject| subject.load.model == "ping-pong");
     if is_ping_pong {
         lines.push("Response time: in ping-pong nobody waits in a queue, so a stall that hits nobody is not seen.");
+    }
+    let is_back_to_back =
+        record.subjects.iter().any(|subject| subject.load.model == "back-to-back");
+    if is_back_to_back {
+        lines.push("Response time: operations follow each other, and nobody waits. Scenario engine-open-loop has a schedule.");
     }
     if matches!(about(record), About::Cores | About::Noise) {
         return lines.into_iter().map(str::to_owned).collect();

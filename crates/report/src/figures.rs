@@ -2,7 +2,7 @@
 
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
-use crate::words::{cell, cores, interval, shown, title};
+use crate::words::{self, About, Unit, cell, cores, gateways, interval, shown, title};
 use maud::{Markup, html};
 use measure::record::{Load, RunRecord, Series, Subject};
 use measure::stats::PERCENTILES;
@@ -16,8 +16,9 @@ pub(crate) fn percentile_name(name: &str) -> String {
 pub(crate) fn latencies(record: &RunRecord) -> Markup {
     let mut all = record.subjects.iter().flat_map(shown);
     let has_interval = all.any(|series| !series.interval.is_empty());
+    let unit = words::unit(record);
     html! {
-        h2 { "Latency, us" }
+        h2 { "Latency, " (unit.name) }
         div class="box" {
             table {
                 thead {
@@ -35,7 +36,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
                 tbody {
                     @for subject in &record.subjects {
                         @for (index, series) in shown(subject).enumerate() {
-                            (row(subject, series, index == 0, has_interval))
+                            (row(subject, series, index == 0, has_interval, unit))
                         }
                     }
                 }
@@ -46,7 +47,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
             @if has_interval { "The interval is for the median over runs, at least 95 %." }
             @else { "Fewer than six runs give no interval." }
             @if record.subjects.iter().any(Subject::is_floor) {
-                " floor: a raw echo of the same bytes on the same cores."
+                " floor: " (words::floor(record)) "."
             }
             @if record.subject("hiccup").is_some() {
                 " hiccup: an idle thread that looks at the clock on the same schedule."
@@ -55,7 +56,13 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
     }
 }
 
-fn row(subject: &Subject, series: &Series, is_first: bool, has_interval: bool) -> Markup {
+fn row(
+    subject: &Subject,
+    series: &Series,
+    is_first: bool,
+    has_interval: bool,
+    unit: Unit,
+) -> Markup {
     let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
     let number = |name: &str, ns: Option<u64>, text: String| {
         html! {
@@ -67,13 +74,13 @@ fn row(subject: &Subject, series: &Series, is_first: bool, has_interval: bool) -
             th scope="row" { @if is_first { (subject.name) } }
             td { (title(series)) }
             @for ((name, _), value) in PERCENTILES.iter().zip(series.pooled.values()) {
-                (number(name, value, cell(series, name, value)))
+                (number(name, value, cell(series, name, value, unit)))
             }
-            (number("max", Some(series.pooled.max), us(series.pooled.max)))
+            (number("max", Some(series.pooled.max), (unit.show)(series.pooled.max)))
             td class="n" data-series=(tag) data-count=(series.pooled.count) { (count(series.pooled.count)) }
             @if has_interval {
-                td class="n" { (interval(series, "p50")) }
-                td class="n" { (interval(series, "p99")) }
+                td class="n" { (interval(series, "p50", unit)) }
+                td class="n" { (interval(series, "p99", unit)) }
             }
         }
     }
@@ -82,11 +89,13 @@ fn row(subject: &Subject, series: &Series, is_first: bool, has_interval: bool) -
 /// What the software adds to the raw echo.
 pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
     let rows = added(record);
-    let cells =
-        |over: &Option<Over>| over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), Over::cells);
+    let unit = words::unit(record);
+    let cells = |over: &Option<Over>| {
+        over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells(unit))
+    };
     html! {
         @if rows.iter().any(|row| row.p50.is_some()) {
-            h2 { "What the software adds to the floor, us" }
+            h2 { "What the software adds to the floor, " (unit.name) }
             div class="box" {
                 table {
                     thead {
@@ -103,7 +112,7 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
                             tr class=[is_first.then_some("group")] {
                                 th scope="row" { @if is_first { (row.subject) } }
                                 td { (title(row.series)) }
-                                td class="n" { (row.spread_ns.map_or("-".to_owned(), us)) }
+                                td class="n" { (row.spread_ns.map_or("-".to_owned(), unit.show)) }
                                 @for cell in cells(&row.p50).iter().chain(&cells(&row.p99)) {
                                     td class="n" { (cell) }
                                 }
@@ -163,8 +172,14 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                             @for subject in loaded() { td class="n" { (subject.backend) } }
                         }
                         tr {
-                            th scope="row" { "exchange and trader on" }
+                            th scope="row" { @if words::about(record) == About::Orders { "exchange and trader on" } @else { "on" } }
                             @for subject in loaded() { td class="n" { (cores(&subject.cores)) } }
+                        }
+                        @if let Some(gateways) = gateways(record) {
+                            tr {
+                                th scope="row" { "exchange with" }
+                                @for _ in loaded() { td class="n" { (gateways) } }
+                            }
                         }
                         tr {
                             th scope="row" { "scheduling" }
@@ -179,7 +194,8 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                     }
                 }
             }
-            p class="quiet" { "Over all runs, without the warm-up. A message is an order or a cancel." }
+            p class="quiet" { "Over all runs, without the warm-up."
+                @if words::about(record) == About::Orders { " A message is an order or a cancel." } }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::line::{WIDTH, clip, short, wrap};
 use crate::number::{count, us};
-use crate::words::cell;
+use crate::words::{US, cell};
 use measure::history::{
     Change, Entry, Headline, History, Summary, What, machine_changes, settings_changes,
 };
@@ -84,8 +84,8 @@ fn line(out: &mut String, entry: &Entry) {
         None => ("no latencies".to_owned(), "-".to_owned(), "-".to_owned(), "-".to_owned()),
         Some(headline) => (
             figure(headline),
-            cell(&headline.series, "p50", headline.series.pooled.p50),
-            cell(&headline.series, "p99", headline.series.pooled.p99),
+            cell(&headline.series, "p50", headline.series.pooled.p50, US),
+            cell(&headline.series, "p99", headline.series.pooled.p99, US),
             count(headline.series.pooled.count),
         ),
     };

@@ -176,7 +176,7 @@ fn row(entry: &Entry) -> Markup {
                 td { (figure(headline)) }
                 @for (name, _, value) in DRAWN {
                     td class="n" data-percentile=(name) data-ns=[value(pooled)] {
-                        (words::cell(&headline.series, name, value(pooled)))
+                        (words::cell(&headline.series, name, value(pooled), words::US))
                     }
                 }
                 td class="n" { (count(pooled.count)) }

@@ -5,13 +5,20 @@ use std::fmt::Write;
 /// Characters that a line has.
 pub(crate) const WIDTH: usize = 100;
 
-/// At most eight characters; of a longer name both ends, since names differ at either.
+/// At most eight characters of a name.
 pub(crate) fn short(name: &str) -> String {
+    shortened(name, 8)
+}
+
+/// At most `width` characters, which are five or more; of a longer name both ends, since names differ at either.
+pub(crate) fn shortened(name: &str, width: usize) -> String {
     let count = name.chars().count();
-    if count <= 8 {
+    if count <= width {
         return name.to_owned();
     }
-    name.chars().take(3).chain(['~']).chain(name.chars().skip(count - 4)).collect()
+    let end = width / 2;
+    let start = width - 1 - end;
+    name.chars().take(start).chain(['~']).chain(name.chars().skip(count - end)).collect()
 }
 
 pub(crate) fn clip(text: &str, width: usize) -> String {

@@ -12,6 +12,15 @@ pub(crate) fn us(ns: u64) -> String {
     }
 }
 
+/// Latency in whole nanoseconds; in thousands or millions of them where it is longer than a column.
+pub(crate) fn ns(ns: u64) -> String {
+    match ns {
+        0..100_000 => ns.to_string(),
+        100_000..10_000_000 => format!("{}k", ns / 1_000),
+        _ => format!("{}M", ns / 1_000_000),
+    }
+}
+
 /// A count with k or M behind three digits.
 pub(crate) fn count(n: u64) -> String {
     match n {
@@ -82,6 +91,25 @@ pub(crate) fn share(share: f64) -> String {
         share if share < 10.0 => format!("{:+.0}%", share * 100.0),
         share => format!("x{:.0}", share + 1.0),
     }
+}
+
+/// A share in percent, to a thousandth of it.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0)
+}
+
+/// Millions a second, three digits or so.
+pub(crate) fn millions(per_second: f64) -> String {
+    let millions = per_second / 1e6;
+    match millions {
+        millions if millions < 10.0 => format!("{millions:.2}"),
+        millions => format!("{millions:.1}"),
+    }
+}
+
+/// Memory in MiB, with a tenth.
+pub(crate) fn mebibytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
 /// Seconds, with a tenth where they are not whole.

@@ -1,7 +1,8 @@
 //! What the software adds to the raw echo of the same bytes on the same cores: run by run, because a
 //! machine may change its regime between runs, and the median over them.
 
-use crate::number::us;
+use crate::words::Unit;
+use measure::matching::EMPTY_DISPATCH;
 use measure::record::{Kind, Percentiles, RunRecord, Series, Subject};
 use measure::stats::median;
 
@@ -43,10 +44,11 @@ pub(crate) fn added(record: &RunRecord) -> Vec<Added<'_>> {
     rows
 }
 
-fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
-    floor.is_floor()
-        && (&floor.backend, &floor.cores, &floor.scheduling)
-            == (&subject.backend, &subject.cores, &subject.scheduling)
+pub(crate) fn is_floor_of(floor: &Subject, subject: &Subject) -> bool {
+    // The empty dispatch is the floor of every engine.
+    let same_way = floor.backend == subject.backend || floor.backend == EMPTY_DISPATCH;
+    let same_place = floor.cores == subject.cores && floor.scheduling == subject.scheduling;
+    floor.is_floor() && same_way && same_place
 }
 
 impl Over {
@@ -78,9 +80,9 @@ impl Over {
     }
 
     /// The floor, what is added to it, and how many times it that makes.
-    pub(crate) fn cells(&self) -> [String; 3] {
+    pub(crate) fn cells(&self, unit: Unit) -> [String; 3] {
         let sign = if self.added_ns < 0 { '-' } else { '+' };
-        let added = format!("{sign}{}", us(self.added_ns.unsigned_abs()));
-        [us(self.floor), added, format!("{:.2}x", self.ratio)]
+        let added = format!("{sign}{}", (unit.show)(self.added_ns.unsigned_abs()));
+        [(unit.show)(self.floor), added, format!("{:.2}x", self.ratio)]
     }
 }

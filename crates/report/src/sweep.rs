@@ -2,7 +2,7 @@
 
 use crate::line::{short, wrap};
 use crate::number::{latency, rate};
-use crate::words::cell;
+use crate::words::{US, cell};
 use measure::record::{Kind, Subject};
 use measure::sweep::{Outcome, Point, SweepRecord};
 use std::fmt::Write;
@@ -120,7 +120,7 @@ pub(crate) fn series_name(sweep: &SweepRecord) -> &str {
 pub(crate) fn figures(sweep: &SweepRecord, subject: &Subject) -> [String; 4] {
     let cells = |kind| match subject.series(series_name(sweep), kind) {
         Some(series) => {
-            [cell(series, "p50", series.pooled.p50), cell(series, "p99", series.pooled.p99)]
+            [cell(series, "p50", series.pooled.p50, US), cell(series, "p99", series.pooled.p99, US)]
         }
         None => ["-".to_owned(), "-".to_owned()],
     };

@@ -5,7 +5,7 @@ use crate::number::{count, latency, rate};
 use crate::page::{embedded, frame};
 use crate::plot::{Dot, Line, Mark, Plot, Width, legend};
 use crate::sweep::{figures, knee, measured, outcome, series_name, state, why_void};
-use crate::words::interval;
+use crate::words::{US, interval};
 use maud::{Markup, html};
 use measure::record::{Kind, Subject};
 use measure::selector::Figure;
@@ -149,7 +149,7 @@ fn curve_lines(
         let Some((series, ns)) = series.and_then(|one| Some((one, figure.of(&one.pooled)?))) else {
             continue;
         };
-        let interval = match interval(series, &figure.name().replace('.', "_")) {
+        let interval = match interval(series, &figure.name().replace('.', "_"), US) {
             text if text.is_empty() => text,
             text => format!(", median over runs within {text} us"),
         };

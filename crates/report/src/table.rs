@@ -1,8 +1,9 @@
 //! The table for a terminal, at most 100 columns wide.
 
 use crate::core_matrix;
+use crate::engine;
 use crate::figures::percentile_name;
-use crate::line::{clip, short, wrap};
+use crate::line::{clip, short, shortened, wrap};
 use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
@@ -19,6 +20,7 @@ pub fn table(record: &RunRecord) -> String {
         true => latencies(&mut out, record),
         false => core_matrix::text(&mut out, record),
     }
+    engine::text(&mut out, record);
     over_the_floor(&mut out, record);
     noise::text(&mut out, record);
     notes(&mut out, record);
@@ -41,6 +43,7 @@ fn headline(out: &mut String, record: &RunRecord) {
         wrap(out, "  ! ", reason);
     }
     merged_from(out, record);
+    let messages = words::messages(record);
     for subject in &record.subjects {
         let load = &subject.load;
         if load.model.is_empty() {
@@ -48,13 +51,13 @@ fn headline(out: &mut String, record: &RunRecord) {
         }
         let sent = match load.rate_per_second_offered {
             Some(offered) => format!(
-                "{} of {} messages/s, {} sent",
+                "{} of {} {messages}/s, {} sent",
                 rate(load.rate_per_second_achieved),
                 rate(offered),
                 count(load.sent)
             ),
             None => format!(
-                "{} messages/s, {} sent",
+                "{} {messages}/s, {} sent",
                 rate(load.rate_per_second_achieved),
                 count(load.sent)
             ),
@@ -63,10 +66,12 @@ fn headline(out: &mut String, record: &RunRecord) {
             0 => String::new(),
             n => format!(", {n} duplicated"),
         };
+        let gateways =
+            words::gateways(record).map_or(String::new(), |some| format!(", exchange with {some}"));
         let late =
             load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
         let line = format!(
-            "{}: {}, {}, {}, {sent}, {} lost{duplicated}{late}",
+            "{}: {}, {}, {}{gateways}, {sent}, {} lost{duplicated}{late}",
             subject.name,
             load.model,
             subject.backend,
@@ -85,19 +90,28 @@ fn merged_from(out: &mut String, record: &RunRecord) {
 
 /// What the table of latencies shows beside max and n: there is no room for everything.
 struct Columns {
+    name_width: usize,
     title_width: usize,
     /// Percentile and width.
     percentiles: &'static [(&'static str, usize)],
 }
 
 const COLUMNS: Columns = Columns {
+    name_width: 9,
     title_width: 16,
     percentiles: &[("p50", 7), ("p90", 7), ("p95", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8)],
 };
 /// Of messages between threads, of which there are more and whose tail matters.
 const COLUMNS_IPC: Columns = Columns {
+    name_width: 9,
     title_width: 21,
     percentiles: &[("p50", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8), ("p99_999", 8)],
+};
+/// Of operations through an engine, whose subjects are told apart by their names.
+const COLUMNS_ENGINE: Columns = Columns {
+    name_width: 14,
+    title_width: 19,
+    percentiles: &[("p50", 7), ("p90", 7), ("p99", 7), ("p99_9", 7), ("p99_99", 8)],
 };
 
 /// The percentile of that name.
@@ -112,9 +126,13 @@ fn latencies(out: &mut String, record: &RunRecord) {
     if about == About::Noise {
         return;
     }
-    let is_ipc = about == About::Threads;
-    let Columns { title_width, percentiles } = if is_ipc { COLUMNS_IPC } else { COLUMNS };
-    let _ = write!(out, "\n{:<9}{:<title_width$}", "us", "");
+    let Columns { name_width, title_width, percentiles } = match about {
+        About::Threads => COLUMNS_IPC,
+        About::Engine | About::Soak => COLUMNS_ENGINE,
+        About::Orders | About::Cores | About::Noise => COLUMNS,
+    };
+    let unit = words::unit(record);
+    let _ = write!(out, "\n{:<name_width$}{:<title_width$}", unit.name, "");
     for (name, width) in percentiles {
         let _ = write!(out, "{:>width$}", percentile_name(name));
     }
@@ -123,14 +141,17 @@ fn latencies(out: &mut String, record: &RunRecord) {
         let mut name = subject.name.as_str();
         for series in shown(subject) {
             let title = title(series);
-            let mut row =
-                format!("{:<9}{:<title_width$}", short(name), clip(&title, title_width - 1));
+            let mut row = format!(
+                "{:<name_width$}{:<title_width$}",
+                shortened(name, name_width - 1),
+                clip(&title, title_width - 1)
+            );
             for (name, width) in percentiles {
-                let value = cell(series, name, percentile(&series.pooled, name));
+                let value = cell(series, name, percentile(&series.pooled, name), unit);
                 let _ = write!(row, "{value:>width$}");
             }
-            let (max, n) = (us(series.pooled.max), count(series.pooled.count));
-            let _ = write!(row, "{max:>8}{n:>6}  {}", interval(series, "p50"));
+            let (max, n) = ((unit.show)(series.pooled.max), count(series.pooled.count));
+            let _ = write!(row, "{max:>8}{n:>6}  {}", interval(series, "p50", unit));
             let _ = writeln!(out, "{}", row.trim_end());
             name = "";
         }
@@ -152,18 +173,19 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
     if added.iter().all(|row| row.p50.is_none() && row.p99.is_none()) {
         return;
     }
+    let unit = words::unit(record);
     let _ = writeln!(
         out,
         "\n{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}",
-        "us", "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add"
+        unit.name, "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add"
     );
     for row in added {
         let cells = |over: &Option<Over>| {
-            over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), Over::cells)
+            over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells(unit))
         };
         let ([floor_p50, added_p50, times_p50], [floor_p99, added_p99, times_p99]) =
             (cells(&row.p50), cells(&row.p99));
-        let spread = row.spread_ns.map_or("-".to_owned(), us);
+        let spread = row.spread_ns.map_or("-".to_owned(), unit.show);
         let _ = writeln!(
             out,
             "{:<9}{:<16}{spread:>9}{floor_p50:>11}{added_p50:>9}{times_p50:>8}\
@@ -176,9 +198,10 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
 }
 
 fn notes(out: &mut String, record: &RunRecord) {
-    let skipped: Vec<String> = not_checked(record)
-        .filter(|rule| !rule.rule.starts_with("floor"))
-        .map(|rule| format!("{} ({})", rule.rule, rule.detail))
+    let rules = not_checked(record).filter(|rule| !rule.rule.starts_with("floor"));
+    let skipped: Vec<String> = words::not_checked_because(rules)
+        .into_iter()
+        .map(|(names, why)| format!("{names} ({why})"))
         .collect();
     if !skipped.is_empty() || !record.warnings.is_empty() {
         out.push('\n');

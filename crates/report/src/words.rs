@@ -1,6 +1,6 @@
 //! What a record says, in the words that the table and the page share.
 
-use crate::number::{count, us};
+use crate::number::{count, ns, us};
 use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
 
 /// What a record is about.
@@ -14,6 +14,36 @@ pub(crate) enum About {
     Cores,
     /// What takes a core's time, and nothing else.
     Noise,
+    /// Operations through a matching engine.
+    Engine,
+    /// The same for long.
+    Soak,
+}
+
+/// What latencies are shown in.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit {
+    pub name: &'static str,
+    pub show: fn(u64) -> String,
+}
+
+/// Of most records, and of tables over several.
+pub(crate) const US: Unit = Unit { name: "us", show: us };
+
+/// The unit that suits the record: an engine's operation takes some tens of nanoseconds.
+pub(crate) fn unit(record: &RunRecord) -> Unit {
+    match about(record) {
+        About::Engine | About::Soak => Unit { name: "ns", show: ns },
+        _ => US,
+    }
+}
+
+/// What is sent.
+pub(crate) fn messages(record: &RunRecord) -> &'static str {
+    match about(record) {
+        About::Engine | About::Soak => "operations",
+        _ => "messages",
+    }
 }
 
 /// What the record is about.
@@ -22,8 +52,18 @@ pub(crate) fn about(record: &RunRecord) -> About {
     match record.resolved["kind"].as_str() {
         Some("ipc") => About::Threads,
         Some("core-to-core") => About::Cores,
+        Some("engine") => About::Engine,
+        Some("soak") => About::Soak,
         _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
         _ => About::Orders,
+    }
+}
+
+/// What the floor of the record is.
+pub(crate) fn floor(record: &RunRecord) -> &'static str {
+    match about(record) {
+        About::Engine | About::Soak => "no engine, one report an operation through the same loop",
+        _ => "a raw echo of the same bytes on the same cores",
     }
 }
 
@@ -55,6 +95,14 @@ pub(crate) fn cores(cores: &[usize]) -> String {
     }
 }
 
+/// The gateways of the exchange, where it was started with any.
+pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
+    let exchange = &record.resolved["exchange"];
+    let count = exchange["gateways"].as_u64().filter(|_| exchange["start"] == true)?;
+    let name = if count == 1 { "gateway" } else { "gateways" };
+    (count > 0).then(|| format!("{count} {name}"))
+}
+
 /// The series of a subject that stand in the table of latencies.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     subject.series.iter().filter(|series| series.kind != Kind::Lateness)
@@ -68,22 +116,35 @@ pub(crate) fn title(series: &Series) -> String {
     }
 }
 
-/// The percentile `name` of a series in us, marked where it is uncertain.
-pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>) -> String {
+/// The percentile `name` of a series, marked where it is uncertain.
+pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>, unit: Unit) -> String {
     let uncertain = series.uncertain.iter().any(|uncertain| uncertain == name);
     match value {
         None => "-".to_owned(),
-        Some(ns) if uncertain => format!("~{}", us(ns)),
-        Some(ns) => us(ns),
+        Some(ns) if uncertain => format!("~{}", (unit.show)(ns)),
+        Some(ns) => (unit.show)(ns),
     }
 }
 
 /// The interval for the median over runs of the percentile `name`; empty where there is none.
-pub(crate) fn interval(series: &Series, name: &str) -> String {
-    series
-        .interval
-        .get(name)
-        .map_or(String::new(), |[low, high]| format!("{}-{}", us(*low), us(*high)))
+pub(crate) fn interval(series: &Series, name: &str, unit: Unit) -> String {
+    series.interval.get(name).map_or(String::new(), |[low, high]| {
+        format!("{}-{}", (unit.show)(*low), (unit.show)(*high))
+    })
+}
+
+/// Rules that could not be applied, those with the same reason together: names and reason.
+pub(crate) fn not_checked_because<'a>(
+    rules: impl Iterator<Item = &'a Rule>,
+) -> Vec<(String, &'a str)> {
+    let mut reasons: Vec<(String, &str)> = Vec::new();
+    for Rule { rule, detail, .. } in rules {
+        match reasons.iter_mut().find(|(_, known)| *known == detail) {
+            Some((names, _)) => *names += &format!(", {rule}"),
+            None => reasons.push((rule.clone(), detail)),
+        }
+    }
+    reasons
 }
 
 /// The rules that could not be applied.

@@ -87,8 +87,8 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
 /// The scenario with the cores that were chosen.
 fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
     let mut scenario = scenario.clone();
-    if let Some(core) = placed.exchange {
-        scenario.exchange.cores = Cores::List(vec![core]);
+    if !placed.exchange.is_empty() {
+        scenario.exchange.cores = Cores::List(placed.exchange.clone());
     }
     for (subject, cores) in scenario.subject.iter_mut().zip(&placed.subjects) {
         if !cores.is_empty() {
@@ -125,7 +125,7 @@ fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
-        cores: placed.exchange.into_iter().chain(entrant.cores.iter().copied()).collect(),
+        cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),
         load: load(entrant, runs),
         series: series(&entrant.name, parts),
     }

@@ -3,6 +3,7 @@
 use crate::file::{CORES_PAIRED_MAX, FLOOR, Kind, RUNS_MAX, Scenario, ScenarioError, Subject};
 use host::placement::Cores;
 use trader::plan::{CONNECTIONS_MAX, Load, SECONDS_MAX};
+use transport::gateways::GATEWAYS_MAX;
 use transport::inject::Inject;
 
 /// Names that are tickpath's own.
@@ -38,6 +39,9 @@ impl Scenario {
         }
         self.check_load()?;
         transport::backend(&self.exchange.backend)?;
+        let count = self.exchange.gateways;
+        let why = format!("0 (its own thread has the sockets) to {GATEWAYS_MAX}");
+        require(count as usize <= GATEWAYS_MAX, "exchange.gateways", count.to_string(), &why)?;
         let able = self.exchange.start;
         check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
         if let Some((key, value, why)) = self.ipc.fault() {
@@ -84,8 +88,16 @@ impl Scenario {
                 let why = "name the producer's core and the consumer's".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
+            Kind::Ipc if !(1..=2).contains(&subject.processes) => {
+                let why = "its ends are in 1 process, or in 2".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
+            Kind::Ipc if subject.processes == 2 && !subject.command.is_empty() => {
+                let why = "only tickpath's own client can be two processes".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
             Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
+                match relay::structure::find_for(&subject.backend, subject.ends()[0]) {
                     Ok(_) => Ok(()),
                     Err(error) => range("backend", error.value, error.why),
                 }

@@ -3,6 +3,7 @@
 
 pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Kind};
 use crate::set;
+pub use crate::subject::Subject;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -34,9 +35,11 @@ pub const FLOOR: &str = "floor";
 pub struct Exchange {
     /// Whether to start one; if not, `--connect` says where it is.
     pub start: bool,
-    /// Its core.
+    /// Its own thread's core, then one for each gateway.
     pub cores: Cores,
-    /// The class of its thread.
+    /// Threads that have its sockets and hand it bytes through rings; 0 = its own thread has them.
+    pub gateways: u32,
+    /// The class of its threads.
     pub scheduling: Scheduling,
     /// How it waits and reads.
     pub backend: String,
@@ -58,45 +61,13 @@ impl Default for Exchange {
         Exchange {
             start: true,
             cores: Cores::Auto,
+            gateways: 0,
             scheduling: Scheduling::Other,
             backend: "spin".to_owned(),
             book: "synthetic".to_owned(),
             instruments: String::new(),
             open_orders_max: 65_536,
             replay_inputs_max: 1_000_000,
-            inject: Inject::default(),
-        }
-    }
-}
-
-/// Who is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Subject {
-    /// Letters, digits, `-` and `_`.
-    pub name: String,
-    /// Its measuring thread's core; of an `ipc` scenario the producer's and the consumer's; of
-    /// `core-to-core` all that are paired.
-    pub cores: Cores,
-    /// The class of its measuring threads.
-    pub scheduling: Scheduling,
-    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages; of an engine the
-    /// book and its checks.
-    pub backend: String,
-    /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
-    pub command: Vec<String>,
-    /// Harm to do on purpose; only tickpath's own client can.
-    pub inject: Inject,
-}
-
-impl Default for Subject {
-    fn default() -> Subject {
-        Subject {
-            name: "rust".to_owned(),
-            cores: Cores::Auto,
-            scheduling: Scheduling::Other,
-            backend: "spin".to_owned(),
-            command: Vec::new(),
             inject: Inject::default(),
         }
     }

@@ -28,6 +28,8 @@ fn any_key_can_be_set() {
     let lines = ["exchange delay_us=50", "rust stall_ms=10 stall_every_ms=1000"];
     assert_eq!(harm.injected(), lines);
     assert_eq!(set(&[]).injected(), [""; 0]);
+    assert_eq!(set(&["exchange.gateways=2"]).exchange.gateways, 2);
+    assert_eq!(set(&[]).exchange.gateways, 0);
 }
 
 #[test]
@@ -61,6 +63,10 @@ fn a_key_of_another_kind_is_refused() {
         .assert_eq(&complaint("ring", "exchange.start=false"));
     expect!["subject.0.backend = pigeon: this client knows ring, ring-many, queue, queue-unchecked, distributor, rtrb, crossbeam"]
         .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
+    expect!["subject.0.processes = 3: its ends are in 1 process, or in 2"]
+        .assert_eq(&complaint("ring", "subject.0.processes=3"));
+    expect!["subject.2.backend = rtrb: it lies in one process's memory; between two are ring, ring-many, queue, queue-unchecked, distributor"]
+        .assert_eq(&complaint("ring", "subject.rtrb.processes=2"));
     expect![[r#"subject.0.cores = 1: name the producer's core and the consumer's"#]]
         .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
     expect![[r#"ipc.message_bytes = 8: a message has 16 to 4096 bytes"#]]
@@ -122,6 +128,10 @@ fn errors_say_what_why_and_what_to_try() {
         expect![[
             r#"exchange.inject = delay_us=5: tickpath can inject faults into an exchange that it starts only"#
         ]],
+    );
+    complains(
+        &["exchange.gateways=65"],
+        expect![[r#"exchange.gateways = 65: 0 (its own thread has the sockets) to 64"#]],
     );
     complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
     complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);

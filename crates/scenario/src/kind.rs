@@ -77,25 +77,25 @@ impl Kind {
     fn absent(self, model: Model) -> Vec<&'static str> {
         let with = |lists: &[&[&'static str]]| lists.concat();
         match (self, model) {
-            (Kind::OrderEntry, _) => vec!["ipc", "engine"],
+            (Kind::OrderEntry, _) => vec!["ipc", "engine", "subject.processes"],
             (Kind::Ipc, _) => with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine"]]),
             (Kind::CoreToCore, _) => with(&[
                 OF_AN_EXCHANGE,
                 &["warm_up_seconds", "load", "ipc", "engine"],
-                &["subject.backend", "subject.command", "subject.scheduling"],
+                &["subject.backend", "subject.command", "subject.processes", "subject.scheduling"],
             ]),
             (Kind::Engine, Model::Open) => {
-                with(&[OF_AN_EXCHANGE, &["ipc", "engine", "subject.command"]])
+                with(&[OF_AN_EXCHANGE, &["ipc", "engine", "subject.command", "subject.processes"]])
             }
             (Kind::Engine, Model::PingPong) => with(&[
                 OF_AN_EXCHANGE,
                 OF_A_SCHEDULE,
-                &["seconds", "ipc", "engine.resume", "subject.command"],
+                &["seconds", "ipc", "engine.resume", "subject.command", "subject.processes"],
             ]),
             (Kind::Soak, _) => with(&[
                 OF_AN_EXCHANGE,
                 OF_A_SCHEDULE,
-                &["load.model", "ipc", "engine.passes", "subject.command"],
+                &["load.model", "ipc", "engine.passes", "subject.command", "subject.processes"],
             ]),
         }
     }

@@ -4,6 +4,7 @@ use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_S
 use crate::placement::Placed;
 use crate::process::Process;
 use crate::progress::{Progress, Teller};
+use host::Cores;
 use measure::directory;
 use measure::progress::Line;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes};
@@ -50,9 +51,9 @@ impl Launch<'_> {
         let (stderr, file) = self.stderr(".exchange")?;
         let mut process = Process::start(self.exchange_command(), "", file, EXCHANGE_PATIENCE)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.interrupt.watch(Some(process.pid()));
+        self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
-        self.interrupt.watch(None);
+        self.interrupt.watch(&[]);
         if let Ok(ready) = serde_json::from_str::<ReadyLine>(&line) {
             process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
             return Ok(Some((process, ready.listening)));
@@ -69,9 +70,12 @@ impl Launch<'_> {
         command.args(["--die-with-parent", &std::process::id().to_string()]);
         command.args(["--backend", &spec.backend]);
         command.args(["--scheduling", &spec.scheduling.to_string()]);
-        if let Some(core) = self.placed.exchange {
-            command.args(["--core", &core.to_string()]);
+        if !self.placed.exchange.is_empty() {
+            let cores = Cores::List(self.placed.exchange.clone());
+            command.args(["--cores", &cores.to_string()]);
         }
+        // The floor's too: it is what remains without the exchange's own work.
+        command.args(["--gateways", &spec.gateways.to_string()]);
         if self.entrant.is_floor {
             command.arg("--echo");
             return command;
@@ -143,7 +147,7 @@ impl Launch<'_> {
         let patience = self.lasts() + CLIENT_PATIENCE;
         let mut process = Process::start(self.command_or(own), plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.interrupt.watch(Some(process.pid()));
+        self.interrupt.watch(&[process.pid()]);
         let line = process.last_line_after(&mut |line| {
             let told = serde_json::from_str::<Line>(line);
             if let Ok(told) = &told {
@@ -151,7 +155,7 @@ impl Launch<'_> {
             }
             told.is_ok()
         });
-        self.interrupt.watch(None);
+        self.interrupt.watch(&[]);
         let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
         if timed_out {
             return Err(failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));

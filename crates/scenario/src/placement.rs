@@ -9,8 +9,9 @@ use std::collections::{BTreeSet, HashSet};
 /// The cores of one scenario. Subjects run one after the other, so they may share one core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The exchange's; `None` where none is started or there is no core to choose.
-    pub exchange: Option<usize>,
+    /// The exchange's own thread's, then its gateways' as far as they have any; empty where none is started or there
+    /// is no core to choose.
+    pub exchange: Vec<usize>,
     /// Of each subject its measuring threads', in their order; empty where there is no core to choose.
     pub subjects: Vec<Vec<usize>>,
     pub warnings: Vec<String>,
@@ -20,7 +21,7 @@ impl Placed {
     /// Every core in use, once, ascending.
     pub(crate) fn cores(&self) -> Vec<usize> {
         let subjects = self.subjects.iter().flatten().copied();
-        let cores: BTreeSet<usize> = self.exchange.into_iter().chain(subjects).collect();
+        let cores: BTreeSet<usize> = self.exchange.iter().copied().chain(subjects).collect();
         cores.into_iter().collect()
     }
 
@@ -47,11 +48,12 @@ pub(crate) fn place(
     fixed: &Fixed,
 ) -> Result<Placed, HostError> {
     let starts_exchange = scenario.kind == Kind::OrderEntry && scenario.exchange.start;
+    let gateways = if starts_exchange { scenario.exchange.gateways as usize } else { 0 };
     let threads = scenario.kind.threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
     let mut roles: Vec<(&Cores, usize)> =
         scenario.subject.iter().map(|subject| (&subject.cores, threads)).collect();
     if starts_exchange {
-        roles.insert(0, (&scenario.exchange.cores, 1));
+        roles.insert(0, (&scenario.exchange.cores, 1 + gateways));
     }
     // What was said by hand is taken first; "auto" keeps out of its way where it can.
     let mut warnings = Vec::new();
@@ -66,7 +68,15 @@ pub(crate) fn place(
     let exchange_auto = starts_exchange && scenario.exchange.cores == Cores::Auto;
     let subject_auto = scenario.subject.iter().any(|subject| subject.cores == Cores::Auto);
     let wanted = usize::from(exchange_auto) + if subject_auto { threads } else { 0 };
-    let automatic = choose(topology, pool, wanted);
+    let mut automatic = choose(topology, pool, wanted);
+    if exchange_auto && gateways > 0 {
+        // Gateways come to a core only where each gets one: they take none from those they work for.
+        let with_gateways = choose(topology, pool, wanted + gateways);
+        match distinct(&with_gateways.cores) == wanted + gateways {
+            true => automatic = with_gateways,
+            false => warnings.push(without_cores(gateways, 0, allowed.len())),
+        }
+    }
     // Who asks for every core knows that they lie as they lie.
     if (exchange_auto || subject_auto) && scenario.kind.threads().is_some() {
         warnings.extend(automatic.warnings.iter().cloned());
@@ -78,17 +88,25 @@ pub(crate) fn place(
         ));
     }
     let for_subjects = &automatic.cores[automatic.cores.len().saturating_sub(threads)..];
-    let exchange = match &scenario.exchange.cores {
-        _ if !starts_exchange => None,
-        Cores::Auto => automatic.cores.first().copied(),
-        Cores::List(list) => list.first().copied(),
+    let exchange: Vec<usize> = match &scenario.exchange.cores {
+        _ if !starts_exchange => Vec::new(),
+        Cores::Auto => {
+            let others = if subject_auto { threads } else { 0 };
+            let own = automatic.cores.len().saturating_sub(others).max(1);
+            automatic.cores.iter().copied().take(own).collect()
+        }
+        Cores::List(list) => list.iter().copied().take(1 + gateways).collect(),
     };
+    if starts_exchange && scenario.exchange.cores != Cores::Auto && exchange.len() <= gateways {
+        warnings.push(without_cores(gateways, exchange.len() - 1, allowed.len()));
+    }
     let subject_cores = |subject: &Subject| match &subject.cores {
         Cores::Auto => for_subjects.to_vec(),
         Cores::List(list) => list.iter().copied().take(threads).collect(),
     };
     let subjects: Vec<Vec<usize>> = scenario.subject.iter().map(subject_cores).collect();
-    if let Some(core) = exchange.filter(|core| subjects.iter().flatten().any(|one| one == core)) {
+    let is_subjects = |core: &&usize| subjects.iter().flatten().any(|one| one == *core);
+    if let Some(core) = exchange.iter().find(is_subjects) {
         warnings.push(format!(
             "the exchange and a subject share core {core}: each waits while the other runs, and the \
              figures are mostly that. Give them a core each."
@@ -104,6 +122,22 @@ pub(crate) fn place(
     let mut seen = HashSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     Ok(Placed { exchange, subjects, warnings })
+}
+
+fn distinct(cores: &[usize]) -> usize {
+    cores.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Of `gateways` only `placed` have a core of their own.
+fn without_cores(gateways: usize, placed: usize, cores: usize) -> String {
+    format!(
+        "{} of {gateways} gateways of the exchange have no core of their own and go where the kernel puts \
+         them, on {cores} cores in all: where they take turns with the exchange or the trader, a message \
+         waits for a time slice, and the figures are mostly that. Gateways pay where each thread has its core: \
+         take more cores, name them in exchange.cores (the exchange's, then each gateway's), or set \
+         exchange.gateways=0.",
+        gateways - placed
+    )
 }
 
 #[cfg(test)]
@@ -126,7 +160,8 @@ mod tests {
     fn exchange_and_subject_never_share_where_there_are_two_cores() {
         for sets in [&[][..], &["exchange.cores=[1]"], &["subject.rust.cores=[0]"]] {
             let placed = placed(sets, 2);
-            assert!(!placed.subjects[0].contains(&placed.exchange.unwrap()), "{sets:?}");
+            assert_eq!(placed.exchange.len(), 1);
+            assert!(!placed.subjects[0].contains(&placed.exchange[0]), "{sets:?}");
             assert_eq!(placed.warnings, [""; 0]);
         }
         assert_eq!(placed(&["exchange.cores=[1]"], 2).subjects, [[0]]);
@@ -135,13 +170,13 @@ mod tests {
     #[test]
     fn one_core_is_shared_and_said_so() {
         let placed = placed(&[], 1);
-        assert_eq!((placed.exchange, placed.subjects), (Some(0), vec![vec![0]]));
+        assert_eq!((placed.exchange, placed.subjects), (vec![0], vec![vec![0]]));
         assert!(!placed.warnings.is_empty());
     }
 
     #[test]
     fn what_is_not_measured_runs_elsewhere_if_it_can() {
-        let placed = Placed { exchange: Some(0), subjects: vec![vec![1]], warnings: vec![] };
+        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], warnings: vec![] };
         let (mut topology, allowed) = cores(6);
         assert_eq!(placed.elsewhere(&topology, &allowed), [2, 3, 4, 5]);
         assert_eq!(placed.elsewhere(&topology, &[0, 1]), [0, 1]);
@@ -163,11 +198,54 @@ mod tests {
         let by_hand = of("ring", &["subject.0.cores=[3,1]".to_owned()], 4);
         assert_eq!(by_hand.subjects[0], [3, 1]);
         assert_eq!(of("core-to-core", &[], 4).subjects, [[0, 1, 2, 3]]);
-        assert_eq!(of("core-to-core", &[], 4).exchange, None);
+        assert_eq!(of("core-to-core", &[], 4).exchange, [0; 0]);
     }
 
     #[test]
     fn a_foreign_exchange_has_no_core_here() {
-        assert_eq!(placed(&["exchange.start=false"], 2).exchange, None);
+        assert_eq!(placed(&["exchange.start=false"], 2).exchange, [0; 0]);
+        assert_eq!(placed(&["exchange.start=false", "exchange.gateways=2"], 2).warnings, [""; 0]);
+    }
+
+    #[test]
+    fn gateways_have_a_core_each_or_none() {
+        let two = "exchange.gateways=2";
+        let enough = placed(&[two], 4);
+        assert_eq!((enough.exchange, &enough.subjects), (vec![0, 1, 2], &vec![vec![3]]));
+        assert_eq!(enough.warnings, [""; 0]);
+        for cores in [1, 2, 3] {
+            let few = placed(&[two], cores);
+            assert_eq!(few.exchange, [0], "{cores}");
+            assert_eq!(few.subjects, placed(&[], cores).subjects);
+            let warning = few.warnings.iter().find(|one| one.contains("exchange.gateways=0"));
+            assert!(warning.is_some_and(|one| one.starts_with("2 of 2 ")), "{:?}", few.warnings);
+        }
+    }
+
+    #[test]
+    fn gateways_take_the_cores_that_are_named_behind_the_exchanges() {
+        let of = |cores: &str, n| {
+            placed(&["exchange.gateways=2", &format!("exchange.cores={cores}")], n)
+        };
+        let named = of("[3,1,2]", 4);
+        assert_eq!((named.exchange, &named.subjects), (vec![3, 1, 2], &vec![vec![0]]));
+        assert_eq!(named.warnings, [""; 0]);
+        let short = of("[3,1]", 4);
+        assert_eq!(short.exchange, [3, 1]);
+        assert!(
+            short.warnings.iter().any(|one| one.starts_with("1 of 2 ")),
+            "{:?}",
+            short.warnings
+        );
+        assert_eq!(of("[0,1,2,3]", 5).exchange, [0, 1, 2]);
+        let subject = placed(&["exchange.gateways=1", "subject.rust.cores=[0]"], 3);
+        assert_eq!((subject.exchange, subject.subjects), (vec![1, 2], vec![vec![0]]));
+        let shared =
+            placed(&["exchange.gateways=1", "exchange.cores=[0,1]", "subject.rust.cores=[1]"], 2);
+        assert!(
+            shared.warnings.iter().any(|one| one.contains("share core 1")),
+            "{:?}",
+            shared.warnings
+        );
     }
 }

@@ -123,6 +123,8 @@ fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
     let subject = *first.last()?;
     let other = placed
         .exchange
+        .first()
+        .copied()
         .or_else(|| first.iter().copied().find(|core| *core != subject))
         .or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
     (other != subject).then_some((other, subject))

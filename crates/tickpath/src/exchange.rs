@@ -5,34 +5,36 @@ use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
-use host::Scheduling;
+use host::{Cores, HostError, Scheduling};
 use measure::clock::Clock;
 use measure::record::ExchangeResult;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use transport::Streams;
 use transport::echo::Echo;
+use transport::gateways;
 use transport::inject::{self, Inject};
 use transport::serve::{self, Refused, Service, serve};
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
+    let threads = Threads::new(arguments)?;
     // First the core, so that memory comes from its NUMA node.
-    if let Some(core) = arguments.core {
+    if let Some(&core) = threads.cores.first() {
         host::thread::pin(core)?;
     }
-    let scheduling: Scheduling = arguments.scheduling.parse()?;
     if arguments.echo {
         let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
-        listen(arguments, scheduling, limits, &mut Echo::default(), &stop)?;
+        listen(arguments, threads, limits, &mut Echo::default(), &stop)?;
         return Ok(DONE);
     }
     let mut exchange = Exchange::new(config(arguments)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
-    let refused = listen(arguments, scheduling, limits, &mut exchange, &stop)?;
+    let refused = listen(arguments, threads, limits, &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
     }
@@ -121,10 +123,46 @@ fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
     Some(Journal { directory, options })
 }
 
+/// Where the exchange's own thread and its gateways run.
+struct Threads {
+    /// The own thread's, then the gateways'; who has none goes where the kernel puts it.
+    cores: Vec<usize>,
+    /// Those that the process was started with.
+    allowed: Vec<usize>,
+    scheduling: Scheduling,
+}
+
+impl Threads {
+    fn new(arguments: &ExchangeArguments) -> anyhow::Result<Threads> {
+        let cores = match &arguments.cores {
+            Cores::Auto => Vec::new(),
+            Cores::List(cores) => cores.clone(),
+        };
+        let threads = 1 + arguments.gateways;
+        if cores.len() > threads {
+            bail!(
+                "{} cores for {threads} threads: name the exchange's, then one for each of --gateways",
+                cores.len()
+            );
+        }
+        let allowed = host::thread::allowed()?;
+        Ok(Threads { cores, allowed, scheduling: arguments.scheduling.parse()? })
+    }
+
+    /// Called in a gateway's thread. It comes from one that is pinned.
+    fn place_gateway(&self, gateway: usize) -> Result<(), HostError> {
+        match self.cores.get(1 + gateway) {
+            Some(&core) => host::thread::pin(core)?,
+            None => host::thread::run_on(&self.allowed)?,
+        }
+        host::thread::set_scheduling(self.scheduling)
+    }
+}
+
 /// Serves until `stop` is set.
 fn listen(
     arguments: &ExchangeArguments,
-    scheduling: Scheduling,
+    threads: Threads,
     limits: serve::Limits,
     service: &mut impl Service,
     stop: &AtomicBool,
@@ -132,8 +170,8 @@ fn listen(
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
     let clock = Clock::calibrate();
-    let streams = transport::backend(&arguments.backend)?
-        .open(clock)
+    let scheduling = threads.scheduling;
+    let streams = open(arguments, threads, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
     let mut streams = inject::around(streams, &inject, clock);
     let listener = TcpListener::bind(&arguments.listen).with_context(|| {
@@ -147,6 +185,20 @@ fn listen(
     host::thread::set_scheduling(scheduling)?;
     say(&serde_json::json!({ "listening": address.to_string() }).to_string());
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
+}
+
+/// The streams of one thread, or of gateways.
+fn open(
+    arguments: &ExchangeArguments,
+    threads: Threads,
+    clock: Clock,
+) -> anyhow::Result<Box<dyn Streams>> {
+    let backend = transport::backend(&arguments.backend)?;
+    if arguments.gateways == 0 {
+        return Ok(backend.open(clock)?);
+    }
+    let place = move |gateway| threads.place_gateway(gateway).map_err(io::Error::other);
+    Ok(gateways::open(arguments.gateways, backend, clock, place)?)
 }
 
 /// One line on stdout. Nobody may be listening there any more.

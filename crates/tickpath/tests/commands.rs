@@ -27,7 +27,10 @@ fn usage_errors_exit_with_2_and_say_what_to_try() {
     );
     refuses(&["run", "--out", "/proc/nowhere"], "--out");
     refuses(&["exchange"], "--any-token");
-    refuses(&["exchange", "--any-token", "--core", "9999"], "9999");
+    refuses(&["exchange", "--any-token", "--cores", "9999"], "9999");
+    refuses(&["exchange", "--any-token", "--cores", "0,1"], "one for each of --gateways");
+    refuses(&["exchange", "--any-token", "--gateways", "65"], "take 1 to 64");
+    refuses(&["run", "--set", "exchange.gateways=65"], "exchange.gateways = 65");
     refuses(&["exchange", "--any-token", "--backend", "dpdk"], "spin, block");
     refuses(&["exchange", "--any-token", "--listen", "no.such.host.invalid:1"], "cannot listen");
     refuses(&["exchange", "--any-token", "--scheduling", "fifo:100"], "100");

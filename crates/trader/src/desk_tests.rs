@@ -7,7 +7,7 @@ use measure::recorder::recorder;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::rc::Rc;
 use std::time::SystemTime;
 use transport::echo;
@@ -33,7 +33,7 @@ impl Streams for Scripted {
     fn listen(&mut self, _: TcpListener) -> io::Result<()> {
         Ok(())
     }
-    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
         Ok(None)
     }
     fn wait(&mut self, _: u64, _: &mut Vec<Ready>) -> io::Result<()> {

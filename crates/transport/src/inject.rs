@@ -9,7 +9,7 @@ use measure::clock::Clock;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 
 /// A tenth of a second: a server that delays each answer by more would look dead.
 pub const DELAY_US_MAX: u64 = 100_000;
@@ -207,6 +207,13 @@ impl Injected {
         }
     }
 
+    fn begin(&mut self, id: StreamId) {
+        if self.lanes.len() <= id.index() {
+            self.lanes.resize(id.index() + 1, Lane::default());
+        }
+        self.lanes[id.index()] = Lane::default();
+    }
+
     /// Whether the next write of this stream vanishes. Whoever writes gives all that it has, which
     /// ends with a whole message; so a write begins with one if the write before was taken whole.
     fn drops(&mut self, id: StreamId) -> bool {
@@ -226,10 +233,7 @@ impl Injected {
 impl Streams for Injected {
     fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
         let id = self.streams.add(stream)?;
-        if self.lanes.len() <= id.index() {
-            self.lanes.resize(id.index() + 1, Lane::default());
-        }
-        self.lanes[id.index()] = Lane::default();
+        self.begin(id);
         Ok(id)
     }
 
@@ -245,8 +249,10 @@ impl Streams for Injected {
         self.streams.listen(listener)
     }
 
-    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
-        self.streams.accept()
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
+        let accepted = self.streams.accept()?;
+        accepted.into_iter().for_each(|id| self.begin(id));
+        Ok(accepted)
     }
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {

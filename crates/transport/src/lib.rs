@@ -8,13 +8,21 @@
 //!   trader ──────────────┐                      ┌── exchange, echo: a `Service` run by `serve`
 //!                        v                      v
 //!                     Streams: wait, read, write, accept
-//!                        ├── inject: harm on purpose, around either
-//!                        └── readiness: `spin`, `block`
+//!                        ├── inject: harm on purpose, around any
+//!                        ├── readiness: `spin`, `block`
+//!                        └── gateways: threads that own the sockets, each with one of the former;
+//!                            bytes come and go through rings
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod echo;
+mod gateway_end;
+mod gateway_link;
+mod gateway_message;
+mod gateway_streams;
+mod gateway_thread;
+pub mod gateways;
 pub mod inject;
 mod outbound;
 mod readiness;
@@ -22,7 +30,8 @@ pub mod serve;
 
 use measure::clock::Clock;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::BorrowedFd;
 
 /// Which stream of a set. Ids are small and used again after [`Streams::remove`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,17 +103,17 @@ pub trait Streams {
     /// Sends the end of our side, so that the peer reads what was written and then the end.
     fn shutdown(&mut self, id: StreamId);
 
-    /// Takes the listener whose connections [`accept`](Streams::accept) returns.
+    /// Takes the listener whose connections [`accept`](Streams::accept) takes.
     ///
     /// # Errors
     /// If the kernel refuses the registration.
     fn listen(&mut self, listener: TcpListener) -> io::Result<()>;
 
-    /// The next connection that waits, if any.
+    /// Takes the next connection that waits, if any, into the set as [`add`](Streams::add) does.
     ///
     /// # Errors
     /// If the process or the system is out of descriptors, mostly.
-    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>>;
+    fn accept(&mut self) -> io::Result<Option<StreamId>>;
 
     /// Adds what may be ready to `ready`. A backend that blocks waits for it until `until_ns`; one
     /// that spins looks once and returns. Either may return with nothing.
@@ -126,6 +135,25 @@ pub trait Streams {
     fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()>;
 }
 
+/// What a gateway's thread asks of its backend beyond [`Streams`].
+pub(crate) trait Sockets: Streams {
+    /// The next connection that waits, for another thread's set.
+    ///
+    /// # Errors
+    /// As [`Streams::accept`].
+    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>>;
+
+    /// From now on whatever is written to `bell`, an eventfd, ends a wait that sleeps. It may be
+    /// reported as [`BELL`], of which nothing can be read.
+    ///
+    /// # Errors
+    /// If the kernel refuses the registration.
+    fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()>;
+}
+
+/// No stream has this id.
+pub(crate) const BELL: StreamId = StreamId(u32::MAX);
+
 /// One way to wait, read and write.
 pub struct Backend {
     /// As scenarios and records name it.
@@ -134,7 +162,7 @@ pub struct Backend {
     pub about: &'static str,
     /// Whether a waiting thread keeps its core busy.
     pub spins: bool,
-    open: fn(Clock) -> io::Result<Box<dyn Streams>>,
+    open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
 }
 
 /// The backends there are.
@@ -178,6 +206,11 @@ impl Backend {
     /// # Errors
     /// If the kernel lacks what the backend needs.
     pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
+        Ok((self.open)(clock)?)
+    }
+
+    /// As [`Backend::open`], for a gateway's thread.
+    pub(crate) fn open_sockets(&self, clock: Clock) -> io::Result<Box<dyn Sockets>> {
         (self.open)(clock)
     }
 }

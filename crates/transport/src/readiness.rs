@@ -1,13 +1,13 @@
 //! The backends that ask the kernel which socket is ready (epoll) and then read it: `spin` and
 //! `block`. They differ in [`Streams::wait`] alone.
 
-use crate::{Read, Ready, StreamId, Streams, Write};
+use crate::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
 use measure::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
 /// first and then reading. With more, epoll says which one.
@@ -20,11 +20,11 @@ const EVENTS_MAX: usize = 256;
 /// The listener's token in epoll; streams have their index.
 const LISTENER: u64 = u64::MAX;
 
-pub(crate) fn spin(clock: Clock) -> io::Result<Box<dyn Streams>> {
+pub(crate) fn spin(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     Ok(Box::new(Readiness::new(clock, true)?))
 }
 
-pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Streams>> {
+pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     // By default the kernel may wake a sleeper 50 us late to save power.
     let slack = std::num::NonZeroU64::MIN;
     rustix::thread::set_current_timer_slack(Some(slack))?;
@@ -146,15 +146,8 @@ impl Streams for Readiness {
         Ok(())
     }
 
-    fn accept(&mut self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
-        let Some(listener) = &self.listener else { return Ok(None) };
-        match listener.accept() {
-            Ok(connection) => Ok(Some(connection)),
-            Err(error) if would_block(&error) => Ok(None),
-            // The peer was gone before we came to it.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(None),
-            Err(error) => Err(error),
-        }
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
+        self.accept_socket()?.map(|stream| self.add(stream)).transpose()
     }
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
@@ -210,6 +203,29 @@ impl Streams for Readiness {
         let stream = self.streams.get(id.index()).and_then(Option::as_ref);
         let stream = stream.ok_or(io::ErrorKind::NotConnected)?;
         Ok(epoll::modify(&self.epoll, stream, token, flags)?)
+    }
+}
+
+impl Sockets for Readiness {
+    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>> {
+        let Some(listener) = &self.listener else { return Ok(None) };
+        match listener.accept() {
+            Ok((stream, _)) => Ok(Some(stream)),
+            Err(error) if would_block(&error) => Ok(None),
+            // The peer was gone before we came to it.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        if self.spins {
+            return Ok(());
+        }
+        let token = epoll::EventData::new_u64(u64::from(BELL.0));
+        // By edge: each write is told once, and nobody has to read it.
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        Ok(epoll::add(&self.epoll, bell, token, flags)?)
     }
 }
 

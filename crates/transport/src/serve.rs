@@ -136,14 +136,13 @@ impl<S: Service> Server<'_, S> {
 
     fn accept(&mut self) {
         loop {
-            let accepted = match self.streams.accept() {
-                Ok(Some((stream, _))) => self.streams.add(stream),
+            let id = match self.streams.accept() {
+                Ok(Some(id)) => id,
                 Ok(None) => return,
-                Err(error) => Err(error),
-            };
-            let Ok(id) = accepted else {
-                self.refused.accepts_failed += 1;
-                return;
+                Err(_) => {
+                    self.refused.accepts_failed += 1;
+                    return;
+                }
             };
             if self.open < self.limits.connections_max {
                 self.open += 1;

@@ -1,4 +1,7 @@
-//! The server loop over real sockets, with the raw echo as its service, on every backend.
+//! The server loop over real sockets, with the raw echo as its service, on every backend, in one thread
+//! and with gateways.
+
+mod ways;
 
 use measure::clock::Clock;
 use std::io::{Read, Write};
@@ -7,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use transport::BACKENDS;
 use transport::echo::{Echo, Message};
 use transport::serve::{Limits, Refused, serve};
+use ways::{Way, ways};
 
 struct Running {
     address: SocketAddr,
@@ -18,14 +21,14 @@ struct Running {
 }
 
 impl Running {
-    fn start(backend: &'static transport::Backend, limits: Limits) -> Running {
+    fn start(way: Way, limits: Limits) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let clock = Clock::calibrate();
-            let mut streams = backend.open(clock).unwrap();
+            let mut streams = way.open(clock);
             streams.listen(listener).unwrap();
             serve(&mut *streams, &mut Echo::default(), limits, clock, &stopped).unwrap()
         });
@@ -70,9 +73,9 @@ fn reply(stream: &mut TcpStream) -> u64 {
 /// messages that arrive in two parts.
 #[test]
 fn every_connection_gets_its_own_replies() {
-    for backend in BACKENDS {
+    for way in ways() {
         for connections in [1, 3, 20] {
-            let server = Running::start(backend, LIMITS);
+            let server = Running::start(way, LIMITS);
             let mut streams: Vec<TcpStream> = (0..connections).map(|_| server.connect()).collect();
             for round in 0..20u64 {
                 for (index, stream) in (0u64..).zip(&mut streams) {
@@ -84,7 +87,7 @@ fn every_connection_gets_its_own_replies() {
                     stream.write_all(&bytes[100..]).unwrap();
                 }
                 for (index, stream) in (0u64..).zip(&mut streams) {
-                    assert_eq!(reply(stream), round * 100 + index, "{}", backend.name);
+                    assert_eq!(reply(stream), round * 100 + index, "{way}");
                 }
             }
             assert_eq!(server.stop(), Refused::default());
@@ -95,9 +98,9 @@ fn every_connection_gets_its_own_replies() {
 /// What could not be written at once is written later, in order, when the client reads again.
 #[test]
 fn a_client_that_reads_late_gets_everything() {
-    for backend in BACKENDS {
+    for way in ways() {
         let limits = Limits { outbound_bytes_max: 64 << 20, ..LIMITS };
-        let server = Running::start(backend, limits);
+        let server = Running::start(way, limits);
         let mut stream = server.connect();
         let mut writer = stream.try_clone().unwrap();
         // 29 MB of replies: more than both socket buffers hold.
@@ -115,8 +118,8 @@ fn a_client_that_reads_late_gets_everything() {
 
 #[test]
 fn a_client_that_never_reads_is_cut_off_and_the_others_do_not_notice() {
-    for backend in BACKENDS {
-        let server = Running::start(backend, LIMITS);
+    for way in ways() {
+        let server = Running::start(way, LIMITS);
         let mut silent = server.connect();
         let mut polite = server.connect();
         let mut cut_off = false;
@@ -130,7 +133,7 @@ fn a_client_that_never_reads_is_cut_off_and_the_others_do_not_notice() {
                 assert_eq!(reply(&mut polite), sequence);
             }
         }
-        assert!(cut_off, "{}", backend.name);
+        assert!(cut_off, "{way}");
         polite.write_all(&message(7)).unwrap();
         assert_eq!(reply(&mut polite), 7);
         assert_eq!(server.stop().slow_readers, 1);
@@ -139,8 +142,8 @@ fn a_client_that_never_reads_is_cut_off_and_the_others_do_not_notice() {
 
 #[test]
 fn a_connection_past_the_limit_is_ended_and_one_that_leaves_makes_room() {
-    for backend in BACKENDS {
-        let server = Running::start(backend, Limits { connections_max: 2, ..LIMITS });
+    for way in ways() {
+        let server = Running::start(way, Limits { connections_max: 2, ..LIMITS });
         let mut first = server.connect();
         let mut second = server.connect();
         for stream in [&mut first, &mut second] {
@@ -160,8 +163,8 @@ fn a_connection_past_the_limit_is_ended_and_one_that_leaves_makes_room() {
 
 #[test]
 fn a_broken_message_ends_its_connection_alone() {
-    for backend in BACKENDS {
-        let server = Running::start(backend, LIMITS);
+    for way in ways() {
+        let server = Running::start(way, LIMITS);
         let mut broken = server.connect();
         let mut whole = server.connect();
         broken.write_all(&[0xff; 64]).unwrap();

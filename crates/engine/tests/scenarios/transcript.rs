@@ -36,7 +36,7 @@ pub fn play(limits: EngineLimits, transcript: &str) -> String {
 fn book(both: &SideBySide, instrument: u16) -> String {
     let mut shown = String::new();
     for side in [Side::Sell, Side::Buy] {
-        let mut levels = both.levels(instrument, side);
+        let mut levels: Vec<_> = both.engine().levels(instrument, side).collect();
         if side == Side::Sell {
             levels.reverse();
         }
@@ -56,7 +56,7 @@ fn positions(both: &SideBySide, accounts: u32) -> String {
     let mut shown = String::new();
     for account in 0..accounts {
         for instrument in 0..INSTRUMENTS {
-            let position_lots = both.position_lots(account, instrument);
+            let position_lots = both.engine().position_lots(account, instrument);
             if position_lots != 0 {
                 writeln!(shown, "  account {account} on {instrument}: {position_lots:+}").unwrap();
             }

@@ -7,6 +7,9 @@ use engine::*;
 
 use crate::reference::NaiveEngine;
 
+/// More than one command can give in these tests: an engine that goes round in circles is stopped.
+const EVENTS_MAX: usize = 1_000_000;
+
 pub struct SideBySide {
     engine: Engine,
     naive: NaiveEngine,
@@ -23,21 +26,20 @@ impl SideBySide {
         SideBySide { engine, naive, instruments, limits, seen: None }
     }
 
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Tells both; both must report the same events.
     pub fn apply(&mut self, input: &Input) -> Vec<Event> {
         let mut events = Vec::new();
         self.engine.expect(input);
-        self.engine.apply(input, &mut |event| events.push(event));
+        self.engine.apply(input, &mut |event| {
+            assert!(events.len() < EVENTS_MAX, "{input:?} has no end");
+            events.push(event);
+        });
         assert_eq!(events, self.naive.apply(input), "{input:?}");
         events
-    }
-
-    pub fn levels(&self, instrument: u16, side: Side) -> Vec<(i64, u64, u32)> {
-        self.engine.levels(instrument, side).collect()
-    }
-
-    pub fn position_lots(&self, account: u32, instrument: u16) -> i64 {
-        self.engine.position_lots(account, instrument)
     }
 
     /// Goes on with an engine that was restored from what the one so far has saved.

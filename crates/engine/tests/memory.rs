@@ -1,0 +1,78 @@
+//! What an engine takes: a million open orders in at most 128 bytes each, all tables included. Alone in its
+//! file, because its allocator counts the bytes of the whole process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use engine::*;
+
+/// Bytes that are allocated now.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: every call is passed on unchanged to `System`, which keeps the contract; counting neither
+// allocates nor unwinds. What is not written here (`alloc_zeroed`, `realloc`) goes through these two.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above; `pointer` came from `System`, since all allocations do.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ORDERS: u32 = 1_000_000;
+const BYTES_AN_ORDER_MAX: usize = 128;
+
+/// Fills an engine with [`ORDERS`], and gives the bytes that it takes for each.
+fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usize {
+    let before = BYTES.load(Ordering::Relaxed);
+    let mut engine = Engine::new(1, limits);
+    for number in 0..ORDERS {
+        let new = NewOrder { order_id: number.into(), ..order(number) };
+        let mut event = None;
+        engine.apply(&Input { time_ns: 0, command: Command::New(new) }, &mut |e| event = Some(e));
+        assert!(matches!(event, Some(Event::Booked { .. })), "{event:?}");
+    }
+    assert_eq!(engine.open_orders(), ORDERS);
+    (BYTES.load(Ordering::Relaxed) - before) / ORDERS as usize
+}
+
+/// Two thousand prices a side, as the deep workload has; a thousand accounts; one order in ten with a date.
+#[test]
+fn a_million_open_orders_fit() {
+    let limits = EngineLimits {
+        open_orders_max: ORDERS,
+        price_levels_max: 4_096,
+        stop_levels_max: 1_024,
+        expiring_orders_max: ORDERS / 10,
+        accounts_max: 1_000,
+    };
+    let with_all = bytes_an_order(limits, |number| {
+        let side = if number % 2 == 0 { Side::Buy } else { Side::Sell };
+        let offset = i64::from(number / 2 % 2_000);
+        let price_ticks = if side == Side::Buy { 20_000 - offset } else { 20_001 + offset };
+        let dated = number % 10 == 0;
+        NewOrder {
+            account: number % 1_000,
+            time_in_force: match dated {
+                true => TimeInForce::GoodTillDate,
+                false => TimeInForce::GoodTillCancelled,
+            },
+            expires_ns: u64::from(dated) * (1 + u64::from(number)),
+            display_lots: u64::from(number % 7 == 0) * 3,
+            ..NewOrder::limit(side, price_ticks, 10)
+        }
+    });
+    println!("bytes an order: {with_all}");
+    assert!(with_all <= BYTES_AN_ORDER_MAX, "{with_all} bytes an order");
+}

@@ -1,0 +1,285 @@
+//! What an engine did beside its latencies: throughput, what became of operations, the share below a
+//! microsecond, and how a soak went on. Each is a grid that the terminal and the page draw their own way.
+
+use crate::line::{shortened, wrap};
+use crate::number::{count, duration, mebibytes, millions, ns, percent, rate, seconds};
+use crate::over_floor::is_floor_of;
+use crate::words::{self, About};
+use maud::{Markup, html};
+use measure::matching::{Counts, IDEAL, Matching, Stretch, operations_per_second};
+use measure::record::{Kind, RunRecord, Series, Subject};
+use std::fmt::Write;
+
+/// Forty thousand million operations: 463 000 a second for a day.
+const A_DAYS_OPERATIONS: f64 = 40e9;
+/// Columns of a name.
+const NAME_WIDTH: usize = 13;
+
+/// A small table: its name stands over the first column.
+struct Grid {
+    title: String,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+    notes: Vec<String>,
+}
+
+fn grids(record: &RunRecord) -> Vec<Grid> {
+    if !matches!(words::about(record), About::Engine | About::Soak) {
+        return Vec::new();
+    }
+    let mut grids: Vec<Grid> = [throughput(record), shares(record), became(record)]
+        .into_iter()
+        .filter(|grid| !grid.rows.is_empty())
+        .collect();
+    grids.extend(record.subjects.iter().flat_map(stretches));
+    grids
+}
+
+/// The grids for a terminal, and how operations are timed.
+pub(crate) fn text(out: &mut String, record: &RunRecord) {
+    let grids = grids(record);
+    if !grids.is_empty() {
+        wrap(out, "  ", &clock_note(record));
+    }
+    for grid in grids {
+        let lines: Vec<&Vec<String>> = std::iter::once(&grid.head).chain(&grid.rows).collect();
+        let wide = |column: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let _ = writeln!(out, "\n{}", grid.title);
+        for line in &lines {
+            let mut text = String::new();
+            for (column, cell) in line.iter().enumerate() {
+                let width = wide(column);
+                let _ = match column {
+                    0 => write!(text, "{cell:<width$}"),
+                    _ => write!(text, "  {cell:>width$}"),
+                };
+            }
+            let _ = writeln!(out, "{}", text.trim_end());
+        }
+        grid.notes.iter().for_each(|note| wrap(out, "  ", note));
+    }
+}
+
+/// The grids for a page.
+pub(crate) fn section(record: &RunRecord) -> Markup {
+    let grids = grids(record);
+    html! {
+        @if !grids.is_empty() { p class="quiet" { (clock_note(record)) } }
+        @for grid in &grids {
+            h2 { (grid.title) }
+            div class="box" {
+                table {
+                    thead {
+                        tr {
+                            @for (column, cell) in grid.head.iter().enumerate() {
+                                th scope="col" class=[(column > 0).then_some("n")] { (cell) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &grid.rows {
+                            tr {
+                                @for (column, cell) in row.iter().enumerate() {
+                                    @if column == 0 { th scope="row" { (cell) } }
+                                    @else { td class="n" { (cell) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @for note in &grid.notes { p class="quiet" { (note) } }
+        }
+    }
+}
+
+fn clock_note(record: &RunRecord) -> String {
+    format!(
+        "Each operation is timed between two readings of the clock, of which one, {} ns, is in the figure: \
+         nothing is subtracted.",
+        record.clock.cost_ns
+    )
+}
+
+fn named(subject: &Subject) -> String {
+    shortened(&subject.name, NAME_WIDTH)
+}
+
+/// Passes that were timed as a whole, beside those of the empty dispatch.
+fn throughput(record: &RunRecord) -> Grid {
+    let told = |subject: &Subject| operations_per_second(&subject.load.matching);
+    let rows = record.subjects.iter().filter_map(|subject| {
+        let (per_second, interval) = told(subject)?;
+        let floors = record.subjects.iter().filter(|floor| is_floor_of(floor, subject));
+        let of_floor = floors.filter_map(told).map(|(floor, _)| per_second / floor).next();
+        let passes: usize = subject.load.matching.iter().map(|run| run.passes_ns.len()).sum();
+        let interval = interval
+            .map_or(String::new(), |[low, high]| format!("{}-{}", millions(low), millions(high)));
+        let share = of_floor.filter(|_| !subject.is_floor());
+        Some(vec![
+            named(subject),
+            millions(per_second),
+            interval,
+            format!("{:.1}", 1e9 / per_second),
+            share.map_or(String::new(), |share| format!("{:.1} %", share * 100.0)),
+            passes.to_string(),
+        ])
+    });
+    let head = ["", "Mops/s", "interval", "ns each", "of the floor", "passes"];
+    Grid {
+        title: "Throughput: passes timed as a whole".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        notes: vec![
+            "The median pass of each run, and of these the median. The floor answers each operation with one \
+             report, through the same loop, into the same memory."
+                .to_owned(),
+        ],
+    }
+}
+
+/// Samples below a microsecond, beside the ideal server's of the same run.
+fn shares(record: &RunRecord) -> Grid {
+    let series = |subject: &'_ Subject| {
+        subject.series.iter().find(|series| series.kind == Kind::Response).cloned()
+    };
+    let ideal = record.subjects.iter().find(|subject| subject.backend == IDEAL);
+    let ideal_series = ideal.and_then(series);
+    let mut rows = Vec::new();
+    for subject in &record.subjects {
+        let Some(own) = series(subject) else { continue };
+        let Some(share) = own.pooled.share_below_1us() else { continue };
+        let is_ideal = subject.backend == IDEAL;
+        let points = ideal_series.as_ref().filter(|_| !is_ideal).map(|ideal| points(&own, ideal));
+        let burns = subject.load.matching.iter().filter_map(|run| run.burn_ns).map(ns);
+        rows.push(vec![
+            named(subject),
+            percent(share),
+            points.flatten().map_or(String::new(), |points| format!("{points:+.3}")),
+            burns.collect::<Vec<_>>().join(" "),
+        ]);
+    }
+    let head = ["", "below 1 us", "to the ideal, points", "burns ns, by run"];
+    Grid {
+        title: "Response time below a microsecond".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+        notes: vec![
+            "The ideal server burns the engine's p50 of service time for each operation, on the same schedule: \
+             what it has above is the machine's. The difference is the median over runs, each within its run."
+                .to_owned(),
+        ],
+    }
+}
+
+/// By how many points of a hundred the shares of the same runs differ, at the median.
+fn points(own: &Series, ideal: &Series) -> Option<f64> {
+    let pairs = own.per_run.iter().zip(&ideal.per_run);
+    let mut points: Vec<f64> = pairs
+        .filter_map(|(own, ideal)| Some(own.share_below_1us()? - ideal.share_below_1us()?))
+        .map(|share| share * 100.0)
+        .collect();
+    points.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (points.len().checked_sub(1)? / 2, points.len() / 2);
+    Some(f64::midpoint(points[low], points[high]))
+}
+
+/// A column of the table of counts, and what it takes from them.
+type CountColumn = (&'static str, fn(&Counts) -> u64);
+
+const COUNT_COLUMNS: [CountColumn; 8] = [
+    ("acks", |counts| counts.acks),
+    ("trades", |counts| counts.trades),
+    ("cancelled", |counts| counts.cancel_acks),
+    ("expired", |counts| counts.expired),
+    ("amended", |counts| counts.modify_acks),
+    ("late cancels", |counts| counts.cancel_rejects),
+    ("late amends", |counts| counts.modify_rejects),
+    ("refused", |counts| counts.refused),
+];
+
+/// What became of the operations of a pass.
+fn became(record: &RunRecord) -> Grid {
+    let mut operations = None;
+    let mut rows = Vec::new();
+    for subject in &record.subjects {
+        let Some(first) = subject.load.matching.first() else { continue };
+        let same =
+            |run: &Matching| (run.counts, run.operations) == (first.counts, first.operations);
+        if first.counts == Counts::default() {
+            continue;
+        }
+        let mut row = vec![named(subject)];
+        if subject.load.matching.iter().all(same) {
+            row.extend(COUNT_COLUMNS.iter().map(|(_, of)| of(&first.counts).to_string()));
+            operations.get_or_insert(first.operations);
+        } else {
+            row.push("its runs differ: see run.json".to_owned());
+        }
+        rows.push(row);
+    }
+    let names = COUNT_COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    Grid {
+        title: format!("What became of {} operations", rate(operations.unwrap_or(0) as f64)),
+        head: std::iter::once(String::new()).chain(names).collect(),
+        rows,
+        notes: vec![
+            "Late: the order was done already, as the flow means it to happen. Published counts of cancels \
+             hold the expired."
+                .to_owned(),
+        ],
+    }
+}
+
+/// How a soak went on.
+fn stretches(subject: &Subject) -> Option<Grid> {
+    let matching = subject.load.matching.first().filter(|run| !run.stretches.is_empty())?;
+    let shown = |value: Option<u64>| value.map_or("-".to_owned(), ns);
+    let row = |stretch: &Stretch| {
+        vec![
+            duration(stretch.end_seconds),
+            count(stretch.operations),
+            shown(stretch.p50_ns),
+            shown(stretch.p99_ns),
+            shown(stretch.reference_p50_ns),
+            shown(stretch.reference_p99_ns),
+            stretch.resident_bytes.map_or("-".to_owned(), mebibytes),
+        ]
+    };
+    let head = ["until", "operations", "p50", "p99", "reference p50", "p99", "resident MiB"];
+    Some(Grid {
+        title: format!("{} over time, ns", subject.name),
+        head: head.map(str::to_owned).to_vec(),
+        rows: matching.stretches.iter().map(row).collect(),
+        notes: vec![
+            "The reference is a fresh shallow engine that does the same 20 000 operations once a second: what \
+             moves with it is the machine's."
+                .to_owned(),
+            soaked(subject, matching),
+        ],
+    })
+}
+
+fn soaked(subject: &Subject, matching: &Matching) -> String {
+    let achieved = subject.load.rate_per_second_achieved;
+    let before = match matching.operations_before {
+        0 => String::new(),
+        before => format!(" after {} of an earlier run", rate(before as f64)),
+    };
+    let projected = match achieved > 0.0 {
+        true => format!(
+            " Forty thousand million would take {} at this rate.",
+            duration(A_DAYS_OPERATIONS / achieved)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{} operations{before}, of which the engine was busy {} s; state {}.{projected}",
+        rate(matching.operations as f64),
+        seconds(matching.busy_ns as f64 / 1e9),
+        matching.state_hash
+    )
+}

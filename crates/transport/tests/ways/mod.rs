@@ -1,0 +1,43 @@
+//! The ways in which a server has its streams: each backend, in one thread and with gateways.
+
+use measure::clock::Clock;
+use std::fmt;
+use transport::gateways::{self, GatewaysError};
+use transport::{BACKENDS, Backend, Streams};
+
+#[derive(Clone, Copy)]
+pub struct Way {
+    backend: &'static Backend,
+    /// 0: the server's own thread.
+    gateways: usize,
+}
+
+pub fn ways() -> Vec<Way> {
+    let most = match gateways::open(1, &BACKENDS[0], Clock::calibrate(), |_| Ok(())) {
+        Ok(_) => 2,
+        // User-mode emulators have no sealed memfd.
+        Err(GatewaysError::Ring(error)) => {
+            eprintln!("skipped: no gateways here: {error}");
+            0
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let ways =
+        (0..=most).flat_map(|gateways| BACKENDS.iter().map(move |backend| (backend, gateways)));
+    ways.map(|(backend, gateways)| Way { backend, gateways }).collect()
+}
+
+impl Way {
+    pub fn open(self, clock: Clock) -> Box<dyn Streams> {
+        match self.gateways {
+            0 => self.backend.open(clock).unwrap(),
+            count => gateways::open(count, self.backend, clock, |_| Ok(())).unwrap(),
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with {} gateways", self.backend.name, self.gateways)
+    }
+}
