@@ -27,6 +27,7 @@ pub fn config() -> Config {
             price_levels_max: 100,
             ..Limits::default()
         },
+        journal: None,
         replay_inputs_max: 100_000,
         wall_ns: measure::clock::wall_ns,
     }
