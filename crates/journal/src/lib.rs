@@ -73,6 +73,7 @@ pub use header::{Identity, SEGMENT_BYTES_MAX};
 pub use inputs::{Cut, Inputs};
 pub use journal::open;
 pub use options::{GROUP_INPUTS_MAX, Mode, Options, SEGMENT_BYTES_MIN};
+pub use reader::{SegmentRead, read_segment};
 pub use record::RECORD_BYTES;
 pub use replay::{Replayed, replay, replay_and_save};
 pub use snapshot::Snapshot;

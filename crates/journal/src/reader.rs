@@ -184,6 +184,42 @@ impl<R: Read> Reader<R> {
     }
 }
 
+/// What [`read_segment`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRead {
+    /// The engine that it is for.
+    pub identity: Identity,
+    /// The input that it begins with.
+    pub first_sequence: u64,
+    /// The first input that is not in it.
+    pub next_sequence: u64,
+    /// Where the next record begins, in bytes.
+    pub end: u64,
+    /// Where zeros to the end begin, in bytes: past `end` if something stands there that is no whole record.
+    pub dirty_end: u64,
+}
+
+/// Shows the inputs of one segment, wherever its bytes come from. `name` stands in errors.
+///
+/// # Errors
+/// Bytes that are no segment of this version; damage that is no torn tail; a source that can't be read.
+pub fn read_segment(
+    bytes: impl Read,
+    name: &Path,
+    mut show: impl FnMut(u64, Input),
+) -> Result<SegmentRead, JournalError> {
+    let mut reader = Reader::new(bytes, name, None)?;
+    let header = reader.header;
+    while let Some(input) = reader.next_input()? {
+        show(reader.next - 1, input);
+    }
+    let next_sequence = reader.next;
+    let end = byte_of(&header, next_sequence);
+    let Rest { dirty_end, .. } = reader.judge()?;
+    let Header { identity, sequence: first_sequence, .. } = header;
+    Ok(SegmentRead { identity, first_sequence, next_sequence, end, dirty_end })
+}
+
 /// Reads a file's header, and holds it against the log that the file must belong to.
 pub(crate) fn read_header(
     source: &mut impl Read,

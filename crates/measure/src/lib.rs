@@ -28,6 +28,7 @@ pub mod record;
 #[cfg(test)]
 mod record_schema;
 pub mod recorder;
+pub mod replay;
 pub mod schedule;
 pub mod selector;
 mod sparse;

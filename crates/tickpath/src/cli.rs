@@ -61,6 +61,12 @@ pub(crate) enum Command {
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
     /// {"listening":"HOST:PORT"} when it is ready and its counts when it ends (SIGINT, SIGTERM).
     Exchange(ExchangeArguments),
+    /// Replay a journal of the exchange's inputs, and tell what it comes to
+    ///
+    /// From its latest good snapshot to its end: state hash, inputs and events by kind, and what stood
+    /// behind the last whole record and is not counted. Changes nothing. Exits with 3 if the journal is
+    /// damaged otherwise, or a part of it is missing.
+    Replay(ReplayArguments),
     /// Run one client once against an exchange that runs already
     ///
     /// Prints one line of JSON: what was sent and received, whether it was complete. The latencies
@@ -318,6 +324,18 @@ pub(crate) struct ExchangeArguments {
     /// End when the process of this number, which started this one, ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct ReplayArguments {
+    /// The journal's directory
+    pub log: PathBuf,
+    /// Write a snapshot of the end into it, so that the next replay begins there
+    #[arg(long)]
+    pub snapshot: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

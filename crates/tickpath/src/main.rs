@@ -14,6 +14,7 @@ mod print;
 mod process;
 mod progress;
 mod relay;
+mod replay;
 mod report;
 mod run;
 mod scenarios;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         cli::Command::Noise(arguments) => noise::noise(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
+        cli::Command::Replay(arguments) => replay::replay(&arguments),
         cli::Command::Relay(arguments) => relay::relay(&arguments),
         cli::Command::Workload(arguments) => workload::workload(&arguments),
     };

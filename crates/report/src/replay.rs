@@ -1,0 +1,111 @@
+//! What a journal comes to.
+
+use crate::line::wrap;
+use measure::replay::{Cut, Replay};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Where what a line says begins.
+const SAYS: usize = 14;
+
+/// A replay as text. Numbers are exact: they are for comparing.
+pub fn replay(replay: &Replay) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "replay · {} · state {}", replay.journal, replay.state_hash);
+    let mut line = |name: &str, text: &str| wrap(&mut out, &format!("  {name:<SAYS$}"), text);
+    let replayed: u64 = replay.inputs.values().sum();
+    let log = match replay.from_snapshot {
+        None => format!("{replayed} inputs, all replayed"),
+        Some(before) => format!(
+            "{} inputs: {before} are in the snapshot that it began with, {replayed} were replayed",
+            replay.next_sequence
+        ),
+    };
+    line("log", &log);
+    let open = match replay.open_orders {
+        1 => "1 open order".to_owned(),
+        open => format!("{open} open orders"),
+    };
+    let instruments = match replay.instruments {
+        1 => "1 instrument".to_owned(),
+        instruments => format!("{instruments} instruments"),
+    };
+    line("engine", &format!("{open}, {instruments}"));
+    line("inputs", &by_kind(&replay.inputs));
+    line("events", &by_kind(&replay.events));
+    if let Some(cut) = &replay.cut {
+        line("CUT", &cut_text(cut));
+    }
+    for refused in &replay.snapshots_refused {
+        line("NOT USED", refused);
+    }
+    if let Some(snapshot) = &replay.snapshot {
+        line("snapshot", snapshot);
+    }
+    out
+}
+
+fn by_kind(counts: &BTreeMap<String, u64>) -> String {
+    let some = counts.iter().filter(|(_, count)| **count > 0);
+    let list: Vec<String> = some.map(|(kind, count)| format!("{kind} {count}")).collect();
+    if list.is_empty() { "none".to_owned() } else { list.join(", ") }
+}
+
+fn cut_text(cut: &Cut) -> String {
+    let mut text = format!("the log ends before input {}: ", cut.sequence);
+    if cut.bytes > 0 {
+        let _ = write!(text, "{} bytes that stand there are no whole record; ", cut.bytes);
+    }
+    if cut.missing_bytes > 0 {
+        let _ = write!(text, "the last {} bytes of the file are missing; ", cut.missing_bytes);
+    }
+    text + &format!("a write was cut off, or the file was changed ({})", cut.segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        counts.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
+    }
+
+    #[test]
+    fn everything_that_was_found_is_said() {
+        let shown = replay(&Replay {
+            journal: "log".to_owned(),
+            state_hash: "00000000000000ff".to_owned(),
+            next_sequence: 1_234_567,
+            from_snapshot: Some(1_234_000),
+            instruments: 1,
+            open_orders: 2,
+            inputs: counts(&[("new", 500), ("cancel", 67), ("kill", 0)]),
+            events: counts(&[("booked", 500)]),
+            cut: Some(Cut { segment: "log/5".to_owned(), sequence: 9, bytes: 3, missing_bytes: 4 }),
+            snapshots_refused: vec!["log/7 is damaged".to_owned()],
+            snapshot: Some("log/8".to_owned()),
+            ..Replay::default()
+        });
+        let expected = "\
+replay · log · state 00000000000000ff
+  log           1234567 inputs: 1234000 are in the snapshot that it began with, 567 were replayed
+  engine        2 open orders, 1 instrument
+  inputs        cancel 67, new 500
+  events        booked 500
+  CUT           the log ends before input 9: 3 bytes that stand there are no whole record; the last
+                4 bytes of the file are missing; a write was cut off, or the file was changed
+                (log/5)
+  NOT USED      log/7 is damaged
+  snapshot      log/8
+";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_said() {
+        let shown = replay(&Replay { journal: "log".to_owned(), ..Replay::default() });
+        assert!(shown.contains("0 inputs, all replayed"), "{shown}");
+        assert!(shown.contains("inputs        none"), "{shown}");
+        assert!(!shown.contains("CUT") && !shown.contains("NOT USED"), "{shown}");
+    }
+}
