@@ -42,8 +42,8 @@ fn grids(record: &RunRecord) -> Vec<Grid> {
 /// The grids for a terminal, and how operations are timed.
 pub(crate) fn text(out: &mut String, record: &RunRecord) {
     let grids = grids(record);
-    if !grids.is_empty() {
-        wrap(out, "  ", &clock_note(record));
+    if let Some(note) = clock_note(record) {
+        wrap(out, "  ", &note);
     }
     for grid in grids {
         let lines: Vec<&Vec<String>> = std::iter::once(&grid.head).chain(&grid.rows).collect();
@@ -71,7 +71,7 @@ pub(crate) fn text(out: &mut String, record: &RunRecord) {
 pub(crate) fn section(record: &RunRecord) -> Markup {
     let grids = grids(record);
     html! {
-        @if !grids.is_empty() { p class="quiet" { (clock_note(record)) } }
+        @if let Some(note) = clock_note(record) { p class="quiet" { (note) } }
         @for grid in &grids {
             h2 { (grid.title) }
             div class="box" {
@@ -100,12 +100,13 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     }
 }
 
-fn clock_note(record: &RunRecord) -> String {
-    format!(
+fn clock_note(record: &RunRecord) -> Option<String> {
+    let is_short = matches!(words::about(record), About::Engine | About::Soak);
+    is_short.then(|| format!(
         "Each operation is timed between two readings of the clock, of which one, {} ns, is in the figure: \
          nothing is subtracted.",
         record.clock.cost_ns
-    )
+    ))
 }
 
 fn named(subject: &Subject) -> String {

@@ -105,11 +105,12 @@ pub(crate) fn run(
     desk.is_measuring = true;
     desk.held_back = 0;
     let sent = desk.keep(measured);
+    // The rate is of what was sent, not of the wait for the last answers.
+    let length_ns = bench.clock.now_ns().saturating_sub(first_ns).max(1);
     desk.answer_all();
     let end_ns = bench.clock.now_ns();
     let Desk { appender, engine, recorder, held_back, answered, mut failure, .. } = desk;
     recorder.finish(end_ns);
-    let length_ns = end_ns.saturating_sub(first_ns).max(1);
     let mut matching = Matching {
         operations: timing.operations,
         state_hash: format!("{:016x}", engine.state_hash()),
