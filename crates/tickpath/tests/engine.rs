@@ -54,7 +54,10 @@ fn every_book_does_the_same_with_risk_and_without_beside_the_floor() {
         assert_eq!(of_runs[0]["counts"], of_runs[1]["counts"]);
         assert_eq!(of_runs[0]["state_hash"], of_runs[1]["state_hash"]);
         assert_eq!(of_runs[0]["passes_ns"].as_array().unwrap().len(), 2);
-        assert_eq!((&of_runs[0]["replays"], &of_runs[0]["replays_unequal"]), (&3.into(), &0.into()));
+        assert_eq!(
+            (&of_runs[0]["replays"], &of_runs[0]["replays_unequal"]),
+            (&3.into(), &0.into())
+        );
         assert_eq!(series(&record, name, "operation", "service")["pooled"]["count"], 40_000);
     }
     for book in ["shallow", "deep"] {
@@ -110,7 +113,10 @@ fn a_soak_that_was_broken_off_goes_on_to_the_same_end() {
     let expected = left(whole.path(), &done);
     assert_eq!(done.status.code(), Some(0), "{expected}");
     assert_eq!(series(&expected, "soak", "operation", "service")["pooled"]["count"], 2_000_000);
-    assert!(series(&expected, "soak", "reference", "service")["pooled"]["count"].as_u64() >= Some(20_000));
+    assert!(
+        series(&expected, "soak", "reference", "service")["pooled"]["count"].as_u64()
+            >= Some(20_000)
+    );
     let stretches = subject(&expected, "soak")["load"]["matching"][0]["stretches"].clone();
     let sum: u64 =
         stretches.as_array().unwrap().iter().map(|one| one["operations"].as_u64().unwrap()).sum();
@@ -150,6 +156,26 @@ fn a_soak_that_was_broken_off_goes_on_to_the_same_end() {
 }
 
 #[test]
+fn a_journal_is_measured_in_each_mode_and_nothing_of_it_stays() {
+    let (out, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = format!("journal.directory={}", files.path().display());
+    let sets =
+        ["runs=1", "load.rate_per_second=5000", "warm_up_seconds=0.1", "seconds=0.4", &directory];
+    let done = run(out.path(), "journal", &sets).output().unwrap();
+    let record = left(out.path(), &done);
+    for name in ["none", "async", "sync"] {
+        for held in ["replies", "recorded", "accepted", "replay"] {
+            let rule = rule(&record, &format!("{name}.{held}"));
+            assert_eq!(rule["verdict"], "held", "{rule}");
+        }
+        assert_eq!(series(&record, name, "operation", "response")["pooled"]["count"], 2_000);
+    }
+    let storage = &subject(&record, "sync")["load"]["matching"][0]["storage"];
+    assert!(storage["file_system"].as_str().is_some_and(|name| !name.is_empty()), "{storage}");
+    assert!(std::fs::read_dir(files.path()).unwrap().next().is_none(), "a journal stayed");
+}
+
+#[test]
 fn what_cannot_be_done_is_said_before_anything_is_measured() {
     let out = tempfile::tempdir().unwrap();
     let refused = |command: &mut Command, words: &[&str]| {
@@ -163,7 +189,10 @@ fn what_cannot_be_done_is_said_before_anything_is_measured() {
     refused(&mut run(out.path(), "engine", &["engine.operations=0"]), &["engine.operations = 0"]);
     refused(&mut run(out.path(), "engine", &["seconds=3"]), &["seconds"]);
     refused(&mut run(out.path(), "soak", &["subject.0.backend=ideal"]), &["no state"]);
-    refused(&mut run(out.path(), "soak", &["engine.resume=/nowhere"]), &["/nowhere", "left its state"]);
+    refused(
+        &mut run(out.path(), "soak", &["engine.resume=/nowhere"]),
+        &["/nowhere", "left its state"],
+    );
     refused(tickpath().args(["run", "--resume", "/nowhere"]), &["--resume takes"]);
     refused(tickpath().args(["sweep", "soak"]), &["nothing to sweep"]);
     assert!(std::fs::read_dir(out.path()).unwrap().next().is_none(), "something is left");

@@ -74,25 +74,8 @@ pub(crate) fn run(
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
     let open_orders_max = flow.open_orders_max();
     let (appender, engine) = open(plan, row, logged, open_orders_max)?;
-    let seconds = inputs.len() as f64 / timing.rate_per_second;
-    let (recorder, drain) = recorder::recorder(&SERIES, seconds);
-    let start_ns = bench.clock.now_ns();
-    let mut desk = Desk {
-        bench,
-        schedule: timing.schedule(plan.seed),
-        start_ns,
-        deadline_ns: start_ns + (seconds * 1e9) as u64 + GRACE_NS,
-        first_pending: appender.next_sequence(),
-        appender,
-        engine,
-        outbound: Outbound::new(),
-        pending: VecDeque::with_capacity(PENDING_MAX),
-        recorder,
-        is_measuring: false,
-        held_back: 0,
-        answered: 0,
-        failure: None,
-    };
+    let (recorder, drain) = recorder::recorder(&SERIES, timing.seconds());
+    let mut desk = Desk::new(bench, timing, plan.seed, (appender, engine), recorder);
     let settings = row.settings(plan.accounts, open_orders_max);
     desk.unhurried(settings.iter().chain(&prefill));
     desk.start_ns = bench.clock.now_ns() + LEAD_NS;
@@ -111,26 +94,27 @@ pub(crate) fn run(
     let end_ns = bench.clock.now_ns();
     let Desk { appender, engine, recorder, held_back, answered, mut failure, .. } = desk;
     recorder.finish(end_ns);
+    let state_hash = engine.state_hash();
+    let closed = appender.close().map_err(|error| error.to_string());
+    failure = failure.or(closed.err());
     let mut matching = Matching {
         operations: timing.operations,
-        state_hash: format!("{:016x}", engine.state_hash()),
+        state_hash: format!("{state_hash:016x}"),
         storage: storage(logged),
         ..Matching::default()
     };
-    let closed = appender.close().map_err(|error| error.to_string());
-    failure = failure.or(closed.err());
     if sent == timing.operations && failure.is_none() {
-        let state_hash = engine.state_hash();
         let mut again = filled(row, plan.accounts, open_orders_max, &prefill);
         counted(&mut again, warm_up);
         let (counts, after) = counted(&mut again, measured);
         matching.counts = counts;
-        let mut hashes = vec![after.state_hash];
+        let unequal = |hash: u64| u32::from(hash != state_hash);
+        (matching.replays, matching.replays_unequal) = (1, unequal(after.state_hash));
         if logged.mode != JournalMode::None {
-            hashes.push(journal::replay(Path::new(logged.directory))?.state_hash);
+            let replayed = journal::replay(Path::new(logged.directory))?;
+            matching.replays += 1;
+            matching.replays_unequal += unequal(replayed.state_hash);
         }
-        matching.replays = hashes.len() as u32;
-        matching.replays_unequal = hashes.iter().filter(|hash| **hash != state_hash).count() as u32;
     }
     let load = timing.load(sent, length_ns, matching);
     let lost = sent - answered;
@@ -173,9 +157,35 @@ fn storage(logged: &Logged) -> Option<Storage> {
     })
 }
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
+    fn new(
+        bench: &'a Bench<'a>,
+        timing: &Timing,
+        seed: u64,
+        (appender, engine): (Appender, Engine),
+        recorder: Recorder,
+    ) -> Desk<'a> {
+        let start_ns = bench.clock.now_ns();
+        Desk {
+            bench,
+            schedule: timing.schedule(seed),
+            start_ns,
+            deadline_ns: start_ns + (timing.seconds() * 1e9) as u64 + GRACE_NS,
+            first_pending: appender.next_sequence(),
+            appender,
+            engine,
+            outbound: Outbound::new(),
+            pending: VecDeque::with_capacity(PENDING_MAX),
+            recorder,
+            is_measuring: false,
+            held_back: 0,
+            answered: 0,
+            failure: None,
+        }
+    }
+
     /// What comes before the schedule, as fast as the journal takes it.
-    fn unhurried<'a>(&mut self, inputs: impl Iterator<Item = &'a Input>) {
+    fn unhurried<'i>(&mut self, inputs: impl Iterator<Item = &'i Input>) {
         for input in inputs {
             let now_ns = self.bench.clock.now_ns();
             self.send(input, Pending { due_ns: now_ns, sent_ns: now_ns });
