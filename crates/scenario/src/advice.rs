@@ -88,6 +88,8 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
             match scenario.kind {
                 ScenarioKind::OrderEntry =>
                     "too many were unanswered: the exchange is slower than the schedule",
+                ScenarioKind::Journal =>
+                    "the journal's ring was full: the disk is slower than the schedule",
                 _ => "the structure was full: the consumer stood still, or is too slow",
             }
         ));

@@ -1,7 +1,7 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
-pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Kind};
+pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Journal, Kind};
 use crate::set;
 pub use crate::subject::Subject;
 use host::placement::Cores;
@@ -21,6 +21,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
     ("engine", include_str!("../../../scenarios/engine.toml")),
     ("engine-open-loop", include_str!("../../../scenarios/engine-open-loop.toml")),
+    ("journal", include_str!("../../../scenarios/journal.toml")),
     ("soak", include_str!("../../../scenarios/soak.toml")),
 ];
 
@@ -111,6 +112,9 @@ pub struct Scenario {
     /// What goes through a matching engine.
     #[serde(default)]
     pub engine: Engine,
+    /// Where it is logged.
+    #[serde(default)]
+    pub journal: Journal,
     /// Who is measured; several are interleaved.
     pub subject: Vec<Subject>,
 }
@@ -226,7 +230,7 @@ impl Scenario {
     pub(crate) fn rate_per_second_offered(&self) -> Option<f64> {
         let is_scheduled = match self.kind {
             Kind::OrderEntry | Kind::Engine => self.load.model == Model::Open,
-            Kind::Ipc => true,
+            Kind::Ipc | Kind::Journal => true,
             Kind::CoreToCore | Kind::Soak => false,
         };
         is_scheduled.then_some(self.load.rate_per_second)
@@ -235,7 +239,7 @@ impl Scenario {
     /// Messages in so many seconds of its schedule, one at least where there is time at all.
     pub(crate) fn messages(&self, seconds: f64) -> u64 {
         match self.kind {
-            Kind::Ipc | Kind::Engine => {
+            Kind::Ipc | Kind::Engine | Kind::Journal => {
                 let messages = (self.load.rate_per_second * seconds).round() as u64;
                 messages.max(u64::from(seconds > 0.0))
             }

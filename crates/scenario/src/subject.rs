@@ -18,7 +18,7 @@ pub struct Subject {
     /// The class of its measuring threads.
     pub scheduling: Scheduling,
     /// How it waits and reads; of an `ipc` scenario the structure that carries the messages; of an engine the
-    /// book and its checks.
+    /// book and its checks; of a journal its mode.
     pub backend: String,
     /// Of an `ipc` scenario: 2 puts the producer and the consumer into processes of their own, 1 into one.
     pub processes: usize,
