@@ -2,8 +2,8 @@
 //! line.
 
 pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
-pub use crate::subject::Subject;
 use crate::set;
+pub use crate::subject::Subject;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
