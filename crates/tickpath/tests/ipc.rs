@@ -131,7 +131,7 @@ fn of_two_processes_neither_outlives_the_other() {
         ["--set".to_owned(), set("backend=ring"), "--set".to_owned(), set("processes=2")]
     });
     let run = ring(runs.path(), files.path())
-        .args(["--set", "hiccup_seconds=0", "--set", "seconds=2"])
+        .args(["--set", "hiccup_seconds=0"])
         .args(sets)
         .spawn()
         .unwrap();
