@@ -33,6 +33,10 @@ pub struct Counts {
     pub waiting: u64,
     /// Stops whose price came.
     pub triggered: u64,
+    /// Iceberg orders that showed more.
+    pub replenished: u64,
+    /// Trades of an account with itself that were prevented at the cost of both orders.
+    pub decremented: u64,
     /// Trades; each has two sides.
     pub trades: u64,
     /// Orders of clients that ended, by status.

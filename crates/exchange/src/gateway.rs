@@ -2,11 +2,10 @@
 
 use crate::counts::Counts;
 use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
+use crate::opening::{self, Opened, Recovery};
 use crate::order_entry::{Close, OrderEntry};
-use crate::sequencer::{ReplayCheck, Sequencer};
-use crate::sessions::Sessions;
+use crate::sequencer::ReplayCheck;
 use crate::{Config, ConfigError};
-use engine::Command;
 use std::hint::black_box;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
@@ -21,10 +20,13 @@ pub struct Exchange {
     /// How many of them have ever been in use: a sweep stops there.
     used: usize,
     entry: OrderEntry,
+    recovery: Option<Recovery>,
     frames: FrameLimits,
     handshake_ns_max: u64,
     message_ns_max: u64,
     wall_ns: fn() -> u64,
+    /// It was seen, and all connections were ended for it.
+    journal_has_failed: bool,
     refusal: Vec<u8>,
 }
 
@@ -64,20 +66,14 @@ impl Exchange {
     /// Takes all memory that the limits allow for, and makes the start book.
     ///
     /// # Errors
-    /// If a limit is out of range or the start book can't be made.
+    /// If a limit is out of range, or the start book can't be made, or the journal not be opened.
     pub fn new(config: Config) -> Result<Exchange, ConfigError> {
-        let Config { tokens, instruments, risk, start_book, limits, replay_inputs_max, wall_ns } =
-            config;
-        limits.check()?;
-        limits.engine().check(instruments.count())?;
-        let inputs = replay_inputs_max as f64;
+        config.limits.check()?;
+        config.limits.engine().check(config.instruments.count())?;
+        let inputs = config.replay_inputs_max as f64;
         LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
-        let orders = start_book.orders(&instruments)?.into_iter().map(Command::New);
-        let start = orders.chain(instruments.settings().map(Command::Instrument)).collect();
-        let sequencer =
-            Sequencer::new(instruments.count(), limits.engine(), start, replay_inputs_max)
-                .map_err(ConfigError::StartRefused)?;
-        let sessions = Sessions::new(tokens, &limits);
+        let Opened { entry, recovery } = opening::open(&config)?;
+        let limits = config.limits;
         let frames = limits.frames();
         let mut refusal = Vec::new();
         let full = "too many connections (limit connections_max); try again later";
@@ -85,11 +81,13 @@ impl Exchange {
         Ok(Exchange {
             connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
             used: 0,
-            entry: OrderEntry::new(instruments, sessions, sequencer, risk, limits),
+            entry,
+            recovery,
             frames,
             handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
             message_ns_max: nanoseconds(limits.message_seconds_max),
-            wall_ns,
+            wall_ns: config.wall_ns,
+            journal_has_failed: false,
             refusal,
         })
     }
@@ -118,6 +116,19 @@ impl Exchange {
     /// and the memory of a second engine.
     pub fn replay_check(&self) -> ReplayCheck {
         self.entry.sequencer.replay_check()
+    }
+
+    /// What was found in the journal; `None` without one.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+
+    /// Writes what the journal has taken, and ends it: the last that is done with an exchange.
+    ///
+    /// # Errors
+    /// The journal has failed, in words.
+    pub fn close_journal(&mut self) -> Result<(), String> {
+        self.entry.sequencer.close()
     }
 
     /// Answers the HTTP requests that are whole. An upgrade ends this phase: what follows it is
@@ -256,6 +267,26 @@ impl Exchange {
         self.gone(id, outbound);
     }
 
+    /// What the exchange does by itself, ten times a second.
+    fn look_after(&mut self, outbound: &mut Outbound) {
+        if self.entry.orders.expiring() > 0 {
+            self.entry.pass_time((self.wall_ns)(), outbound);
+        }
+        if !self.entry.cancels_owed.is_empty() {
+            let owed = std::mem::take(&mut self.entry.cancels_owed);
+            self.entry.cancel_all(owed, (self.wall_ns)(), outbound);
+        }
+        // What waits for the journal would wait for ever: the client learns that it will not know.
+        if !self.journal_has_failed && self.entry.sequencer.failure().is_some() {
+            self.journal_has_failed = true;
+            for index in 0..self.used {
+                if self.connections[index].phase != Phase::Ended {
+                    self.end(StreamId(index as u32), outbound);
+                }
+            }
+        }
+    }
+
     /// The connection has ended. To say it twice does no harm.
     fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
         self.connections[id.index()].phase = Phase::Ended;
@@ -312,9 +343,7 @@ impl Service for Exchange {
     }
 
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
-        if self.entry.orders.expiring() > 0 {
-            self.entry.pass_time((self.wall_ns)(), outbound);
-        }
+        self.look_after(outbound);
         for index in 0..self.used {
             let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
             else {
@@ -337,6 +366,16 @@ impl Service for Exchange {
                 self.end(id, outbound);
             }
         }
+    }
+
+    #[inline]
+    fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
+        let sequencer = &self.entry.sequencer;
+        if !sequencer.is_sync() {
+            return false;
+        }
+        outbound.release(sequencer.acknowledged());
+        outbound.holds()
     }
 
     fn refusal(&self) -> &[u8] {

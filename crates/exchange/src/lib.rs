@@ -22,10 +22,12 @@ mod counts;
 mod gateway;
 pub mod instruments;
 pub mod limits;
+mod opening;
 mod operator;
 mod order_entry;
 mod orders;
 mod refusals;
+mod register;
 mod reports;
 mod risk;
 mod sequencer;
@@ -38,10 +40,14 @@ pub use counts::Counts;
 pub use gateway::Exchange;
 pub use instruments::{Instruments, InstrumentsError};
 pub use limits::{Limits, LimitsError};
+pub use opening::Recovery;
+pub use register::RegisterError;
 pub use risk::{Risk, RiskError};
 pub use sequencer::ReplayCheck;
 pub use start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};
 pub use tokens::{Tokens, TokensError};
+
+use std::path::PathBuf;
 
 /// What an exchange is made of.
 #[derive(Clone, Debug)]
@@ -56,6 +62,8 @@ pub struct Config {
     pub start_book: StartBook,
     /// How much it takes.
     pub limits: Limits,
+    /// Where everything is logged before it is executed; `None`: nowhere.
+    pub journal: Option<Journal>,
     /// Inputs that are remembered for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
     /// [`limits::REPLAY_INPUTS_MAX`].
     pub replay_inputs_max: usize,
@@ -63,8 +71,17 @@ pub struct Config {
     pub wall_ns: fn() -> u64,
 }
 
+/// A journal of an exchange. Where it holds inputs already, the exchange begins where they lead, and without the start book.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// Of the journal and of the exchange's register beside it; made if it is not there.
+    pub directory: PathBuf,
+    /// How it is written. In mode `Sync` what is answered to a command waits until the command is durable.
+    pub options: journal::Options,
+}
+
 impl Default for Config {
-    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no log.
+    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no journal, no log.
     fn default() -> Config {
         Config {
             tokens: Tokens::Any,
@@ -72,6 +89,7 @@ impl Default for Config {
             risk: Risk::default(),
             start_book: StartBook::default(),
             limits: Limits::default(),
+            journal: None,
             replay_inputs_max: 0,
             wall_ns: measure::clock::wall_ns,
         }
@@ -93,4 +111,13 @@ pub enum ConfigError {
     /// The engine refused an order of the start book, or an instrument's settings.
     #[error("an order of the start book was refused: {}; raise that limit", .0.as_str())]
     StartRefused(engine::Reject),
+    /// The journal can't be opened.
+    #[error(transparent)]
+    Journal(#[from] journal::JournalError),
+    /// What stands beside the journal can't be used.
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+    /// The journal did not take the start book.
+    #[error("the start book could not be logged: {0}")]
+    StartNotTaken(journal::Refused),
 }

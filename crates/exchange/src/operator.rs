@@ -5,7 +5,7 @@ use crate::commands;
 use crate::order_entry::{OrderEntry, execute};
 use crate::refusals::{About, NO_OPERATOR, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
 use crate::reports::{Asked, What};
-use crate::sessions::HOUSE;
+use crate::sessions::{Account, AuthenticateError, HOUSE};
 use crate::text::wire_time;
 use engine::{Command, InstrumentState, Kill, MassCancel};
 use transport::StreamId;
@@ -64,27 +64,21 @@ impl OrderEntry {
         let account = self.operator(from).and_then(|()| match kill.account_id.as_deref() {
             None => Ok(None),
             // It may be thrown before the account comes for the first time.
-            Some(id) => match self.sessions.number_or_new(id) {
-                Ok(account) => Ok(Some(account)),
-                Err(_) => Err(UNKNOWN_ACCOUNT),
-            },
+            Some(id) => self.account(id, time_ns, outbound).map(Some).map_err(|_| UNKNOWN_ACCOUNT),
         });
-        let account = match account {
-            Ok(account) => account,
+        match account {
+            Ok(account) => {
+                self.counts.operations += 1;
+                let asked = Asked { from: Some(from), client_id, ..OWN };
+                let command = Command::Kill(Kill { account, tag: 0, on: kill.on });
+                execute(self, &asked, command, time_ns, outbound);
+            }
             Err(refused) => {
                 let (account_id, time_ms) = (None, wire_time(time_ns));
                 let about = About { from, account_id, client_id, time_ms };
-                return self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
-        };
-        if let Some((account, true)) = account {
-            self.introduce(account, time_ns, outbound);
         }
-        self.counts.operations += 1;
-        let asked = Asked { from: Some(from), client_id, ..OWN };
-        let account = account.map(|(account, _)| account);
-        let command = Command::Kill(Kill { account, tag: 0, on: kill.on });
-        execute(self, &asked, command, time_ns, outbound);
     }
 
     /// A trader's, of his account; or an operator's, of one or all.
@@ -127,24 +121,44 @@ impl OrderEntry {
         self.sessions.operator(from).map(|_| ()).ok_or(NO_OPERATOR)
     }
 
-    /// Tells the engine what an account may do that comes for the first time.
+    /// The number of an account. One that has not come yet is entered in the register, and the engine is told what it may do.
     #[cold]
-    pub fn introduce(&mut self, account: u32, time_ns: u64, outbound: &mut Outbound) {
-        let account_id = self.sessions.account_id(account);
-        let settings: Vec<Command> = self.risk.commands(account_id, account).collect();
-        for command in settings {
-            execute(self, &OWN, command, time_ns, outbound);
+    pub fn account(
+        &mut self,
+        account_id: &str,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) -> Result<u32, AuthenticateError> {
+        let account = match self.sessions.number(account_id) {
+            Some(account) => account,
+            None => {
+                self.sessions.check_new(account_id)?;
+                self.register.add(account_id).map_err(|_| AuthenticateError::NotLogged)?;
+                self.sessions.add(account_id, false)
+            }
+        };
+        let Account { settings_told, recovered, .. } = *self.sessions.get_mut(account);
+        let commands = self.risk.commands(account_id, account, recovered).skip(settings_told);
+        for command in commands.collect::<Vec<Command>>() {
+            if !execute(self, &OWN, command, time_ns, outbound) {
+                return Err(AuthenticateError::NotLogged);
+            }
+            self.sessions.get_mut(account).settings_told += 1;
         }
+        Ok(account)
     }
 
-    /// Cancels the orders of accounts whose last connection that had wished it is gone.
+    /// Cancels the orders of accounts whose last connection that had wished it is gone; what the journal does not take now, it is
+    /// owed.
     #[cold]
     pub fn cancel_all(&mut self, accounts: Vec<u32>, time_ns: u64, outbound: &mut Outbound) {
         for account in accounts {
-            self.counts.cancels_on_disconnect += 1;
-            let (account, instrument, side, tag) = (Some(account), None, None, 0);
-            let command = Command::MassCancel(MassCancel { account, instrument, side, tag });
-            execute(self, &OWN, command, time_ns, outbound);
+            let (criterion, instrument, side, tag) = (Some(account), None, None, 0);
+            let command = MassCancel { account: criterion, instrument, side, tag };
+            match execute(self, &OWN, Command::MassCancel(command), time_ns, outbound) {
+                true => self.counts.cancels_on_disconnect += 1,
+                false => self.cancels_owed.push(account),
+            }
         }
     }
 

@@ -6,10 +6,11 @@ use crate::instruments::Instruments;
 use crate::limits::Limits;
 use crate::orders::{ClientOrder, ClientOrders};
 use crate::refusals::{About, Refusals, Refused, limit_of, not_inserted};
+use crate::register::Register;
 use crate::reports::{Asked, Reports, What, status};
 use crate::risk::Risk;
 use crate::sequencer::Sequencer;
-use crate::sessions::{AuthenticateError, Sessions};
+use crate::sessions::{Admission, AuthenticateError, Sessions};
 use crate::text::{send, wire_time};
 use engine::{Command, DoneReason, Input, NewOrder};
 use std::fmt::{Display, Write};
@@ -32,7 +33,10 @@ pub(crate) struct OrderEntry {
     pub orders: ClientOrders,
     pub sequencer: Sequencer,
     pub risk: Risk,
+    pub register: Register,
     pub limits: Limits,
+    /// Accounts whose orders are still to be cancelled for a connection that is gone: the journal did not take it.
+    pub cancels_owed: Vec<u32>,
     pub counts: Counts,
     /// By `DoneReason as usize`.
     pub done: [u64; DoneReason::ALL.len()],
@@ -49,6 +53,7 @@ impl OrderEntry {
         sessions: Sessions,
         sequencer: Sequencer,
         risk: Risk,
+        register: Register,
         limits: Limits,
     ) -> OrderEntry {
         OrderEntry {
@@ -57,7 +62,9 @@ impl OrderEntry {
             orders: ClientOrders::new(limits.open_orders_max),
             sequencer,
             risk,
+            register,
             limits,
+            cancels_owed: Vec::new(),
             counts: Counts::default(),
             done: [0; DoneReason::ALL.len()],
             refusals: Refusals::new(),
@@ -181,12 +188,9 @@ impl OrderEntry {
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
-        match self.sessions.authenticate(from, api_token, cancel_on_disconnect) {
-            Ok(first_time) => {
+        match self.admit(from, api_token, cancel_on_disconnect, time_ns, outbound) {
+            Ok(()) => {
                 self.counts.authenticated += 1;
-                if let Some(account) = first_time {
-                    self.introduce(account, time_ns, outbound);
-                }
                 send(outbound.to(from), reply::encode_authenticated);
                 Ok(())
             }
@@ -202,6 +206,24 @@ impl OrderEntry {
                 }
             }
         }
+    }
+
+    fn admit(
+        &mut self,
+        from: StreamId,
+        api_token: &str,
+        cancel_on_disconnect: Option<bool>,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) -> Result<(), AuthenticateError> {
+        match self.sessions.admission(from, api_token)? {
+            Admission::Operator(name) => self.sessions.admit_operator(from, name),
+            Admission::Account(account_id) => {
+                let account = self.account(&account_id, time_ns, outbound)?;
+                self.sessions.admit(from, account, cancel_on_disconnect);
+            }
+        }
+        Ok(())
     }
 
     fn subscribe(
@@ -314,6 +336,7 @@ impl OrderEntry {
     }
 }
 
+/// Whether the journal took it; if not, whoever asked has been told.
 #[inline]
 pub(crate) fn execute(
     entry: &mut OrderEntry,
@@ -321,10 +344,22 @@ pub(crate) fn execute(
     command: Command,
     time_ns: u64,
     outbound: &mut Outbound,
-) {
+) -> bool {
     let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
     let time_ms = wire_time(time_ns);
     let mut reports =
         Reports { instruments, sessions, orders, counts, done, refusals, outbound, asked, time_ms };
-    sequencer.execute(&Input { time_ns, command }, &mut |sequenced| reports.event(sequenced));
+    let input = Input { time_ns, command };
+    match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
+        Ok(number) => {
+            if sequencer.is_sync() {
+                outbound.hold(number + 1);
+            }
+            true
+        }
+        Err(refused) => {
+            reports.not_taken(refused);
+            false
+        }
+    }
 }

@@ -11,7 +11,6 @@ use engine::ids::FlatMap;
 use measure::random::SplitMix64;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
-use transport::StreamId;
 use wire::ClientId;
 
 /// The tag of the start book's orders, which are in no slab.
@@ -64,7 +63,7 @@ impl ClientOrders {
     /// Room for so many orders that are open, and for the one that is being matched.
     pub fn new(open_orders_max: u32) -> ClientOrders {
         let capacity = open_orders_max + 1;
-        let sender = Sender::of(StreamId(u32::MAX), u32::MAX);
+        let sender = Sender::NOBODY;
         let client_id = ClientId::new("-").expect("one character");
         let order = ClientOrder {
             client_id,
@@ -83,6 +82,27 @@ impl ClientOrders {
             expiring: 0,
             secret: RandomState::new().hash_one(0),
         }
+    }
+
+    /// Takes in orders that were open before, under the tags that they had; only as long as no other has been taken in.
+    ///
+    /// # Errors
+    /// The first that can't be.
+    pub fn restore<T>(&mut self, orders: Vec<(u32, ClientOrder, T)>) -> Result<(), T> {
+        let mut used = vec![false; self.slots.len()];
+        for (tag, order, or) in orders {
+            let fits = |tag: &NonZeroU32| (tag.get() as usize) < used.len();
+            let Some(slot) = NonZeroU32::new(tag).filter(fits) else { return Err(or) };
+            let key = self.key(order.account, &order.client_id);
+            let twice = std::mem::replace(&mut used[tag as usize], true);
+            if twice || self.by_client_id.insert(key, slot).is_err() {
+                return Err(or);
+            }
+            self.slots[tag as usize] = Slot { order, key };
+            self.expiring += u32::from(order.expires);
+        }
+        self.free.retain(|tag| !used[tag.get() as usize]);
+        Ok(())
     }
 
     fn key(&self, account: u32, client_id: &ClientId) -> u64 {

@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use transport::StreamId;
 
 fn order(account: u32, name: u8) -> ClientOrder {
     ClientOrder {
@@ -11,7 +12,7 @@ fn order(account: u32, name: u8) -> ClientOrder {
         quantity_lots: 1,
         account,
         instrument: 0,
-        expires: name % 2 == 0,
+        expires: name.is_multiple_of(2),
         sender: Sender::of(StreamId(0), 1),
     }
 }
@@ -81,4 +82,29 @@ fn the_house_has_no_client_order() {
     let mut orders = ClientOrders::new(8);
     assert!(orders.get(NO_TAG).is_none());
     orders.remove(NO_TAG);
+}
+
+#[test]
+fn orders_are_restored_under_their_tags() {
+    let mut orders = ClientOrders::new(4);
+    let there = [(3, order(1, 1)), (5, order(1, 2)), (1, order(2, 1))];
+    let restored = there.iter().map(|(tag, order)| (*tag, *order, ()));
+    assert_eq!(orders.restore(restored.collect()), Ok(()));
+    for (tag, order) in there {
+        assert_eq!(orders.find(order.account, &order.client_id).unwrap().0, tag);
+    }
+    assert_eq!(orders.expiring(), 1);
+    // Room for two more, under other tags.
+    let mut tags = [order(3, 1), order(3, 2)].map(|order| orders.insert(order).unwrap());
+    tags.sort_unstable();
+    assert_eq!(tags, [2, 4]);
+    assert_eq!(orders.insert(order(3, 3)), Err(InsertError::Full));
+    for wrong in [
+        vec![(0, order(1, 1), 'a')],
+        vec![(6, order(1, 1), 'a')],
+        vec![(1, order(1, 2), 'b'), (1, order(1, 1), 'a')],
+        vec![(1, order(1, 1), 'b'), (2, order(1, 1), 'a')],
+    ] {
+        assert_eq!(ClientOrders::new(4).restore(wrong), Err('a'));
+    }
 }

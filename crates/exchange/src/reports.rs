@@ -3,7 +3,7 @@
 use crate::counts::Counts;
 use crate::instruments::Instruments;
 use crate::orders::{ClientOrder, ClientOrders};
-use crate::refusals::{Refusals, by_engine};
+use crate::refusals::{Refusals, Refused, by_engine, by_journal};
 use crate::sequencer::Sequenced;
 use crate::sessions::Sessions;
 use crate::text::send;
@@ -74,7 +74,7 @@ impl Reports<'_> {
             Event::Rejected { reason, .. } => self.rejected(reason),
             Event::Applied { orders, .. } => self.applied(orders),
             // The order's fills say what is left of it.
-            Event::Replenished { .. } => {}
+            Event::Replenished { .. } => self.counts.replenished += 1,
             _ => self.rare(&sequenced),
         }
     }
@@ -86,6 +86,7 @@ impl Reports<'_> {
             Event::Waiting { order, .. } => self.waiting(sequenced, order),
             Event::Triggered { instrument, order } => self.triggered(sequenced, instrument, order),
             Event::Decremented { aggressor_side, aggressor, resting, .. } => {
+                self.counts.decremented += 1;
                 self.decremented(sequenced, aggressor, aggressor_side);
                 self.decremented(sequenced, resting, aggressor_side.opposite());
             }
@@ -252,16 +253,22 @@ impl Reports<'_> {
         }
     }
 
-    #[cold]
     fn rejected(&mut self, reason: Reject) {
-        let stop = match self.asked.what {
-            What::Order { tag, stop } => {
-                self.orders.remove(tag);
-                stop
-            }
-            _ => false,
-        };
-        let refused = by_engine(reason, stop);
+        let stop = matches!(self.asked.what, What::Order { stop: true, .. });
+        self.refused(&by_engine(reason, stop));
+    }
+
+    /// The journal did not take the command: nothing has happened.
+    #[cold]
+    pub fn not_taken(&mut self, refused: journal::Refused) {
+        self.refused(&by_journal(refused));
+    }
+
+    #[cold]
+    fn refused(&mut self, refused: &Refused<'_>) {
+        if let What::Order { tag, .. } = self.asked.what {
+            self.orders.remove(tag);
+        }
         let Asked { from: Some(from), client_id, account, .. } = *self.asked else {
             // The exchange's own: nobody is told, but it is counted.
             self.refusals.rejected.add(refused.name);
@@ -269,7 +276,7 @@ impl Reports<'_> {
         };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let out = self.outbound.to(from);
-        self.refusals.answer(out, &refused, client_id, self.time_ms, uid);
+        self.refusals.answer(out, refused, client_id, self.time_ms, uid);
     }
 
     fn applied(&mut self, orders: u32) {

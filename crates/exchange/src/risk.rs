@@ -264,19 +264,22 @@ impl Risk {
         Ok(Risk { default, accounts })
     }
 
-    /// What the engine is to be told of an account before its first message.
+    /// What the engine is to be told of an account before its first message; of one that a journal knew already without what its
+    /// positions are to start with.
     pub(crate) fn commands(
         &self,
         account_id: &str,
         account: u32,
+        recovered: bool,
     ) -> impl Iterator<Item = Command> + use<'_> {
         let risk = self.accounts.get(account_id).unwrap_or(&self.default);
         let settings =
             risk.settings.map(|one| Command::Account(AccountSettings { account, ..one }));
-        let positions = risk.positions.iter();
-        settings.into_iter().chain(
-            positions.map(move |one| Command::Position(PositionSettings { account, ..*one })),
-        )
+        let positions = risk.positions.iter().map(move |one| {
+            let change_lots = if recovered { 0 } else { one.change_lots };
+            Command::Position(PositionSettings { account, change_lots, ..*one })
+        });
+        settings.into_iter().chain(positions)
     }
 }
 

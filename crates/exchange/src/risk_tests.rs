@@ -51,7 +51,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         short_lots_max: 0,
         change_lots: 2_000,
     };
-    let commands: Vec<Command> = risk.commands("somebody", 3).collect();
+    let commands: Vec<Command> = risk.commands("somebody", 3, false).collect();
     assert_eq!(commands, [Command::Account(default), Command::Position(position_a)]);
     let maker = AccountSettings {
         account: 4,
@@ -68,7 +68,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         change_lots: -500,
         ..position_a
     };
-    let commands: Vec<Command> = risk.commands("maker", 4).collect();
+    let commands: Vec<Command> = risk.commands("maker", 4, false).collect();
     let position_a = PositionSettings { account: 4, ..position_a };
     assert_eq!(
         commands,
@@ -76,13 +76,27 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
     );
 }
 
+/// What it started with is in the journal.
+#[test]
+fn an_account_that_a_journal_knew_starts_with_nothing() {
+    let risk = Risk::parse("file", FILE, &instruments(false)).unwrap();
+    let changes: Vec<i64> = risk
+        .commands("maker", 4, true)
+        .filter_map(|command| match command {
+            Command::Position(position) => Some(position.change_lots),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(changes, [0, 0]);
+}
+
 #[test]
 fn without_limits_the_engine_is_told_nothing() {
     for text in ["", "[default]\nself_trade = \"allowed\"", "[account.a]"] {
         let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-        assert_eq!(risk.commands("a", 1).count(), 0, "{text}");
+        assert_eq!(risk.commands("a", 1, false).count(), 0, "{text}");
     }
-    assert_eq!(Risk::default().commands("a", 1).count(), 0);
+    assert_eq!(Risk::default().commands("a", 1, false).count(), 0);
 }
 
 #[test]
@@ -135,6 +149,6 @@ fn limits_over_all_instruments_want_their_units_in_common() {
     }
     let text = "[default]\nposition.C = { long_max = \"20\" }";
     let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-    let Some(Command::Position(position)) = risk.commands("a", 1).next() else { panic!() };
+    let Some(Command::Position(position)) = risk.commands("a", 1, false).next() else { panic!() };
     assert_eq!((position.instrument, position.long_lots_max), (2, 2));
 }

@@ -1,9 +1,17 @@
 //! One order of everything: gives each new order its id, each event its sequence in its book,
-//! and remembers what goes in, so that the engine's state can be held against a replay.
+//! appends what goes in to the journal, and remembers it, so that the engine's state can be held against a replay.
 
 use crate::sessions::HOUSE;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
+use journal::{Appender, JournalState, Mode, Refused};
 use std::hint::black_box;
+use std::time::Duration;
+
+/// How often, and how long each time, the start waits for a journal that is behind.
+const START_TRIES_MAX: u32 = 10_000;
+const START_WAIT: Duration = Duration::from_millis(1);
+/// By how much the numbers of trades and of events jump for each input that was recovered: more than an input has led to.
+const JUMP_BITS: u32 = 24;
 
 /// An event with its numbers.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +32,22 @@ pub struct ReplayCheck {
     pub why: String,
 }
 
+/// Why the start can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartError {
+    /// The engine refused a command of it.
+    Engine(Reject),
+    /// The journal did.
+    Journal(Refused),
+}
+
 pub(crate) struct Sequencer {
     engine: Engine,
+    journal: Appender,
+    /// Whether answers wait until the journal is durable.
+    sync: bool,
+    /// How many inputs were there already.
+    recovered: u64,
     instruments: u16,
     limits: EngineLimits,
     /// What the engine was told before the first client came.
@@ -41,7 +63,7 @@ pub(crate) struct Sequencer {
 }
 
 impl Sequencer {
-    /// An engine that was told `start`, which is not logged. Orders in it that cross each other trade. The log takes
+    /// An engine that was told `start`. Orders in it that cross each other trade. The log for the replay takes
     /// `inputs_max` inputs, and none if that is 0.
     ///
     /// # Errors
@@ -51,24 +73,86 @@ impl Sequencer {
         limits: EngineLimits,
         start: Vec<Command>,
         inputs_max: usize,
-    ) -> Result<Sequencer, Reject> {
-        let (engine, refused) = started(instruments, limits, &start);
-        if let Some(reason) = refused {
-            return Err(reason);
+    ) -> Result<Sequencer, StartError> {
+        let engine = Engine::new(instruments, limits);
+        let (journal, sync) = (Appender::none(), false);
+        let shape = (instruments, limits);
+        Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
+    }
+
+    /// The same with a journal that holds what `engine` was told so far: nothing, or a part of `start` or all of it and more. What of
+    /// the start is not there is told.
+    ///
+    /// # Errors
+    /// If the engine or the journal refuses a command of the start.
+    pub fn journaled(
+        engine: Engine,
+        shape: (u16, EngineLimits),
+        (journal, mode): (Appender, Mode),
+        start: Vec<Command>,
+        inputs_max: usize,
+    ) -> Result<Sequencer, StartError> {
+        Sequencer::begin(engine, shape, (journal, mode == Mode::Sync), start, inputs_max)
+    }
+
+    fn begin(
+        mut engine: Engine,
+        (instruments, limits): (u16, EngineLimits),
+        (mut journal, sync): (Appender, bool),
+        start: Vec<Command>,
+        inputs_max: usize,
+    ) -> Result<Sequencer, StartError> {
+        let recovered = journal.next_sequence();
+        for command in start.iter().skip(recovered as usize) {
+            append(&mut journal, command).map_err(StartError::Journal)?;
+            tell(&mut engine, command).map_err(StartError::Engine)?;
         }
+        let first_number = (recovered << JUMP_BITS).cast_signed();
         Ok(Sequencer {
             engine,
+            // An order takes an input: no order has had a number above this.
+            orders: journal.next_sequence(),
+            journal,
+            sync,
+            recovered,
             instruments,
             limits,
-            orders: start.iter().filter(|command| matches!(command, Command::New(_))).count()
-                as u64,
             start,
-            sequences: vec![0; usize::from(instruments)],
-            trades: 0,
+            sequences: vec![first_number; usize::from(instruments)],
+            trades: first_number,
             inputs: touched(inputs_max),
             inputs_max,
             inputs_dropped: 0,
         })
+    }
+
+    /// Whether answers wait for [`Sequencer::acknowledged`].
+    #[inline]
+    pub fn is_sync(&self) -> bool {
+        self.sync
+    }
+
+    /// All inputs below may be acknowledged.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.journal.acknowledged()
+    }
+
+    /// What ended the journal, if it has failed.
+    pub fn failure(&self) -> Option<String> {
+        match self.journal.state() {
+            JournalState::Failed { why } => Some(why.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Writes what the journal has taken, and ends it. Nothing is to be executed any more.
+    ///
+    /// # Errors
+    /// The journal's, in words.
+    pub fn close(&mut self) -> Result<(), String> {
+        let journal = std::mem::replace(&mut self.journal, Appender::none());
+        journal.close().map(drop).map_err(|error| error.to_string())
     }
 
     /// The id that the next new order is to have.
@@ -77,9 +161,17 @@ impl Sequencer {
         self.orders + 1
     }
 
-    /// Logs an input and executes it.
+    /// Appends an input to the journal and executes it. Gives its number there.
+    ///
+    /// # Errors
+    /// The journal does not take it; nothing has happened.
     #[inline]
-    pub fn execute(&mut self, input: &Input, events: &mut impl FnMut(Sequenced)) {
+    pub fn execute(
+        &mut self,
+        input: &Input,
+        events: &mut impl FnMut(Sequenced),
+    ) -> Result<u64, Refused> {
+        let number = self.journal.try_append(input)?;
         if self.inputs.len() < self.inputs_max {
             self.inputs.push(*input);
         } else {
@@ -100,6 +192,7 @@ impl Sequencer {
             *trades += i64::from(matches!(event, Event::Trade { .. }));
             events(Sequenced { event, order_book_sequence, trade_id: *trades });
         });
+        Ok(number)
     }
 
     /// The engine's.
@@ -114,10 +207,14 @@ impl Sequencer {
 
     /// The hash of the state to which the logged inputs lead from the same start; `None` if the log has stopped.
     pub fn replay(&self) -> Option<u64> {
-        if self.inputs_dropped > 0 {
+        if self.inputs_dropped > 0 || self.recovered > 0 {
             return None;
         }
-        let (mut engine, _) = started(self.instruments, self.limits, &self.start);
+        let mut engine = Engine::new(self.instruments, self.limits);
+        for command in &self.start {
+            // It was not refused the first time.
+            let _ = tell(&mut engine, command);
+        }
         for input in &self.inputs {
             engine.apply(input, &mut |_| {});
         }
@@ -135,6 +232,13 @@ impl Sequencer {
                     "state {ours:016x}, {replayed:016x} after a replay of {inputs} inputs"
                 ),
             },
+            None if self.recovered > 0 => {
+                let recovered = self.recovered;
+                let why = format!(
+                    "{recovered} inputs were recovered from the journal: tickpath replay holds the state against it"
+                );
+                ReplayCheck { equal: None, why }
+            }
             None if self.inputs_max == 0 => {
                 let why = "no input was logged: replay_inputs_max is 0; set it to check";
                 ReplayCheck { equal: None, why: why.to_owned() }
@@ -167,18 +271,34 @@ fn book_of(event: &Event) -> Option<u16> {
     }
 }
 
-/// An engine that was told `start` at time 0, and why it refused a command if it did.
-fn started(instruments: u16, limits: EngineLimits, start: &[Command]) -> (Engine, Option<Reject>) {
-    let mut engine = Engine::new(instruments, limits);
-    let mut refused = None;
-    for command in start {
-        engine.apply(&Input { time_ns: 0, command: *command }, &mut |event| {
-            if let Event::Rejected { reason, .. } = event {
-                refused = Some(reason);
+/// The start's time is 0, so that it is the same whenever it is.
+fn of_start(command: &Command) -> Input {
+    Input { time_ns: 0, command: *command }
+}
+
+/// Appends a command of the start, at the journal's pace.
+fn append(journal: &mut Appender, command: &Command) -> Result<(), Refused> {
+    let mut tries = 0;
+    loop {
+        match journal.try_append(&of_start(command)) {
+            Err(Refused::Full { .. }) if tries < START_TRIES_MAX => {
+                tries += 1;
+                std::thread::sleep(START_WAIT);
             }
-        });
+            appended => return appended.map(drop),
+        }
     }
-    (engine, refused)
+}
+
+/// Tells an engine a command of the start.
+fn tell(engine: &mut Engine, command: &Command) -> Result<(), Reject> {
+    let mut told = Ok(());
+    engine.apply(&of_start(command), &mut |event| {
+        if let Event::Rejected { reason, .. } = event {
+            told = Err(reason);
+        }
+    });
+    told
 }
 
 /// An empty log, every page of which has been written to.

@@ -30,9 +30,10 @@ fn order(sequencer: &Sequencer, instrument: u16, price_ticks: i64) -> Command {
 fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
     let mut numbers = Vec::new();
     let input = Input { time_ns: sequencer.next_order_id(), command };
-    sequencer.execute(&input, &mut |sequenced| {
+    let executed = sequencer.execute(&input, &mut |sequenced| {
         numbers.push((sequenced.order_book_sequence, sequenced.trade_id));
     });
+    assert!(executed.is_ok());
     numbers
 }
 
@@ -100,7 +101,13 @@ fn a_log_that_stopped_says_so() {
 #[test]
 fn a_start_book_past_a_limit_is_refused() {
     let few = EngineLimits { open_orders_max: 100, ..LIMITS };
-    assert_eq!(Sequencer::new(4, few, start(), 0).err(), Some(Reject::LimitOpenOrders));
+    assert_eq!(
+        Sequencer::new(4, few, start(), 0).err(),
+        Some(StartError::Engine(Reject::LimitOpenOrders))
+    );
     let flat = EngineLimits { price_levels_max: 10, ..LIMITS };
-    assert_eq!(Sequencer::new(4, flat, start(), 0).err(), Some(Reject::LimitPriceLevels));
+    assert_eq!(
+        Sequencer::new(4, flat, start(), 0).err(),
+        Some(StartError::Engine(Reject::LimitPriceLevels))
+    );
 }

@@ -28,13 +28,23 @@ pub(crate) enum AuthenticateError {
     AccountsPerConnection,
     #[error("an operator's connection has no accounts; open another connection")]
     OperatorWithAccounts,
+    #[error("the exchange's journal can't take a new account now; try again")]
+    NotLogged,
+}
+
+/// Whom a token proves on a connection, and that it may.
+pub(crate) enum Admission {
+    Operator(Box<str>),
+    Account(Box<str>),
 }
 
 impl AuthenticateError {
     /// The limit it names.
     pub fn limit(self) -> Option<&'static str> {
         match self {
-            AuthenticateError::UnknownToken | AuthenticateError::OperatorWithAccounts => None,
+            AuthenticateError::UnknownToken
+            | AuthenticateError::OperatorWithAccounts
+            | AuthenticateError::NotLogged => None,
             AuthenticateError::NoAccountId => Some("account_id_bytes_max"),
             AuthenticateError::Accounts => Some("accounts_max"),
             AuthenticateError::AccountsPerConnection => Some("accounts_per_connection_max"),
@@ -50,6 +60,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// Of an order that was open before this exchange began.
+    pub const NOBODY: Sender = Sender { stream: StreamId(u32::MAX), generation: u32::MAX };
+
     pub fn of(stream: StreamId, generation: u32) -> Sender {
         Sender { stream, generation }
     }
@@ -66,17 +79,27 @@ struct Session {
     operator: Option<Box<str>>,
 }
 
-struct Account {
+pub(crate) struct Account {
     id: Box<str>,
     /// The connections on which it is authenticated, in the order of that.
     connections: Vec<StreamId>,
     /// Those of them that cancel on disconnect.
     cancel_on_disconnect: Vec<StreamId>,
+    /// How many of its settings the engine has been told.
+    pub settings_told: usize,
+    /// Whether the journal knew it before this exchange began.
+    pub recovered: bool,
 }
 
 impl Account {
-    fn new(id: &str) -> Account {
-        Account { id: id.into(), connections: Vec::new(), cancel_on_disconnect: Vec::new() }
+    fn new(id: &str, recovered: bool) -> Account {
+        Account {
+            id: id.into(),
+            connections: Vec::new(),
+            cancel_on_disconnect: Vec::new(),
+            settings_told: 0,
+            recovered,
+        }
     }
 }
 
@@ -97,7 +120,7 @@ impl Sessions {
             accounts_max: limits.accounts_max as usize + 1,
             accounts_per_connection_max: limits.accounts_per_connection_max,
             sessions: Vec::with_capacity(limits.connections_max),
-            accounts: vec![Account::new("house")],
+            accounts: vec![Account::new("house", false)],
             by_id: HashMap::new(),
         }
     }
@@ -131,42 +154,42 @@ impl Sessions {
         cancelled
     }
 
-    /// Authenticates what a token proves on a connection. Gives the account's number if it is its first time on this exchange.
-    pub fn authenticate(
-        &mut self,
-        id: StreamId,
-        token: &str,
-        cancel_on_disconnect: Option<bool>,
-    ) -> Result<Option<u32>, AuthenticateError> {
+    /// Whom a token proves on a connection.
+    pub fn admission(&self, id: StreamId, token: &str) -> Result<Admission, AuthenticateError> {
         let session = &self.sessions[id.index()];
-        let (operator, accounts) = (session.operator.is_some(), !session.accounts.is_empty());
-        let account_id = match self.tokens.owner(token) {
-            None => return Err(AuthenticateError::UnknownToken),
-            Some(Owner::Operator(_)) if accounts => {
-                return Err(AuthenticateError::OperatorWithAccounts);
+        match self.tokens.owner(token).ok_or(AuthenticateError::UnknownToken)? {
+            Owner::Operator(_) if !session.accounts.is_empty() => {
+                Err(AuthenticateError::OperatorWithAccounts)
             }
-            Some(Owner::Operator(name)) => {
-                self.sessions[id.index()].operator = Some(name.into());
-                return Ok(None);
+            Owner::Operator(name) => Ok(Admission::Operator(name.into())),
+            Owner::Account(_) if session.operator.is_some() => {
+                Err(AuthenticateError::OperatorWithAccounts)
             }
-            Some(Owner::Account(_)) if operator => {
-                return Err(AuthenticateError::OperatorWithAccounts);
+            Owner::Account(account_id) => {
+                if !is_account_id(account_id) {
+                    return Err(AuthenticateError::NoAccountId);
+                }
+                let number = self.by_id.get(account_id);
+                let here = number.is_some_and(|number| session.accounts.contains(number));
+                if !here && session.accounts.len() >= self.accounts_per_connection_max {
+                    return Err(AuthenticateError::AccountsPerConnection);
+                }
+                Ok(Admission::Account(account_id.into()))
             }
-            // A copy, made once a connection: the tokens are not to be borrowed while an account is made.
-            Some(Owner::Account(account_id)) => account_id.to_owned(),
-        };
-        if !is_account_id(&account_id) {
-            return Err(AuthenticateError::NoAccountId);
         }
-        let session = &self.sessions[id.index()];
-        let here = self.by_id.get(&*account_id).is_some_and(|one| session.accounts.contains(one));
-        if !here && session.accounts.len() >= self.accounts_per_connection_max {
-            return Err(AuthenticateError::AccountsPerConnection);
-        }
-        let (account, is_new) = self.number_or_new(&account_id)?;
+    }
+
+    /// The connection is an operator's from now on.
+    pub fn admit_operator(&mut self, id: StreamId, name: Box<str>) {
+        self.sessions[id.index()].operator = Some(name);
+    }
+
+    /// The account is authenticated on the connection from now on. To say it twice does no harm.
+    pub fn admit(&mut self, id: StreamId, account: u32, cancel_on_disconnect: Option<bool>) {
+        let session = &mut self.sessions[id.index()];
         let of_account = &mut self.accounts[account as usize];
-        if !here {
-            self.sessions[id.index()].accounts.push(account);
+        if !session.accounts.contains(&account) {
+            session.accounts.push(account);
             of_account.connections.push(id);
         }
         if let Some(cancel) = cancel_on_disconnect {
@@ -175,24 +198,28 @@ impl Sessions {
                 of_account.cancel_on_disconnect.push(id);
             }
         }
-        Ok(is_new.then_some(account))
     }
 
-    /// The number of an account, and whether it is its first time on this exchange.
-    pub fn number_or_new(&mut self, account_id: &str) -> Result<(u32, bool), AuthenticateError> {
-        if !is_account_id(account_id) {
-            return Err(AuthenticateError::NoAccountId);
+    /// Whether there may be an account of this id that has not come yet.
+    pub fn check_new(&self, account_id: &str) -> Result<(), AuthenticateError> {
+        match (is_account_id(account_id), self.accounts.len() < self.accounts_max) {
+            (false, _) => Err(AuthenticateError::NoAccountId),
+            (true, false) => Err(AuthenticateError::Accounts),
+            (true, true) => Ok(()),
         }
-        if let Some(account) = self.by_id.get(account_id) {
-            return Ok((*account, false));
-        }
-        if self.accounts.len() >= self.accounts_max {
-            return Err(AuthenticateError::Accounts);
-        }
+    }
+
+    /// Gives an account that has come for the first time its number.
+    pub fn add(&mut self, account_id: &str, recovered: bool) -> u32 {
         let account = self.accounts.len() as u32;
         self.by_id.insert(account_id.into(), account);
-        self.accounts.push(Account::new(account_id));
-        Ok((account, true))
+        self.accounts.push(Account::new(account_id, recovered));
+        account
+    }
+
+    /// An account that has come.
+    pub fn get_mut(&mut self, account: u32) -> &mut Account {
+        &mut self.accounts[account as usize]
     }
 
     /// The number of an account that has come to this exchange.
@@ -249,8 +276,11 @@ impl Sessions {
     /// subscribed to the account, else nowhere.
     #[inline]
     pub fn route(&self, sender: Sender, account: u32) -> Option<StreamId> {
-        let home = &self.sessions[sender.stream.index()];
-        if home.open && home.generation == sender.generation {
+        // An order that was recovered has a sender that never was.
+        if let Some(home) = self.sessions.get(sender.stream.index())
+            && home.open
+            && home.generation == sender.generation
+        {
             return Some(sender.stream);
         }
         let connections = &self.accounts[account as usize].connections;

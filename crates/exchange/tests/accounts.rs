@@ -119,6 +119,8 @@ fn an_order_is_refused_with_a_reason() {
           "amended": 0,
           "waiting": 0,
           "triggered": 0,
+          "replenished": 0,
+          "decremented": 0,
           "trades": 0,
           "done": {
             "CANCELLED": 1

@@ -5,13 +5,17 @@ mod driven;
 mod properties;
 
 use driven::{Driven, config, write_authenticate, write_cancel, write_order};
-use engine::Side as EngineSide;
+use engine::{Engine, Saved, Side as EngineSide};
 use measure::random::SplitMix64;
 use proptest::prelude::*;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use wire::ClientId;
 use wire::reply::{DoneStatus, Reply, decode_reply};
-use wire::request::Side;
+use wire::request::{
+    AmendOrder, CreateOrder, MassCancel, PostOnly, Side, TimeInForce, encode_amend_order,
+    encode_create_order, encode_mass_cancel,
+};
+use wire::{ClientId, Decimal};
 
 const ACCOUNTS: u32 = 4;
 
@@ -40,12 +44,48 @@ fn flow(seed: u64, messages: usize) -> Flow {
                 let immediate = random.below(5) == 0;
                 write_order(&mut bytes, client_id, side, price_ticks, hundredths, immediate);
             }
-            6..9 => write_cancel(&mut bytes, client_id),
+            6..8 => write_cancel(&mut bytes, client_id),
+            8 => write_more(&mut bytes, &mut random, client_id, side),
             _ => driven::write_text(&mut bytes, |out| out.extend_from_slice(b"{\"type\":1}")),
         }
         flow.push((stream, bytes));
     }
     flow
+}
+
+/// What is ours alone: the other order types, amendments, mass cancels.
+fn write_more(bytes: &mut Vec<u8>, random: &mut SplitMix64, client_id: ClientId, side: Side) {
+    let instrument_code: Cow<'static, str> = "BTC_USDT".into();
+    let price = Decimal::new(1000 + i64::from(random.below(40)) - 20, 2).unwrap();
+    let amount = Decimal::new(1 + i64::from(random.below(50)), 2).unwrap();
+    let order = CreateOrder::limit(instrument_code.clone(), client_id, side, price, amount);
+    let order = match random.below(40) {
+        0..4 => {
+            CreateOrder { price: None, time_in_force: TimeInForce::ImmediateOrCancelled, ..order }
+        }
+        4..8 => CreateOrder { time_in_force: TimeInForce::FillOrKill, ..order },
+        8..12 => CreateOrder { display_amount: Decimal::new(1, 2), ..order },
+        12..16 => CreateOrder { post_only: Some(PostOnly::Reprice), ..order },
+        16..20 => CreateOrder { stop_price: Some(price), ..order },
+        20..24 => {
+            let expire_time_ms = (driven::START_NS / 1_000_000).cast_signed() + 1_000;
+            let time_in_force = TimeInForce::GoodTillDate { expire_time_ms };
+            CreateOrder { time_in_force, ..order }
+        }
+        24..39 => {
+            let new_client_id = ClientId::new(&format!("c{}", random.below(200))).ok();
+            let (price, account_id) = (Some(price), None);
+            let amend =
+                AmendOrder { client_id, new_client_id, instrument_code, price, amount, account_id };
+            return driven::write_text(bytes, |out| encode_amend_order(out, &amend));
+        }
+        _ => {
+            let side = (random.below(10) > 0).then_some(side);
+            let cancel = MassCancel { side, ..MassCancel::default() };
+            return driven::write_text(bytes, |out| encode_mass_cancel(out, &cancel));
+        }
+    };
+    driven::write_text(bytes, |out| encode_create_order(out, &order));
 }
 
 /// Everything that every connection was told, times set to 0.
@@ -117,18 +157,30 @@ proptest! {
     }
 }
 
+/// An open order as its client knows it.
+#[derive(Clone, Copy)]
+struct Open {
+    side: EngineSide,
+    /// Of a stop that waits nobody tells it.
+    price_ticks: i64,
+    /// What is left, in lots; what has traded, below 0, as long as it is not said how much there was.
+    left: i64,
+    waits: bool,
+}
+
 /// What its clients were told, added up: their open orders.
 #[derive(Default)]
 struct Told {
-    /// By account and client id: side, price in ticks, what is left in lots.
-    open: HashMap<(u32, ClientId), (EngineSide, i64, i64)>,
+    /// By account and client id.
+    open: HashMap<(u32, ClientId), Open>,
     /// Lots traded, by side.
     traded: [i64; 2],
 }
 
 impl Told {
     fn tell(&mut self, account: u32, text: &str) {
-        let (tick, lot) = ("0.01".parse().unwrap(), "0.00001".parse().unwrap());
+        let ticks = |price: Decimal| price.in_units_of("0.01".parse().unwrap()).unwrap();
+        let lots = |amount: Decimal| amount.in_units_of("0.00001".parse().unwrap()).unwrap();
         let side_of = |side| match side {
             Side::Buy => EngineSide::Buy,
             Side::Sell => EngineSide::Sell,
@@ -136,31 +188,79 @@ impl Told {
         match decode_reply(text.as_bytes()).unwrap() {
             Reply::Booked(booked) => {
                 let key = (account, booked.client_id);
-                let ticks = booked.price.in_units_of(tick).unwrap();
-                let lots = booked.amount.in_units_of(lot).unwrap();
                 // The FILLs of an order that comes to rest stand before its BOOKED.
-                let traded = self.open.remove(&key).map_or(0, |(_, _, left)| -left);
-                self.open.insert(key, (side_of(booked.side), ticks, lots - traded));
+                let traded = self.open.remove(&key).map_or(0, |open| -open.left);
+                let left = lots(booked.amount) - traded;
+                let (side, price_ticks) = (side_of(booked.side), ticks(booked.price));
+                self.open.insert(key, Open { side, price_ticks, left, waits: false });
             }
             Reply::Fill(fill) => {
-                let lots = fill.amount.in_units_of(lot).unwrap();
                 let side = side_of(fill.side);
-                let entry = self.open.entry((account, fill.client_id)).or_insert((side, 0, 0));
-                entry.2 -= lots;
-                self.traded[side as usize] += lots;
-                if entry.2 > 0 {
-                    assert_eq!(entry.2, fill.remaining.in_units_of(lot).unwrap());
+                let new = Open { side, price_ticks: 0, left: 0, waits: false };
+                let open = self.open.entry((account, fill.client_id)).or_insert(new);
+                open.left -= lots(fill.amount);
+                self.traded[side as usize] += lots(fill.amount);
+                if open.left > 0 {
+                    assert_eq!(open.left, lots(fill.remaining));
                 }
             }
             Reply::Done(done) => {
-                let order = self.open.remove(&(account, done.client_id));
+                let open = self.open.remove(&(account, done.client_id));
                 if done.status == DoneStatus::Cancelled {
-                    assert!(order.is_some_and(|(_, _, left)| left > 0));
+                    assert!(open.is_some_and(|open| open.left > 0));
                 }
+            }
+            Reply::Waiting(waiting) => {
+                let (side, left) = (side_of(waiting.side), lots(waiting.amount));
+                let open = Open { side, price_ticks: 0, left, waits: true };
+                assert!(self.open.insert((account, waiting.client_id), open).is_none());
+            }
+            Reply::Triggered(triggered) => {
+                // It may be told at once, without a word that it waits. It enters, and says what it does.
+                if let Some(open) = self.open.get_mut(&(account, triggered.client_id)) {
+                    assert!(std::mem::take(&mut open.waits));
+                    open.left = 0;
+                }
+            }
+            Reply::Amended(amended) => {
+                let old = amended.replaced_client_id.unwrap_or(amended.client_id);
+                let mut open = self.open.remove(&(account, old)).expect("an open order");
+                open.left = if amended.place_kept { lots(amended.amount) } else { 0 };
+                if !open.waits {
+                    open.price_ticks = ticks(amended.price.expect("a limit order"));
+                }
+                assert!(self.open.insert((account, amended.client_id), open).is_none());
             }
             _ => {}
         }
     }
+
+    /// Whether it waits, side, price: lots and orders.
+    fn book(&self) -> Book {
+        let mut book = Book::new();
+        for open in self.open.values() {
+            let at = (open.waits, open.side as u8, open.price_ticks);
+            let level = book.entry(at).or_default();
+            *level = (level.0 + open.left.cast_unsigned(), level.1 + 1);
+        }
+        book
+    }
+}
+
+type Book = BTreeMap<(bool, u8, i64), (u64, u32)>;
+
+/// The same of the engine.
+fn book_of(engine: &Engine) -> Book {
+    let mut book = Book::new();
+    engine.save(&mut |piece| {
+        if let Saved::Order { order, .. } = piece {
+            let waits = order.stop_ticks != 0;
+            let price_ticks = if waits { 0 } else { order.price_ticks };
+            let level = book.entry((waits, order.side as u8, price_ticks)).or_default();
+            *level = (level.0 + order.quantity_lots, level.1 + 1);
+        }
+    });
+    book
 }
 
 #[test]
@@ -173,21 +273,11 @@ fn the_reports_add_up_to_the_book() {
     let counts = driven.exchange.counts();
     assert!(counts.trades > 1000 && told.open.len() > 100, "{counts:?}");
     assert_eq!(told.traded[0], told.traded[1]);
-    for side in [EngineSide::Buy, EngineSide::Sell] {
-        let mut expected: BTreeMap<i64, (u64, u32)> = BTreeMap::new();
-        for (_, price_ticks, lots) in told.open.values().filter(|order| order.0 == side) {
-            let level = expected.entry(*price_ticks).or_default();
-            *level = (level.0 + lots.cast_unsigned(), level.1 + 1);
-        }
-        let levels: BTreeMap<_, _> = driven
-            .exchange
-            .engine()
-            .levels(0, side)
-            .map(|(price_ticks, lots, orders)| (price_ticks, (lots, orders)))
-            .collect();
-        assert_eq!(levels, expected);
-    }
-    let sequences = counts.booked + counts.trades + counts.done.values().sum::<u64>();
+    assert_eq!(told.book(), book_of(driven.exchange.engine()));
+    let rare = [counts.amended, counts.waiting, counts.triggered, counts.replenished];
+    assert!(rare.iter().all(|n| *n > 20), "{counts:?}");
+    let rare: u64 = rare.iter().sum();
+    let sequences = counts.booked + counts.trades + counts.done.values().sum::<u64>() + rare;
     assert_eq!(last_sequence(&texts), sequences);
 }
 

@@ -7,8 +7,11 @@ use exchange::StartBook;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::Write;
-use wire::ClientId;
-use wire::request::Side;
+use wire::request::{
+    AmendOrder, CreateOrder, MassCancel, PostOnly, Side, TimeInForce, encode_amend_order,
+    encode_create_order, encode_mass_cancel,
+};
+use wire::{ClientId, Decimal};
 
 thread_local! {
     /// Per thread, because the test harness allocates on its own threads at any time.
@@ -89,6 +92,48 @@ fn trades_and_refusals(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     driven::write_text(bytes, |out| out.extend_from_slice(b"{\"type\":\"CANCEL_ORDER\"}"));
 }
 
+/// Every other order type, amendments with and without another name, a mass cancel.
+fn all_order_types(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
+    let (one, two) = (name(text, round, "d"), name(text, round, "e"));
+    let decimal = |number| Decimal::new(number, 2);
+    let mut order = |order: CreateOrder<'_>| {
+        driven::write_text(bytes, |out| encode_create_order(out, &order));
+    };
+    let limit = |id, side, price| {
+        let (price, amount) = (decimal(price).unwrap(), decimal(100).unwrap());
+        CreateOrder::limit("BTC_USDT", id, side, price, amount)
+    };
+    let expire_time_ms = (driven::START_NS / 1_000_000).cast_signed() + 1_000;
+    order(CreateOrder { display_amount: decimal(10), ..limit(one, Side::Buy, 100) });
+    order(CreateOrder {
+        time_in_force: TimeInForce::GoodTillDate { expire_time_ms },
+        post_only: Some(PostOnly::Reprice),
+        ..limit(two, Side::Buy, 100)
+    });
+    let (stop, market) = (name(text, round, "f"), name(text, round, "0"));
+    order(CreateOrder { stop_price: decimal(9_000_000), ..limit(stop, Side::Buy, 9_000_000) });
+    order(CreateOrder {
+        price: None,
+        amount: decimal(1).unwrap(),
+        time_in_force: TimeInForce::FillOrKill,
+        ..limit(market, Side::Buy, 1)
+    });
+    for (client_id, new_client_id, price) in
+        [(one, None, 100), (one, Some(name(text, round, "1")), 101), (two, None, -1)]
+    {
+        let amend = AmendOrder {
+            client_id,
+            new_client_id,
+            instrument_code: "BTC_USDT".into(),
+            price: decimal(price),
+            amount: decimal(50).unwrap(),
+            account_id: None,
+        };
+        driven::write_text(bytes, |out| encode_amend_order(out, &amend));
+    }
+    driven::write_text(bytes, |out| encode_mass_cancel(out, &MassCancel::default()));
+}
+
 /// The allocator's calls inside the exchange over `rounds`, after as many as a warm-up.
 fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
     let mut driven = Driven::new(exchange::Config { start_book: StartBook::Synthetic, ..quick() });
@@ -149,5 +194,14 @@ fn trades_and_refusals_do_not_allocate() {
     let (inside, driven) = calls(1_000, trades_and_refusals);
     let counts = driven.exchange.counts();
     assert!(counts.trades > 1_000 && counts.rejected.len() >= 4, "{counts:?}");
+    assert_eq!(inside, 0);
+}
+
+#[test]
+fn the_other_order_types_do_not_allocate() {
+    let (inside, driven) = calls(1_000, all_order_types);
+    let counts = driven.exchange.counts();
+    assert_eq!((counts.amended, counts.mass_cancels), (2 * 4_400, 4_400), "{counts:?}");
+    assert!(counts.trades > 1_000 && counts.waiting > 1_000, "{counts:?}");
     assert_eq!(inside, 0);
 }

@@ -2,6 +2,7 @@
 
 mod dialogue;
 mod driven;
+mod running;
 
 use dialogue::Dialogue;
 use driven::config;
@@ -198,6 +199,26 @@ fn orders_are_cancelled_when_the_exchange_ends_the_connection() {
     d.driven.disconnect(0);
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
     d.told();
+}
+
+/// Over real sockets: the connection is just gone, and another one of the account is told at once.
+#[test]
+fn a_connection_that_breaks_cancels_and_the_others_are_told() {
+    for backend in ["block", "spin"] {
+        let running = running::Running::start_on(backend, running::config());
+        let mut stays = running.login("a");
+        stays.subscribe();
+        let mut breaks = running.connect();
+        breaks.ask(&FLAGGED.replace('\'', "\""));
+        breaks.ask(&running::order("o", "BUY", "1", "1"));
+        drop(breaks);
+        let done = stays.read();
+        assert!(done.contains("CANCELLED") && done.contains(r#""client_id":"o""#), "{done}");
+        let (exchange, _) = running.stop();
+        assert_eq!(exchange.counts().cancels_on_disconnect, 1);
+        assert_eq!(exchange.engine().open_orders(), 0);
+        assert_eq!(exchange.replay_check().equal, Some(true));
+    }
 }
 
 /// Bands and states are the file's; to open an instrument keeps its band.

@@ -14,6 +14,7 @@ pub mod probe;
 pub mod processes;
 pub mod root;
 pub mod scheduling;
+pub mod storage;
 pub mod thread;
 pub mod topology;
 

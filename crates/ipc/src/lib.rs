@@ -8,6 +8,7 @@
 mod atomics;
 mod bell;
 pub mod claim;
+mod copy;
 pub mod distributor;
 mod distributor_core;
 mod error;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::IpcError;
+use crate::copy;
 use crate::queue_error::QueueError;
 use crate::queue_publish::{look, publish};
 use crate::queue_record::{HEAD_BYTES, Head, Kind, RECORD_ALIGN, span};
@@ -226,8 +227,9 @@ impl Block {
         }
         // SAFETY: within the body, by the caller's word.
         let target = unsafe { self.region.body().add(place) };
-        // SAFETY: as above; `bytes` is no part of this block, which is borrowed exclusively.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+        // SAFETY: as above, where a record begins or HEAD_BYTES on; `bytes` is no part of this block,
+        // which is borrowed exclusively.
+        unsafe { copy::by_lines(bytes, target) };
     }
 
     /// Makes zero what is behind `position`, where no record is published and that of `sequence` is

@@ -49,11 +49,17 @@ pub(crate) trait Memory {
     fn bell(&self) -> &AtomicU32;
     /// The word of a slot; `slot` below the number of slots.
     fn word(&self, slot: usize) -> &AtomicU64;
-    /// Copies a message into a slot.
+    /// Copies a message into a slot whose word the consumer may be polling.
     ///
     /// # Safety
     /// `slot` exists and is the caller's to write by the protocol, and the message fits.
     unsafe fn write(&self, slot: usize, message: &[u8]);
+    /// As [`Memory::write`], in the order of addresses: for a batch, of which the consumer may poll the first
+    /// slot at most.
+    ///
+    /// # Safety
+    /// As [`Memory::write`].
+    unsafe fn write_in_batch(&self, slot: usize, message: &[u8]);
     /// Shows the first `length` bytes of a slot.
     ///
     /// # Safety

@@ -2,11 +2,11 @@
 //! [`ring`](crate::ring).
 
 use std::mem::{offset_of, size_of};
-use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
 use crate::atomics::{AtomicU32, AtomicU64};
+use crate::copy::{self, LINE_BYTES};
 use crate::region::Region;
 use crate::ring_core::{Geometry, Memory};
 
@@ -48,9 +48,6 @@ const _: () = {
 
 /// Bytes of a slot's word, before the message.
 const WORD_BYTES: usize = size_of::<AtomicU64>();
-
-/// Bytes of a cache line. Only speed depends on it.
-const LINE_BYTES: usize = 64;
 
 /// Bytes from one slot to the next.
 pub(crate) fn stride(message_bytes_max: usize) -> usize {
@@ -157,10 +154,17 @@ impl Memory for RegionMemory {
         // SAFETY: the message fits into the slot, so its first part does.
         let behind = unsafe { start.add(first.len()) };
         // SAFETY: the caller has the slot for itself and has seen that the message fits; a message
-        // of safe code doesn't lie in a slot that nobody else may see.
-        unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), behind, rest.len()) };
+        // of safe code doesn't lie in a slot that nobody else may see. Slots, words and lines are
+        // multiples of 8.
+        unsafe { copy::by_words(rest, behind) };
         // SAFETY: as before.
-        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), start, first.len()) };
+        unsafe { copy::by_words(first, start) };
+    }
+
+    #[inline(always)]
+    unsafe fn write_in_batch(&self, slot: usize, message: &[u8]) {
+        // SAFETY: as in `write`.
+        unsafe { copy::by_words(message, self.message(slot)) };
     }
 
     #[inline(always)]

@@ -127,14 +127,15 @@ impl<M: Memory> Sender<M> {
                     break;
                 }
             };
-            // SAFETY: as in `try_send`.
-            unsafe { held.sender.memory.write(held.sender.geometry.slot(position), message) };
+            let slot = held.sender.geometry.slot(position);
             if position == first {
                 held.first_length = message.len();
             } else {
                 // The first one's release orders this as well.
                 held.sender.publish(position, message.len(), Ordering::Relaxed);
             }
+            // SAFETY: as in `try_send`.
+            unsafe { held.sender.memory.write_in_batch(slot, message) };
         }
         Batch { sent: held.sender.next.wrapping_sub(first) as usize, refused }
     }

@@ -111,6 +111,10 @@ impl Memory for Arc<Model> {
             bytes[..message.len()].copy_from_slice(message);
         });
     }
+    unsafe fn write_in_batch(&self, slot: usize, message: &[u8]) {
+        // SAFETY: as the caller's.
+        unsafe { self.write(slot, message) };
+    }
     unsafe fn read<R>(&self, slot: usize, length: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         self.messages[slot].with(|bytes| {
             // SAFETY: loom's cell checks that nobody writes it.

@@ -86,7 +86,7 @@ impl Maker {
                     self.shared.set_room_end(end_of(&header));
                     return Some(segment);
                 }
-                Err(JournalError::NoRoom { .. }) if !self.shared.is_stopped() => {
+                Err(JournalError::NoRoom { .. }) if !self.shared.is_over() => {
                     self.shared.set_no_room();
                     std::thread::sleep(RETRY);
                 }

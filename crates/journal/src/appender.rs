@@ -7,7 +7,7 @@ use engine::{Command, Input};
 use ipc::ring::Producer;
 
 use crate::error::JournalError;
-use crate::options::Mode;
+use crate::options::{Mode, Options};
 use crate::state::{JournalState, Shared};
 
 /// Why an input was not taken. It has no sequence, and must not be applied.
@@ -22,7 +22,7 @@ pub enum Refused {
         max: u64,
     },
     /// The disk is full, and what is left of the log's room is kept for cancels and for what the operator sends.
-    #[error("the journal's disk is full: free some; what cancels can still be sent")]
+    #[error("the journal's disk is full: free some; cancels are still taken")]
     NoRoom,
     /// The journal has failed: [`Appender::state`] says why.
     #[error(
@@ -53,7 +53,7 @@ struct Kept {
 pub(crate) struct Parts {
     pub producer: Producer,
     pub shared: Arc<Shared>,
-    pub options: crate::options::Options,
+    pub options: Options,
     pub writer: JoinHandle<()>,
     pub next: u64,
 }

@@ -23,7 +23,16 @@ pub(crate) struct Directory(PathBuf);
 /// As long as it lives, the journal is its holder's. The kernel takes it back from a process that died, however it died: `flock(2)`,
 /// which belongs to the open file description, on the directory itself.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "holds the lock")] OwnedFd);
+pub(crate) struct Lock(OwnedFd);
+
+impl Drop for Lock {
+    /// Unlocks, and does not only close: a process that another thread is just starting has the open file too, until it
+    /// becomes another program.
+    fn drop(&mut self) {
+        // It was locked; and what can't be unlocked is when the last of them closes it.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 /// Who else may have the journal at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +97,13 @@ impl Directory {
     /// The first inputs of the segments there are, ascending.
     pub fn segments(&self) -> Result<Vec<u64>, JournalError> {
         self.numbers(SEGMENT)
+    }
+
+    /// The segment that has the input before `sequence`, if there is one.
+    pub fn segment_before(&self, sequence: u64) -> Result<Option<u64>, JournalError> {
+        let segments = self.segments()?;
+        let before = segments.partition_point(|first| *first < sequence);
+        Ok(before.checked_sub(1).map(|index| segments[index]))
     }
 
     /// The sequences of the snapshots there are, ascending.
@@ -173,6 +189,16 @@ impl Directory {
             }
         }
         Ok(())
+    }
+
+    /// The files of snapshots before `sequence` that somebody had begun to write when he died.
+    pub fn unfinished_snapshots(&self, sequence: u64) -> Result<Vec<PathBuf>, JournalError> {
+        let is_old = |name: &String| {
+            let target = name.strip_suffix(UNFINISHED);
+            target.and_then(|target| number(target, SNAPSHOT)).is_some_and(|of| of < sequence)
+        };
+        let names = self.names()?.into_iter();
+        Ok(names.filter(is_old).map(|name| self.0.join(name)).collect())
     }
 
     fn refused(&self, doing: &'static str, source: io::Error) -> JournalError {
@@ -267,5 +293,15 @@ mod tests {
         let _other = directory.lock(Access::Read).unwrap();
         assert!(refused(Access::Write));
         drop(reader);
+    }
+
+    /// As a process has it that is being started at that moment.
+    #[test]
+    fn a_copy_of_the_open_file_does_not_keep_the_lock() {
+        let (_place, directory) = directory();
+        let lock = directory.lock(Access::Write).unwrap();
+        let _copy = lock.0.try_clone().unwrap();
+        drop(lock);
+        directory.lock(Access::Write).unwrap();
     }
 }

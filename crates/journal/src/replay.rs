@@ -102,6 +102,12 @@ pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalErr
             Err(error) => snapshots_refused.push(error),
         }
     }
+    // Without the beginning of the log it is the snapshots that are missed.
+    if directory.segments()?.first().is_some_and(|first| *first > 0)
+        && !snapshots_refused.is_empty()
+    {
+        return Err(snapshots_refused.swap_remove(0));
+    }
     let Identity { instruments, limits } = log.identity;
     let engine = Engine::new(instruments, limits);
     Ok(Start { engine, sequence: 0, from_snapshot: None, snapshots_refused })

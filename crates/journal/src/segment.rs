@@ -1,7 +1,8 @@
 //! A segment as its writer has it: a header, and room for so many records, all of it allocated before the first is written.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,9 @@ use crate::directory::Directory;
 use crate::error::JournalError;
 use crate::header::{HEADER_BYTES, Header};
 use crate::record::RECORD_BYTES;
+
+/// Zeros that are written at once.
+const ZEROS_BYTES: usize = 1 << 16;
 
 /// A part of the log, to be written to.
 #[derive(Debug)]
@@ -36,7 +40,7 @@ impl Segment {
             // First: where there is no room for all, nothing is written.
             allocate(file, bytes).map_err(failed)?;
             if zeroed {
-                write_zeros(file, 0, bytes).map_err(failed)?;
+                write_zeros(file, 0..bytes).map_err(failed)?;
             }
             file.write_all_at(&header.encode(), 0).map_err(failed)
         })?;
@@ -53,18 +57,18 @@ impl Segment {
     ) -> Result<Segment, JournalError> {
         let path = directory.segment(header.sequence);
         let file = File::options().read(true).write(true).open(&path);
-        let mut file = file.map_err(|source| JournalError::system("open", &path, source))?;
+        let file = file.map_err(|source| JournalError::system("open", &path, source))?;
         let bytes = byte_of(&header, end_of(&header));
         let failed = |source| JournalError::writing(&path, bytes, source);
         let length = file.metadata().map_err(failed)?.len();
         let from = byte_of(&header, next);
         let mut is_changed = false;
         if dirty_end > from {
-            write_zeros(&mut file, from, dirty_end - from).map_err(failed)?;
+            write_zeros(&file, from..dirty_end).map_err(failed)?;
             is_changed = true;
         }
         if length < bytes {
-            allocate(&mut file, bytes).map_err(failed)?;
+            allocate(&file, bytes).map_err(failed)?;
             is_changed = true;
         }
         if is_changed {
@@ -120,26 +124,21 @@ pub(crate) fn byte_of(header: &Header, sequence: u64) -> u64 {
 }
 
 /// Gives the file at least this length, in blocks that are there.
-fn allocate(file: &mut File, bytes: u64) -> io::Result<()> {
-    match fallocate(&*file, FallocateFlags::empty(), 0, bytes) {
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),
-        Err(Errno::OPNOTSUPP) => {
-            let length = file.metadata()?.len();
-            write_zeros(file, length, bytes.saturating_sub(length))
-        }
+        Err(Errno::OPNOTSUPP) => write_zeros(file, file.metadata()?.len()..bytes),
         Err(errno) => Err(errno.into()),
     }
 }
 
-fn write_zeros(file: &mut File, from: u64, bytes: u64) -> io::Result<()> {
-    use std::io::Seek;
-    file.seek(io::SeekFrom::Start(from))?;
-    let zeros = vec![0; 1 << 16];
-    let mut left = bytes;
-    while left > 0 {
-        let part = left.min(zeros.len() as u64);
-        file.write_all(&zeros[..part as usize])?;
-        left -= part;
+fn write_zeros(file: &File, bytes: Range<u64>) -> io::Result<()> {
+    let zeros = vec![0; ZEROS_BYTES];
+    let mut at = bytes.start;
+    while at < bytes.end {
+        let part = (bytes.end - at).min(ZEROS_BYTES as u64);
+        file.write_all_at(&zeros[..part as usize], at)?;
+        at += part;
     }
     Ok(())
 }

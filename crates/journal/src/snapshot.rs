@@ -62,9 +62,7 @@ pub(crate) fn write(
 /// Makes durable what may have been read from the page cache alone.
 fn sync_log(directory: &Directory, sequence: u64) -> Result<(), JournalError> {
     // A segment is durable before there is anything in the next one.
-    let segments = directory.segments()?;
-    let before = segments.partition_point(|first| *first < sequence);
-    let Some(first) = before.checked_sub(1).map(|index| segments[index]) else { return Ok(()) };
+    let Some(first) = directory.segment_before(sequence)? else { return Ok(()) };
     let path = directory.segment(first);
     let synced = File::open(&path).and_then(|file| file.sync_data());
     synced.map_err(|source| JournalError::NotDurable { path, source })

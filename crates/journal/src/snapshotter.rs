@@ -83,6 +83,7 @@ pub fn remove_old(path: &Path) -> Result<Vec<PathBuf>, JournalError> {
     };
     let old_snapshots = snapshots.iter().filter(|sequence| **sequence < kept_from);
     let mut old: Vec<PathBuf> = old_snapshots.map(|one| directory.snapshot(*one)).collect();
+    old.extend(directory.unfinished_snapshots(kept_from)?);
     for first in directory.segments()? {
         let header = read_segment_header(&directory, first, Some(log))?;
         if end_of(&header) > kept_from {

@@ -93,6 +93,11 @@ impl Shared {
         self.stop.store(true, Ordering::Release);
     }
 
+    /// Whether nothing more will be taken.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.room_end() == 0
+    }
+
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }

@@ -102,7 +102,7 @@ impl Writer {
                     }
                     return Ok(());
                 }
-                Err(JournalError::NoRoom { .. }) if !self.shared.is_stopped() => {
+                Err(JournalError::NoRoom { .. }) if !self.shared.is_over() => {
                     self.shared.set_no_room();
                     is_first = false;
                     std::thread::sleep(RETRY);

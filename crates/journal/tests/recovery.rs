@@ -161,12 +161,21 @@ fn what_is_removed_is_not_needed() {
     let (_, second) = replay_and_save(place.path()).unwrap();
     written(place.path(), MANY);
     let (_, latest) = replay_and_save(place.path()).unwrap();
+    let begun =
+        ["499", "500"].map(|of| place.path().join(format!("00000000000000000{of}.snapshot.new")));
+    begun.iter().for_each(|file| fs::write(file, "half").unwrap());
     let removed = remove_old(place.path()).unwrap();
-    // The first snapshot, and the two segments that end before input 500.
-    assert_eq!(removed.len(), 3, "{removed:?}");
+    // The first snapshot, the two segments that end before input 500, and what was begun.
+    assert_eq!(removed.len(), 4, "{removed:?}");
+    assert!(!begun[0].exists() && begun[1].exists());
     assert_eq!(assert_replays(place.path(), MANY).from_snapshot, Some(MANY));
     fs::remove_file(&latest.path).unwrap();
     assert_eq!(assert_replays(place.path(), MANY).from_snapshot, Some(500));
+    // A snapshot that is damaged is what is missed, without the beginning of the log.
+    let whole = fs::read(&second.path).unwrap();
+    fs::write(&second.path, &whole[1..]).unwrap();
+    let error = replay(place.path()).unwrap_err().to_string();
+    assert!(error.contains("500.snapshot"), "{error}");
     // Without any snapshot the beginning is missing, and that is said.
     fs::remove_file(&second.path).unwrap();
     let error = replay(place.path()).unwrap_err();
@@ -230,4 +239,54 @@ fn unfinished_files_are_no_segments() {
     drop(open(place.path(), identity(), options()).unwrap());
     assert!(!unfinished.exists());
     assert_replays(place.path(), 10);
+}
+
+/// The next segment can't be made: what was taken before that is known is still written.
+#[test]
+fn a_directory_that_is_removed_under_a_writer_is_a_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let (mut appender, _) = open(&log, identity(), options()).unwrap();
+    let watch = appender.watch();
+    append_to(&mut appender, 1);
+    fs::remove_dir_all(&log).unwrap();
+    let deadline = Deadline::after(PATIENCE);
+    loop {
+        match appender.try_append(&input(appender.next_sequence())) {
+            Ok(_) | Err(Refused::Full { .. }) => assert!(!deadline.left().is_zero()),
+            Err(refused) => break assert_eq!(refused, Refused::Failed),
+        }
+    }
+    let JournalState::Failed { why } = appender.state() else { panic!("{:?}", appender.state()) };
+    assert!(why.to_string().contains("log"), "{why}");
+    let taken = appender.next_sequence();
+    let why = appender.close().unwrap_err();
+    assert!(matches!(*why, JournalError::System { .. }), "{why}");
+    assert_eq!(watch.durable(), taken);
+}
+
+#[test]
+fn the_writer_runs_where_it_is_told() {
+    let Ok(cores) = rustix::thread::sched_getaffinity(None) else {
+        return eprintln!("skipped: cores can't be asked for here");
+    };
+    let core = (0..rustix::thread::CpuSet::MAX_CPU).find(|core| cores.is_set(*core)).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let options = Options { core: Some(core), ..options() };
+    let (_appender, _) = open(place.path(), identity(), options).unwrap();
+    let mut lists = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let read = |name| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+        if read("comm").starts_with("journal") {
+            let status = read("status");
+            let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            lists.extend(list.map(|list| list.trim().to_owned()));
+        }
+    }
+    if lists.is_empty() {
+        return eprintln!("skipped: threads can't be seen here");
+    }
+    // Other tests have journals too: two threads at least are this one's.
+    let pinned = lists.iter().filter(|list| **list == core.to_string()).count();
+    assert!(pinned >= 2, "{lists:?}");
 }

@@ -38,6 +38,9 @@ pub struct Matching {
     /// Of a soak, the time in its blocks of operations, ns: without making them, and without the reference.
     #[serde(skip_serializing_if = "is_zero")]
     pub busy_ns: u64,
+    /// What a journal was written to; `None` without a journal, or where the system doesn't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
     /// Of a soak, stretches of it in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stretches: Vec<Stretch>,
@@ -45,6 +48,25 @@ pub struct Matching {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// What a directory lies on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Storage {
+    /// The directory.
+    pub directory: String,
+    /// Where its file system is mounted.
+    pub mount_point: String,
+    /// `ext4`, `tmpfs`, …
+    pub file_system: String,
+    /// Its block device, or whatever it says that it is mounted from.
+    pub device: String,
+    /// Options of the mount, and behind `;` those of the file system.
+    pub mount_options: String,
+    /// Whether the block device turns; `None` where there is none, or it doesn't say.
+    pub is_rotational: Option<bool>,
 }
 
 /// What became of the operations of workload W1, by their reports.

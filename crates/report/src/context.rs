@@ -174,6 +174,11 @@ const ENGINE: &[&str] = &[
     "More than one instrument; stops, icebergs, dates: workload W1 has limit orders, cancels and amendments.",
 ];
 
+const JOURNAL: &[&str] = &[
+    "What stands around an engine: network, wire, sequencing.",
+    "A failure of power: what a disk says that it has made durable is believed.",
+];
+
 /// What the set-up leaves out.
 fn surroundings(record: &RunRecord) -> Vec<String> {
     let mut lines: Vec<&str> = Vec::new();
@@ -192,6 +197,7 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
         About::Cores => CORES,
         About::Noise => NOISE,
         About::Engine | About::Soak => ENGINE,
+        About::Journal => JOURNAL,
     });
     let is_ping_pong = record.subjects.iter().any(|subject| subject.load.model == "ping-pong");
     if is_ping_pong {

@@ -6,7 +6,7 @@ use crate::number::{count, duration, mebibytes, millions, ns, percent, rate, sec
 use crate::over_floor::is_floor_of;
 use crate::words::{self, About};
 use maud::{Markup, html};
-use measure::matching::{Counts, IDEAL, Matching, Stretch, operations_per_second};
+use measure::matching::{Counts, IDEAL, Matching, Storage, Stretch, operations_per_second};
 use measure::record::{Kind, RunRecord, Series, Subject};
 use std::fmt::Write;
 
@@ -14,6 +14,9 @@ use std::fmt::Write;
 const A_DAYS_OPERATIONS: f64 = 40e9;
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;
+
+/// Columns of what a file system says of itself.
+const STORAGE_WIDTH: usize = 16;
 
 /// A small table: its name stands over the first column.
 struct Grid {
@@ -24,13 +27,14 @@ struct Grid {
 }
 
 fn grids(record: &RunRecord) -> Vec<Grid> {
-    if !matches!(words::about(record), About::Engine | About::Soak) {
-        return Vec::new();
-    }
-    let mut grids: Vec<Grid> = [throughput(record), shares(record), became(record)]
-        .into_iter()
-        .filter(|grid| !grid.rows.is_empty())
-        .collect();
+    let about = words::about(record);
+    let of_kind = match about {
+        About::Engine => vec![throughput(record), shares(record), became(record)],
+        About::Soak => vec![became(record)],
+        About::Journal => vec![became(record), storages(record)],
+        About::Orders | About::Threads | About::Cores | About::Noise => Vec::new(),
+    };
+    let mut grids: Vec<Grid> = of_kind.into_iter().filter(|grid| !grid.rows.is_empty()).collect();
     grids.extend(record.subjects.iter().flat_map(stretches));
     grids
 }
@@ -38,8 +42,8 @@ fn grids(record: &RunRecord) -> Vec<Grid> {
 /// The grids for a terminal, and how operations are timed.
 pub(crate) fn text(out: &mut String, record: &RunRecord) {
     let grids = grids(record);
-    if !grids.is_empty() {
-        wrap(out, "  ", &clock_note(record));
+    if let Some(note) = clock_note(record) {
+        wrap(out, "  ", &note);
     }
     for grid in grids {
         let lines: Vec<&Vec<String>> = std::iter::once(&grid.head).chain(&grid.rows).collect();
@@ -67,7 +71,7 @@ pub(crate) fn text(out: &mut String, record: &RunRecord) {
 pub(crate) fn section(record: &RunRecord) -> Markup {
     let grids = grids(record);
     html! {
-        @if !grids.is_empty() { p class="quiet" { (clock_note(record)) } }
+        @if let Some(note) = clock_note(record) { p class="quiet" { (note) } }
         @for grid in &grids {
             h2 { (grid.title) }
             div class="box" {
@@ -96,12 +100,13 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     }
 }
 
-fn clock_note(record: &RunRecord) -> String {
-    format!(
+fn clock_note(record: &RunRecord) -> Option<String> {
+    let is_short = matches!(words::about(record), About::Engine | About::Soak);
+    is_short.then(|| format!(
         "Each operation is timed between two readings of the clock, of which one, {} ns, is in the figure: \
          nothing is subtracted.",
         record.clock.cost_ns
-    )
+    ))
 }
 
 fn named(subject: &Subject) -> String {
@@ -231,6 +236,35 @@ fn became(record: &RunRecord) -> Grid {
              hold the expired."
                 .to_owned(),
         ],
+    }
+}
+
+/// What journals were written to.
+fn storages(record: &RunRecord) -> Grid {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for subject in &record.subjects {
+        let Some(storage) = subject.load.matching.iter().find_map(|run| run.storage.as_ref())
+        else {
+            continue;
+        };
+        let turns = match storage.is_rotational {
+            Some(true) => "turns",
+            Some(false) => "does not turn",
+            None => "-",
+        };
+        let Storage { file_system, device, mount_point, .. } = storage;
+        let cells = [file_system, device, mount_point].map(|cell| shortened(cell, STORAGE_WIDTH));
+        let mut row = vec![named(subject)];
+        row.extend(cells);
+        row.extend([turns.to_owned(), shortened(&storage.mount_options, STORAGE_WIDTH)]);
+        rows.push(row);
+    }
+    let head = ["", "file system", "device", "mounted on", "disk", "options"];
+    Grid {
+        title: "What the journals were written to".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+        notes: vec!["run.json has the directories and all options.".to_owned()],
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::core_matrix;
 use crate::engine;
 use crate::figures::percentile_name;
-use crate::line::{clip, short, shortened, wrap};
+use crate::line::{clip, shortened, wrap};
 use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
@@ -114,6 +114,10 @@ const COLUMNS_ENGINE: Columns = Columns {
     percentiles: &[("p50", 7), ("p90", 7), ("p99", 7), ("p99_9", 7), ("p99_99", 8)],
 };
 
+/// Of answers from a journal.
+const COLUMNS_JOURNAL: Columns =
+    Columns { name_width: 9, title_width: 19, percentiles: COLUMNS.percentiles };
+
 /// The percentile of that name.
 fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
     let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
@@ -130,6 +134,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
         About::Threads => COLUMNS_IPC,
         About::Engine | About::Soak => COLUMNS_ENGINE,
         About::Orders | About::Cores | About::Noise => COLUMNS,
+        About::Journal => COLUMNS_JOURNAL,
     };
     let unit = words::unit(record);
     let _ = write!(out, "\n{:<name_width$}{:<title_width$}", unit.name, "");
@@ -174,9 +179,13 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
         return;
     }
     let unit = words::unit(record);
+    let (name_width, title_width) = match words::about(record) {
+        About::Engine => (COLUMNS_ENGINE.name_width, COLUMNS_ENGINE.title_width),
+        _ => (COLUMNS.name_width, COLUMNS.title_width),
+    };
     let _ = writeln!(
         out,
-        "\n{:<9}{:<16}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}",
+        "\n{:<name_width$}{:<title_width$}{:>9}{:>11}{:>9}{:>8}{:>12}{:>9}",
         unit.name, "over the floor", "p90-p50", "floor p50", "we add", "", "floor p99", "we add"
     );
     for row in added {
@@ -188,10 +197,10 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
         let spread = row.spread_ns.map_or("-".to_owned(), unit.show);
         let _ = writeln!(
             out,
-            "{:<9}{:<16}{spread:>9}{floor_p50:>11}{added_p50:>9}{times_p50:>8}\
+            "{:<name_width$}{:<title_width$}{spread:>9}{floor_p50:>11}{added_p50:>9}{times_p50:>8}\
              {floor_p99:>12}{added_p99:>9}{times_p99:>8}",
-            short(row.subject),
-            clip(&title(row.series), 15),
+            shortened(row.subject, name_width - 1),
+            clip(&title(row.series), title_width - 1),
         );
     }
     out.push_str("  medians over runs, each run against the floor of the same run\n");

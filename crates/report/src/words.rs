@@ -18,6 +18,8 @@ pub(crate) enum About {
     Engine,
     /// The same for long.
     Soak,
+    /// The same with a journal.
+    Journal,
 }
 
 /// What latencies are shown in.
@@ -41,7 +43,7 @@ pub(crate) fn unit(record: &RunRecord) -> Unit {
 /// What is sent.
 pub(crate) fn messages(record: &RunRecord) -> &'static str {
     match about(record) {
-        About::Engine | About::Soak => "operations",
+        About::Engine | About::Soak | About::Journal => "operations",
         _ => "messages",
     }
 }
@@ -54,6 +56,7 @@ pub(crate) fn about(record: &RunRecord) -> About {
         Some("core-to-core") => About::Cores,
         Some("engine") => About::Engine,
         Some("soak") => About::Soak,
+        Some("journal") => About::Journal,
         _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
         _ => About::Orders,
     }

@@ -88,8 +88,18 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
             match scenario.kind {
                 ScenarioKind::OrderEntry =>
                     "too many were unanswered: the exchange is slower than the schedule",
+                ScenarioKind::Journal =>
+                    "the journal's ring was full: the disk is slower than the schedule",
                 _ => "the structure was full: the consumer stood still, or is too slow",
             }
+        ));
+    }
+    if load.blocks_late > 0 {
+        advice.push(format!(
+            "{name} waited {} times for a block that was not ready: it was made, or mapped, when it was \
+             needed, and response time includes that. It takes the kernel some ms for each 10 MB: make \
+             blocks ahead in time, a smaller ipc.block_bytes, or a lower load.rate_per_second.",
+            load.blocks_late
         ));
     }
     let main = scenario.kind.replies().first().copied().unwrap_or_default();

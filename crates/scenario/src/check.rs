@@ -1,10 +1,12 @@
 //! What a scenario must be like to be carried out.
 
 use crate::file::{CORES_PAIRED_MAX, FLOOR, Kind, RUNS_MAX, Scenario, ScenarioError, Subject};
+use crate::matching::journal_mode;
 use host::placement::Cores;
 use trader::plan::{CONNECTIONS_MAX, Load, SECONDS_MAX};
 use transport::gateways::GATEWAYS_MAX;
 use transport::inject::Inject;
+use workload::plan::JOURNAL_MODES;
 
 /// Names that are tickpath's own.
 const RESERVED: [&str; 2] = [FLOOR, noise::hiccup::SUBJECT];
@@ -84,12 +86,32 @@ impl Scenario {
                 let able = subject.command.is_empty();
                 check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")
             }
+            Kind::Journal if cores.is_some_and(|count| count != 2) => {
+                let why = "name the engine's core and the journal's".to_owned();
+                range("cores", subject.cores.to_string(), why)
+            }
+            Kind::Journal if journal_mode(&subject.backend).is_none() => {
+                let modes: Vec<&str> = JOURNAL_MODES.iter().map(|(name, _)| *name).collect();
+                range(
+                    "backend",
+                    subject.backend.clone(),
+                    format!("it is one of {}", modes.join(", ")),
+                )
+            }
             Kind::Ipc if cores.is_some_and(|count| count != 2) => {
                 let why = "name the producer's core and the consumer's".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
+            Kind::Ipc if !(1..=2).contains(&subject.processes) => {
+                let why = "its ends are in 1 process, or in 2".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
+            Kind::Ipc if subject.processes == 2 && !subject.command.is_empty() => {
+                let why = "only tickpath's own client can be two processes".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
             Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
+                match relay::structure::find_for(&subject.backend, subject.ends()[0]) {
                     Ok(_) => Ok(()),
                     Err(error) => range("backend", error.value, error.why),
                 }
@@ -106,14 +128,14 @@ impl Scenario {
                 let why = "it has one thread: name one core".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
-            Kind::Engine | Kind::Soak => self.check_workload(index, subject),
+            Kind::Engine | Kind::Soak | Kind::Journal => self.check_workload(index, subject),
         }
     }
 
     /// Where there are no connections, there are enough for any number of accounts.
     fn check_load(&self) -> Result<(), ScenarioError> {
         match self.kind {
-            Kind::Engine | Kind::Soak => {
+            Kind::Engine | Kind::Soak | Kind::Journal => {
                 let connections = self.load.accounts.clamp(1, CONNECTIONS_MAX);
                 Ok(Load { connections, ..self.load.clone() }.check()?)
             }

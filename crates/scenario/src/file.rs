@@ -1,8 +1,9 @@
 //! Scenario files: the ones that ship, and a person's own; with any key overridden from the command
 //! line.
 
-pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Kind};
+pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Journal, Kind};
 use crate::set;
+pub use crate::subject::Subject;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("core-to-core", include_str!("../../../scenarios/core-to-core.toml")),
     ("engine", include_str!("../../../scenarios/engine.toml")),
     ("engine-open-loop", include_str!("../../../scenarios/engine-open-loop.toml")),
+    ("journal", include_str!("../../../scenarios/journal.toml")),
     ("soak", include_str!("../../../scenarios/soak.toml")),
 ];
 
@@ -72,39 +74,6 @@ impl Default for Exchange {
     }
 }
 
-/// Who is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Subject {
-    /// Letters, digits, `-` and `_`.
-    pub name: String,
-    /// Its measuring thread's core; of an `ipc` scenario the producer's and the consumer's; of
-    /// `core-to-core` all that are paired.
-    pub cores: Cores,
-    /// The class of its measuring threads.
-    pub scheduling: Scheduling,
-    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages; of an engine the
-    /// book and its checks.
-    pub backend: String,
-    /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
-    pub command: Vec<String>,
-    /// Harm to do on purpose; only tickpath's own client can.
-    pub inject: Inject,
-}
-
-impl Default for Subject {
-    fn default() -> Subject {
-        Subject {
-            name: "rust".to_owned(),
-            cores: Cores::Auto,
-            scheduling: Scheduling::Other,
-            backend: "spin".to_owned(),
-            command: Vec::new(),
-            inject: Inject::default(),
-        }
-    }
-}
-
 /// A scenario, every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,6 +112,9 @@ pub struct Scenario {
     /// What goes through a matching engine.
     #[serde(default)]
     pub engine: Engine,
+    /// Where it is logged.
+    #[serde(default)]
+    pub journal: Journal,
     /// Who is measured; several are interleaved.
     pub subject: Vec<Subject>,
 }
@@ -258,7 +230,7 @@ impl Scenario {
     pub(crate) fn rate_per_second_offered(&self) -> Option<f64> {
         let is_scheduled = match self.kind {
             Kind::OrderEntry | Kind::Engine => self.load.model == Model::Open,
-            Kind::Ipc => true,
+            Kind::Ipc | Kind::Journal => true,
             Kind::CoreToCore | Kind::Soak => false,
         };
         is_scheduled.then_some(self.load.rate_per_second)
@@ -267,7 +239,7 @@ impl Scenario {
     /// Messages in so many seconds of its schedule, one at least where there is time at all.
     pub(crate) fn messages(&self, seconds: f64) -> u64 {
         match self.kind {
-            Kind::Ipc | Kind::Engine => {
+            Kind::Ipc | Kind::Engine | Kind::Journal => {
                 let messages = (self.load.rate_per_second * seconds).round() as u64;
                 messages.max(u64::from(seconds > 0.0))
             }

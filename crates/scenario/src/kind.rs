@@ -19,6 +19,8 @@ pub enum Kind {
     Engine,
     /// The same for as long as asked.
     Soak,
+    /// Orders through an engine and its journal.
+    Journal,
 }
 
 /// Cores that `core-to-core` pairs at most: 496 pairs, each with a series of its own.
@@ -50,6 +52,7 @@ impl Kind {
             Kind::CoreToCore => "core-to-core",
             Kind::Engine => "engine",
             Kind::Soak => "soak",
+            Kind::Journal => "journal",
         }
     }
 
@@ -60,7 +63,7 @@ impl Kind {
             Kind::OrderEntry => &["order", "cancel"],
             Kind::Ipc => &[relay::judge::MESSAGE],
             Kind::CoreToCore => &[],
-            Kind::Engine | Kind::Soak => &[workload::OPERATION],
+            Kind::Engine | Kind::Soak | Kind::Journal => &[workload::OPERATION],
         }
     }
 
@@ -68,7 +71,7 @@ impl Kind {
     pub(crate) fn threads(self) -> Option<usize> {
         match self {
             Kind::OrderEntry | Kind::Engine | Kind::Soak => Some(1),
-            Kind::Ipc => Some(2),
+            Kind::Ipc | Kind::Journal => Some(2),
             Kind::CoreToCore => None,
         }
     }
@@ -77,25 +80,46 @@ impl Kind {
     fn absent(self, model: Model) -> Vec<&'static str> {
         let with = |lists: &[&[&'static str]]| lists.concat();
         match (self, model) {
-            (Kind::OrderEntry, _) => vec!["ipc", "engine"],
-            (Kind::Ipc, _) => with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine"]]),
+            (Kind::OrderEntry, _) => vec!["ipc", "engine", "journal", "subject.processes"],
+            (Kind::Ipc, _) => {
+                with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine", "journal"]])
+            }
             (Kind::CoreToCore, _) => with(&[
                 OF_AN_EXCHANGE,
-                &["warm_up_seconds", "load", "ipc", "engine"],
-                &["subject.backend", "subject.command", "subject.scheduling"],
+                &["warm_up_seconds", "load", "ipc", "engine", "journal"],
+                &["subject.backend", "subject.command", "subject.processes", "subject.scheduling"],
             ]),
-            (Kind::Engine, Model::Open) => {
-                with(&[OF_AN_EXCHANGE, &["ipc", "engine", "subject.command"]])
-            }
+            (Kind::Engine, Model::Open) => with(&[
+                OF_AN_EXCHANGE,
+                &["ipc", "engine", "journal", "subject.command", "subject.processes"],
+            ]),
             (Kind::Engine, Model::PingPong) => with(&[
                 OF_AN_EXCHANGE,
                 OF_A_SCHEDULE,
-                &["seconds", "ipc", "engine.resume", "subject.command"],
+                &[
+                    "seconds",
+                    "ipc",
+                    "journal",
+                    "engine.resume",
+                    "subject.command",
+                    "subject.processes",
+                ],
             ]),
             (Kind::Soak, _) => with(&[
                 OF_AN_EXCHANGE,
                 OF_A_SCHEDULE,
-                &["load.model", "ipc", "engine.passes", "subject.command"],
+                &[
+                    "load.model",
+                    "ipc",
+                    "journal",
+                    "engine.passes",
+                    "subject.command",
+                    "subject.processes",
+                ],
+            ]),
+            (Kind::Journal, _) => with(&[
+                OF_AN_EXCHANGE,
+                &["load.model", "ipc", "engine", "subject.command", "subject.processes"],
             ]),
         }
     }
@@ -190,4 +214,12 @@ impl Default for Engine {
     fn default() -> Engine {
         Engine { operations: 2_000_000, passes: 3, resume: String::new() }
     }
+}
+
+/// The `[journal]` of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Journal {
+    /// Where journals go while they are measured; empty: the run directory.
+    pub directory: String,
 }

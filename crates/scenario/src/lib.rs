@@ -38,6 +38,7 @@ mod relaying;
 mod run;
 mod set;
 mod stage;
+mod subject;
 pub mod sweep;
 mod validity;
 

@@ -1,4 +1,4 @@
-//! One subject of an `engine` or `soak` scenario in one run: its client is started, and told what to do.
+//! One subject of an `engine`, `soak` or `journal` scenario in one run: its client is started, and told what to do.
 
 use crate::conduct::ConductError;
 use crate::file::{Kind, Scenario, ScenarioError, Subject};
@@ -6,10 +6,11 @@ use crate::launch::Launch;
 use crate::progress::Teller;
 use measure::directory;
 use measure::record::ClientResult;
+use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use trader::plan::Model;
-use workload::plan::{Plan, Task};
+use workload::plan::{JOURNAL_MODES, JournalMode, Plan, Task, Timing};
 
 /// Where a soak leaves its state in a run directory.
 pub const STATE: &str = "soak.state";
@@ -47,20 +48,21 @@ impl Scenario {
                 state: String::new(),
                 resume: None,
             },
+            (Kind::Journal, _) => Task::Journal {
+                timing: self.timing(),
+                // Who is checked has one of them.
+                mode: journal_mode(&subject.backend).unwrap_or(JournalMode::None),
+                directory: String::new(),
+                writer_core: None,
+            },
             (_, Model::PingPong) => {
                 Task::Passes { operations: engine.operations, passes: engine.passes }
             }
-            (_, Model::Open) => Task::Open {
-                rate_per_second: load.rate_per_second,
-                arrival: load.arrival,
-                burst: load.burst,
-                warm_up_operations: self.messages(self.warm_up_seconds),
-                operations: self.messages(self.seconds),
-            },
+            (_, Model::Open) => Task::Open { timing: self.timing() },
         };
         Plan {
             subject: subject.name.clone(),
-            row: subject.backend.clone(),
+            row: self.row(&subject.backend),
             task,
             accounts: load.accounts as u32,
             seed: load.seed,
@@ -69,6 +71,42 @@ impl Scenario {
             hlog: String::new(),
             progress: false,
         }
+    }
+}
+
+impl Scenario {
+    fn timing(&self) -> Timing {
+        Timing {
+            rate_per_second: self.load.rate_per_second,
+            arrival: self.load.arrival,
+            burst: self.load.burst,
+            warm_up_operations: self.messages(self.warm_up_seconds),
+            operations: self.messages(self.seconds),
+        }
+    }
+
+    /// Behind every journal stands the same engine.
+    fn row(&self, backend: &str) -> String {
+        let row = if self.kind == Kind::Journal { JOURNAL_ROW } else { backend };
+        row.to_owned()
+    }
+}
+
+/// The row of the engine behind a journal.
+const JOURNAL_ROW: &str = "shallow-risk";
+
+/// The journal's mode of that name.
+pub(crate) fn journal_mode(name: &str) -> Option<JournalMode> {
+    JOURNAL_MODES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
+}
+
+/// A journal's directory, which nobody needs after its run.
+struct JournalFiles(PathBuf);
+
+impl Drop for JournalFiles {
+    fn drop(&mut self) {
+        // What stays is in the way of nobody: the next run has other names.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -83,9 +121,14 @@ impl Launch<'_> {
             let from = &scenario.engine.resume;
             *resume = (!from.is_empty()).then(|| self.state(Path::new(from)).display().to_string());
         }
+        let files = self.journal_files();
+        if let Task::Journal { directory, writer_core, .. } = &mut plan.task {
+            *directory = files.0.display().to_string();
+            *writer_core = self.entrant.cores.get(1).copied();
+        }
         let plan = Plan {
             subject: self.entrant.name.clone(),
-            row: self.entrant.backend.clone(),
+            row: scenario.row(&self.entrant.backend),
             core: self.entrant.cores.first().copied(),
             hlog: directory::hlog(self.path, self.number).display().to_string(),
             progress: teller.is_heard(),
@@ -93,6 +136,14 @@ impl Launch<'_> {
         };
         let plan = serde_json::to_string(&plan).map_err(|error| failed(error.to_string()))?;
         self.told("workload", &plan, teller)
+    }
+
+    /// A directory of this run's own, which its client makes if it logs.
+    fn journal_files(&self) -> JournalFiles {
+        let directory = &self.conduct.scenario.journal.directory;
+        let below = if directory.is_empty() { self.path } else { Path::new(directory) };
+        let own = format!("journal-{}-{}-{}", std::process::id(), self.number, self.entrant.name);
+        JournalFiles(below.join(own))
     }
 
     /// Of each run and subject its own.

@@ -284,7 +284,7 @@ impl Stage<'_, '_> {
                 }
                 Ok(self.measured(entrant, result, None))
             }
-            Kind::Engine | Kind::Soak => {
+            Kind::Engine | Kind::Soak | Kind::Journal => {
                 let result = self.traced(&launch, |teller| launch.matching(teller))?;
                 Ok(self.measured(entrant, result, None))
             }

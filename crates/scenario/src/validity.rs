@@ -1,7 +1,7 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::file::Kind::{self, CoreToCore, Engine, Ipc, OrderEntry, Soak};
+use crate::file::Kind::{self, CoreToCore, Engine, Ipc, Journal, OrderEntry, Soak};
 use crate::run::{Evidence, LATE_CLOCK_READINGS, LATE_SHARE_OF_SERVICE, Run};
 use measure::record::{Rule, Verdict};
 use measure::sweep::RATE_SHARE_MIN;
@@ -14,16 +14,16 @@ pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 type Check = fn(&Evidence) -> (Verdict, String);
 
 const RULES: &[(&str, &[Kind], Check)] = &[
-    ("complete", &[OrderEntry, Ipc, CoreToCore, Engine, Soak], complete),
-    ("rate", &[OrderEntry, Ipc, Engine], rate),
-    ("replies", &[OrderEntry, Ipc, Engine], replies),
-    ("recorded", &[OrderEntry, Ipc, Engine, Soak], recorded),
-    ("accepted", &[OrderEntry, Engine, Soak], accepted),
-    // An engine keeps its own schedule: who serves late is late to serve, which is response time.
+    ("complete", &[OrderEntry, Ipc, CoreToCore, Engine, Soak, Journal], complete),
+    ("rate", &[OrderEntry, Ipc, Engine, Journal], rate),
+    ("replies", &[OrderEntry, Ipc, Engine, Journal], replies),
+    ("recorded", &[OrderEntry, Ipc, Engine, Soak, Journal], recorded),
+    ("accepted", &[OrderEntry, Engine, Soak, Journal], accepted),
+    // An engine's thread keeps its schedule itself: to be busy when one is due is response time, and no fault.
     ("lateness", &[OrderEntry, Ipc], lateness),
     ("accounted", &[OrderEntry], accounted),
     ("state", &[OrderEntry], state),
-    ("replay", &[Engine, Soak], replay),
+    ("replay", &[Engine, Soak, Journal], replay),
 ];
 
 /// The rules that apply to what was measured.
@@ -67,7 +67,7 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let (acks, what) = match evidence.kind {
         OrderEntry => (load.received.saturating_sub(load.rejected), "acks"),
-        Engine | Soak => (load.sent, "operations"),
+        Engine | Soak | Journal => (load.sent, "operations"),
         Ipc | CoreToCore => (load.received, "messages that came"),
     };
     let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);

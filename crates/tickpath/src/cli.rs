@@ -319,6 +319,18 @@ pub(crate) struct ExchangeArguments {
     /// Orders, cancels and all other inputs kept in memory to compare the state with a replay at the end; 0 = none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub replay_inputs_max: u64,
+    /// Log every input in this directory before it is executed; where it holds a journal, begin where
+    /// that leads
+    #[arg(long, value_name = "DIR")]
+    pub journal: Option<PathBuf>,
+    /// When an order is acknowledged: sync, when it is durable; async, when it is taken; none: keep no
+    /// journal
+    #[arg(long, value_name = "MODE", default_value = "sync", requires = "journal")]
+    #[arg(value_parser = ["none", "async", "sync"])]
+    pub journal_mode: String,
+    /// Core of the journal's threads
+    #[arg(long, value_name = "CORE", requires = "journal")]
+    pub journal_core: Option<usize>,
     /// Be the raw echo that gives the floor instead
     #[arg(long)]
     pub echo: bool,

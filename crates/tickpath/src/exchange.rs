@@ -4,7 +4,7 @@ use crate::cli::ExchangeArguments;
 use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
-use exchange::{Config, Exchange, Instruments, Limits, Risk, StartBook, Tokens};
+use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Scheduling};
 use measure::clock::Clock;
 use measure::record::ExchangeResult;
@@ -33,7 +33,11 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     let mut exchange = Exchange::new(config(arguments)?)?;
     let limits = exchange.limits().serve();
+    tell_recovery(&exchange);
     let refused = listen(arguments, threads, limits, &mut exchange, &stop)?;
+    if let Err(why) = exchange.close_journal() {
+        eprintln!("warning: the journal has failed: {why}");
+    }
     let check = exchange.replay_check();
     let counts = exchange.counts().with_refused(refused);
     let result = ExchangeResult {
@@ -46,6 +50,24 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     };
     say(&serde_json::to_string(&result)?);
     Ok(DONE)
+}
+
+/// What the journal held, where there is one.
+fn tell_recovery(exchange: &Exchange) {
+    let Some(recovery) = exchange.recovery() else { return };
+    if let Some(cut) = &recovery.cut {
+        eprintln!("warning: {cut}");
+    }
+    for refused in &recovery.snapshots_refused {
+        eprintln!("warning: a snapshot was passed over: {refused}");
+    }
+    if recovery.inputs > 0 {
+        eprintln!(
+            "recovered {} inputs from the journal; the start book is theirs. {} orders of clients are open; \
+             each goes by its order_id as its client_id now",
+            recovery.inputs, recovery.client_orders
+        );
+    }
 }
 
 fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
@@ -84,8 +106,21 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
         limits.open_orders_max = open_orders_max;
     }
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
+    let journal = journal(arguments);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
-    Ok(Config { replay_inputs_max, ..config })
+    Ok(Config { journal, replay_inputs_max, ..config })
+}
+
+fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
+    let mode = match arguments.journal_mode.as_str() {
+        "none" => return None,
+        "async" => journal::Mode::Async,
+        _ => journal::Mode::Sync,
+    };
+    let directory = arguments.journal.clone()?;
+    let core = arguments.journal_core;
+    let options = journal::Options { mode, core, ..journal::Options::default() };
+    Some(Journal { directory, options })
 }
 
 /// Where the exchange's own thread and its gateways run.

@@ -136,6 +136,14 @@ fn damage_is_refused_with_its_place() {
 }
 
 #[test]
+fn the_command_explains_itself() {
+    let done = output(&["replay", "--help"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success() && said.contains("Usage: tickpath replay"), "{said}");
+    assert_eq!(output(&["replay"]).status.code(), Some(2), "which log?");
+}
+
+#[test]
 fn what_is_no_journal_is_refused() {
     let place = tempfile::tempdir().unwrap();
     for log in [place.path(), &place.path().join("nowhere"), Path::new("/dev/null")] {

@@ -144,3 +144,7 @@ fn ring() -> Result<(Producer, Consumer), ipc::IpcError> {
     )?;
     Ok((ring.producer()?, ring.consumer()?))
 }
+
+#[cfg(test)]
+#[path = "gateways_tests.rs"]
+mod tests;

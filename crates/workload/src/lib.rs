@@ -8,6 +8,7 @@
 //!   run       a measuring thread, pinned; the caller's thread writes the log
 //!     └─ passes     back to back: passes timed as a whole, and one in which each operation is
 //!     └─ open_loop  on a schedule that is never re-based
+//!     └─ logged     the same through a journal, to the answer that its mode allows
 //!     └─ soak       for ever, a reference in between; `watch` looks at each second, `state` is left behind
 //!   timed     the loops that are timed
 //!   outbound  where reports go; tally: what became of operations
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod flow;
+mod logged;
 mod open_loop;
 mod outbound;
 mod passes;
@@ -27,6 +29,7 @@ mod soak;
 mod state;
 mod tally;
 mod timed;
+mod timing;
 mod watch;
 
 pub use passes::OPERATION;

@@ -6,33 +6,20 @@ use crate::outbound::{Outbound, REPORTS};
 use crate::passes::{OPERATION, Outcome, counted};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, WorkloadError};
+use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Burner, Server, filled};
+use crate::timing::{GRACE_NS, LEAD_NS, Timing};
 use engine::Input;
-use measure::matching::{Counts, Matching};
-use measure::record::{Kind, Load};
+use measure::matching::Matching;
+use measure::record::Kind;
 use measure::recorder::{self, Recorder, Series};
-use measure::schedule::{Arrival, Schedule};
+use measure::schedule::Schedule;
 use std::sync::atomic::Ordering;
 
 const SERIES: [Series; 2] =
     [Series::new(OPERATION, Kind::Response), Series::new(OPERATION, Kind::Service)];
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
-
-/// From the last preparation until the first operation is due.
-const LEAD_NS: u64 = 20_000_000;
-/// What a run may take beyond its schedule: who is slower than that will not end.
-const GRACE_NS: u64 = 30_000_000_000;
-
-/// What is sent, and when.
-pub(crate) struct Timing {
-    pub(crate) rate_per_second: f64,
-    pub(crate) arrival: Arrival,
-    pub(crate) burst: u64,
-    pub(crate) warm_up_operations: u64,
-    pub(crate) operations: u64,
-}
 
 /// Where the schedule stands, and until when it is kept.
 struct Keeper<'a> {
@@ -48,16 +35,16 @@ pub(crate) fn run(
     row: &Row,
     timing: &Timing,
     bench: &Bench,
-) -> Result<Load, WorkloadError> {
+) -> Result<Measured, WorkloadError> {
     let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
     let inputs = flow.take(timing.warm_up_operations + timing.operations);
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
     let open_orders_max = flow.open_orders_max();
     let mut engine = filled(row, plan.accounts, open_orders_max, &prefill);
     let mut outbound = Outbound::<REPORTS>::new();
-    let seconds = inputs.len() as f64 / timing.rate_per_second;
+    let seconds = timing.seconds();
     let (mut recorder, drain) = recorder::recorder(&SERIES, seconds);
-    let schedule = Schedule::new(timing.rate_per_second, timing.arrival, timing.burst, plan.seed);
+    let schedule = timing.schedule(plan.seed);
     let start_ns = bench.clock.now_ns() + LEAD_NS;
     let deadline_ns = start_ns + (seconds * 1e9) as u64 + GRACE_NS;
     let mut keeper = Keeper { bench, schedule, start_ns, deadline_ns };
@@ -98,27 +85,9 @@ pub(crate) fn run(
             matching.replays_unequal = u32::from(expected != reached);
         }
     }
-    let load = load_of(timing, done, length_ns, matching);
-    Ok(bench.disturbed(usage, length_ns, load))
-}
-
-/// What was sent and came, without what the kernel did meanwhile.
-fn load_of(timing: &Timing, done: u64, length_ns: u64, matching: Matching) -> Load {
-    let Counts { unanswered, refused, .. } = matching.counts;
-    // The last operation is due a gap before the schedule's length is over.
-    let planned = timing.operations as f64 / timing.rate_per_second;
-    Load {
-        model: "open".to_owned(),
-        rate_per_second_offered: Some(timing.rate_per_second),
-        rate_per_second_achieved: done as f64 / (length_ns as f64 / 1e9).max(planned),
-        sent: done,
-        received: done - unanswered,
-        lost: unanswered,
-        rejected: refused,
-        warm_up_sent: timing.warm_up_operations,
-        matching: vec![matching],
-        ..Load::default()
-    }
+    let load = timing.load(done, length_ns, matching);
+    let load = bench.disturbed(usage, length_ns, load);
+    Ok(Measured { load, planned: timing.operations, failure: None })
 }
 
 /// Records response and service time, and ends intervals.

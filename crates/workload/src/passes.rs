@@ -5,7 +5,7 @@ use crate::flow::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, WorkloadError};
+use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Nobody, filled};
 use crate::timed::Operations;
 use crate::{tally, timed};
@@ -57,7 +57,7 @@ pub(crate) fn run(
     row: &Row,
     (operations, passes): (u64, u32),
     bench: &Bench,
-) -> Result<Load, WorkloadError> {
+) -> Result<Measured, WorkloadError> {
     let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
     let inputs = flow.take(operations);
     let open_orders_max = flow.open_orders_max();
@@ -95,7 +95,7 @@ pub(crate) fn run(
     let (load, outcome) = prepared.one_by_one(&mut outbound, bench);
     compare(&mut matching, outcome);
     matching.state_hash = first.map_or(String::new(), |one| format!("{:016x}", one.state_hash));
-    Ok(Load {
+    let load = Load {
         model: BACK_TO_BACK.to_owned(),
         rate_per_second_achieved: measure::matching::operations_per_second(&[matching.clone()])
             .map_or(0.0, |(per_second, _)| per_second),
@@ -105,7 +105,8 @@ pub(crate) fn run(
         rejected: matching.counts.refused,
         matching: vec![matching],
         ..load
-    })
+    };
+    Ok(Measured { load, planned: operations, failure: None })
 }
 
 /// What became of the operations, and what is left.

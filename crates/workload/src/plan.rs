@@ -1,10 +1,10 @@
 //! What the client is told to do: one row, one run.
 
 use crate::row::{self, Row, Serves};
-use engine::OPEN_ORDERS_MAX;
 use host::scheduling::Scheduling;
-use measure::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use serde::{Deserialize, Serialize};
+
+pub use crate::timing::Timing;
 
 /// Operations of a pass at most, 80 bytes of memory each: they are made before it.
 pub const OPERATIONS_MAX: u64 = 20_000_000;
@@ -52,16 +52,19 @@ pub enum Task {
     },
     /// On a schedule.
     Open {
-        /// Operations a second.
-        rate_per_second: f64,
-        /// How they are spread over time.
-        arrival: Arrival,
-        /// Operations of a burst, where arrival is `burst`.
-        burst: u64,
-        /// Done first, and thrown away.
-        warm_up_operations: u64,
-        /// Measured.
-        operations: u64,
+        /// When.
+        timing: Timing,
+    },
+    /// On a schedule, through a journal: answered when that says that it may be.
+    Journal {
+        /// When.
+        timing: Timing,
+        /// When an operation may be answered.
+        mode: JournalMode,
+        /// The journal's, which is not there yet; who started us removes it.
+        directory: String,
+        /// The core of the journal's threads; `None`: that of the measuring one.
+        writer_core: Option<usize>,
     },
     /// One operation after the other, for as long as asked.
     Soak {
@@ -108,10 +111,6 @@ impl Plan {
         let serves = |able: &[Serves], whom: &str| {
             require(able.contains(&row.serves), "row", &self.row, whom.to_owned())
         };
-        let in_memory = |operations: u64| {
-            let why = format!("there are 1 to {OPERATIONS_MAX} in memory: make more runs instead");
-            require((1..=OPERATIONS_MAX).contains(&operations), "operations", &operations, why)
-        };
         match &self.task {
             Task::Passes { operations, passes } => {
                 serves(&[Serves::Engine, Serves::Nobody], "it needs a schedule")?;
@@ -119,20 +118,21 @@ impl Plan {
                 require((1..=PASSES_MAX).contains(passes), "passes", passes, why)?;
                 in_memory(*operations)?;
             }
-            Task::Open { rate_per_second, burst, warm_up_operations, operations, .. } => {
+            Task::Open { timing } => {
                 serves(&[Serves::Engine, Serves::Burner], "it knows no schedule")?;
-                let is_rate = *rate_per_second > 0.0 && *rate_per_second <= RATE_PER_SECOND_MAX;
-                let why = "operations a second are above 0 and at most 1e9".to_owned();
-                require(is_rate, "rate_per_second", rate_per_second, why)?;
-                require(*burst >= 1, "burst", burst, "a burst is at least one".to_owned())?;
-                in_memory(operations.saturating_add(*warm_up_operations))?;
-                let is_known = row.serves != Serves::Burner || *warm_up_operations >= WARM_UP_MIN;
+                self.check_timing(timing)?;
+                let warm_up = timing.warm_up_operations;
+                let is_known = row.serves != Serves::Burner || warm_up >= WARM_UP_MIN;
                 let why = format!(
                     "{} burns what an engine takes in the warm-up: {WARM_UP_MIN} operations of it \
                      tell that",
                     self.row
                 );
-                require(is_known, "warm_up_operations", warm_up_operations, why)?;
+                require(is_known, "warm_up_operations", &warm_up, why)?;
+            }
+            Task::Journal { timing, .. } => {
+                serves(&[Serves::Engine], "it is no engine, and there is nothing to log")?;
+                self.check_timing(timing)?;
             }
             Task::Soak { operations, seconds, .. } => {
                 serves(&[Serves::Engine], "it is no engine, and has no state to keep")?;
@@ -144,10 +144,38 @@ impl Plan {
         }
         Ok(row)
     }
+
+    fn check_timing(&self, timing: &Timing) -> Result<(), BadPlan> {
+        if let Some((key, value, why)) = timing.fault() {
+            return Err(BadPlan { key, value, why: why.to_owned() });
+        }
+        in_memory(timing.operations.saturating_add(timing.warm_up_operations))
+    }
 }
+
+fn in_memory(operations: u64) -> Result<(), BadPlan> {
+    if (1..=OPERATIONS_MAX).contains(&operations) {
+        return Ok(());
+    }
+    let why = format!("there are 1 to {OPERATIONS_MAX} in memory: make more runs instead");
+    Err(BadPlan { key: "operations", value: operations.to_string(), why })
+}
+
+/// When an operation may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JournalMode {
+    /// At once, and nothing is logged.
+    None,
+    /// At once; it is logged meanwhile.
+    Async,
+    /// When it is durable.
+    Sync,
+}
+
+/// The modes, as in a scenario.
+pub const JOURNAL_MODES: [(&str, JournalMode); 3] =
+    [("none", JournalMode::None), ("async", JournalMode::Async), ("sync", JournalMode::Sync)];
 
 /// Fewer operations don't tell how long one takes at p50.
 pub const WARM_UP_MIN: u64 = 1_000;
-
-// However many operations are in memory, an engine has room for the orders among them.
-const _: () = assert!(OPERATIONS_MAX / 2 + crate::flow::DEEP.live as u64 <= OPEN_ORDERS_MAX as u64);

@@ -122,17 +122,19 @@ impl Row {
 
     /// A fresh engine with an empty book, and the limits of every account in force.
     pub fn engine(&self, accounts: u32, open_orders_max: usize) -> Engine {
-        let limits = self.limits(accounts, open_orders_max);
-        let mut engine = Engine::new(1, limits);
-        if self.has_risk {
-            for command in self.settings(accounts, limits.open_orders_max) {
-                engine.apply(&Input { time_ns: 0, command }, &mut |_| ());
-            }
-        }
+        let mut engine = Engine::new(1, self.limits(accounts, open_orders_max));
+        let settings = self.settings(accounts, open_orders_max);
+        settings.iter().for_each(|input| engine.apply(input, &mut |_| ()));
         engine
     }
 
-    fn settings(&self, accounts: u32, open_orders_max: u32) -> impl Iterator<Item = Command> {
+    /// What comes before the first order: the instrument's reference price and the limits of every account; nothing
+    /// where there is no risk.
+    pub(crate) fn settings(&self, accounts: u32, open_orders_max: usize) -> Vec<Input> {
+        if !self.has_risk {
+            return Vec::new();
+        }
+        let open_orders_max = self.limits(accounts, open_orders_max).open_orders_max;
         let instrument = InstrumentSettings {
             instrument: 0,
             tag: 0,
@@ -163,6 +165,10 @@ impl Row {
             };
             [Command::Account(account_settings), Command::Position(position)]
         };
-        [Command::Instrument(instrument)].into_iter().chain((0..accounts).flat_map(of_account))
+        [Command::Instrument(instrument)]
+            .into_iter()
+            .chain((0..accounts).flat_map(of_account))
+            .map(|command| Input { time_ns: 0, command })
+            .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! One run of one plan: a measuring thread, pinned; the log is written by the caller's.
 
-use crate::open_loop::{self, Timing};
+use crate::logged::{self, Logged};
+use crate::open_loop;
 use crate::passes;
 use crate::plan::{BadPlan, Plan, Task};
 use crate::row::Row;
@@ -8,6 +9,7 @@ use crate::soak::{self, SoakError};
 use crate::watch::Watch;
 use host::HostError;
 use host::thread::Usage;
+use journal::JournalError;
 use measure::clock::Clock;
 use measure::progress::Second;
 use measure::record::{self, ClientResult, Load};
@@ -30,6 +32,9 @@ pub enum WorkloadError {
     /// A soak can't go on from a state, or not leave its own.
     #[error(transparent)]
     Soak(#[from] SoakError),
+    /// There is no journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// The log can't be written.
     #[error("cannot write {path}: {source}; free some space or choose another place")]
     Log {
@@ -52,6 +57,15 @@ enum Said {
     Draining { drain: Drain, started: SystemTime, start_ns: u64 },
     /// What a pass came to.
     Second(Second),
+}
+
+/// What the measuring thread comes to.
+pub(crate) struct Measured {
+    pub(crate) load: Load,
+    /// Operations that there should be.
+    pub(crate) planned: u64,
+    /// What broke it off.
+    pub(crate) failure: Option<String>,
 }
 
 /// What the measuring thread works with.
@@ -181,19 +195,14 @@ fn measure(
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
     let bench = Bench { clock, stop, say };
-    let (load, planned) = match &plan.task {
+    let Measured { load, planned, failure } = match &plan.task {
         Task::Passes { operations, passes } => {
-            (passes::run(plan, row, (*operations, *passes), &bench)?, *operations)
+            passes::run(plan, row, (*operations, *passes), &bench)?
         }
-        Task::Open { rate_per_second, arrival, burst, warm_up_operations, operations } => {
-            let timing = Timing {
-                rate_per_second: *rate_per_second,
-                arrival: *arrival,
-                burst: *burst,
-                warm_up_operations: *warm_up_operations,
-                operations: *operations,
-            };
-            (open_loop::run(plan, row, &timing, &bench)?, *operations)
+        Task::Open { timing } => open_loop::run(plan, row, timing, &bench)?,
+        Task::Journal { timing, mode, directory, writer_core } => {
+            let logged = Logged { mode: *mode, directory, writer_core: *writer_core };
+            logged::run(plan, row, &logged, timing, &bench)?
         }
         Task::Soak { operations, seconds, state, resume } => {
             let soak = soak::Soak {
@@ -205,11 +214,10 @@ fn measure(
             soak::run(plan, row, &soak, &bench)?
         }
     };
-    let complete = load.sent == planned;
-    let failures = match complete {
-        true => Vec::new(),
-        false => vec![format!("it ended after {} of {planned} operations", load.sent)],
-    };
+    let all = load.sent == planned;
+    let ended = (!all).then(|| format!("it ended after {} of {planned} operations", load.sent));
+    let failures: Vec<String> = failure.into_iter().chain(ended).collect();
+    let complete = failures.is_empty();
     let clock =
         record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() };
     Ok(ClientResult { complete, failures, load, clock })

@@ -7,7 +7,7 @@ use crate::outbound::Outbound;
 use crate::passes::{BACK_TO_BACK, OPERATION};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, WorkloadError};
+use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::filled;
 use crate::timed::Operations;
 use crate::{state, tally, timed};
@@ -80,13 +80,13 @@ struct Going<'a> {
     busy_ns: u64,
 }
 
-/// What a soak came to, and how many operations it was to be.
+/// What a soak came to.
 pub(crate) fn run(
     plan: &Plan,
     row: &Row,
     soak: &Soak,
     bench: &Bench,
-) -> Result<(Load, u64), WorkloadError> {
+) -> Result<Measured, WorkloadError> {
     let (flow, engine) = match soak.resume {
         Some(path) => state::load(Path::new(path), plan, row.shape)?,
         None => {
@@ -140,7 +140,7 @@ pub(crate) fn run(
         matching: vec![matching],
         ..disturbed
     };
-    Ok((load, planned))
+    Ok(Measured { load, planned, failure: None })
 }
 
 impl Going<'_> {

@@ -41,7 +41,7 @@ struct Stretches {
 impl Watch {
     pub(crate) fn new(plan: &Plan) -> Watch {
         let kind = match plan.task {
-            Task::Open { .. } => Kind::Response,
+            Task::Open { .. } | Task::Journal { .. } => Kind::Response,
             Task::Passes { .. } | Task::Soak { .. } => Kind::Service,
         };
         let stretches = match plan.task {

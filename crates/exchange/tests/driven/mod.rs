@@ -36,6 +36,7 @@ pub fn config() -> Config {
             price_levels_max: 200,
             ..Limits::default()
         },
+        journal: None,
         replay_inputs_max: 1 << 15,
         wall_ns: || WALL_NS.get(),
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use transport::Streams;
 use transport::serve::{Refused, serve};
 use tungstenite::{Message, WebSocket};
 
@@ -27,6 +28,7 @@ pub fn config() -> Config {
             price_levels_max: 100,
             ..Limits::default()
         },
+        journal: None,
         replay_inputs_max: 100_000,
         wall_ns: measure::clock::wall_ns,
     }
@@ -44,6 +46,15 @@ impl Running {
     }
 
     pub fn start_on(backend: &'static str, config: Config) -> Running {
+        let open = |clock| transport::backend(backend).unwrap().open(clock).unwrap();
+        Running::start_over(open, config)
+    }
+
+    /// Over streams that its own thread opens.
+    pub fn start_over(
+        open: impl FnOnce(Clock) -> Box<dyn Streams> + Send + 'static,
+        config: Config,
+    ) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -51,7 +62,7 @@ impl Running {
         let mut exchange = Exchange::new(config).unwrap();
         let thread = std::thread::spawn(move || {
             let clock = Clock::calibrate();
-            let mut streams = transport::backend(backend).unwrap().open(clock).unwrap();
+            let mut streams = open(clock);
             streams.listen(listener).unwrap();
             let limits = exchange.limits().serve();
             let refused = serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();

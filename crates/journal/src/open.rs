@@ -21,6 +21,7 @@ use crate::inputs::End;
 use crate::options::Options;
 use crate::reader::Log;
 use crate::record::RECORD_BYTES;
+use crate::renew::renew;
 use crate::replay::{self, Replayed};
 use crate::segment::Segment;
 use crate::state::Shared;
@@ -47,6 +48,7 @@ pub fn open(
         Some(Log { number, identity: found }) if found == identity => {
             let log = Log { number, identity };
             let (replayed, end) = replay::recover(&directory, log)?;
+            renew(&directory, log, end.next)?;
             (log, replayed, end)
         }
         Some(Log { identity: found, .. }) => {

@@ -1,0 +1,122 @@
+//! What an exchange begins with: an empty engine and a start book, or what its journal holds.
+
+use crate::order_entry::OrderEntry;
+use crate::orders::ClientOrder;
+use crate::register::{self, Head, Register};
+use crate::sequencer::{Sequencer, StartError};
+use crate::sessions::{HOUSE, Sender, Sessions};
+use crate::{Config, ConfigError, Journal};
+use engine::{Command, Engine, Saved};
+use journal::{Identity, Replayed};
+use wire::{ClientId, OrderId};
+
+/// What was found in a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Inputs that were there already; 0 of a journal that is new.
+    pub inputs: u64,
+    /// Orders of clients that are open since then. Each goes by its `order_id` as its client id now: what its client called it, the
+    /// journal does not hold.
+    pub client_orders: usize,
+    /// What stood behind the last whole record and was cut, in words.
+    pub cut: Option<String>,
+    /// Snapshots that could not be used, and why.
+    pub snapshots_refused: Vec<String>,
+}
+
+/// An exchange's inside, and what was found.
+pub(crate) struct Opened {
+    pub entry: OrderEntry,
+    pub recovery: Option<Recovery>,
+}
+
+/// Takes the memory and makes the start book, or recovers.
+pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
+    let orders = config.start_book.orders(&config.instruments)?.into_iter().map(Command::New);
+    let settings = config.instruments.settings().map(Command::Instrument);
+    let start: Vec<Command> = orders.chain(settings).collect();
+    let shape = (config.instruments.count(), config.limits.engine());
+    let inputs_max = config.replay_inputs_max;
+    let Some(journal) = &config.journal else {
+        let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(refused)?;
+        let entry = entry(config, sequencer, Register::default(), &[]);
+        return Ok(Opened { entry, recovery: None });
+    };
+    let Journal { directory, options } = journal;
+    let identity = Identity { instruments: shape.0, limits: shape.1 };
+    let (appender, replayed) = journal::open(directory, identity, *options)?;
+    let Replayed { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
+    let head = Head::new(&config.instruments, start.len() as u64);
+    let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
+    // Of another start book that is all there nothing is to be told.
+    let start = if next_sequence < there.start { start } else { Vec::new() };
+    let open_orders = client_orders(&engine, accounts.len() as u32);
+    let appender = (appender, options.mode);
+    let sequencer =
+        Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(refused)?;
+    let mut entry = entry(config, sequencer, register, &accounts);
+    let recovery = Recovery {
+        inputs: next_sequence,
+        client_orders: open_orders.as_ref().map_or(0, Vec::len),
+        cut: cut.map(|cut| cut.to_string()),
+        snapshots_refused: snapshots_refused.iter().map(ToString::to_string).collect(),
+    };
+    open_orders
+        .and_then(|orders| entry.orders.restore(orders))
+        .map_err(|order| register::strange(directory, &order))?;
+    Ok(Opened { entry, recovery: Some(recovery) })
+}
+
+fn refused(error: StartError) -> ConfigError {
+    match error {
+        StartError::Engine(reason) => ConfigError::StartRefused(reason),
+        StartError::Journal(refused) => ConfigError::StartNotTaken(refused),
+    }
+}
+
+fn entry(
+    config: &Config,
+    sequencer: Sequencer,
+    register: Register,
+    accounts: &[String],
+) -> OrderEntry {
+    let mut sessions = Sessions::new(config.tokens.clone(), &config.limits);
+    for account_id in accounts {
+        sessions.add(account_id, true);
+    }
+    let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
+    OrderEntry::new(instruments, sessions, sequencer, risk, register, config.limits)
+}
+
+/// An order with its tag, and as the engine has it.
+type Restored = (u32, ClientOrder, engine::NewOrder);
+
+/// The clients' orders that are open in an engine, or one that is no known account's.
+fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<Restored>, engine::NewOrder> {
+    let mut orders = Ok(Vec::new());
+    engine.save(&mut |piece| {
+        let Saved::Order { order, .. } = piece else { return };
+        if order.account == HOUSE {
+            return;
+        }
+        let text = OrderId::from_u64(order.order_id).text();
+        let client_id = std::str::from_utf8(&text).ok().and_then(|text| ClientId::new(text).ok());
+        match (client_id, &mut orders) {
+            (Some(client_id), Ok(orders)) if order.account <= accounts => {
+                let client_order = ClientOrder {
+                    client_id,
+                    order_id: order.order_id,
+                    quantity_lots: order.quantity_lots,
+                    account: order.account,
+                    instrument: order.instrument,
+                    expires: order.expires_ns != 0,
+                    sender: Sender::NOBODY,
+                };
+                orders.push((order.tag, client_order, order));
+            }
+            (_, Err(_)) => {}
+            _ => orders = Err(order),
+        }
+    });
+    orders
+}

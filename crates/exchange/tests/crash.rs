@@ -1,0 +1,209 @@
+//! An exchange that is killed, and one whose disk is full.
+
+mod dialogue;
+mod driven;
+mod running;
+
+use dialogue::Dialogue;
+use engine::Command;
+use exchange::{Config, Journal};
+use journal::{Inputs, Mode, Options};
+use measure::clock::Deadline;
+use measure::random::SplitMix64;
+use running::{Client, Running};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
+use wire::reply::{Reply, decode_reply};
+
+const PLACE: &str = "TICKPATH_TEST_JOURNAL";
+const ROUNDS: u32 = 8;
+/// Nothing here takes so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn journaled(config: Config, directory: &Path, options: Options) -> Config {
+    let journal = Some(Journal { directory: directory.to_owned(), options });
+    // Here what is in the journal is the judge.
+    Config { journal, replay_inputs_max: 0, ..config }
+}
+
+/// Runs a test of this file again in a process of its own, which finds the directory in its environment.
+fn start_again(test: &str, place: &Path) -> Child {
+    Process::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(PLACE, place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Whether this program can start itself: emulated for another processor it can't, unless the kernel
+/// knows the emulator.
+fn can_start_itself() -> bool {
+    let tried = Process::new(std::env::current_exe().unwrap()).arg("--list").output();
+    // Under an emulator the failure may be the child's, not the call's.
+    let can = tried.as_ref().is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("skipped: this test can't start processes of its own here: {tried:?}");
+    }
+    can
+}
+
+/// The exchange of the process that is killed: says where it listens, and ends with its parent at the latest.
+fn be_killed(place: &Path) {
+    let options = Options { segment_bytes: 1 << 20, reserve_inputs: 100, ..Options::default() };
+    let mut config = running::config();
+    config.limits.open_orders_max = 100_000;
+    let running = Running::start(journaled(config, place, options));
+    println!("listening {}", running.address);
+    std::io::stdout().flush().unwrap();
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// Orders until the exchange is gone; the ids of those that were acknowledged.
+fn acknowledged(address: &str, first: u32, acked: &mut Vec<u64>) -> u32 {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let (socket, _) = tungstenite::client(format!("ws://{address}/"), stream).unwrap();
+    let mut client = Client { socket };
+    client.authenticate("a");
+    let mut sent = first;
+    loop {
+        for _ in 0..8 {
+            sent += 1;
+            let text = running::order(&format!("o{sent}"), "BUY", "1", "1");
+            if client.socket.send(tungstenite::Message::text(text)).is_err() {
+                return sent;
+            }
+        }
+        for _ in 0..8 {
+            let Ok(message) = client.socket.read() else { return sent };
+            let text = message.into_text().unwrap();
+            let Ok(Reply::Booked(booked)) = decode_reply(text.as_bytes()) else { return sent };
+            acked.push(booked.order_id.to_u64().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_killed_exchange_has_lost_nothing_that_it_acknowledged() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return be_killed(Path::new(&place));
+    }
+    if !can_start_itself() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut random = SplitMix64::new(7);
+    let (mut acked, mut sent) = (Vec::new(), 0);
+    for round in 0..ROUNDS {
+        let test = "a_killed_exchange_has_lost_nothing_that_it_acknowledged";
+        let mut child = start_again(test, place.path());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines
+            .find_map(|line| Some(line.unwrap().split_once("listening ")?.1.to_owned()))
+            .expect("an address");
+        let before = acked.len();
+        let life = Duration::from_millis(50 + u64::from(random.below(200)));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(life);
+                child.kill().unwrap();
+            });
+            sent = acknowledged(&address, sent, &mut acked);
+        });
+        child.wait().unwrap();
+        assert!(acked.len() > before, "round {round}: nothing was acknowledged in {life:?}");
+        let there: HashSet<u64> = Inputs::open(place.path())
+            .unwrap()
+            .map_while(Result::ok)
+            .filter_map(|(_, input)| match input.command {
+                Command::New(order) => Some(order.order_id),
+                _ => None,
+            })
+            .collect();
+        let lost: Vec<&u64> = acked.iter().filter(|id| !there.contains(id)).collect();
+        assert!(lost.is_empty(), "round {round}: {lost:?} of {}", acked.len());
+    }
+    let distinct: HashSet<&u64> = acked.iter().collect();
+    assert_eq!(distinct.len(), acked.len(), "an order id came twice");
+}
+
+/// Room for three segments and half of a fourth; one is the filler's, so that the third segment's blocks are refused as long as that is there.
+const SEGMENT_BYTES: u64 = 64 << 10;
+const DISK_BYTES: u64 = 3 * SEGMENT_BYTES + SEGMENT_BYTES / 2;
+
+/// On a disk without room orders are refused with a reason, cancels are not; with room again it goes on.
+#[test]
+fn on_a_full_disk_cancels_still_work() {
+    let Some(place) = std::env::var_os(PLACE) else { return on_small_disk() };
+    println!("on the small disk");
+    let place = Path::new(&place);
+    let (mode, segment_bytes, reserve_inputs) = (Mode::Async, SEGMENT_BYTES, 50);
+    let options = Options { mode, segment_bytes, reserve_inputs, ..Options::default() };
+    let filler = place.join("filler");
+    std::fs::write(&filler, vec![1; SEGMENT_BYTES as usize]).unwrap();
+    let journal = place.join("journal");
+    let mut d = Dialogue::new(journaled(driven::config(), &journal, options));
+    let mut orders = 0;
+    let told = order_until(&mut d, &mut orders, "no room on its disk");
+    assert!(told.starts_with(&format!("0 a REJECTED client_id=o{orders} reason=")), "{told}");
+    d.cancel(0, "o0");
+    d.say(0, "{'type':'MASS_CANCEL'}");
+    let told = d.told_unchecked();
+    assert!(told.contains("DONE client_id=o0 status=CANCELLED"), "{told}");
+    assert!(told.ends_with(&format!("MASS_CANCELLED count={}", orders - 1)), "{told}");
+    assert_eq!(d.driven.exchange.counts().rejected["journal_no_room"], 1);
+    std::fs::remove_file(&filler).unwrap();
+    order_until(&mut d, &mut orders, "BOOKED");
+    d.driven.exchange.close_journal().unwrap();
+    let replayed = journal::replay(&journal).unwrap();
+    assert_eq!(replayed.state_hash, d.driven.exchange.state_hash());
+}
+
+/// Sends orders, and counts those that were booked, until the answer has a part; gives that answer. A segment that is not made yet is a
+/// delay, and not the end.
+fn order_until(d: &mut Dialogue, orders: &mut u32, part: &str) -> String {
+    let deadline = Deadline::after(PATIENCE);
+    loop {
+        d.order(0, &format!("o{orders}"), "BUY", "1", "1");
+        let told = d.told_unchecked();
+        let booked = told.contains("BOOKED");
+        if told.contains(part) {
+            return told;
+        }
+        *orders += u32::from(booked);
+        assert!(!deadline.left().is_zero(), "{told}");
+    }
+}
+
+/// Runs the test above again on a tmpfs of a few pages, in a mount namespace of its own.
+fn on_small_disk() {
+    let place = tempfile::tempdir().unwrap();
+    let run =
+        r#"mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 77; exec "$3" --exact "$4" --nocapture"#;
+    let tried = Process::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", run, "sh"])
+        .arg(DISK_BYTES.to_string())
+        .arg(place.path())
+        .arg(std::env::current_exe().unwrap())
+        .arg("on_a_full_disk_cancels_still_work")
+        .env(PLACE, place.path())
+        .output();
+    let output = match tried {
+        Ok(output) => output,
+        Err(error) => return eprintln!("skipped: no unshare(1) here: {error}"),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    // The test itself says so when it has run: a shell that was refused does not.
+    if said.contains("on the small disk") {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}\n{said}\n{errors}", output.status);
+        return;
+    }
+    eprintln!("skipped: a mount namespace is not permitted here: {output:?}");
+}

@@ -1,0 +1,177 @@
+//! An exchange with a journal: what is acknowledged is there, and what is there is where the next exchange begins.
+
+mod dialogue;
+mod driven;
+mod running;
+
+use dialogue::Dialogue;
+use driven::config;
+use exchange::{Config, ConfigError, Exchange, Instruments, Journal, Risk, StartBook};
+use expect_test::expect;
+use journal::{Inputs, Mode, Options};
+use running::Running;
+use std::path::Path;
+
+fn options(mode: Mode) -> Options {
+    let wait = ipc::wait::Wait::Futex { spins: 10 };
+    Options { mode, segment_bytes: 1 << 20, reserve_inputs: 100, wait, ..Options::default() }
+}
+
+fn journaled(config: Config, directory: &Path, mode: Mode) -> Config {
+    let journal = Journal { directory: directory.to_owned(), options: options(mode) };
+    Config { journal: Some(journal), ..config }
+}
+
+/// Ends it as a stop does, and holds it against its journal.
+fn close(mut exchange: Exchange, directory: &Path) {
+    exchange.close_journal().unwrap();
+    let replayed = journal::replay(directory).unwrap();
+    assert_eq!(replayed.state_hash, exchange.state_hash());
+}
+
+/// Over real sockets, where answers wait: with each one its input can be read from the journal's file.
+#[test]
+fn what_is_acknowledged_is_in_the_journal() {
+    for (backend, mode) in [("block", Mode::Sync), ("spin", Mode::Sync), ("spin", Mode::Async)] {
+        let place = tempfile::tempdir().unwrap();
+        let running = Running::start_on(backend, journaled(running::config(), place.path(), mode));
+        let mut client = running.login("3001");
+        for n in 1..=50 {
+            let text = match n % 2 {
+                1 => running::order("o", "BUY", "1", "1"),
+                _ => running::cancel("o"),
+            };
+            let kind = if n % 2 == 1 { "BOOKED" } else { "CANCELLED" };
+            assert!(client.ask(&text).contains(kind));
+            let inputs = Inputs::open(place.path()).unwrap().take_while(Result::is_ok).count();
+            assert!(mode == Mode::Async || inputs >= n, "{inputs} inputs after {n} answers");
+        }
+        // Many at once, and an answer that no input stands behind.
+        for n in 0..100 {
+            client.send(&running::order(&format!("m{n}"), "BUY", "1", "1"));
+        }
+        for _ in 0..100 {
+            assert!(client.read().contains("BOOKED"));
+        }
+        client.nothing_more();
+        let (exchange, _) = running.stop();
+        assert_eq!(exchange.replay_check().equal, Some(true));
+        close(exchange, place.path());
+    }
+}
+
+/// Accounts keep their numbers, orders go by their `order_id`, and no number comes twice.
+#[test]
+fn an_exchange_begins_where_its_journal_leads() {
+    let place = tempfile::tempdir().unwrap();
+    let with_book = || {
+        let limits = exchange::Limits { open_orders_max: 20_000, ..config().limits };
+        let limits = exchange::Limits { price_levels_max: 2_000, ..limits };
+        let config = Config { start_book: StartBook::Synthetic, limits, ..config() };
+        journaled(config, place.path(), Mode::Async)
+    };
+    let mut first = Dialogue::new(with_book());
+    let book = first.driven.exchange.engine().open_orders();
+    assert_eq!(first.driven.exchange.recovery().unwrap().inputs, 0);
+    first.order(1, "b", "BUY", "10", "1");
+    first.order_with(
+        0,
+        "stop",
+        "SELL",
+        "-",
+        "1",
+        "'stop_price':'9','time_in_force':'FILL_OR_KILL'",
+    );
+    first.order(0, "a", "BUY", "11", "2");
+    first.order(2, "c", "SELL", "11", "0.5");
+    expect![[r#"
+        1 b BOOKED client_id=b price=10 amount=1 sequence=1
+        0 a WAITING client_id=stop stop_price=9 amount=1 sequence=2
+        0 a BOOKED client_id=a price=11 amount=2 sequence=3
+        2 c FILL client_id=c price=64999.97 amount=0.5 remaining=0 sequence=4
+        2 c DONE client_id=c status=FILLED sequence=5"#]]
+    .assert_eq(&first.told());
+    let before = first.driven.exchange.state_hash();
+    close(first.driven.exchange, place.path());
+
+    // Another start book is none of a journal's that has begun.
+    let config = Config { start_book: StartBook::Empty, ..with_book() };
+    let mut second = Dialogue::new(config);
+    assert_eq!(second.driven.exchange.state_hash(), before);
+    let recovery = second.driven.exchange.recovery().unwrap();
+    assert_eq!((recovery.client_orders, &recovery.cut), (3, &None));
+    second.cancel(0, "a");
+    let name = |n: u64| format!("00000000-0000-8000-8000-{:012x}", u64::from(book) + n);
+    second.cancel(1, &name(3));
+    second.cancel(0, &name(3));
+    second.order(1, "b", "BUY", "10", "1");
+    second.order(2, "c", "SELL", "10", "1.5");
+    second.say(0, "{'type':'MASS_CANCEL'}");
+    let told = second.told_unchecked();
+    expect![[r#"
+        0 a REJECTED client_id=a reason=unknown order: this account has no open order with this client_id
+        1 b REJECTED client_id=00000000-0000-8000-8000-0000000038f2 reason=unknown order: this account has no open order with this client_id
+        0 a DONE client_id=00000000-0000-8000-8000-0000000038f2 status=CANCELLED sequence=244595032065
+        1 b BOOKED client_id=b price=10 amount=1 sequence=244595032066
+        2 c FILL client_id=c price=64999.97 amount=0.06 remaining=1.44 sequence=244595032067
+        2 c FILL client_id=c price=64999.97 amount=0.69 remaining=0.75 sequence=244595032069
+        2 c FILL client_id=c price=64999.96 amount=0.44 remaining=0.31 sequence=244595032071
+        2 c FILL client_id=c price=64999.96 amount=0.31 remaining=0 sequence=244595032073
+        2 c DONE client_id=c status=FILLED sequence=244595032074
+        0 a DONE client_id=00000000-0000-8000-8000-0000000038f1 status=CANCELLED sequence=244595032075
+        0 a MASS_CANCELLED count=1"#]].assert_eq(&told);
+    assert_eq!(second.driven.exchange.replay_check().equal, None);
+    close(second.driven.exchange, place.path());
+}
+
+#[test]
+fn a_journal_of_others_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |config| Exchange::new(journaled(config, place.path(), Mode::Async)).err();
+    assert!(of(config()).is_none());
+    let other_limits =
+        Config { limits: exchange::Limits { open_orders_max: 99, ..config().limits }, ..config() };
+    assert!(matches!(of(other_limits), Some(ConfigError::Journal(_))));
+    let text =
+        include_str!("../src/instruments.toml").replace("tick = \"0.01\"", "tick = \"0.05\"");
+    let instruments = Instruments::parse("file", &text).unwrap();
+    let error = of(Config { instruments, ..config() }).unwrap();
+    assert!(matches!(error, ConfigError::Register(_)), "{error}");
+    assert!(error.to_string().contains("BTC_USDT / 0.01 / 0.00001"), "{error}");
+    // Two at the same time.
+    let _one = Exchange::new(journaled(config(), place.path(), Mode::Async)).unwrap();
+    assert!(matches!(of(config()), Some(ConfigError::Journal(_))));
+}
+
+/// What an account starts with it has once; its limits are the file's of today.
+#[test]
+fn risk_settings_are_told_again_and_balances_are_not() {
+    let place = tempfile::tempdir().unwrap();
+    let with_risk = |long_max: &str| {
+        let text = format!(
+            "[account.a]\nposition.BTC_USDT = {{ long_max = '{long_max}', short_max = '0', start = '2' }}"
+        );
+        let risk = Risk::parse("risk.toml", &text, &config().instruments).unwrap();
+        journaled(Config { risk, ..config() }, place.path(), Mode::Async)
+    };
+    for long_max in ["5", "3"] {
+        let mut d = Dialogue::new(with_risk(long_max));
+        assert_eq!(d.driven.exchange.engine().position_lots(1, 0), 200_000);
+        d.order(0, "over", "BUY", "1", "2");
+        let told = d.told_unchecked();
+        assert_eq!(told.contains("BOOKED"), long_max == "5", "{told}");
+        d.say(0, "{'type':'MASS_CANCEL'}");
+        close(d.driven.exchange, place.path());
+    }
+}
+
+#[test]
+fn a_register_that_is_gone_is_missed() {
+    let place = tempfile::tempdir().unwrap();
+    let mut d = Dialogue::new(journaled(config(), place.path(), Mode::Async));
+    d.order(0, "a", "BUY", "1", "1");
+    drop(d);
+    std::fs::remove_file(place.path().join("register")).unwrap();
+    let error = Exchange::new(journaled(config(), place.path(), Mode::Async)).err().unwrap();
+    assert!(error.to_string().contains("register is missing"), "{error}");
+}

@@ -1,0 +1,88 @@
+//! Records of engines, as a person sees them.
+
+use expect_test::expect;
+use measure::record::RunRecord;
+use serde_json::{Value, json};
+
+fn series(kind: &str, p50: u64, below_1us: u64) -> Value {
+    let run = json!({"count": 1_000_000, "p50": p50, "p99": 4 * p50, "below_1us": below_1us});
+    let mut pooled = run.clone();
+    pooled["max"] = json!(40_000);
+    json!({"name": "operation", "kind": kind, "unit": "ns", "pooled": pooled, "per_run": [run]})
+}
+
+fn record(kind: &str, subjects: &Value) -> RunRecord {
+    serde_json::from_value(json!({
+        "schema": 1, "tool": "tickpath 0.1.0", "scenario": kind, "complete": true, "valid": true,
+        "invalid_because": [], "runs": 1, "runs_void": 0, "warnings": [],
+        "clock": {"source": "tsc", "cost_ns": 13}, "resolved": {"kind": kind}, "subjects": subjects
+    }))
+    .unwrap()
+}
+
+#[test]
+fn throughput_stands_beside_the_floors_and_counts_are_whole() {
+    let subject = |name: &str, backend: &str, pass_ns: u64, counts: Value, p50: u64| {
+        json!({"name": name, "backend": backend, "cores": [1],
+            "load": {"model": "back-to-back", "sent": 2_000_000, "rate_per_second_achieved": 2e15 / pass_ns as f64,
+                "matching": [{"operations": 2_000_000, "passes_ns": [pass_ns], "counts": counts}]},
+            "series": [series("service", p50, 0)]})
+    };
+    let counts = json!({"acks": 1_058_830, "trades": 291_142, "cancel_acks": 724_170, "expired": 6_586,
+        "modify_acks": 86_377, "cancel_rejects": 116_625, "modify_rejects": 13_998});
+    let record = record(
+        "engine",
+        &json!([
+            subject("shallow-with-a-long-name", "shallow", 125_000_000, counts, 61),
+            subject("floor", "empty-dispatch", 25_000_000, json!({}), 11)
+        ]),
+    );
+    expect![""].assert_eq(&report::table(&record));
+}
+
+#[test]
+fn the_share_below_a_microsecond_stands_beside_the_ideal_servers() {
+    let subject = |backend: &str, below_1us: u64, matching: Value| {
+        json!({"name": backend, "backend": backend, "load": {"model": "open", "matching": [matching]},
+            "series": [series("response", 110, below_1us), series("service", 100, 999_000)]})
+    };
+    let record = record(
+        "engine",
+        &json!([
+            subject("shallow-risk", 990_500, json!({"operations": 1_000_000})),
+            subject("ideal", 991_800, json!({"operations": 1_000_000, "burn_ns": 97}))
+        ]),
+    );
+    expect![""].assert_eq(&report::table(&record));
+}
+
+#[test]
+fn a_soak_is_told_stretch_by_stretch() {
+    let stretch = |end_seconds: f64, p50_ns: u64| {
+        json!({"end_seconds": end_seconds, "operations": 40_000_000, "p50_ns": p50_ns, "p99_ns": 5 * p50_ns,
+            "reference_operations": 120_000, "reference_p50_ns": 60, "reference_p99_ns": 300,
+            "resident_bytes": 35_000_000})
+    };
+    let record = record(
+        "soak",
+        &json!([{"name": "soak", "backend": "shallow-risk",
+            "load": {"model": "back-to-back", "sent": 80_000_000, "rate_per_second_achieved": 6.5e6,
+                "matching": [{"operations": 80_000_000, "operations_before": 7, "busy_ns": 10_400_000_000_u64,
+                    "state_hash": "00112233aabbccdd", "stretches": [stretch(6.0, 90), stretch(12.3, 91)]}]},
+            "series": [series("service", 90, 0)]}]),
+    );
+    expect![""].assert_eq(&report::table(&record));
+}
+
+/// Records from elsewhere may hold anything.
+#[test]
+fn odd_records_are_only_odd() {
+    for matching in [json!([]), json!([{}]), json!([{"passes_ns": [0]}, {"passes_ns": [1, 2]}])] {
+        for kind in ["engine", "soak", "journal"] {
+            let load = json!({"model": "open", "matching": matching});
+            let record = record(kind, &json!([{"name": "x", "backend": "ideal", "load": load}]));
+            let table = report::table(&record);
+            assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Gateways one by one: full rings, slow peers, ends, and gateways that fail.
+
+use super::*;
+use crate::{BACKENDS, Read, Ready, Sockets, StreamId, Write, readiness};
+use std::cell::Cell;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+thread_local! {
+    /// In a gateway's thread its number.
+    static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// A backend that does something else before each wait.
+struct Before {
+    sockets: Box<dyn Sockets>,
+    act: fn() -> io::Result<()>,
+}
+
+impl Streams for Before {
+    fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
+        self.sockets.add(stream)
+    }
+    fn remove(&mut self, id: StreamId) {
+        self.sockets.remove(id);
+    }
+    fn shutdown(&mut self, id: StreamId) {
+        self.sockets.shutdown(id);
+    }
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
+        self.sockets.listen(listener)
+    }
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
+        self.sockets.accept()
+    }
+    fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        (self.act)()?;
+        self.sockets.wait(until_ns, ready)
+    }
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+        self.sockets.read(id, into)
+    }
+    fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
+        self.sockets.write(id, from)
+    }
+    fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        self.sockets.watch_writable(id, watch)
+    }
+}
+
+impl Sockets for Before {
+    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>> {
+        self.sockets.accept_socket()
+    }
+    fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        self.sockets.wake_by(bell)
+    }
+}
+
+/// The gateways with their streams' peers.
+struct Pairs {
+    streams: Box<dyn Streams>,
+    ids: Vec<StreamId>,
+    peers: Vec<TcpStream>,
+    clock: Clock,
+}
+
+/// `None` where there are no rings, which is said.
+fn pairs(gateways: usize, backend: &'static Backend, count: usize) -> Option<Pairs> {
+    let clock = Clock::calibrate();
+    let number = |gateway| {
+        NUMBER.set(gateway);
+        Ok(())
+    };
+    let mut streams = match open(gateways, backend, clock, number) {
+        Ok(streams) => streams,
+        Err(GatewaysError::Ring(error)) => {
+            eprintln!("skipped: no gateways here: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (mut ids, mut peers) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        ids.push(streams.add(listener.accept().unwrap().0).unwrap());
+        peers.push(peer);
+    }
+    Some(Pairs { streams, ids, peers, clock })
+}
+
+impl Pairs {
+    fn wait(&mut self) -> io::Result<Vec<Ready>> {
+        let mut ready = Vec::new();
+        self.streams.wait(self.clock.now_ns() + 10_000_000, &mut ready)?;
+        Ok(ready)
+    }
+
+    fn write(&mut self, id: StreamId, bytes: &[u8]) -> usize {
+        match self.streams.write(id, bytes) {
+            Write::Bytes { n, .. } => n,
+            Write::Failed(error) => panic!("{error}"),
+        }
+    }
+
+    /// What is read of `id` until `until` holds, a read each, by at most so many bytes.
+    fn read_until(
+        &mut self,
+        id: StreamId,
+        most: usize,
+        until: impl Fn(&[Read]) -> bool,
+    ) -> Vec<u8> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let (mut bytes, mut reads) = (Vec::new(), Vec::new());
+        let mut buffer = vec![0; most];
+        while !until(&reads) {
+            assert!(Instant::now() < deadline, "{} reads, {} bytes", reads.len(), bytes.len());
+            for event in self.wait().unwrap() {
+                if event == Ready::Readable(id) {
+                    let read = self.streams.read(id, &mut buffer);
+                    if let Read::Bytes { n, .. } = read {
+                        bytes.extend_from_slice(&buffer[..n]);
+                    }
+                    reads.push(read);
+                }
+            }
+        }
+        bytes
+    }
+}
+
+fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (at * 31 + at / 251 + seed * 7) as u8).collect()
+}
+
+fn is_over(reads: &[Read]) -> bool {
+    matches!(reads.last(), Some(Read::Closed | Read::Failed(_)))
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    for count in [0, GATEWAYS_MAX + 1, usize::MAX] {
+        let error = open(count, &BACKENDS[0], Clock::calibrate(), |_| Ok(())).err().unwrap();
+        assert!(error.to_string().contains("take 1 to 64"), "{error}");
+    }
+}
+
+#[test]
+fn one_that_does_not_start_is_named() {
+    let refuse = |gateway| match gateway {
+        1 => Err(io::Error::other("there is no such core")),
+        _ => Ok(()),
+    };
+    match open(2, &BACKENDS[1], Clock::calibrate(), refuse) {
+        Err(GatewaysError::Ring(error)) => eprintln!("skipped: no gateways here: {error}"),
+        Err(error) => {
+            assert_eq!(error.to_string(), "gateway 1 can't be started: there is no such core");
+        }
+        Ok(_) => panic!("it was started"),
+    }
+}
+
+static FAIL: AtomicBool = AtomicBool::new(false);
+static PANIC: AtomicBool = AtomicBool::new(false);
+
+static FAILING: Backend = Backend {
+    name: "failing",
+    about: "the second gateway fails when it is told to",
+    spins: false,
+    open: |clock| {
+        let act = || match NUMBER.get() == 1 && FAIL.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("broken on purpose")),
+            false => Ok(()),
+        };
+        Ok(Box::new(Before { sockets: readiness::block(clock)?, act }))
+    },
+};
+
+static PANICKING: Backend = Backend {
+    name: "panicking",
+    about: "the second gateway panics when it is told to",
+    spins: true,
+    open: |clock| {
+        let act = || {
+            assert!(NUMBER.get() != 1 || !PANIC.load(Ordering::Relaxed), "panicked on purpose");
+            Ok(())
+        };
+        Ok(Box::new(Before { sockets: readiness::spin(clock)?, act }))
+    },
+};
+
+#[test]
+fn one_that_fails_or_panics_later_ends_the_wait_with_its_name() {
+    for (backend, order, why) in
+        [(&FAILING, &FAIL, "broken on purpose"), (&PANICKING, &PANIC, "panicked on purpose")]
+    {
+        let Some(mut pairs) = pairs(2, backend, 2) else { return };
+        pairs.peers[0].write_all(b"tick").unwrap();
+        let id = pairs.ids[0];
+        assert_eq!(pairs.read_until(id, 16, |reads| !reads.is_empty()), b"tick");
+        order.store(true, Ordering::Relaxed);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let error = loop {
+            assert!(Instant::now() < deadline, "nothing was said");
+            if let Err(error) = pairs.wait() {
+                break error.to_string();
+            }
+        };
+        assert!(error.starts_with("gateway 1 of 2 is gone"), "{error}");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// Nobody reads here: the gateway stops reading there, and the peer is held back. Then all of it comes.
+#[test]
+fn a_full_ring_to_the_server_holds_the_client_back() {
+    for backend in BACKENDS {
+        let Some(mut pairs) = pairs(1, backend, 1) else { return };
+        let sent = pattern(1, 64 << 20);
+        pairs.peers[0].set_nonblocking(true).unwrap();
+        let (mut n, mut since) = (0, Instant::now());
+        while since.elapsed() < Duration::from_millis(300) {
+            match pairs.peers[0].write(&sent[n..]) {
+                Ok(more) => (n, since) = (n + more, Instant::now()),
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.name);
+        let peer = pairs.peers.remove(0);
+        peer.set_nonblocking(false).unwrap();
+        peer.shutdown(std::net::Shutdown::Write).unwrap();
+        let id = pairs.ids[0];
+        // Less than what came in one message: the rest of it stays for the next read.
+        let got = pairs.read_until(id, 1000, is_over);
+        assert!(got == sent[..n], "{}: {} of {n} bytes", backend.name, got.len());
+    }
+}
+
+/// What the peer doesn't read waits at the gateway up to the window, then with the writer.
+#[test]
+fn a_peer_that_reads_late_gets_everything() {
+    for backend in BACKENDS {
+        let Some(mut pairs) = pairs(1, backend, 1) else { return };
+        let (id, sent) = (pairs.ids[0], pattern(2, 32 << 20));
+        let (mut n, mut since) = (0, Instant::now());
+        while since.elapsed() < Duration::from_millis(300) {
+            match pairs.write(id, &sent[n..]) {
+                0 => drop(pairs.wait().unwrap()),
+                more => (n, since) = (n + more, Instant::now()),
+            }
+        }
+        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.name);
+        pairs.streams.watch_writable(id, true).unwrap();
+        let mut peer = pairs.peers.remove(0);
+        let all = sent.len();
+        let reader = std::thread::spawn(move || {
+            let mut got = vec![0; all];
+            peer.read_exact(&mut got).map(|()| got)
+        });
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while n < all {
+            assert!(Instant::now() < deadline, "{}: {n} bytes", backend.name);
+            if pairs.wait().unwrap().contains(&Ready::Writable(id)) {
+                n += pairs.write(id, &sent[n..]);
+            }
+        }
+        assert!(reader.join().unwrap().unwrap() == sent, "{}", backend.name);
+    }
+}
+
+static HOLD: AtomicBool = AtomicBool::new(false);
+
+static HELD: Backend = Backend {
+    name: "held",
+    about: "stands still while it is told to",
+    spins: false,
+    open: |clock| {
+        let act = || {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while HOLD.load(Ordering::Relaxed) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        };
+        Ok(Box::new(Before { sockets: readiness::block(clock)?, act }))
+    },
+};
+
+/// A gateway that stands still: its ring fills, nothing more is taken, not even an end; when it goes on
+/// everything comes in its order.
+#[test]
+fn a_full_ring_to_a_gateway_takes_no_more() {
+    const STREAMS: usize = 40;
+    let Some(mut pairs) = pairs(1, &HELD, STREAMS) else { return };
+    HOLD.store(true, Ordering::Relaxed);
+    // It stands still from its next wait on.
+    std::thread::sleep(Duration::from_millis(100));
+    let sent: Vec<Vec<u8>> = (0..STREAMS).map(|seed| pattern(seed, WINDOW_BYTES)).collect();
+    let mut written = vec![0; STREAMS];
+    for index in 0..STREAMS {
+        written[index] = pairs.write(pairs.ids[index], &sent[index]);
+        pairs.streams.watch_writable(pairs.ids[index], written[index] < WINDOW_BYTES).unwrap();
+    }
+    assert_eq!(written[0], WINDOW_BYTES);
+    assert_eq!(written[STREAMS - 1], 0, "{written:?}");
+    // The first has all, the second is ended before the rest of the others can be written.
+    pairs.streams.shutdown(pairs.ids[0]);
+    pairs.streams.remove(pairs.ids[1]);
+    assert_eq!(pairs.write(pairs.ids[STREAMS - 1], b"later"), 0, "an end waits before it");
+    HOLD.store(false, Ordering::Relaxed);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while (2..STREAMS).any(|index| written[index] < WINDOW_BYTES) {
+        assert!(Instant::now() < deadline, "{written:?}");
+        for event in pairs.wait().unwrap() {
+            let Ready::Writable(id) = event else { continue };
+            let index = pairs.ids.iter().position(|one| *one == id).unwrap();
+            let rest = &sent[index][written[index]..];
+            if !rest.is_empty() {
+                written[index] += pairs.write(id, rest);
+            }
+        }
+    }
+    for (index, peer) in pairs.peers.iter_mut().enumerate() {
+        let mut got = vec![0; WINDOW_BYTES];
+        peer.read_exact(&mut got).unwrap();
+        assert!(got == sent[index], "stream {index}");
+        if index < 2 {
+            assert_eq!(peer.read(&mut got).unwrap(), 0, "stream {index} has ended");
+        }
+    }
+    // The number of the one that was removed is used again, and nothing of it is left.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let id = pairs.streams.add(listener.accept().unwrap().0).unwrap();
+    assert_eq!(id, pairs.ids[1]);
+    peer.write_all(b"new").unwrap();
+    assert_eq!(pairs.read_until(id, 16, |reads| !reads.is_empty()), b"new");
+}
+
+/// The peer ends its side, and still gets what is written then; a peer that is gone makes writes fail.
+#[test]
+fn ends_are_told_as_by_a_backend_itself() {
+    for backend in BACKENDS {
+        let Some(mut pairs) = pairs(2, backend, 2) else { return };
+        let (half, gone) = (pairs.ids[0], pairs.ids[1]);
+        pairs.peers[0].write_all(b"last words").unwrap();
+        pairs.peers[0].shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(pairs.read_until(half, 4, is_over), b"last words");
+        assert!(matches!(pairs.streams.read(half, &mut [0; 4]), Read::Closed));
+        assert_eq!(pairs.write(half, b"answer"), 6);
+        pairs.streams.shutdown(half);
+        let mut got = String::new();
+        pairs.peers[0].read_to_string(&mut got).unwrap();
+        assert_eq!(got, "answer");
+
+        drop(pairs.peers.remove(1));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while let Write::Bytes { .. } = pairs.streams.write(gone, b"to nobody") {
+            assert!(Instant::now() < deadline, "{}: writes go on", backend.name);
+            pairs.wait().unwrap();
+        }
+        pairs.streams.remove(gone);
+        assert!(matches!(pairs.streams.write(gone, b"x"), Write::Failed(_)));
+        assert!(matches!(pairs.streams.read(gone, &mut [0; 4]), Read::Failed(_)));
+        assert!(pairs.streams.watch_writable(gone, true).is_err());
+    }
+}
+
+/// The stamp is the gateway's: after the peer's write, before this thread comes to read.
+#[test]
+fn a_read_is_stamped_where_it_is_made() {
+    for backend in BACKENDS {
+        let Some(mut pairs) = pairs(1, backend, 1) else { return };
+        let before_ns = pairs.clock.now_ns();
+        pairs.peers[0].write_all(b"tick").unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let came_ns = pairs.clock.now_ns();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !pairs.wait().unwrap().contains(&Ready::Readable(pairs.ids[0])) {
+            assert!(Instant::now() < deadline);
+        }
+        let Read::Bytes { n: 4, stamp_ns } = pairs.streams.read(pairs.ids[0], &mut [0; 8]) else {
+            panic!("no bytes");
+        };
+        assert!((before_ns..came_ns).contains(&stamp_ns), "{before_ns} {stamp_ns} {came_ns}");
+    }
+}
+
+/// Sixteen connections over three gateways: six, five, five, whatever the kernel's hash.
+#[test]
+fn connections_are_dealt_out_evenly() {
+    let links: Vec<_> = (0..3).map(|_| Arc::new(Link::new(false).unwrap())).collect();
+    for _ in 0..16 {
+        links[crate::gateway_link::least_busy(&links)].one_more();
+    }
+    assert_eq!(links.iter().map(|link| link.open()).collect::<Vec<_>>(), [6, 5, 5]);
+    links[1].one_less();
+    assert_eq!(crate::gateway_link::least_busy(&links), 1);
+}
