@@ -95,7 +95,7 @@ impl Told {
             Some(&NewOrder { order_id, account, instrument, price_ticks, .. })
                 if (AMEND..MASS_CANCEL).contains(&kind) && ways < 230 =>
             {
-                let price_ticks = (ways % 4 == 0).then_some(price_ticks);
+                let price_ticks = ways.is_multiple_of(4).then_some(price_ticks);
                 Named { order_id, account, instrument, price_ticks, ..named }
             }
             _ => named,
@@ -132,9 +132,9 @@ fn command(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> Command {
         ACCOUNT..POSITION => Command::Account(account_settings(named, bytes)),
         POSITION..KILL => Command::Position(position_settings(named, bytes)),
         KILL..=255 => Command::Kill(Kill {
-            account: (bytes[2] % 4 != 0).then_some(named.account),
+            account: (!bytes[2].is_multiple_of(4)).then_some(named.account),
             tag: named.tag,
-            on: bytes[4] % 6 == 0,
+            on: bytes[4].is_multiple_of(6),
         }),
     }
 }
