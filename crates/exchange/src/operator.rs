@@ -3,7 +3,7 @@
 
 use crate::commands;
 use crate::order_entry::{OrderEntry, execute};
-use crate::refusals::{About, NO_OPERATOR, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
+use crate::refusals::{About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
 use crate::reports::{Asked, What};
 use crate::sessions::{Account, AuthenticateError, HOUSE};
 use crate::text::wire_time;
@@ -64,7 +64,11 @@ impl OrderEntry {
         let account = self.operator(from).and_then(|()| match kill.account_id.as_deref() {
             None => Ok(None),
             // It may be thrown before the account comes for the first time.
-            Some(id) => self.account(id, time_ns, outbound).map(Some).map_err(|_| UNKNOWN_ACCOUNT),
+            Some(id) => match self.account(id, time_ns, outbound) {
+                Ok(account) => Ok(Some(account)),
+                Err(AuthenticateError::NotLogged) => Err(NOT_LOGGED),
+                Err(_) => Err(UNKNOWN_ACCOUNT),
+            },
         });
         match account {
             Ok(account) => {

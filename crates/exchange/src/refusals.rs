@@ -115,6 +115,10 @@ pub(crate) const UNKNOWN_ACCOUNT: Refused<'static> = Refused::new(
     "unknown_account",
     "account_id is none that has come to this exchange, and none that could",
 );
+pub(crate) const NOT_LOGGED: Refused<'static> = Refused::new(
+    "journal_not_taken",
+    "the exchange's journal can't take a new account now; try again",
+);
 pub(crate) const UNKNOWN_ORDER: Refused<'static> = Refused::new(
     "unknown_order",
     "unknown order: this account has no open order with this client_id",
