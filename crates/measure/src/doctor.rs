@@ -1,7 +1,8 @@
 //! What `tickpath doctor --json` prints: whether a machine is fit to measure on, and what speaks
 //! against it.
 //!
-//! Readers ignore keys they don't know and take absent ones at their default.
+//! Readers ignore keys they don't know and take absent ones at their default. docs/doctor.schema.json is its
+//! JSON Schema.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// Figures that are taken here mislead.
@@ -42,6 +44,7 @@ impl Grade {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Finding {
     /// What was looked at, for example `cpu.governor`; the same id on every machine.
@@ -66,6 +69,7 @@ pub struct Finding {
 
 /// Everything that was looked at on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Findings {
     /// [`SCHEMA`].

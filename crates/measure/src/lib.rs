@@ -10,6 +10,8 @@ pub mod compared;
 pub mod comparison;
 pub mod directory;
 pub mod doctor;
+#[cfg(test)]
+mod doctor_schema;
 pub mod gate;
 pub mod history;
 pub mod hlog;

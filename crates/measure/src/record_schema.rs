@@ -17,14 +17,20 @@ const DESCRIPTION: &str = "What one `tickpath run` measured, with its verdict. L
 
 /// The schema of the types as they are.
 fn generated() -> Value {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<RunRecord>().to_value();
-    tidy(&mut schema);
-    schema["$id"] = json!(ID);
+    let mut schema = schema_of::<RunRecord>(ID, SCHEMA);
     schema["title"] = json!("run.json, the run record of tickpath");
     schema["description"] = json!(DESCRIPTION);
-    let version = &mut schema["properties"]["schema"];
-    *version = json!({"description": version["description"], "const": SCHEMA});
+    schema
+}
+
+/// The schema of a type whose key `schema` is its version.
+pub(crate) fn schema_of<T: schemars::JsonSchema>(id: &str, version: u32) -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    schema["$id"] = json!(id);
+    let key = &mut schema["properties"]["schema"];
+    *key = json!({"description": key["description"], "const": version});
     schema
 }
 
@@ -52,18 +58,23 @@ fn tidy(schema: &mut Value) {
 
 #[test]
 fn the_schema_in_docs_is_that_of_the_types() {
-    let generated = generated();
+    check_file(FILE, SHIPPED, generated());
+}
+
+/// Writes the schema where the environment asks for it.
+#[track_caller]
+pub(crate) fn check_file(file: &str, shipped: &str, generated: Value) {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         // Through its own type, which puts the keys in the order that a reader expects.
         let schema = schemars::Schema::try_from(generated).unwrap();
         let text = serde_json::to_string_pretty(&schema).unwrap();
-        std::fs::write(FILE, text + "\n").unwrap();
+        std::fs::write(file, text + "\n").unwrap();
         return;
     }
     assert!(
-        generated == serde_json::from_str::<Value>(SHIPPED).unwrap(),
-        "docs/run.schema.json is not what measure::record says any more; \
-         UPDATE_EXPECT=1 cargo test -p tickpath-measure record_schema writes it anew"
+        generated == serde_json::from_str::<Value>(shipped).unwrap(),
+        "{file} is not what its types say any more; \
+         UPDATE_EXPECT=1 cargo test -p tickpath-measure schema writes it anew"
     );
 }
 

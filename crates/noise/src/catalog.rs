@@ -1,7 +1,7 @@
 //! Which tracepoints are watched, and what each of their records says. Data: the layouts come from the
 //! kernel's own `format` files, so that a kernel with other fields, or fewer tracepoints, is no special case.
 
-use crate::cause::{Cause, Causes, thread_name};
+use crate::cause::{self, Cause, Causes, thread_name};
 use crate::records::{half, long, word};
 use crate::tracefs::{Field, Format, Formats};
 use std::collections::BTreeMap;
@@ -324,6 +324,28 @@ impl Named {
                 (causes.function(prefix, unsigned(raw, *field)?), None)
             }
         })
+    }
+}
+
+/// The kernel's names of softirqs, `include/linux/interrupt.h`, as they stand in ids.
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// Whether the meter can give that cause (the table in [`cause`](crate::cause)). A name in capitals stands for
+/// any: `thread.NAME`.
+pub fn is_cause(id: &str) -> bool {
+    let Some((prefix, name)) = id.split_once('.') else {
+        return cause::ALONE.contains(&id);
+    };
+    match prefix {
+        "softirq" => SOFTIRQS.contains(&name),
+        "thread" => !name.is_empty() && thread_name(name) == name,
+        "irq_vector" => !name.is_empty(),
+        _ => {
+            let named =
+                |pair: &Pair| pair.prefix == prefix && !matches!(pair.naming, Naming::Fixed);
+            !name.is_empty() && PAIRS.iter().any(named)
+        }
     }
 }
 

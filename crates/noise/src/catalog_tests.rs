@@ -142,3 +142,44 @@ proptest! {
         let _ = catalog.said(&record, &mut Causes::default());
     }
 }
+
+#[test]
+fn an_id_is_a_cause_or_is_not() {
+    for id in [
+        "tick",
+        "host",
+        "untraced",
+        "ipi",
+        "page_fault",
+        "softirq.net_rx",
+        "irq.eth0",
+        "irq.NAME",
+        "irq_vector.local_timer",
+        "thread.NAME",
+        "thread.kworker",
+        "workqueue.FUNC",
+        "tasklet.f",
+        "hrtimer.f",
+        "timer.f",
+    ] {
+        assert!(is_cause(id), "{id}");
+    }
+    for id in [
+        "",
+        "ticks",
+        "softirq",
+        "softirq.network",
+        "irq",
+        "irq.",
+        "ipi.1",
+        "thread.",
+        "thread.kworker/1:0",
+        "thread.kswapd0",
+        "workqueues.f",
+        "timer",
+    ] {
+        assert!(!is_cause(id), "{id}");
+    }
+    let carriers = CARRIERS.iter().map(|(id, _)| *id);
+    assert!(carriers.into_iter().all(is_cause));
+}

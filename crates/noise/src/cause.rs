@@ -11,7 +11,7 @@
 //! | `hrtimer.FUNC`, `timer.FUNC` | a high-resolution timer, a timer of the wheel, by its function |
 //! | `tasklet.FUNC` | a tasklet, by its function |
 //! | `workqueue.FUNC` | work in a kernel worker, by its function |
-//! | `thread.NAME` | another thread; kernel threads of a core (`kworker/1:0`) without their core |
+//! | `thread.NAME` | another thread; kernel threads of a core (`kworker/1:0`) or node (`kswapd0`) without its number |
 //! | `page_fault` | a page of the thread's own memory that was not there |
 //! | `rt_throttling` | the kernel's limit for real-time threads (`kernel.sched_rt_runtime_us`) |
 //! | `fair_server` | the share that other threads get beside a real-time one, from Linux 6.12 |
@@ -33,6 +33,13 @@ pub(crate) const RT_THROTTLING: &str = "rt_throttling";
 pub(crate) const FAIR_SERVER: &str = "fair_server";
 pub(crate) const CGROUP_QUOTA: &str = "cgroup_quota";
 pub(crate) const BLOCKED: &str = "blocked";
+
+/// Ids that are not a prefix and a name.
+pub(crate) const ALONE: [&str; 9] =
+    ["ipi", TICK, PAGE_FAULT, RT_THROTTLING, FAIR_SERVER, CGROUP_QUOTA, BLOCKED, HOST, UNTRACED];
+
+/// Kernel threads of a NUMA node each, whose number is not set off: `kcompactd0`.
+const THREADS_OF_NODES: [&str; 2] = ["kcompactd", "kswapd"];
 
 /// Functions that are the tick, by kernel version: 6.8 and later, before.
 const TICK_FUNCTIONS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
@@ -167,8 +174,15 @@ fn id(prefix: &str, name: &str) -> String {
     id
 }
 
-/// The name of a thread without what differs from core to core: `kworker/1:0H` is `kworker`.
+/// The name of a thread without what differs from core to core or node to node: `kworker/1:0H` is `kworker`.
 pub(crate) fn thread_name(name: &str) -> &str {
+    let of_node = |stem: &&&str| {
+        let number = name.strip_prefix(**stem);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if let Some(stem) = THREADS_OF_NODES.iter().find(of_node) {
+        return stem;
+    }
     match name.split_once('/') {
         Some((stem, rest))
             if rest.starts_with(|char: char| char == 'u' || char.is_ascii_digit()) =>
@@ -206,6 +220,14 @@ mod tests {
         .assert_eq(&ids.join(" "));
         assert_eq!(causes.ids("")[..2], [UNTRACED, HOST]);
         assert_eq!(thread_name("my/thread"), "my/thread");
+        for (name, stem) in [
+            ("kcompactd0", "kcompactd"),
+            ("kswapd11", "kswapd"),
+            ("kswapd_", "kswapd_"),
+            ("worker1", "worker1"),
+        ] {
+            assert_eq!(thread_name(name), stem);
+        }
     }
 
     #[test]

@@ -38,5 +38,6 @@ pub mod trace;
 mod tracefs;
 pub mod watch;
 
+pub use catalog::is_cause;
 pub use profile::{Plan, Profile, ProfileError, profile};
 pub use watch::{Disturbance, Watch, WatchError, Watched};

@@ -9,7 +9,8 @@ use support::*;
 #[test]
 fn the_exit_status_is_that_of_the_findings() {
     let done = output(&["doctor", "--json"]);
-    let found: Findings = serde_json::from_slice(&done.stdout).unwrap();
+    let found = valid_by(include_str!("../../../docs/doctor.schema.json"), &done.stdout);
+    let found: Findings = serde_json::from_value(found).unwrap();
     assert_eq!(found.schema, SCHEMA);
     assert_eq!(found.fit, found.count(Grade::Bad) == 0);
     assert_eq!(done.status.code(), Some(if found.fit { 0 } else { 1 }), "{}", text(&done.stderr));
@@ -26,6 +27,16 @@ fn the_exit_status_is_that_of_the_findings() {
     assert_eq!(of("kernel.nohz_full").removes, timer);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(of("kernel.release").found.starts_with(kernel.trim()), "{:?}", of("kernel.release"));
+}
+
+/// Ids in doctor's findings are those of noise's table: a setting is looked up by the cause it removes.
+#[test]
+fn what_a_setting_removes_is_a_cause_of_noise() {
+    for setting in &tune::SETTINGS {
+        for id in setting.removes {
+            assert!(noise::is_cause(id), "{} removes {id:?}, which noise never gives", setting.id);
+        }
+    }
 }
 
 #[test]

@@ -141,8 +141,13 @@ pub fn printed_record(done: &Output) -> serde_json::Value {
 /// Every record that a test makes is one by docs/run.schema.json.
 #[track_caller]
 fn validated(text: &[u8]) -> serde_json::Value {
+    valid_by(include_str!("../../../../docs/run.schema.json"), text)
+}
+
+/// JSON that is as a schema says.
+#[track_caller]
+pub fn valid_by(schema: &str, text: &[u8]) -> serde_json::Value {
     let record: serde_json::Value = serde_json::from_slice(text).unwrap();
-    let schema = include_str!("../../../../docs/run.schema.json");
     let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let faults: Vec<String> = validator
