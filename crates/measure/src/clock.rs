@@ -6,10 +6,12 @@
 //! falls back to `clock_gettime(CLOCK_MONOTONIC_RAW)`. Counters are converted with a 32.32 fixed-point
 //! factor that was calibrated against `CLOCK_MONOTONIC_RAW`.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Which counter a [`Clock`] reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The x86-64 time-stamp counter.
     Tsc,
@@ -33,8 +35,9 @@ impl Source {
 /// A calibrated monotonic clock; copy it to wherever stamps are taken.
 ///
 /// Two clocks calibrated at different times (or in different processes) agree only to their
-/// calibration error: take differences between stamps of one clock.
-#[derive(Clone, Copy, Debug)]
+/// calibration error: take differences between stamps of one clock. Processes of one machine share one by
+/// handing it on as text: the counters are the machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     source: Source,
     /// Nanoseconds per count, 32.32 fixed point.
@@ -83,6 +86,11 @@ impl Clock {
     fn ns_of(&self, count: u64) -> u64 {
         let elapsed = count.wrapping_sub(self.origin_count);
         self.origin_ns + ((elapsed as u128 * self.ns_per_count as u128) >> 32) as u64
+    }
+
+    /// Whether this process can read its counter: what another machine wrote may name one that is not here.
+    pub fn is_readable(&self) -> bool {
+        self.source == Source::MonotonicRaw || self.source == pick_source()
     }
 
     /// Which counter this clock reads.
@@ -254,6 +262,18 @@ mod tests {
             assert!(now >= last);
             last = now;
         }
+    }
+
+    /// As between two processes: the same text, the same timeline.
+    #[test]
+    fn is_the_same_clock_when_it_is_handed_on() {
+        let clock = Clock::calibrate();
+        let text = serde_json::to_string(&clock).unwrap();
+        let other: Clock = serde_json::from_str(&text).unwrap();
+        assert_eq!(other, clock);
+        assert!(other.is_readable());
+        let stamps = [clock.now_ns(), other.now_ns(), clock.now_ns()];
+        assert!(stamps.is_sorted(), "{stamps:?}");
     }
 
     /// Against the kernel's own clock over 50 ms: the calibrated rate must agree within 100 ppm,

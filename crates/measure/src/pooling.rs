@@ -96,6 +96,7 @@ pub fn load(loads: &[Load]) -> Load {
         rejected: sum(|load| load.rejected),
         unexpected: sum(|load| load.unexpected),
         held_back: sum(|load| load.held_back),
+        blocks_late: sum(|load| load.blocks_late),
         message_bytes: first.message_bytes,
         warm_up_sent: sum(|load| load.warm_up_sent),
         lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),

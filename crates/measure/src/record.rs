@@ -146,6 +146,8 @@ pub struct Load {
     pub unexpected: u64,
     /// Messages that waited because too many were unanswered; their wait is in the response time.
     pub held_back: u64,
+    /// How often an end of a queue waited for a block that was not ready; its wait is in the response time.
+    pub blocks_late: u64,
     /// How long messages were.
     pub message_bytes: MessageBytes,
     /// Messages sent in the warm-up, which is thrown away.

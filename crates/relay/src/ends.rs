@@ -23,6 +23,11 @@ pub trait Sender: Send {
     fn complaint(&self) -> String {
         "a message was refused for good".to_owned()
     }
+
+    /// How often a block of a queue was not ready when it was needed.
+    fn blocks_late(&self) -> u64 {
+        0
+    }
 }
 
 /// The consumer's end.
@@ -38,5 +43,10 @@ pub trait Receiver: Send {
     /// Why nothing will come any more, if that is so. Asked while nothing comes.
     fn complaint(&self) -> Option<String> {
         None
+    }
+
+    /// How often a block of a queue was not ready when it was needed.
+    fn blocks_late(&self) -> u64 {
+        0
     }
 }

@@ -172,6 +172,7 @@ fn load(plan: &Plan, told: &Told, disturbances: &[Disturbance], lateness: &Histo
         duplicated: told.duplicated,
         out_of_order: told.out_of_order,
         held_back: told.held_back,
+        blocks_late: told.blocks_late,
         warm_up_sent: plan.warm_up_messages,
         lateness_ns_p99: measure::stats::percentiles(lateness).0.p99,
         context_switches_involuntary: switches.len() as u64,
@@ -184,6 +185,7 @@ fn load(plan: &Plan, told: &Told, disturbances: &[Disturbance], lateness: &Histo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Ends;
     use measure::hlog;
     use measure::schedule::Arrival;
 
@@ -206,6 +208,8 @@ mod tests {
             scheduling: host::Scheduling::Other,
             directory: String::new(),
             samples: String::new(),
+            ends: Ends::Both,
+            clock: None,
         }
     }
 

@@ -27,5 +27,5 @@ mod run;
 pub mod samples;
 pub mod structure;
 
-pub use run::RelayError;
+pub use run::{Link, RelayError};
 pub use structure::run;

@@ -11,6 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How long the consumer waits for what was sent and has not come.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
+/// Polls that find nothing before a consumer looks whether it takes too long: some milliseconds. Its
+/// producer, who may be another process, says when there will be no more; if nobody does, this ends it.
+const POLLS_BEFORE_LOOK: u32 = 1 << 20;
+
 /// What both threads know.
 pub(crate) struct Common<'a> {
     pub clock: Clock,
@@ -20,7 +24,7 @@ pub(crate) struct Common<'a> {
     pub deadline_ns: u64,
     /// Set from outside: end.
     pub stop: &'a AtomicBool,
-    /// The producer sends nothing more.
+    /// The producer sends nothing more; set by itself, or where it is another process, from outside.
     pub all_sent: &'a AtomicBool,
 }
 
@@ -31,6 +35,7 @@ pub(crate) struct Produced {
     pub sent: u64,
     /// Of the measured part.
     pub held_back: u64,
+    pub blocks_late: u64,
     pub failure: Option<String>,
 }
 
@@ -77,6 +82,7 @@ pub(crate) fn produce(plan: &Plan, common: &Common, sender: &mut impl Sender) ->
         schedule.advance();
     }
     produced.sent = schedule.index();
+    produced.blocks_late = sender.blocks_late();
     common.all_sent.store(true, Ordering::Release);
     produced
 }
@@ -94,6 +100,7 @@ pub(crate) struct Consumed {
     pub duplicated: u64,
     pub out_of_order: u64,
     pub conflated: Option<u64>,
+    pub blocks_late: u64,
     pub failure: Option<String>,
     pub end_monotonic_ns: u64,
 }
@@ -115,6 +122,7 @@ pub(crate) fn consume(
             duplicated: 0,
             out_of_order: 0,
             conflated: None,
+            blocks_late: 0,
             failure: None,
             end_monotonic_ns: 0,
         },
@@ -122,6 +130,7 @@ pub(crate) fn consume(
     let mut scratch = [0; MESSAGE_BYTES_MAX];
     let last = plan.messages_all() - 1;
     let mut idle_since_ns = None;
+    let mut idle_polls = 0u32;
     while arrivals.highest != Some(last) {
         let taken = receiver.receive(&mut |bytes| {
             let now_ns = common.clock.now_ns();
@@ -131,6 +140,7 @@ pub(crate) fn consume(
         });
         if taken > 0 {
             idle_since_ns = None;
+            idle_polls = 0;
         } else if let Some(why) = receiver.complaint() {
             arrivals.consumed.failure = Some(why);
             break;
@@ -146,9 +156,17 @@ pub(crate) fn consume(
             if now_ns - since_ns > patience_ns {
                 break;
             }
+        } else {
+            idle_polls = idle_polls.wrapping_add(1);
+            if idle_polls.is_multiple_of(POLLS_BEFORE_LOOK)
+                && common.clock.now_ns() > common.deadline_ns + PATIENCE_NS
+            {
+                break;
+            }
         }
     }
     arrivals.consumed.conflated = receiver.conflated();
+    arrivals.consumed.blocks_late = receiver.blocks_late();
     arrivals.consumed.end_monotonic_ns = measure::clock::monotonic_ns();
     arrivals.consumed
 }

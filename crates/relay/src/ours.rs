@@ -34,8 +34,14 @@ fn ring_for(plan: &Plan, link: &mut Link, producers: Producers) -> Result<Told, 
     };
     let path = Path::new(&plan.directory).join("ring");
     let failed = |why| failed(plan, why);
-    let ring = Ring::create(Place::File(&path), shape).map_err(failed)?;
-    between(plan, link, ring.producer().map_err(failed)?, ring.consumer().map_err(failed)?)
+    let ring = match plan.ends.sends() {
+        true => Ring::create(Place::File(&path), shape),
+        false => Ring::open(&path),
+    };
+    let ring = ring.map_err(failed)?;
+    let producer = plan.ends.sends().then(|| ring.producer()).transpose().map_err(failed)?;
+    let consumer = plan.ends.receives().then(|| ring.consumer()).transpose().map_err(failed)?;
+    between(plan, link, producer, consumer)
 }
 
 impl Sender for ring::Producer {
@@ -86,14 +92,21 @@ fn queue_with(plan: &Plan, link: &mut Link, checked: bool) -> Result<Told, Relay
         ..queue::Options::default()
     };
     let failed = |error: queue::QueueError| failed(plan, error);
-    let mut writer = queue::Writer::open(&path, options).map_err(failed)?;
-    for _ in 1..blocks {
-        writer.prepare_next().map_err(failed)?;
-    }
-    let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller).map_err(failed)?;
-    while reader.prepare_next().map_err(failed)? {}
-    let writer = Appending { writer, complaint: String::new() };
-    between(plan, link, writer, Reading { reader, complaint: None })
+    let appending = || {
+        let mut writer = queue::Writer::open(&path, options)?;
+        for _ in 1..blocks {
+            writer.prepare_next()?;
+        }
+        Ok(Appending { writer, complaint: String::new() })
+    };
+    let reading = || {
+        let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller)?;
+        while reader.prepare_next()? {}
+        Ok(Reading { reader, complaint: None })
+    };
+    let writer = plan.ends.sends().then(appending).transpose().map_err(failed)?;
+    let reader = plan.ends.receives().then(reading).transpose().map_err(failed)?;
+    between(plan, link, writer, reader)
 }
 
 struct Appending {
@@ -115,6 +128,10 @@ impl Sender for Appending {
 
     fn complaint(&self) -> String {
         self.complaint.clone()
+    }
+
+    fn blocks_late(&self) -> u64 {
+        self.writer.blocks_late()
     }
 }
 
@@ -141,6 +158,10 @@ impl Receiver for Reading {
     fn complaint(&self) -> Option<String> {
         self.complaint.clone()
     }
+
+    fn blocks_late(&self) -> u64 {
+        self.reader.blocks_late()
+    }
 }
 
 pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
@@ -153,10 +174,16 @@ pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<Told, RelayErr
     };
     let path = Path::new(&plan.directory).join("distributor");
     let failed = |why| failed(plan, why);
-    let distributor = Distributor::create(Place::File(&path), shape).map_err(failed)?;
-    let following = Following { reader: distributor.reader(), missed: 0 };
-    let writer = distributor.writer().map_err(failed)?;
-    between(plan, link, Publishing { writer, key: 0, keys: shape.keys }, following)
+    let distributor = match plan.ends.sends() {
+        true => Distributor::create(Place::File(&path), shape),
+        false => Distributor::open(&path),
+    };
+    let distributor = distributor.map_err(failed)?;
+    let writer = plan.ends.sends().then(|| distributor.writer()).transpose().map_err(failed)?;
+    let publishing = writer.map(|writer| Publishing { writer, key: 0, keys: shape.keys });
+    let reader = plan.ends.receives().then(|| distributor.reader());
+    let following = reader.map(|reader| Following { reader, missed: 0 });
+    between(plan, link, publishing, following)
 }
 
 /// The keys take turns.
@@ -198,5 +225,32 @@ impl Receiver for Following {
 
     fn conflated(&self) -> Option<u64> {
         Some(self.missed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is made ahead, so each block is late, for the writer and for the reader.
+    #[test]
+    fn a_block_that_was_not_ready_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = queue::Options {
+            block_bytes: queue::BLOCK_BYTES_MIN,
+            ahead: Ahead::Caller,
+            ..queue::Options::default()
+        };
+        let writer = queue::Writer::open(directory.path(), options).unwrap();
+        let reader = queue::Reader::open(directory.path(), Start::Oldest, Ahead::Caller).unwrap();
+        let mut appending = Appending { writer, complaint: String::new() };
+        let mut reading = Reading { reader, complaint: None };
+        let message = [7; 1000];
+        for _ in 0..3 * queue::BLOCK_BYTES_MIN / message.len() {
+            assert_eq!(Sender::send(&mut appending, &message), Sent::Yes);
+            assert_eq!(Receiver::receive(&mut reading, &mut |_| ()), 1);
+        }
+        assert!(appending.blocks_late() >= 2, "{}", appending.blocks_late());
+        assert!(reading.blocks_late() >= 2, "{}", reading.blocks_late());
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn rtrb(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
 
 fn rtrb_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
     let (producer, consumer) = rtrb::RingBuffer::<[u8; N]>::new(plan.slots);
-    between(plan, link, producer, consumer)
+    between(plan, link, Some(producer), Some(consumer))
 }
 
 impl<const N: usize> Sender for rtrb::Producer<[u8; N]> {
@@ -61,7 +61,7 @@ pub(crate) fn crossbeam(plan: &Plan, link: &mut Link) -> Result<Told, RelayError
 
 fn crossbeam_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
     let queue = Arc::new(ArrayQueue::<[u8; N]>::new(plan.slots));
-    between(plan, link, Arc::clone(&queue), queue)
+    between(plan, link, Some(Arc::clone(&queue)), Some(queue))
 }
 
 impl<const N: usize> Sender for Arc<ArrayQueue<[u8; N]>> {

@@ -1,6 +1,7 @@
 //! What a client is told to do, and what it says: one structure, one run (clients/IPC.md).
 
 use host::scheduling::Scheduling;
+use measure::clock;
 use measure::record::Clock;
 use measure::schedule::{Arrival, Schedule};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,35 @@ pub struct Plan {
     pub directory: String,
     /// The file of samples to write.
     pub samples: String,
+    /// Which ends this process has.
+    #[serde(default)]
+    pub ends: Ends,
+    /// The clock to stamp by, where two processes must have the same; without, the client calibrates one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<clock::Clock>,
+}
+
+/// Which ends of a structure a process has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// Both, in two threads.
+    #[default]
+    Both,
+    /// The sending one. It makes the structure, before it says that it is ready.
+    Producer,
+    /// The receiving one, which finds the structure there.
+    Consumer,
+}
+
+impl Ends {
+    pub(crate) fn sends(self) -> bool {
+        self != Ends::Consumer
+    }
+
+    pub(crate) fn receives(self) -> bool {
+        self != Ends::Producer
+    }
 }
 
 fn one() -> u64 {
@@ -139,8 +169,39 @@ impl Plan {
 /// The first line that a client prints: its threads run, pinned, and wait for a line on stdin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// The producer's number as the system knows it, and the consumer's.
-    pub threads: [i32; 2],
+    /// The producer's number as the system knows it, and the consumer's; of one end, its own alone.
+    pub threads: Vec<i32>,
+}
+
+/// The line that a client waits for when it is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `go`: start in a moment.
+    Go,
+    /// `go NS`: message 0 is due at that reading of the plan's clock.
+    GoAt(u64),
+}
+
+impl Word {
+    /// What the line says; `None` if it is no such word: then the client ends.
+    pub fn read(line: &str) -> Option<Word> {
+        let mut words = line.split_whitespace();
+        let word = match (words.next()?, words.next()) {
+            ("go", None) => Word::Go,
+            ("go", Some(ns)) => Word::GoAt(ns.parse().ok()?),
+            _ => return None,
+        };
+        words.next().is_none().then_some(word)
+    }
+}
+
+impl std::fmt::Display for Word {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Word::Go => f.write_str("go"),
+            Word::GoAt(ns) => write!(f, "go {ns}"),
+        }
+    }
 }
 
 /// The last line that a client prints.
@@ -165,10 +226,63 @@ pub struct Told {
     pub out_of_order: u64,
     /// Messages that had to wait for room.
     pub held_back: u64,
+    /// How often an end had to wait for a block of a queue that was not ready, warm-up included.
+    pub blocks_late: u64,
     /// `CLOCK_MONOTONIC` when the first measured message was due, ns.
     pub start_monotonic_ns: u64,
     /// The same clock when the consumer was done, ns.
     pub end_monotonic_ns: u64,
     /// The clock that stamped.
     pub clock: Clock,
+}
+
+impl Told {
+    /// Of the two ends, what they tell together.
+    pub fn joined(producer: Told, consumer: Told) -> Told {
+        let missing = producer.sent.saturating_sub(consumer.received);
+        Told {
+            complete: producer.complete && consumer.complete,
+            failures: producer.failures.into_iter().chain(consumer.failures).collect(),
+            sent: producer.sent,
+            held_back: producer.held_back,
+            // What a reader was told that it missed may lie in the warm-up.
+            lost: missing.saturating_sub(consumer.conflated),
+            conflated: consumer.conflated.min(missing),
+            blocks_late: producer.blocks_late + consumer.blocks_late,
+            ..consumer
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_read_as_it_was_written() {
+        for word in [Word::Go, Word::GoAt(0), Word::GoAt(u64::MAX)] {
+            assert_eq!(Word::read(&format!("{word}\n")), Some(word));
+        }
+        for line in ["", "\n", "stop", "go now", "go -1", "go 1 2", "go 18446744073709551616"] {
+            assert_eq!(Word::read(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_reader_was_told_that_it_missed_is_not_lost() {
+        let end = |sent, received, conflated| Told {
+            complete: true,
+            sent,
+            received,
+            conflated,
+            ..Told::default()
+        };
+        for (received, missed, lost, conflated) in
+            [(100, 0, 0, 0), (100, 7, 0, 0), (90, 10, 0, 10), (90, 4, 6, 4), (90, 12, 0, 10)]
+        {
+            let told = Told::joined(end(100, 0, 0), end(0, received, missed));
+            assert_eq!((told.sent, told.received), (100, received));
+            assert_eq!((told.lost, told.conflated), (lost, conflated), "{received} {missed}");
+        }
+    }
 }

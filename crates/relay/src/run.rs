@@ -1,8 +1,8 @@
-//! One run of one plan: the structure, its two threads, the samples.
+//! One run of one plan: the structure, its two threads or one of them, the samples.
 
 use crate::ends::{Receiver, Sender};
 use crate::load::{Common, Consumed, Produced, consume, produce};
-use crate::plan::{BadPlan, Plan, Ready, Told};
+use crate::plan::{BadPlan, Plan, Ready, Told, Word};
 use crate::samples::{self, Sample};
 use host::HostError;
 use measure::clock::Clock;
@@ -11,9 +11,12 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
 
 /// From the word to start until the first message is due: both threads wake in that time.
 const LEAD_NS: u64 = 20_000_000;
+/// How far from now a start may be that whoever started us chose.
+const LEAD_NS_MAX: u64 = 10_000_000_000;
 /// What a run may take beyond its schedule.
 const GRACE_NS: u64 = 30_000_000_000;
 
@@ -34,6 +37,23 @@ pub enum RelayError {
         /// What it says.
         why: String,
     },
+    /// The plan's clock is of another machine.
+    #[error(
+        "the plan's clock counts by {0}, which can't be read here; leave `clock` away, or give both \
+         processes one that was calibrated on this machine"
+    )]
+    Clock(&'static str),
+    /// The time to start is not near.
+    #[error(
+        "message 0 shall be due at {ns} ns, and it is {now_ns} ns: more than 10 s off; do both \
+         processes have the same clock?"
+    )]
+    Start {
+        /// When it shall be due.
+        ns: u64,
+        /// The reading of the same clock.
+        now_ns: u64,
+    },
     /// The samples can't be written.
     #[error("cannot write {path}: {source}; free some space or choose another place")]
     Samples {
@@ -52,68 +72,104 @@ pub enum RelayError {
 
 /// How a run talks with whoever started it.
 pub struct Link<'a> {
-    /// Called with the threads once they run; returns when they shall start, false if not at all.
-    pub ready: &'a mut dyn FnMut(&Ready) -> bool,
+    /// Called with the threads once they run; returns when they shall start, `None` if not at all.
+    pub ready: &'a mut dyn FnMut(&Ready) -> Option<Word>,
     /// Set from outside: end.
     pub stop: &'a AtomicBool,
+    /// The producer sends nothing more. Set from outside where it is another process.
+    pub all_sent: &'a AtomicBool,
 }
 
-/// The plan over these two ends.
+/// The plan over the ends that this process has.
 pub(crate) fn between(
     plan: &Plan,
     link: &mut Link,
-    mut sender: impl Sender,
-    mut receiver: impl Receiver,
+    sender: Option<impl Sender>,
+    receiver: Option<impl Receiver>,
 ) -> Result<Told, RelayError> {
-    let clock = Clock::calibrate();
-    let all_sent = AtomicBool::new(false);
-    let stop = link.stop;
+    let clock = plan.clock.unwrap_or_else(Clock::calibrate);
+    if !clock.is_readable() {
+        return Err(RelayError::Clock(clock.source().name()));
+    }
     let (tell_producer, producer_told) = mpsc::channel::<u64>();
     let (tell_consumer, consumer_told) = mpsc::channel::<u64>();
     let (say, said) = mpsc::channel();
     let say_too = say.clone();
-    let common = |start_ns: u64| Common {
-        clock,
-        start_ns,
-        deadline_ns: start_ns + schedule_ns(plan) + GRACE_NS,
-        stop,
-        all_sent: &all_sent,
+    let (stop, all_sent) = (link.stop, link.all_sent);
+    let common = |start_ns: u64| {
+        let deadline_ns = start_ns + schedule_ns(plan) + GRACE_NS;
+        Common { clock, start_ns, deadline_ns, stop, all_sent }
     };
     let (started, produced, consumed) = std::thread::scope(|scope| {
-        let producing = scope.spawn(move || {
-            let _ = say.send((0, settle(plan, 0)));
-            // Nobody tells us any more: somebody else could not be placed, or all ends.
-            let start_ns = producer_told.recv().ok()?;
-            Some(produce(plan, &common(start_ns), &mut sender))
+        let producing = sender.map(|mut sender| {
+            scope.spawn(move || {
+                let _ = say.send((0, settle(plan, 0)));
+                // Nobody tells us any more: somebody else could not be placed, or all ends.
+                let start_ns = producer_told.recv().ok()?;
+                Some(produce(plan, &common(start_ns), &mut sender))
+            })
         });
-        let consuming = scope.spawn(move || {
-            let placed = settle(plan, 1);
-            // Written to, so that it is there when the first message comes.
-            let samples = vec![Sample::NEVER; plan.messages as usize];
-            let _ = say_too.send((1, placed));
-            let start_ns = consumer_told.recv().ok()?;
-            Some(consume(plan, &common(start_ns), &mut receiver, samples))
+        let consuming = receiver.map(|mut receiver| {
+            scope.spawn(move || {
+                let placed = settle(plan, 1);
+                // Written to, so that it is there when the first message comes.
+                let samples = vec![Sample::NEVER; plan.messages as usize];
+                let _ = say_too.send((1, placed));
+                let start_ns = consumer_told.recv().ok()?;
+                Some(consume(plan, &common(start_ns), &mut receiver, samples))
+            })
         });
-        let started = threads(&said).and_then(|threads| {
-            if !(link.ready)(&Ready { threads }) || stop.load(Ordering::Relaxed) {
-                return Err(RelayError::Interrupted);
-            }
-            let start_ns = clock.now_ns() + LEAD_NS;
-            let start_monotonic_ns = measure::clock::monotonic_ns() + LEAD_NS;
-            let _ = tell_producer.send(start_ns);
-            let _ = tell_consumer.send(start_ns);
-            Ok(start_monotonic_ns)
-        });
+        let ends = usize::from(producing.is_some()) + usize::from(consuming.is_some());
+        let started = threads(&said, ends).and_then(|threads| start(clock, link, threads));
+        if let Ok(started) = &started {
+            // Who is not there isn't told.
+            let _ = tell_producer.send(started.ns);
+            let _ = tell_consumer.send(started.ns);
+        }
         drop((tell_producer, tell_consumer));
-        (started, producing.join(), consuming.join())
+        (started, producing.map(ScopedJoinHandle::join), consuming.map(ScopedJoinHandle::join))
     });
-    let start_monotonic_ns = started?;
-    let produced = produced.map_err(|_| RelayError::Panic)?.ok_or(RelayError::Interrupted)?;
-    let consumed = consumed.map_err(|_| RelayError::Panic)?.ok_or(RelayError::Interrupted)?;
-    let path = Path::new(&plan.samples);
-    let failed = |source| RelayError::Samples { path: plan.samples.clone(), source };
-    samples::write(path, &consumed.samples).map_err(failed)?;
-    Ok(told(plan, clock, start_monotonic_ns, produced, consumed))
+    let started = started?;
+    let produced = produced.transpose().map_err(|_| RelayError::Panic)?;
+    let consumed = consumed.transpose().map_err(|_| RelayError::Panic)?;
+    let told = |told: Told| Told {
+        start_monotonic_ns: started.monotonic_ns + warm_up_ns(plan),
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        ..told
+    };
+    let sent = produced.map(|done| done.ok_or(RelayError::Interrupted)).transpose()?;
+    let sent = sent.map(|done| told(told_by_producer(plan, done)));
+    let received = consumed.map(|done| done.ok_or(RelayError::Interrupted)).transpose()?;
+    let received = match received {
+        Some(done) => Some(told(told_by_consumer(plan, done)?)),
+        None => None,
+    };
+    match (sent, received) {
+        (Some(sent), Some(received)) => Ok(Told::joined(sent, received)),
+        (one, other) => one.or(other).ok_or(RelayError::Interrupted),
+    }
+}
+
+/// When message 0 is due, on two clocks.
+struct Started {
+    ns: u64,
+    monotonic_ns: u64,
+}
+
+/// Says that the threads are there, and waits for the word.
+fn start(clock: Clock, link: &mut Link, threads: Vec<i32>) -> Result<Started, RelayError> {
+    let word = (link.ready)(&Ready { threads }).ok_or(RelayError::Interrupted)?;
+    if link.stop.load(Ordering::Relaxed) {
+        return Err(RelayError::Interrupted);
+    }
+    let now_ns = clock.now_ns();
+    let now_monotonic_ns = measure::clock::monotonic_ns();
+    let ns = match word {
+        Word::Go => now_ns + LEAD_NS,
+        Word::GoAt(ns) if ns.abs_diff(now_ns) <= LEAD_NS_MAX => ns,
+        Word::GoAt(ns) => return Err(RelayError::Start { ns, now_ns }),
+    };
+    Ok(Started { ns, monotonic_ns: (now_monotonic_ns + ns).saturating_sub(now_ns) })
 }
 
 /// Pins the calling thread, which is number `which`, and says what its number is.
@@ -125,52 +181,64 @@ fn settle(plan: &Plan, which: usize) -> Result<i32, HostError> {
     Ok(rustix::thread::gettid().as_raw_nonzero().get())
 }
 
-fn threads(said: &mpsc::Receiver<(usize, Result<i32, HostError>)>) -> Result<[i32; 2], RelayError> {
-    let mut threads = [0; 2];
-    for _ in 0..2 {
+/// Of so many ends, in their order.
+fn threads(
+    said: &mpsc::Receiver<(usize, Result<i32, HostError>)>,
+    ends: usize,
+) -> Result<Vec<i32>, RelayError> {
+    let mut threads = Vec::new();
+    for _ in 0..ends {
         let (which, thread) = said.recv().map_err(|_| RelayError::Panic)?;
-        threads[which] = thread?;
+        threads.push((which, thread?));
     }
-    Ok(threads)
+    threads.sort_unstable();
+    Ok(threads.into_iter().map(|(_, thread)| thread).collect())
 }
 
 fn schedule_ns(plan: &Plan) -> u64 {
     (plan.messages_all() as f64 / plan.rate_per_second * 1e9) as u64
 }
 
-fn told(
-    plan: &Plan,
-    clock: Clock,
-    start_monotonic_ns: u64,
-    produced: Produced,
-    consumed: Consumed,
-) -> Told {
-    let sent = produced.sent.saturating_sub(plan.warm_up_messages);
-    let conflated = consumed.conflated;
-    let missing = sent.saturating_sub(consumed.received);
+/// When the first measured message is due, from the start.
+fn warm_up_ns(plan: &Plan) -> u64 {
     let mut schedule = plan.schedule();
     while schedule.index() < plan.warm_up_messages {
         schedule.advance();
     }
-    let mut failures: Vec<String> = produced.failure.into_iter().chain(consumed.failure).collect();
-    let complete = sent == plan.messages && failures.is_empty();
-    if !complete && failures.is_empty() {
+    schedule.offset_ns()
+}
+
+fn told_by_producer(plan: &Plan, produced: Produced) -> Told {
+    let sent = produced.sent.saturating_sub(plan.warm_up_messages);
+    let mut failures = Vec::from_iter(produced.failure);
+    if sent < plan.messages && failures.is_empty() {
         failures.push(format!("it ended after {sent} of {} messages", plan.messages));
     }
     Told {
-        complete,
+        complete: failures.is_empty(),
         failures,
         sent,
+        held_back: produced.held_back,
+        blocks_late: produced.blocks_late,
+        end_monotonic_ns: measure::clock::monotonic_ns(),
+        ..Told::default()
+    }
+}
+
+/// Leaves the samples in their file.
+fn told_by_consumer(plan: &Plan, consumed: Consumed) -> Result<Told, RelayError> {
+    let failed = |source| RelayError::Samples { path: plan.samples.clone(), source };
+    samples::write(Path::new(&plan.samples), &consumed.samples).map_err(failed)?;
+    Ok(Told {
+        complete: consumed.failure.is_none(),
+        failures: Vec::from_iter(consumed.failure),
         received: consumed.received,
-        // What a reader was told that it missed may lie in the warm-up.
-        lost: missing.saturating_sub(conflated.unwrap_or(0)),
-        conflated: conflated.map_or(0, |conflated| conflated.min(missing)),
+        conflated: consumed.conflated.unwrap_or(0),
         duplicated: consumed.duplicated,
         // Keys have no order among each other.
-        out_of_order: if conflated.is_some() { 0 } else { consumed.out_of_order },
-        held_back: produced.held_back,
-        start_monotonic_ns: start_monotonic_ns + schedule.offset_ns(),
+        out_of_order: if consumed.conflated.is_some() { 0 } else { consumed.out_of_order },
+        blocks_late: consumed.blocks_late,
         end_monotonic_ns: consumed.end_monotonic_ns,
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
-    }
+        ..Told::default()
+    })
 }

@@ -1,9 +1,8 @@
 //! Who carries the messages. A structure is a row of [`STRUCTURES`] and a pair of ends.
 
-use crate::plan::{BadPlan, Plan, Ready, Told};
+use crate::plan::{BadPlan, Ends, Plan, Told};
 use crate::run::{Link, RelayError};
 use crate::{ours, peers};
-use std::sync::atomic::AtomicBool;
 
 /// A structure that this client knows.
 pub struct Structure {
@@ -11,6 +10,8 @@ pub struct Structure {
     pub name: &'static str,
     /// One line for people.
     pub about: &'static str,
+    /// Whether its ends may be in two processes.
+    pub between_processes: bool,
     pub(crate) run: fn(&Plan, &mut Link) -> Result<Told, RelayError>,
 }
 
@@ -19,36 +20,43 @@ pub const STRUCTURES: &[Structure] = &[
     Structure {
         name: "ring",
         about: "ours: bounded ring of one producer in shared memory",
+        between_processes: true,
         run: ours::ring,
     },
     Structure {
         name: "ring-many",
         about: "ours: the same for many producers, of which there is one",
+        between_processes: true,
         run: ours::ring_many,
     },
     Structure {
         name: "queue",
         about: "ours: append-only log in memory-mapped blocks",
+        between_processes: true,
         run: ours::queue,
     },
     Structure {
         name: "queue-unchecked",
         about: "ours: the same without a check over each message's bytes, as the peers are",
+        between_processes: true,
         run: ours::queue_unchecked,
     },
     Structure {
         name: "distributor",
         about: "ours: the newest value of each key",
+        between_processes: true,
         run: ours::distributor,
     },
     Structure {
         name: "rtrb",
         about: "the crate rtrb: wait-free ring of one producer and one consumer",
+        between_processes: false,
         run: peers::rtrb,
     },
     Structure {
         name: "crossbeam",
         about: "the crate crossbeam-queue: bounded queue of many producers and consumers",
+        between_processes: false,
         run: peers::crossbeam,
     },
 ];
@@ -68,15 +76,29 @@ pub fn find(name: &str) -> Result<&'static Structure, BadPlan> {
     })
 }
 
-/// Carries the plan out. Ends early, with what was measured until then, when `stop` is set.
+/// The structure that can carry a plan out with these ends.
+///
+/// # Errors
+/// If there is none of that name, or its ends can't be in two processes.
+pub fn find_for(name: &str, ends: Ends) -> Result<&'static Structure, BadPlan> {
+    let structure = find(name)?;
+    if ends == Ends::Both || structure.between_processes {
+        return Ok(structure);
+    }
+    let able = STRUCTURES.iter().filter(|one| one.between_processes).map(|one| one.name);
+    let able: Vec<&str> = able.collect();
+    Err(BadPlan {
+        key: "structure",
+        value: name.to_owned(),
+        why: format!("it lies in one process's memory; between two are {}", able.join(", ")),
+    })
+}
+
+/// Carries the plan out. Ends early, with what was measured until then, when `link.stop` is set.
 ///
 /// # Errors
 /// If there is no result at all. A run that broke off has a result that says so.
-pub fn run(
-    plan: &Plan,
-    stop: &AtomicBool,
-    ready: &mut dyn FnMut(&Ready) -> bool,
-) -> Result<Told, RelayError> {
+pub fn run(plan: &Plan, link: &mut Link) -> Result<Told, RelayError> {
     plan.check()?;
-    (find(&plan.structure)?.run)(plan, &mut Link { ready, stop })
+    (find_for(&plan.structure, plan.ends)?.run)(plan, link)
 }

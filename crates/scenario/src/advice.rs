@@ -92,6 +92,14 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
             }
         ));
     }
+    if load.blocks_late > 0 {
+        advice.push(format!(
+            "{name} waited {} times for a block that was not ready: it was made, or mapped, when it was \
+             needed, and response time includes that. It takes the kernel some ms for each 10 MB: make \
+             blocks ahead in time, a smaller ipc.block_bytes, or a lower load.rate_per_second.",
+            load.blocks_late
+        ));
+    }
     let main = scenario.kind.replies().first().copied().unwrap_or_default();
     let order = |kind| subject.series(main, kind).and_then(|series| series.pooled.p50);
     if scenario.kind == ScenarioKind::OrderEntry

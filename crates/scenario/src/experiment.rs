@@ -196,9 +196,9 @@ impl Experiment<'_> {
         command.args(["-c", line]);
         let mut process = Process::start(command, "", stderr, COMMAND_PATIENCE)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        interrupt.watch(Some(process.pid()));
+        interrupt.watch(&[process.pid()]);
         let printed: Vec<String> = std::iter::from_fn(|| process.line()).collect();
-        interrupt.watch(None);
+        interrupt.watch(&[]);
         let (status, _) = process.wait().map_err(|error| failed(error.to_string()))?;
         serde_json::from_str(&printed.join("\n")).map_err(|error| {
             let said = std::fs::read_to_string(&path).unwrap_or_default();

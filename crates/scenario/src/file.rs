@@ -3,6 +3,7 @@
 
 pub use crate::kind::{CORES_PAIRED_MAX, Ipc, Kind};
 use crate::set;
+pub use crate::subject::Subject;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
@@ -63,38 +64,6 @@ impl Default for Exchange {
             instruments: String::new(),
             open_orders_max: 65_536,
             replay_inputs_max: 1_000_000,
-            inject: Inject::default(),
-        }
-    }
-}
-
-/// Who is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Subject {
-    /// Letters, digits, `-` and `_`.
-    pub name: String,
-    /// Its measuring thread's core; of an `ipc` scenario the producer's and the consumer's; of
-    /// `core-to-core` all that are paired.
-    pub cores: Cores,
-    /// The class of its measuring threads.
-    pub scheduling: Scheduling,
-    /// How it waits and reads; of an `ipc` scenario the structure that carries the messages.
-    pub backend: String,
-    /// The client program and its arguments; empty for tickpath's own. See clients/CONTRACT.md.
-    pub command: Vec<String>,
-    /// Harm to do on purpose; only tickpath's own client can.
-    pub inject: Inject,
-}
-
-impl Default for Subject {
-    fn default() -> Subject {
-        Subject {
-            name: "rust".to_owned(),
-            cores: Cores::Auto,
-            scheduling: Scheduling::Other,
-            backend: "spin".to_owned(),
-            command: Vec::new(),
             inject: Inject::default(),
         }
     }
@@ -348,8 +317,16 @@ impl Scenario {
                 let why = "name the producer's core and the consumer's".to_owned();
                 range("cores", subject.cores.to_string(), why)
             }
+            Kind::Ipc if !(1..=2).contains(&subject.processes) => {
+                let why = "its ends are in 1 process, or in 2".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
+            Kind::Ipc if subject.processes == 2 && !subject.command.is_empty() => {
+                let why = "only tickpath's own client can be two processes".to_owned();
+                range("processes", subject.processes.to_string(), why)
+            }
             Kind::Ipc if subject.command.is_empty() => {
-                match relay::structure::find(&subject.backend) {
+                match relay::structure::find_for(&subject.backend, subject.ends()[0]) {
                     Ok(_) => Ok(()),
                     Err(error) => range("backend", error.value, error.why),
                 }

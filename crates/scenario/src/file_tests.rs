@@ -61,6 +61,10 @@ fn a_key_of_another_kind_is_refused() {
         .assert_eq(&complaint("ring", "exchange.start=false"));
     expect!["subject.0.backend = pigeon: this client knows ring, ring-many, queue, queue-unchecked, distributor, rtrb, crossbeam"]
         .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
+    expect!["subject.0.processes = 3: its ends are in 1 process, or in 2"]
+        .assert_eq(&complaint("ring", "subject.0.processes=3"));
+    expect!["subject.2.backend = rtrb: it lies in one process's memory; between two are ring, ring-many, queue, queue-unchecked, distributor"]
+        .assert_eq(&complaint("ring", "subject.rtrb.processes=2"));
     expect![[r#"subject.0.cores = 1: name the producer's core and the consumer's"#]]
         .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
     expect![[r#"ipc.message_bytes = 8: a message has 16 to 4096 bytes"#]]

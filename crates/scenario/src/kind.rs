@@ -67,7 +67,7 @@ impl Kind {
     /// Keys that scenarios of other kinds have.
     fn absent(self) -> Vec<&'static str> {
         match self {
-            Kind::OrderEntry => vec!["ipc"],
+            Kind::OrderEntry => vec!["ipc", "subject.processes"],
             Kind::Ipc => OF_ORDER_ENTRY.to_vec(),
             Kind::CoreToCore => {
                 let own = [
@@ -76,6 +76,7 @@ impl Kind {
                     "ipc",
                     "subject.backend",
                     "subject.command",
+                    "subject.processes",
                     "subject.scheduling",
                 ];
                 OF_ORDER_ENTRY.into_iter().chain(own).collect()

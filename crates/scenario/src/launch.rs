@@ -50,9 +50,9 @@ impl Launch<'_> {
         let (stderr, file) = self.stderr(".exchange")?;
         let mut process = Process::start(self.exchange_command(), "", file, EXCHANGE_PATIENCE)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.interrupt.watch(Some(process.pid()));
+        self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
-        self.interrupt.watch(None);
+        self.interrupt.watch(&[]);
         if let Ok(ready) = serde_json::from_str::<ReadyLine>(&line) {
             process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
             return Ok(Some((process, ready.listening)));
@@ -131,7 +131,7 @@ impl Launch<'_> {
         let patience = self.lasts() + CLIENT_PATIENCE;
         let mut process = Process::start(self.command_or("trade"), &plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.interrupt.watch(Some(process.pid()));
+        self.interrupt.watch(&[process.pid()]);
         let line = process.last_line_after(&mut |line| {
             let told = serde_json::from_str::<Line>(line);
             if let Ok(told) = &told {
@@ -139,7 +139,7 @@ impl Launch<'_> {
             }
             told.is_ok()
         });
-        self.interrupt.watch(None);
+        self.interrupt.watch(&[]);
         let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
         if timed_out {
             return Err(failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));

@@ -35,6 +35,7 @@ mod relaying;
 mod run;
 mod set;
 mod stage;
+mod subject;
 pub mod sweep;
 mod validity;
 

@@ -16,14 +16,14 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    running: Arc<Mutex<Option<Pid>>>,
+    running: Arc<Mutex<Vec<Pid>>>,
 }
 
 impl Interrupt {
     /// Ends the run: who runs now is told to finish, nothing new is started.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(pid) = *self.running.lock().unwrap_or_else(PoisonError::into_inner) {
+        for &pid in self.running.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             // It may just have ended by itself.
             let _ = kill_process_group(pid, Signal::INT);
         }
@@ -39,10 +39,11 @@ impl Interrupt {
         &self.stop
     }
 
-    pub(crate) fn watch(&self, pid: Option<Pid>) {
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+    /// Who runs now, and hears of an interrupt.
+    pub(crate) fn watch(&self, pids: &[Pid]) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = pids.to_vec();
         // It was started while we were interrupted, and has not heard of it.
-        if pid.is_some() && self.is_set() {
+        if !pids.is_empty() && self.is_set() {
             self.interrupt();
         }
     }
@@ -149,8 +150,7 @@ impl Process {
     /// Waits for its end; says how it was, and whether it had to be killed at its deadline.
     pub(crate) fn wait(mut self) -> io::Result<(ExitStatus, bool)> {
         // Not reaped here, so that the watchdog has a process to kill until the end.
-        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(self.pid()), ended) {}
+        until_ended(self.pid());
         let timed_out = self.disarm();
         let status = self.child.wait()?;
         Ok((status, timed_out))
@@ -165,6 +165,20 @@ impl Process {
             None => false,
         }
     }
+}
+
+/// Waits for the end of a process of ours, and leaves it to be reaped.
+fn until_ended(pid: Pid) {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
+}
+
+/// Tells `other` to finish when `one` has ended: of two that work together, nobody waits long for who is
+/// gone. Returns then. Both are processes of ours that nobody reaps meanwhile.
+pub(crate) fn finish_after(one: Pid, other: Pid) {
+    until_ended(one);
+    // It may have ended too.
+    let _ = kill_process_group(other, Signal::INT);
 }
 
 impl Drop for Process {

@@ -1,14 +1,15 @@
-//! One subject of an `ipc` scenario in one run: its client is started, watched from outside while it runs,
-//! and judged by the samples that it leaves.
+//! One subject of an `ipc` scenario in one run: its client, or one for each end, is started, watched from
+//! outside while it runs, and judged by the samples that it leaves.
 
 use crate::conduct::{ConductError, Entrant};
 use crate::launch::{CLIENT_PATIENCE, Launch, nothing, said};
-use crate::process::Process;
+use crate::process::{Process, finish_after};
+use measure::clock::Clock;
 use measure::directory;
 use measure::record::ClientResult;
 use noise::watch::{Watch, WatchError, Watched, What};
 use relay::judge::{Disturbance, judge};
-use relay::plan::{Plan, Ready, Told};
+use relay::plan::{Ends, Plan, Ready, Told, Word};
 use relay::samples;
 use std::fs::{self, File};
 use std::io;
@@ -30,40 +31,90 @@ impl Drop for Files {
     }
 }
 
+/// One process of a subject: it has one end, or both.
+struct Client {
+    process: Process,
+    stderr: PathBuf,
+    threads: Vec<i32>,
+}
+
+/// What clients told, what disturbed their threads, and when they were told to start.
+type Relayed = (Told, Result<Watched, WatchError>, SystemTime);
+
+/// From the word to start until the first message is due, for clients in two processes: all threads wake in
+/// that time.
+const LEAD_NS: u64 = 50_000_000;
+
 impl Launch<'_> {
-    /// From the client's start to its latencies in the log.
+    /// From the clients' start to their latencies in the log.
     pub(crate) fn relay(&self) -> Result<ClientResult, ConductError> {
-        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
         let files = self.files()?;
-        let plan = self.relay_plan(&files);
-        let line = serde_json::to_string(&plan).map_err(|error| failed(error.to_string()))?;
-        let (stderr, file) = self.stderr("")?;
+        let subject = &self.conduct.scenario.subject[self.entrant.index];
+        // Two processes must stamp by one clock.
+        let clock = (subject.processes > 1).then(Clock::calibrate);
+        let plan = Plan { clock, ..self.relay_plan(&files) };
+        let relayed = self.relayed(&plan, subject.ends());
+        self.interrupt.watch(&[]);
+        let (told, watched, started) = relayed?;
+        self.judged(&plan, told, watched, started)
+    }
+
+    /// What the clients tell, and what disturbed them.
+    fn relayed(&self, plan: &Plan, ends: &[Ends]) -> Result<Relayed, ConductError> {
+        let mut clients: Vec<Client> = Vec::new();
+        for &ends in ends {
+            // The one before has made what this one opens.
+            let client = self.start_relay(&Plan { ends, ..plan.clone() }, &clients)?;
+            clients.push(client);
+        }
+        let threads: Vec<i32> = clients.iter().flat_map(|one| one.threads.clone()).collect();
+        let watch = Watch::start(&threads);
+        let started = SystemTime::now();
+        let word = match plan.clock {
+            None => Word::Go,
+            Some(clock) => Word::GoAt(clock.now_ns() + LEAD_NS),
+        };
+        clients.iter_mut().for_each(|one| one.process.tell(&format!("{word}\n")));
+        let lines = last_lines(&mut clients);
+        let watched = watch.map(Watch::finish);
+        let told = clients.into_iter().zip(lines).map(|(client, line)| self.told(client, &line));
+        let told: Vec<Told> = told.collect::<Result<_, _>>()?;
+        let told = told.into_iter().reduce(Told::joined).unwrap_or_default();
+        Ok((told, watched, started))
+    }
+
+    /// Starts one process, and waits until its threads are there.
+    fn start_relay(&self, plan: &Plan, others: &[Client]) -> Result<Client, ConductError> {
+        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
+        let line = serde_json::to_string(plan).map_err(|error| failed(error.to_string()))?;
+        let suffix = if plan.ends == Ends::Consumer { ".consumer" } else { "" };
+        let (stderr, file) = self.stderr(suffix)?;
         let patience = self.lasts() + CLIENT_PATIENCE;
         let command = self.command_or("relay");
         let mut process = Process::start_to_tell(command, &format!("{line}\n"), file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
-        self.interrupt.watch(Some(process.pid()));
+        let running = others.iter().map(|one| &one.process).chain([&process]);
+        self.interrupt.watch(&running.map(Process::pid).collect::<Vec<_>>());
         let ready = process.line().unwrap_or_default();
-        let Ok(Ready { threads }) = serde_json::from_str(&ready) else {
-            self.interrupt.watch(None);
-            let ended = process.wait().map(|(status, _)| status.to_string());
-            let how = ended.unwrap_or_else(|error| error.to_string());
-            return Err(failed(said(&stderr).unwrap_or(how)));
-        };
-        let watch = Watch::start(&threads);
-        let started = SystemTime::now();
-        process.tell("go\n");
-        let line = process.last_line().unwrap_or_default();
-        let watched = watch.map(Watch::finish);
-        self.interrupt.watch(None);
-        let (status, timed_out) = process.wait().map_err(|error| failed(error.to_string()))?;
+        if let Ok(Ready { threads }) = serde_json::from_str(&ready) {
+            return Ok(Client { process, stderr, threads });
+        }
+        let ended = process.wait().map(|(status, _)| status.to_string());
+        let how = ended.unwrap_or_else(|error| error.to_string());
+        Err(failed(said(&stderr).unwrap_or(how)))
+    }
+
+    /// Its last line, when it has ended.
+    fn told(&self, client: Client, line: &str) -> Result<Told, ConductError> {
+        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
+        let (status, timed_out) =
+            client.process.wait().map_err(|error| failed(error.to_string()))?;
         if timed_out {
             return Err(failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
         }
-        match serde_json::from_str::<Told>(&line) {
-            Ok(told) => self.judged(&plan, told, watched, started),
-            Err(_) => Err(failed(format!("{status}: {}", said(&stderr).unwrap_or_else(nothing)))),
-        }
+        serde_json::from_str(line).map_err(|_| {
+            failed(format!("{status}: {}", said(&client.stderr).unwrap_or_else(nothing)))
+        })
     }
 
     /// A directory of this run's own, below the one of the scenario.
@@ -106,6 +157,8 @@ impl Launch<'_> {
             scheduling: subject.scheduling,
             directory: files.directory.display().to_string(),
             samples: files.samples.display().to_string(),
+            ends: Ends::Both,
+            clock: None,
         }
     }
 
@@ -151,6 +204,25 @@ impl Launch<'_> {
             .map_err(record_failed)?;
         Ok(ClientResult { complete: told.complete, failures, load, clock: told.clock })
     }
+}
+
+/// What each says last. A producer that is a process of its own is not left to a consumer that is gone, and
+/// the consumer hears when the producer has ended.
+fn last_lines(clients: &mut [Client]) -> Vec<String> {
+    let pids: Vec<_> = clients.iter().map(|one| one.process.pid()).collect();
+    std::thread::scope(|scope| {
+        if let [producer, consumer] = pids[..] {
+            scope.spawn(move || finish_after(consumer, producer));
+        }
+        let mut lines = Vec::new();
+        for client in clients {
+            if !lines.is_empty() {
+                client.process.tell("sent\n");
+            }
+            lines.push(client.process.last_line().unwrap_or_default());
+        }
+        lines
+    })
 }
 
 fn disturbance(one: noise::watch::Disturbance) -> Disturbance {

@@ -4,8 +4,11 @@ use crate::cli::RelayArguments;
 use crate::process::die_with;
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
-use relay::plan::{Plan, Ready};
+use relay::Link;
+use relay::plan::{Ends, Plan, Ready, Word};
 use std::io::{BufRead, Write, stdin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn relay(arguments: &RelayArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -14,17 +17,35 @@ pub(crate) fn relay(arguments: &RelayArguments) -> anyhow::Result<u8> {
     stdin().lock().read_line(&mut line).context("cannot read the plan on stdin")?;
     let plan: Plan =
         serde_json::from_str(&line).context("what stands on stdin is no plan; see IPC.md")?;
-    let told = relay::run(&plan, &stop, &mut wait_to_start)?;
+    let all_sent = Arc::new(AtomicBool::new(false));
+    let mut ready = |ready: &Ready| {
+        let word = wait_to_start(ready);
+        if plan.ends == Ends::Consumer && word.is_some() {
+            hear_that_all_is_sent(Arc::clone(&all_sent));
+        }
+        word
+    };
+    let mut link = Link { ready: &mut ready, stop: &stop, all_sent: &all_sent };
+    let told = relay::run(&plan, &mut link)?;
     println!("{}", serde_json::to_string(&told)?);
     Ok(if told.complete { DONE } else { INVALID })
 }
 
 /// Says that the threads are there, and waits for the word: whoever started us watches them first.
-fn wait_to_start(ready: &Ready) -> bool {
-    let said = serde_json::to_string(ready).map(|line| {
-        let mut stdout = std::io::stdout().lock();
-        writeln!(stdout, "{line}").and_then(|()| stdout.flush())
-    });
+fn wait_to_start(ready: &Ready) -> Option<Word> {
+    let line = serde_json::to_string(ready).ok()?;
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).ok()?;
     let mut word = String::new();
-    matches!(said, Ok(Ok(()))) && stdin().lock().read_line(&mut word).is_ok_and(|bytes| bytes > 0)
+    stdin().lock().read_line(&mut word).ok()?;
+    Word::read(&word)
+}
+
+/// A producer in another process: whoever started both says when it has ended, or is gone himself. The
+/// thread sleeps until then, and ends with the process.
+fn hear_that_all_is_sent(all_sent: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        let _ = stdin().lock().read_line(&mut String::new());
+        all_sent.store(true, Ordering::Release);
+    });
 }

@@ -47,7 +47,7 @@ fn every_structure_carries_every_message_and_leaves_nothing_behind() {
     let record = record(&run);
     assert_eq!(record["complete"], true, "{}{table}", text(&done.stderr));
     assert_eq!(done.status.code(), Some(if record["valid"] == true { 0 } else { 3 }));
-    for name in ["ring", "rtrb", "crossbeam"] {
+    for name in ["ring", "ring-processes", "rtrb", "crossbeam"] {
         for held in ["complete", "replies", "recorded"] {
             let rule = rule(&record, &format!("{name}.{held}"));
             assert_eq!(rule["verdict"], "held", "{rule}");
@@ -121,6 +121,40 @@ fn a_client_that_is_killed_makes_an_invalid_record_that_says_so() {
     assert!(is_empty(files.path()), "files of a structure stayed");
 }
 
+/// Every subject in two processes; the producer is not left to wait for a consumer that is gone.
+#[test]
+fn of_two_processes_neither_outlives_the_other() {
+    let (runs, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let apart = ["ring", "rtrb", "crossbeam"];
+    let sets = apart.iter().flat_map(|name| {
+        let set = |key: &str| format!("subject.{name}.{key}");
+        ["--set".to_owned(), set("backend=ring"), "--set".to_owned(), set("processes=2")]
+    });
+    let run = ring(runs.path(), files.path())
+        .args(["--set", "hiccup_seconds=0"])
+        .args(sets)
+        .spawn()
+        .unwrap();
+    // The second run's log is the sign that the first run is on disk.
+    wait_for("the second run", || {
+        let entry = std::fs::read_dir(runs.path()).ok()?.next()?.ok()?;
+        entry.path().join("002.hlog").exists().then_some(())
+    });
+    let both = wait_for("two clients", || {
+        let clients = children(run.id(), "relay");
+        (clients.len() == 2).then_some(clients)
+    });
+    signal(both[1], Signal::KILL);
+    let killed = Instant::now();
+    let done = run.wait_with_output().unwrap();
+    // A producer whose ring stays full would try for half a minute.
+    assert!(killed.elapsed() < Duration::from_secs(15), "{:?}", killed.elapsed());
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let record = record(&only_run(runs.path()));
+    assert!(record["invalid_because"].to_string().contains("signal: 9"), "{record}");
+    assert!(is_empty(files.path()), "files of a structure stayed");
+}
+
 #[test]
 fn what_cannot_be_done_is_said_before_anything_is_measured() {
     let runs = tempfile::tempdir().unwrap();
@@ -133,6 +167,10 @@ fn what_cannot_be_done_is_said_before_anything_is_measured() {
     assert_eq!(slots.status.code(), Some(2));
     assert!(text(&slots.stderr).contains("a power of two"), "{}", text(&slots.stderr));
     assert!(is_empty(runs.path()), "nothing was measured, and something is left");
+    let processes = ["--set", "subject.rtrb.processes=2"];
+    let peer = ring(runs.path(), runs.path()).args(processes).output().unwrap();
+    assert_eq!(peer.status.code(), Some(2));
+    assert!(text(&peer.stderr).contains("one process's memory"), "{}", text(&peer.stderr));
     let connect = tickpath().args(["run", "ring", "--connect", "127.0.0.1:1"]).output().unwrap();
     assert_eq!(connect.status.code(), Some(2));
     assert!(text(&connect.stderr).contains("--connect"), "{}", text(&connect.stderr));
