@@ -1,6 +1,5 @@
 //! Records of engines, as a person sees them.
 
-use expect_test::expect;
 use measure::record::RunRecord;
 use serde_json::{Value, json};
 
@@ -20,6 +19,28 @@ fn record(kind: &str, subjects: &Value) -> RunRecord {
     .unwrap()
 }
 
+fn shown(record: &RunRecord) -> String {
+    let table = report::table(record);
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    table
+}
+
+/// A line of these words in this order, and others behind them or between.
+#[track_caller]
+fn has(table: &str, words: &[&str]) {
+    let fits = |line: &str| {
+        let mut rest = line;
+        words.iter().all(|word| match rest.find(word) {
+            Some(at) => {
+                rest = &rest[at + word.len()..];
+                true
+            }
+            None => false,
+        })
+    };
+    assert!(table.lines().any(fits), "no line with {words:?} in {table}");
+}
+
 #[test]
 fn throughput_stands_beside_the_floors_and_counts_are_whole() {
     let subject = |name: &str, backend: &str, pass_ns: u64, counts: Value, p50: u64| {
@@ -37,7 +58,13 @@ fn throughput_stands_beside_the_floors_and_counts_are_whole() {
             subject("floor", "empty-dispatch", 25_000_000, json!({}), 11)
         ]),
     );
-    expect![""].assert_eq(&report::table(&record));
+    let table = shown(&record);
+    has(&table, &["shallo~g-name", "16.0", "62.5", "20.0 %", "1"]);
+    has(&table, &["floor", "80.0", "12.5", "1"]);
+    has(&table, &["1058830", "291142", "724170", "6586", "86377", "116625", "13998", "0"]);
+    assert!(table.contains("What became of 2 000 000 operations"), "{table}");
+    assert!(table.contains("one, 13 ns, is in the figure"), "{table}");
+    assert!(table.contains("5.55x"), "{table}");
 }
 
 #[test]
@@ -53,7 +80,9 @@ fn the_share_below_a_microsecond_stands_beside_the_ideal_servers() {
             subject("ideal", 991_800, json!({"operations": 1_000_000, "burn_ns": 97}))
         ]),
     );
-    expect![""].assert_eq(&report::table(&record));
+    let table = shown(&record);
+    has(&table, &["shallow-risk", "99.050 %", "-0.130"]);
+    has(&table, &["ideal", "99.180 %", "97"]);
 }
 
 #[test]
@@ -71,7 +100,13 @@ fn a_soak_is_told_stretch_by_stretch() {
                     "state_hash": "00112233aabbccdd", "stretches": [stretch(6.0, 90), stretch(12.3, 91)]}]},
             "series": [series("service", 90, 0)]}]),
     );
-    expect![""].assert_eq(&report::table(&record));
+    let table = shown(&record);
+    has(&table, &["0:06", "40.0M", "90", "450", "60", "300", "33.4"]);
+    has(&table, &["0:12", "40.0M", "91", "455", "60", "300", "33.4"]);
+    let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["after 7 of an earlier run", "busy 10.4 s", "00112233aabbccdd", "1:42:3"] {
+        assert!(flat.contains(words), "no {words:?} in {table}");
+    }
 }
 
 /// Records from elsewhere may hold anything.

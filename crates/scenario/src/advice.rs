@@ -52,6 +52,10 @@ pub(crate) fn of_injected(injected: &[String]) -> Option<String> {
 
 /// An idle thread that is late tells from which percentile on the figures are the machine's.
 fn machine_is_late(scenario: &Scenario, subjects: &[Subject]) -> Option<String> {
+    // A look takes as long as an engine's operation. There the floor, the ideal server and the reference tell.
+    if matches!(scenario.kind, ScenarioKind::Engine | ScenarioKind::Soak) {
+        return None;
+    }
     let main = scenario.kind.replies().first()?;
     let p99 = |subject: &Subject| {
         let noise = subject.series.iter().filter(|series| series.kind == Kind::Noise);

@@ -25,6 +25,8 @@ fn left(out: &Path, done: &Output) -> Value {
     let record = record(&only_run(out));
     let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
     assert_eq!(record["complete"], true, "{said}");
+    // A machine that others use may change its regime, and then it is no result.
+    assert_eq!(done.status.code(), Some(if record["valid"] == true { 0 } else { 3 }), "{said}");
     assert!(text(&done.stdout).lines().all(|line| line.chars().count() <= 100), "{said}");
     record
 }
@@ -42,7 +44,6 @@ fn every_book_does_the_same_with_risk_and_without_beside_the_floor() {
     let out = tempfile::tempdir().unwrap();
     let done = run(out.path(), "engine", SHORT).output().unwrap();
     let record = left(out.path(), &done);
-    assert_eq!(done.status.code(), Some(0), "{record}");
     let matching = |name: &str| subject(&record, name)["load"]["matching"].clone();
     for name in ["shallow", "shallow-risk", "deep", "deep-risk"] {
         for held in ["complete", "replies", "recorded", "accepted", "replay"] {
@@ -111,7 +112,6 @@ fn a_soak_that_was_broken_off_goes_on_to_the_same_end() {
     let whole = tempfile::tempdir().unwrap();
     let done = run(whole.path(), "soak", &[OPERATIONS]).output().unwrap();
     let expected = left(whole.path(), &done);
-    assert_eq!(done.status.code(), Some(0), "{expected}");
     assert_eq!(series(&expected, "soak", "operation", "service")["pooled"]["count"], 2_000_000);
     assert!(
         series(&expected, "soak", "reference", "service")["pooled"]["count"].as_u64()

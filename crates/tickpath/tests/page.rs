@@ -74,7 +74,7 @@ fn figures(record: &Value) -> BTreeMap<String, u64> {
             let tag =
                 format!("{}.{}.{}", subject["name"].as_str().unwrap(), part("name"), part("kind"));
             for (name, value) in series["pooled"].as_object().unwrap() {
-                if name != "min"
+                if !["min", "below_1us"].contains(&name.as_str())
                     && let Some(value) = value.as_u64()
                 {
                     figures.insert(format!("{tag} {name}"), value);

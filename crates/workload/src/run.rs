@@ -105,7 +105,8 @@ impl Bench<'_> {
         let usage = host::thread::usage().since(earlier);
         Load {
             context_switches_involuntary: usage.context_switches_involuntary,
-            core_waited_share: usage.core_waited_ns as f64 / length_ns.max(1) as f64,
+            // The account begins a moment before the part that is measured.
+            core_waited_share: (usage.core_waited_ns as f64 / length_ns.max(1) as f64).min(1.0),
             page_faults: usage.page_faults_minor + usage.page_faults_major,
             ..load
         }
