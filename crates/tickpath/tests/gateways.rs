@@ -145,7 +145,10 @@ fn the_same_transcript_gives_the_same_replies() {
     for gateways in ["1", "2"] {
         let (others, other_end) = told(gateways);
         assert_eq!(others, texts, "{gateways} gateways");
-        assert_eq!(other_end, ended, "{gateways} gateways");
+        // The time is in the state, and so in its hash.
+        for key in ["counts", "orders", "cancels", "replay_equal"] {
+            assert_eq!(other_end[key], ended[key], "{gateways} gateways");
+        }
     }
 }
 

@@ -30,8 +30,11 @@ pub(crate) struct End {
     /// What could not be said for want of room; before it is said nothing is written either. At most an end of our
     /// side and a removal a stream.
     pub unsaid: VecDeque<Head>,
-    /// Our number of the gateway's streams.
+    /// Our number of the gateway's streams, of those that it has announced.
     pub numbers: Vec<Option<StreamId>>,
+    /// Streams that it was given and has not announced: its number, and ours unless it was removed since. What
+    /// comes before is of the number's stream before.
+    pub added: VecDeque<(StreamId, Option<StreamId>)>,
     pub given: GivenTo,
     /// `None` once it was found to have ended.
     pub thread: Option<JoinHandle<io::Result<()>>>,
@@ -64,9 +67,40 @@ impl End {
             held: Held { stream: None, stamp_ns: 0, bytes, start: 0, end: 0 },
             unsaid: VecDeque::with_capacity(FEW),
             numbers: Vec::new(),
+            added: VecDeque::new(),
             given,
             thread: Some(thread),
         }
+    }
+
+    /// The gateway has announced a stream. Gives its number if it is not one that was added here.
+    pub(crate) fn announced(&mut self, number: StreamId) -> Option<StreamId> {
+        let Some(at) = self.added.iter().position(|(added, _)| *added == number) else {
+            return Some(number);
+        };
+        if let Some((_, Some(id))) = self.added.remove(at) {
+            self.name(number, id);
+        }
+        None
+    }
+
+    /// From now on what is said of `number` is of our `id`.
+    pub(crate) fn name(&mut self, number: StreamId, id: StreamId) {
+        if self.numbers.len() <= number.index() {
+            self.numbers.resize(number.index() + 1, None);
+        }
+        self.numbers[number.index()] = Some(id);
+    }
+
+    /// Forgets a stream of ours.
+    pub(crate) fn forget(&mut self, number: StreamId, id: StreamId) {
+        if let Some(named) = self.numbers.get_mut(number.index()) {
+            *named = named.filter(|named| *named != id);
+        }
+        for (_, added) in &mut self.added {
+            *added = added.filter(|added| *added != id);
+        }
+        self.held.stream = self.held.stream.filter(|held| *held != id);
     }
 
     /// Says what waits, as much as there is room for.

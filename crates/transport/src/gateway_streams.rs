@@ -83,13 +83,7 @@ impl Gateways {
         let (watched, short_of_room, ended) = (false, false, None);
         self.streams[index] =
             Some(Stream { gateway, number, window, watched, short_of_room, ended });
-        let numbers = &mut self.ends[gateway].numbers;
-        if numbers.len() <= number.index() {
-            numbers.resize(number.index() + 1, None);
-        }
-        let id = StreamId(index as u32);
-        numbers[number.index()] = Some(id);
-        id
+        StreamId(index as u32)
     }
 
     /// Takes what the gateways have sent, of each at most up to some stream's bytes: these are held until
@@ -151,9 +145,12 @@ impl Gateways {
             // Of a stream that was removed here, and not yet there.
             (Kind::Received | Kind::Written | Kind::Ended, None) => {}
             (Kind::Opened, None) => {
-                let id = self.take_in(gateway, number);
-                self.incoming.push_back(Ok(id));
-                ready.push(Ready::Incoming);
+                if let Some(number) = self.ends[gateway].announced(number) {
+                    let id = self.take_in(gateway, number);
+                    self.ends[gateway].name(number, id);
+                    self.incoming.push_back(Ok(id));
+                    ready.push(Ready::Incoming);
+                }
             }
             (Kind::NotAccepted, _) => {
                 self.incoming.push_back(Err(io::Error::from_raw_os_error(value as i32)));
@@ -219,15 +216,15 @@ impl Streams for Gateways {
         let _ = self.ends[gateway].given.send(Given::Added(stream, outcome));
         self.links[gateway].wake_gateway();
         let number = told(&added)?;
-        Ok(self.take_in(gateway, number))
+        let id = self.take_in(gateway, number);
+        self.ends[gateway].added.push_back((number, Some(id)));
+        Ok(id)
     }
 
     fn remove(&mut self, id: StreamId) {
         self.say(id, Kind::Remove);
         let Some(stream) = self.streams.get_mut(id.index()).and_then(Option::take) else { return };
-        let end = &mut self.ends[stream.gateway];
-        end.numbers[stream.number.index()] = None;
-        end.held.stream = end.held.stream.filter(|held| *held != id);
+        self.ends[stream.gateway].forget(stream.number, id);
     }
 
     fn shutdown(&mut self, id: StreamId) {

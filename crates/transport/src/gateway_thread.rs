@@ -21,8 +21,7 @@ use crate::{Read, Ready, Sockets, StreamId, Write};
 
 /// Most bytes of one read: as much as a client's burst, or what the exchange's own buffers take at once.
 const READ_BYTES: usize = 64 * 1024;
-/// Messages of the exchange's thread that are taken before the sockets are looked at again. Answers to
-/// one client among them leave with one write.
+/// Messages of the exchange's thread that are taken at once; one client's answers leave with one write.
 const ANSWERS_PER_TURN: usize = 64;
 /// So many written bytes are told at once: a message for some hundred answers.
 const WRITTEN_TOLD_BYTES: u64 = WINDOW_BYTES as u64 / 2;
@@ -32,7 +31,7 @@ const TURNS_BETWEEN_GIVEN: u32 = 64;
 const SLEEP_NS: u64 = 50_000_000;
 /// How long a gateway that sleeps rests before it tries a full ring again.
 const FULL_RING_REST: Duration = Duration::from_micros(50);
-/// After a connection could not be accepted, mostly for want of descriptors, the next try comes so much later.
+/// After a connection could not be accepted, mostly for want of descriptors, the next try comes later.
 const ACCEPT_AGAIN_NS: u64 = 10_000_000;
 
 /// Of one stream.
@@ -149,9 +148,11 @@ impl Gateway {
                 Ready::Writable(id) => self.flush(id),
                 Ready::Incoming => self.accept(),
             }
+            // Neither side waits until all sockets are read: a read takes longer than the exchange.
+            self.wake_exchange();
+            self.take_answers()?;
         }
         self.ready = ready;
-        self.wake_exchange();
         waited
     }
 
@@ -163,9 +164,8 @@ impl Gateway {
         if self.is_held_back() {
             // Sockets that may not be read would end each sleep in epoll at once.
             std::thread::sleep(FULL_RING_REST);
-            return self.streams.wait(0, ready);
         }
-        if busy {
+        if self.is_held_back() || busy {
             return self.streams.wait(0, ready);
         }
         let link = self.links[self.index].clone();
@@ -229,8 +229,8 @@ impl Gateway {
         }
         match self.streams.read(id, &mut self.buffer[HEAD_BYTES..]) {
             Read::Bytes { n, stamp_ns } => {
-                let (start, end) = (HEAD_BYTES, HEAD_BYTES + n);
-                self.unsent = Some(Unsent { stream: id, stamp_ns, start, end });
+                let end = HEAD_BYTES + n;
+                self.unsent = Some(Unsent { stream: id, stamp_ns, start: HEAD_BYTES, end });
                 self.send_on();
             }
             Read::Empty => {}
@@ -267,7 +267,7 @@ impl Gateway {
         }
         let lane = &mut self.lanes[id.index()];
         lane.dirty = false;
-        if !lane.out.is_empty() && !lane.broken {
+        if !lane.out.is_empty() {
             match self.streams.write(id, &lane.out) {
                 Write::Bytes { n, .. } => {
                     // The common case is that the kernel takes everything, and nothing is moved.
@@ -276,14 +276,12 @@ impl Gateway {
                 }
                 Write::Failed(error) => {
                     lane.broken = true;
+                    lane.out.clear();
                     self.end(id, number(&error));
                 }
             }
         }
         let lane = &mut self.lanes[id.index()];
-        if lane.broken {
-            lane.out.clear();
-        }
         if lane.removed {
             return self.remove(id);
         }
@@ -318,7 +316,9 @@ impl Gateway {
                     Err(error) => self.tell(Kind::NotAccepted, StreamId(0), number(&error)),
                 },
                 Given::Added(stream, outcome) => {
-                    let _ = outcome.send(self.adopt(stream));
+                    let added = self.adopt(stream);
+                    added.iter().for_each(|id| self.tell(Kind::Opened, *id, 0));
+                    let _ = outcome.send(added);
                 }
             }
         }
@@ -379,6 +379,7 @@ fn take(lanes: &mut [Lane], dirty: &mut Vec<StreamId>, message: &[u8]) -> Option
     let (Head { kind, stream, .. }, bytes) = Head::decode(message)?;
     let lane = lanes.get_mut(stream.index()).filter(|lane| lane.open)?;
     match kind {
+        Kind::Write if lane.broken => {}
         Kind::Write => lane.out.extend_from_slice(bytes),
         Kind::Shutdown => lane.shutdown = true,
         Kind::Remove => lane.removed = true,

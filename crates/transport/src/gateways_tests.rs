@@ -1,146 +1,15 @@
 //! Gateways one by one: full rings, slow peers, ends, and gateways that fail.
 
+#[path = "gateways_pairs.rs"]
+mod gateways_pairs;
+
 use super::*;
-use crate::{BACKENDS, Read, Ready, Sockets, StreamId, Write, readiness};
-use std::cell::Cell;
+use crate::{BACKENDS, Read, Ready, Write, readiness};
+use gateways_pairs::{Before, NUMBER, is_over, pairs, pattern};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-thread_local! {
-    /// In a gateway's thread its number.
-    static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-/// A backend that does something else before each wait.
-struct Before {
-    sockets: Box<dyn Sockets>,
-    act: fn() -> io::Result<()>,
-}
-
-impl Streams for Before {
-    fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
-        self.sockets.add(stream)
-    }
-    fn remove(&mut self, id: StreamId) {
-        self.sockets.remove(id);
-    }
-    fn shutdown(&mut self, id: StreamId) {
-        self.sockets.shutdown(id);
-    }
-    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
-        self.sockets.listen(listener)
-    }
-    fn accept(&mut self) -> io::Result<Option<StreamId>> {
-        self.sockets.accept()
-    }
-    fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        (self.act)()?;
-        self.sockets.wait(until_ns, ready)
-    }
-    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
-        self.sockets.read(id, into)
-    }
-    fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
-        self.sockets.write(id, from)
-    }
-    fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
-        self.sockets.watch_writable(id, watch)
-    }
-}
-
-impl Sockets for Before {
-    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>> {
-        self.sockets.accept_socket()
-    }
-    fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
-        self.sockets.wake_by(bell)
-    }
-}
-
-/// The gateways with their streams' peers.
-struct Pairs {
-    streams: Box<dyn Streams>,
-    ids: Vec<StreamId>,
-    peers: Vec<TcpStream>,
-    clock: Clock,
-}
-
-/// `None` where there are no rings, which is said.
-fn pairs(gateways: usize, backend: &'static Backend, count: usize) -> Option<Pairs> {
-    let clock = Clock::calibrate();
-    let number = |gateway| {
-        NUMBER.set(gateway);
-        Ok(())
-    };
-    let mut streams = match open(gateways, backend, clock, number) {
-        Ok(streams) => streams,
-        Err(GatewaysError::Ring(error)) => {
-            eprintln!("skipped: no gateways here: {error}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (mut ids, mut peers) = (Vec::new(), Vec::new());
-    for _ in 0..count {
-        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        ids.push(streams.add(listener.accept().unwrap().0).unwrap());
-        peers.push(peer);
-    }
-    Some(Pairs { streams, ids, peers, clock })
-}
-
-impl Pairs {
-    fn wait(&mut self) -> io::Result<Vec<Ready>> {
-        let mut ready = Vec::new();
-        self.streams.wait(self.clock.now_ns() + 10_000_000, &mut ready)?;
-        Ok(ready)
-    }
-
-    fn write(&mut self, id: StreamId, bytes: &[u8]) -> usize {
-        match self.streams.write(id, bytes) {
-            Write::Bytes { n, .. } => n,
-            Write::Failed(error) => panic!("{error}"),
-        }
-    }
-
-    /// What is read of `id` until `until` holds, a read each, by at most so many bytes.
-    fn read_until(
-        &mut self,
-        id: StreamId,
-        most: usize,
-        until: impl Fn(&[Read]) -> bool,
-    ) -> Vec<u8> {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        let (mut bytes, mut reads) = (Vec::new(), Vec::new());
-        let mut buffer = vec![0; most];
-        while !until(&reads) {
-            assert!(Instant::now() < deadline, "{} reads, {} bytes", reads.len(), bytes.len());
-            for event in self.wait().unwrap() {
-                if event == Ready::Readable(id) {
-                    let read = self.streams.read(id, &mut buffer);
-                    if let Read::Bytes { n, .. } = read {
-                        bytes.extend_from_slice(&buffer[..n]);
-                    }
-                    reads.push(read);
-                }
-            }
-        }
-        bytes
-    }
-}
-
-fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|at| (at * 31 + at / 251 + seed * 7) as u8).collect()
-}
-
-fn is_over(reads: &[Read]) -> bool {
-    matches!(reads.last(), Some(Read::Closed | Read::Failed(_)))
-}
 
 #[test]
 fn numbers_out_of_range_are_refused() {
@@ -340,6 +209,42 @@ fn a_full_ring_to_a_gateway_takes_no_more() {
     assert_eq!(id, pairs.ids[1]);
     peer.write_all(b"new").unwrap();
     assert_eq!(pairs.read_until(id, 16, |reads| !reads.is_empty()), b"new");
+}
+
+/// What had come of a stream that was removed unread is not taken for its successor's.
+#[test]
+fn a_number_that_is_used_again_brings_nothing_of_the_former_stream() {
+    for backend in BACKENDS {
+        let Some(mut pairs) = pairs(1, backend, 1) else { return };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        for round in 0..3 {
+            let id = pairs.ids[0];
+            pairs.peers[0].write_all(&pattern(round, 5_000)).unwrap();
+            std::thread::sleep(Duration::from_millis(100));
+            if round == 1 {
+                // One of them is held already.
+                pairs.wait().unwrap();
+            }
+            pairs.streams.remove(id);
+            let mut gone = Vec::new();
+            // By an end or a reset.
+            let _ = pairs.peers[0].read_to_end(&mut gone);
+            pairs.peers[0] = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            pairs.peers[0].set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            pairs.ids[0] = pairs.streams.add(listener.accept().unwrap().0).unwrap();
+            assert_eq!(pairs.ids[0], id);
+            pairs.peers[0].write_all(b"new").unwrap();
+            assert_eq!(pairs.read_until(id, 16, |reads| !reads.is_empty()), b"new");
+        }
+        // Removed before it was announced.
+        pairs.streams.remove(pairs.ids[0]);
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let id = pairs.streams.add(listener.accept().unwrap().0).unwrap();
+        pairs.streams.remove(id);
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!pairs.wait().unwrap().contains(&Ready::Incoming), "{}", backend.name);
+        assert_eq!((&peer).read(&mut [0; 4]).unwrap(), 0);
+    }
 }
 
 /// The peer ends its side, and still gets what is written then; a peer that is gone makes writes fail.

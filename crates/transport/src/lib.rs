@@ -89,7 +89,7 @@ pub enum Write {
     Failed(io::Error),
 }
 
-/// A set of byte streams in one thread, and perhaps the listener from which they come.
+/// A set of byte streams for one thread, and perhaps the listener from which they come.
 pub trait Streams {
     /// Takes a connected stream into the set. Nagle's algorithm is switched off.
     ///
