@@ -7,7 +7,6 @@ use crate::plan::Plan;
 use crate::row::{Row, Serves};
 use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Nobody, filled};
-use crate::timed::Operations;
 use crate::{tally, timed};
 use engine::{Engine, Input};
 use measure::matching::{Counts, Matching};
@@ -35,10 +34,6 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    fn operations(&self) -> Operations<'_> {
-        Operations { inputs: &self.inputs, are_expected: self.row.foresees() }
-    }
-
     fn engine(&self) -> Engine {
         filled(self.row, self.accounts, self.open_orders_max, &self.prefill)
     }
@@ -133,13 +128,10 @@ impl Prepared<'_> {
     ) -> (u64, Option<Outcome>) {
         let before = outbound.written();
         if self.row.serves != Serves::Engine {
-            return (
-                timed::as_a_whole(&mut Nobody, self.operations(), outbound, bench.clock),
-                None,
-            );
+            return (timed::as_a_whole(&mut Nobody, &self.inputs, outbound, bench.clock), None);
         }
         let mut engine = self.engine();
-        let pass_ns = timed::as_a_whole(&mut engine, self.operations(), outbound, bench.clock);
+        let pass_ns = timed::as_a_whole(&mut engine, &self.inputs, outbound, bench.clock);
         let reports = outbound.written() - before;
         (pass_ns, Some(Outcome { reports, state_hash: engine.state_hash() }))
     }
@@ -160,11 +152,9 @@ impl Prepared<'_> {
         recorder.start(start_ns);
         match &mut engine {
             Some(engine) => {
-                timed::one_by_one(engine, self.operations(), outbound, clock, &mut recorder, 0)
+                timed::one_by_one(engine, &self.inputs, outbound, clock, &mut recorder, 0)
             }
-            None => {
-                timed::one_by_one(&mut Nobody, self.operations(), outbound, clock, &mut recorder, 0)
-            }
+            None => timed::one_by_one(&mut Nobody, &self.inputs, outbound, clock, &mut recorder, 0),
         };
         let end_ns = clock.now_ns();
         recorder.finish(end_ns);

@@ -104,12 +104,6 @@ const MESSAGES_PER_SECOND_MAX: u32 = 1_000_000;
 const POSITION_LOTS_MAX: u64 = 1 << 48;
 
 impl Row {
-    /// Whether the server is told of operations before they come: worth its time where the book is larger than the
-    /// caches.
-    pub(crate) fn foresees(&self) -> bool {
-        self.shape == DEEP
-    }
-
     /// How much its engine holds: as many orders as the flow can have open.
     pub fn limits(&self, accounts: u32, open_orders_max: usize) -> EngineLimits {
         let open_orders_max = u32::try_from(open_orders_max).unwrap_or(u32::MAX);

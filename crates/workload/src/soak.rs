@@ -9,7 +9,6 @@ use crate::plan::Plan;
 use crate::row::{Row, Serves};
 use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::filled;
-use crate::timed::Operations;
 use crate::{state, tally, timed};
 use engine::{Cancel, Command, Engine, Input};
 use measure::clock::Clock;
@@ -71,8 +70,6 @@ struct Reference {
 struct Going<'a> {
     flow: Flow,
     engine: Engine,
-    /// Whether the engine is told of operations before they come.
-    are_expected: bool,
     reference: Reference,
     recorder: Recorder,
     bench: &'a Bench<'a>,
@@ -101,7 +98,6 @@ pub(crate) fn run(
     let mut going = Going {
         flow,
         engine,
-        are_expected: row.foresees(),
         reference: Reference::new(plan),
         recorder,
         bench,
@@ -169,11 +165,10 @@ impl Going<'_> {
 
     fn block(&mut self, inputs: &mut [Input], outbound: &mut Outbound<BLOCK_REPORTS>) {
         self.flow.fill(inputs);
-        let operations = Operations { inputs, are_expected: self.are_expected };
         let before = outbound.written();
         let (engine, recorder) = (&mut self.engine, &mut self.recorder);
         let clock = self.bench.clock;
-        self.busy_ns += timed::one_by_one(engine, operations, outbound, clock, recorder, SERVICE);
+        self.busy_ns += timed::one_by_one(engine, inputs, outbound, clock, recorder, SERVICE);
         inputs.iter().for_each(|input| tally::sent(&mut self.counts, input));
         outbound.since(before).for_each(|event| tally::reported(&mut self.counts, event));
         // What there was no room to count is not known to be fine.
@@ -192,9 +187,7 @@ impl Reference {
 
     fn run(&mut self, recorder: &mut Recorder, clock: Clock) {
         let mut engine = filled(&REFERENCE_ROW, 1, self.open_orders_max, &self.prefill);
-        let are_expected = REFERENCE_ROW.foresees();
-        let operations = Operations { inputs: &self.inputs, are_expected };
         let outbound = &mut self.outbound;
-        timed::one_by_one(&mut engine, operations, outbound, clock, recorder, REFERENCE_SERVICE);
+        timed::one_by_one(&mut engine, &self.inputs, outbound, clock, recorder, REFERENCE_SERVICE);
     }
 }

@@ -7,42 +7,31 @@ use engine::Input;
 use measure::clock::Clock;
 use measure::recorder::Recorder;
 
-// Of a book that no cache holds an engine is told what comes, as by who reads a ring of messages in batches: so
-// many operations before it looks up the order, and so many before it needs it.
+// An engine is told what comes, as by who reads a ring of messages in batches: so many operations before it looks
+// up the order, and so many before it needs it. Worth most where no cache holds the book.
 const EXPECTED_AHEAD: usize = 8;
 const EXPECTED_NEXT: usize = 2;
 
-/// Operations, and whether the server is told of each before it comes.
-#[derive(Clone, Copy)]
-pub(crate) struct Operations<'a> {
-    pub(crate) inputs: &'a [Input],
-    pub(crate) are_expected: bool,
-}
-
-impl Operations<'_> {
-    #[inline(always)]
-    fn expect(self, index: usize, server: &impl Server) {
-        if self.are_expected {
-            if let Some(later) = self.inputs.get(index + EXPECTED_AHEAD) {
-                server.expect(later);
-            }
-            if let Some(next) = self.inputs.get(index + EXPECTED_NEXT) {
-                server.expect_next(next);
-            }
-        }
+#[inline(always)]
+fn expect(operations: &[Input], index: usize, server: &impl Server) {
+    if let Some(later) = operations.get(index + EXPECTED_AHEAD) {
+        server.expect(later);
+    }
+    if let Some(next) = operations.get(index + EXPECTED_NEXT) {
+        server.expect_next(next);
     }
 }
 
 /// One operation after the other, timed as a whole, ns: the clock is read twice.
 pub(crate) fn as_a_whole<const N: usize>(
     server: &mut impl Server,
-    operations: Operations,
+    operations: &[Input],
     outbound: &mut Outbound<N>,
     clock: Clock,
 ) -> u64 {
     let start_ns = clock.now_ns();
-    for (index, input) in operations.inputs.iter().enumerate() {
-        operations.expect(index, server);
+    for (index, input) in operations.iter().enumerate() {
+        expect(operations, index, server);
         server.apply(input, &mut |report| outbound.push(report));
     }
     clock.now_ns() - start_ns
@@ -52,7 +41,7 @@ pub(crate) fn as_a_whole<const N: usize>(
 /// takes to expect later ones is in it, and of the readings about one. What it all took, ns.
 pub(crate) fn one_by_one<const N: usize>(
     server: &mut impl Server,
-    operations: Operations,
+    operations: &[Input],
     outbound: &mut Outbound<N>,
     clock: Clock,
     recorder: &mut Recorder,
@@ -60,9 +49,9 @@ pub(crate) fn one_by_one<const N: usize>(
 ) -> u64 {
     let first_ns = clock.now_ns();
     let mut end_ns = first_ns;
-    for (index, input) in operations.inputs.iter().enumerate() {
+    for (index, input) in operations.iter().enumerate() {
         let start_ns = clock.now_ns();
-        operations.expect(index, server);
+        expect(operations, index, server);
         server.apply(input, &mut |report| outbound.push(report));
         end_ns = clock.now_ns();
         recorder.record(series, end_ns - start_ns);
