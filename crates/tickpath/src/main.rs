@@ -67,8 +67,36 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             ExitCode::from(USAGE)
         }
+    }
+}
+
+/// An error and what caused it, once: many of ours say their cause in the middle of a sentence.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "can't read the tokens from x: No such file (os error 2); name a file that exists: No such file (os error 2)" was
+    /// what people were told.
+    #[test]
+    fn a_cause_is_told_once() {
+        let not_found = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let said =
+            ::exchange::TokensError::Unreadable { file: "x".to_owned(), source: not_found() };
+        assert_eq!(told(&said.into()).matches("entity not found").count(), 1);
+        let wrapped = anyhow::Error::from(not_found()).context("cannot start");
+        assert_eq!(told(&wrapped), "cannot start: entity not found");
     }
 }

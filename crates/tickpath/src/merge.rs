@@ -30,7 +30,7 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     let beside = path.join("report.html");
     for file in arguments.html.iter().chain([&beside]) {
         if let Err(error) = write_page(&path, &merged.record, file) {
-            eprintln!("warning: {error:#}");
+            eprintln!("warning: {}", crate::told(&error));
         }
     }
     print_record(&merged.record, arguments.json)?;

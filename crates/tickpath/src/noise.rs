@@ -66,7 +66,7 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
     let _ = host::thread::run_on(&allowed);
     let (record, path) = done?;
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
-        eprintln!("warning: {error:#}");
+        eprintln!("warning: {}", crate::told(&error));
     }
     print_record(&record, arguments.json)?;
     if !arguments.json {

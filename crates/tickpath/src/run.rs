@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let (record, path) = with_screen(arguments.quiet, |say| conduct.carry_out(&interrupt, say))?;
     // The record counts; a page that can't be written is no reason to fail.
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
-        eprintln!("warning: {error:#}");
+        eprintln!("warning: {}", crate::told(&error));
     }
     print_record(&record, arguments.json)?;
     if !arguments.json {

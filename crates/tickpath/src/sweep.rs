@@ -35,7 +35,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     let (record, path) = with_screen(arguments.quiet, |say| sweep.carry_out(&interrupt, say))?;
     // The records count; a page that can't be written is no reason to fail.
     if let Err(error) = write_pages(&record, &path) {
-        eprintln!("warning: {error:#}");
+        eprintln!("warning: {}", crate::told(&error));
     }
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&record)?))?;
