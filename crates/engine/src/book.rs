@@ -70,6 +70,19 @@ impl Book {
         }
     }
 
+    /// Takes an order out, wherever it stands.
+    #[inline]
+    pub fn leave(&mut self, handle: Handle, open: &mut OpenOrders) -> Order {
+        let Order { side, waits, level: index, .. } = *open.slab.get(handle);
+        let levels = self.lane_mut(side, waits);
+        let level = levels.level_mut(index);
+        let order = open.take(&mut level.queue, handle);
+        if level.queue.orders() == 0 {
+            levels.remove(index);
+        }
+        order
+    }
+
     /// Whether an order would trade on arrival.
     #[inline]
     pub fn crosses(&self, side: Side, price_ticks: i64) -> bool {

@@ -213,14 +213,9 @@ impl Engine {
         reason: DoneReason,
         events: &mut impl FnMut(Event),
     ) {
-        let order = self.open.slab.get(handle);
-        let (instrument, index) = (order.instrument, order.level);
-        let levels = self.books[usize::from(instrument)].lane_mut(order.side, order.waits);
-        let level = levels.level_mut(index);
-        self.open.end(&mut level.queue, handle, reason, events);
-        if level.queue.orders() == 0 {
-            levels.remove(index);
-        }
+        let instrument = self.open.slab.get(handle).instrument;
+        let order = self.books[usize::from(instrument)].leave(handle, &mut self.open);
+        self.open.done(&order, reason, events);
     }
 
     /// The book of an instrument.

@@ -75,8 +75,15 @@ impl OpenOrders {
         events: &mut impl FnMut(Event),
     ) {
         let order = self.take(queue, handle);
-        let party = order.party();
-        self.accounts.closed(order.account, order.instrument, order.side, party.remaining_lots);
-        events(Event::Done { instrument: order.instrument, order: party, reason });
+        self.done(&order, reason, events);
+    }
+
+    /// An order that has been taken out does not come back.
+    #[inline]
+    pub fn done(&mut self, order: &Order, reason: DoneReason, events: &mut impl FnMut(Event)) {
+        let Order { account, instrument, side, .. } = *order;
+        let order = order.party();
+        self.accounts.closed(account, instrument, side, order.remaining_lots);
+        events(Event::Done { instrument, order, reason });
     }
 }

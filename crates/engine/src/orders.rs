@@ -92,18 +92,21 @@ impl Engine {
             }
             check_risk(book, open, &new, Some(old.quantity_lots))?;
         }
-        if keeps_place || order.waits {
-            open.accounts.release(account, instrument, order.side, old.quantity_lots);
-            open.accounts.reserve(account, instrument, order.side, remaining_lots);
+        let enters = !keeps_place && !order.waits;
+        let new = match enters {
+            true => NewOrder { price_ticks: book.posted_ticks(&new)?, ..new },
+            false => new,
+        };
+        if enters {
+            book.check_levels(&new, false)?;
+        }
+        open.accounts.release(account, instrument, order.side, old.quantity_lots);
+        open.accounts.reserve(account, instrument, order.side, remaining_lots);
+        if !enters {
             in_place(book, open, handle, &new, events);
             return Ok(());
         }
-        let posted_ticks = book.posted_ticks(&new)?;
-        let new = NewOrder { price_ticks: posted_ticks, ..new };
-        book.check_levels(&new, false)?;
-        leave(book, open, handle);
-        open.accounts.release(account, instrument, order.side, old.quantity_lots);
-        open.accounts.reserve(account, instrument, order.side, remaining_lots);
+        book.leave(handle, open);
         let (side, order) = (new.side, party(&new, remaining_lots));
         let (price_ticks, kept_place, visible_lots) = (new.price_ticks, false, 0);
         events(Event::Amended { instrument, order, side, price_ticks, kept_place, visible_lots });
@@ -287,7 +290,7 @@ fn trigger(
     events: &mut impl FnMut(Event),
 ) {
     let expires_ns = open.expiries.expires_ns(open.slab.get(handle).expiry);
-    let stop = leave(book, open, handle).as_new(stop_ticks, expires_ns);
+    let stop = book.leave(handle, open).as_new(stop_ticks, expires_ns);
     let price_ticks = match stop.order_type {
         OrderType::Market => {
             risk::worst_ticks(open.accounts.get(stop.account), stop.side, &book.settings)
@@ -297,18 +300,6 @@ fn trigger(
     let order = party(&stop, stop.quantity_lots);
     events(Event::Triggered { instrument: stop.instrument, order });
     book.enter(&NewOrder { price_ticks, stop_ticks: 0, ..stop }, open, events);
-}
-
-/// Takes an order out of the book or from among the stops, to enter again.
-fn leave(book: &mut Book, open: &mut OpenOrders, handle: Handle) -> Order {
-    let Order { side, waits, level: index, .. } = *open.slab.get(handle);
-    let levels = book.lane_mut(side, waits);
-    let level = levels.level_mut(index);
-    let order = open.take(&mut level.queue, handle);
-    if level.queue.orders() == 0 {
-        levels.remove(index);
-    }
-    order
 }
 
 /// An amendment of an order that keeps its place, in the book or among the stops.
