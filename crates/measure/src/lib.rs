@@ -36,4 +36,5 @@ pub mod selector;
 mod sparse;
 pub mod stats;
 pub mod sweep;
+pub mod tick;
 pub mod timeline;
