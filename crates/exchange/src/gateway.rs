@@ -123,6 +123,11 @@ impl Exchange {
         self.recovery.as_ref()
     }
 
+    /// What the journal's writer says, for a thread that follows it; `None` without a journal.
+    pub fn journal_watch(&self) -> Option<journal::Watch> {
+        self.recovery.as_ref().map(|_| self.entry.sequencer.journal_watch())
+    }
+
     /// Writes what the journal has taken, and ends it: the last that is done with an exchange.
     ///
     /// # Errors

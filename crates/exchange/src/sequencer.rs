@@ -138,6 +138,11 @@ impl Sequencer {
         self.journal.acknowledged()
     }
 
+    /// What the journal's writer says, for any thread.
+    pub fn journal_watch(&self) -> journal::Watch {
+        self.journal.watch()
+    }
+
     /// What ended the journal, if it has failed.
     pub fn failure(&self) -> Option<String> {
         match self.journal.state() {

@@ -87,10 +87,25 @@ use crate::record::Kind::{Response, Service};
 
 /// All that become series, the one that is judged by first.
 pub const INTERVALS: [Interval; 7] = [
-    Interval { name: "tick_to_gateway", kind: Service, from: Point::Published, to: Point::GatewayIn },
-    Interval { name: "tick_to_gateway", kind: Response, from: Point::Intended, to: Point::GatewayIn },
+    Interval {
+        name: "tick_to_gateway",
+        kind: Service,
+        from: Point::Published,
+        to: Point::GatewayIn,
+    },
+    Interval {
+        name: "tick_to_gateway",
+        kind: Response,
+        from: Point::Intended,
+        to: Point::GatewayIn,
+    },
     Interval { name: "tick_to_trade", kind: Service, from: Point::Read, to: Point::Sent },
-    Interval { name: "gateway_to_trade", kind: Service, from: Point::Acknowledged, to: Point::Sent },
+    Interval {
+        name: "gateway_to_trade",
+        kind: Service,
+        from: Point::Acknowledged,
+        to: Point::Sent,
+    },
     // Stages 2 to 4: no system call is inside.
     Interval { name: "decision", kind: Service, from: Point::Read, to: Point::Checked },
     Interval { name: "order_to_ack", kind: Service, from: Point::Sent, to: Point::Replied },

@@ -331,6 +331,10 @@ pub(crate) struct ExchangeArguments {
     /// Core of the journal's threads
     #[arg(long, value_name = "CORE", requires = "journal")]
     pub journal_core: Option<usize>,
+    /// Write a snapshot of the journal's state each so many seconds in which something was logged, and one at the
+    /// end: recovery begins there. A second engine does it, with its memory
+    #[arg(long, value_name = "N", requires = "journal")]
+    pub snapshot_seconds: Option<f64>,
     /// Be the raw echo that gives the floor instead
     #[arg(long)]
     pub echo: bool,

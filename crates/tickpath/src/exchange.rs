@@ -2,6 +2,7 @@
 
 use crate::cli::ExchangeArguments;
 use crate::process::{die_with, raise_descriptors};
+use crate::snapshots::Snapshots;
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
@@ -12,11 +13,16 @@ use std::io::{self, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use transport::Streams;
 use transport::echo::Echo;
 use transport::gateways;
 use transport::inject::{self, Inject};
 use transport::serve::{self, Refused, Service, serve};
+
+/// How far apart snapshots may be.
+const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
+const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -34,9 +40,13 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let mut exchange = Exchange::new(config(arguments)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
+    let snapshots = snapshots(arguments, &exchange, &threads)?;
     let refused = listen(arguments, threads, limits, &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
+    }
+    if let Some(snapshots) = snapshots {
+        snapshots.end();
     }
     let check = exchange.replay_check();
     let counts = exchange.counts().with_refused(refused);
@@ -121,6 +131,35 @@ fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
     let core = arguments.journal_core;
     let options = journal::Options { mode, core, ..journal::Options::default() };
     Some(Journal { directory, options })
+}
+
+/// The thread that writes them, where they are asked for.
+fn snapshots(
+    arguments: &ExchangeArguments,
+    exchange: &Exchange,
+    threads: &Threads,
+) -> anyhow::Result<Option<Snapshots>> {
+    let (Some(seconds), Some(directory)) = (arguments.snapshot_seconds, &arguments.journal) else {
+        return Ok(None);
+    };
+    if !(SNAPSHOT_SECONDS_MIN..=SNAPSHOT_SECONDS_MAX).contains(&seconds) {
+        bail!(
+            "--snapshot-seconds {seconds}: a snapshot is written each {SNAPSHOT_SECONDS_MIN} to \
+             {SNAPSHOT_SECONDS_MAX} seconds"
+        );
+    }
+    let Some(watch) = exchange.journal_watch() else {
+        bail!("--snapshot-seconds needs a journal: set --journal-mode to async or sync");
+    };
+    let core = arguments.journal_core;
+    let allowed = threads.allowed.clone();
+    let place = move || match core {
+        Some(core) => host::thread::pin(core),
+        // It comes from a thread that is pinned.
+        None => host::thread::run_on(&allowed),
+    };
+    let interval = Duration::from_secs_f64(seconds);
+    Ok(Some(Snapshots::start(directory.clone(), watch, interval, place)?))
 }
 
 /// Where the exchange's own thread and its gateways run.

@@ -20,6 +20,7 @@ mod run;
 mod scenarios;
 mod selftest;
 mod signals;
+mod snapshots;
 mod sweep;
 mod trade;
 mod treatment;
