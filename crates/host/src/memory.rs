@@ -6,8 +6,17 @@ use crate::root::Root;
 /// it to the page, but walks all of it; `VmRSS` of `/proc/self/status` is off by at most some pages a core
 /// (Documentation/filesystems/proc.rst). `None` where the system doesn't say.
 pub fn resident_bytes(root: &Root) -> Option<u64> {
-    let status = root.read("proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    bytes_of(&root.read("proc/self/status")?, "VmRSS:")
+}
+
+/// How much of it lies in transparent huge pages, bytes: `AnonHugePages` of `/proc/self/smaps_rollup` (since Linux 4.14). To ask
+/// walks all of the process's pages. `None` where the system doesn't say.
+pub fn huge_page_bytes(root: &Root) -> Option<u64> {
+    bytes_of(&root.read("proc/self/smaps_rollup")?, "AnonHugePages:")
+}
+
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -40,5 +49,9 @@ mod tests {
             std::fs::write(proc.join("status"), text).unwrap();
             assert_eq!(resident_bytes(&root), bytes, "{text:?}");
         }
+        assert_eq!(huge_page_bytes(&root), None);
+        let rollup = "00400000-7fff0000 ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nAnonHugePages:    2048 kB\n";
+        std::fs::write(proc.join("smaps_rollup"), rollup).unwrap();
+        assert_eq!(huge_page_bytes(&root), Some(2 << 20));
     }
 }

@@ -28,6 +28,9 @@ pub struct Matching {
     pub replays: u32,
     /// Of these, how many came out otherwise than the first.
     pub replays_unequal: u32,
+    /// How much of the process lay in huge pages with its engine filled, bytes; `None` where the system doesn't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huge_page_bytes: Option<u64>,
     /// How long the ideal server takes for each operation, ns: the p50 of service time of the engine that it
     /// follows.
     #[serde(skip_serializing_if = "Option::is_none")]

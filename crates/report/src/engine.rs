@@ -131,9 +131,10 @@ fn throughput(record: &RunRecord) -> Grid {
             format!("{:.1}", 1e9 / per_second),
             share.map_or(String::new(), |share| format!("{:.1} %", share * 100.0)),
             passes.to_string(),
+            huge_pages(&subject.load.matching),
         ])
     });
-    let head = ["", "Mops/s", "interval", "ns each", "of the floor", "passes"];
+    let head = ["", "Mops/s", "interval", "ns each", "of the floor", "passes", "in huge pages"];
     Grid {
         title: "Throughput: passes timed as a whole".to_owned(),
         head: head.map(str::to_owned).to_vec(),
@@ -144,6 +145,12 @@ fn throughput(record: &RunRecord) -> Grid {
                 .to_owned(),
         ],
     }
+}
+
+/// What of the process lay in huge pages, in the run in which it was least.
+fn huge_pages(runs: &[Matching]) -> String {
+    let least = runs.iter().filter_map(|run| run.huge_page_bytes).min();
+    least.map_or(String::new(), mebibytes)
 }
 
 /// Samples below a microsecond, beside the ideal server's of the same run.

@@ -9,6 +9,7 @@ use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Nobody, filled};
 use crate::{tally, timed};
 use engine::{Engine, Input};
+use host::Root;
 use measure::matching::{Counts, Matching};
 use measure::progress::Second;
 use measure::record::{Kind, Load};
@@ -64,6 +65,7 @@ pub(crate) fn run(
         let mut engine = prepared.engine();
         let (counts, outcome) = counted(&mut engine, &prepared.inputs);
         matching.counts = counts;
+        matching.huge_page_bytes = host::memory::huge_page_bytes(&Root::system());
         outcome
     });
     let compare = |matching: &mut Matching, outcome: Option<Outcome>| {
