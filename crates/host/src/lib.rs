@@ -6,6 +6,7 @@
 pub mod cache_line;
 pub mod error;
 pub mod fingerprint;
+pub mod huge_pages;
 pub mod interrupts;
 pub mod memory;
 pub mod permissions;

@@ -67,8 +67,9 @@ fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u6
 /// A warning where `runs` give no interval.
 pub fn too_few_runs(runs: usize) -> Option<String> {
     (runs < RUNS_FOR_INTERVAL_MIN).then(|| {
+        let what = if runs == 1 { "run gives" } else { "runs give" };
         format!(
-            "{runs} runs give no confidence interval: six are the fewest whose range covers the \
+            "{runs} {what} no confidence interval: six are the fewest whose range covers the \
              median with 95 %. Add --set runs=6."
         )
     })

@@ -78,10 +78,11 @@ fn of_subject(scenario: &Scenario, subject: &Subject, runs: usize) -> Vec<String
     let load = &subject.load;
     if load.context_switches_involuntary > 0 {
         advice.push(format!(
-            "the kernel took {name}'s thread off its core {} times in {runs} runs: each is a stall of \
+            "the kernel took {name}'s thread off its core {} times in {runs} {}: each is a stall of \
              up to some ms in the tail. Isolated cores (isolcpus) keep other threads away. A \
              real-time class does too, but while it spins the kernel takes up to 50 ms a second back.",
-            load.context_switches_involuntary
+            load.context_switches_involuntary,
+            if runs == 1 { "run" } else { "runs" }
         ));
     }
     if load.held_back > 0 {

@@ -202,11 +202,6 @@ impl Launch<'_> {
             _ => {
                 let mut command = Command::new(&self.conduct.program);
                 command.args([own, "--die-with-parent", &std::process::id().to_string()]);
-                if own == "workload" {
-                    // A million orders in pages of 4 KiB miss the TLB at each. The engine asks for no pages itself: it is
-                    // pure; glibc's allocator does, where the kernel gives huge ones to who asks.
-                    command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
-                }
                 command
             }
         };

@@ -3,6 +3,7 @@
 use crate::row::{Row, Serves};
 use engine::{Amend, Cancel, Command, NewOrder};
 use engine::{DoneReason, Engine, Event, Input, Party};
+use host::Root;
 use measure::clock::Clock;
 use std::hint::black_box;
 
@@ -101,5 +102,7 @@ pub(crate) fn filled(
             black_box(event);
         });
     }
+    // The engine asks for nothing itself: it is pure.
+    host::huge_pages::use_huge_pages(&Root::system());
     engine
 }
