@@ -21,7 +21,9 @@ pub mod plan;
 mod progress;
 mod raw;
 pub mod run;
+pub mod tick_plan;
 mod websocket;
 
 pub use plan::Plan;
 pub use run::{TraderError, run};
+pub use tick_plan::TickPlan;
