@@ -3,6 +3,7 @@ use crate::machine::Fixed;
 use crate::record::{Kind, Percentiles};
 use crate::recorder::histogram;
 use crate::stats::percentiles;
+use crate::tick::Tick;
 use expect_test::{Expect, expect};
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -99,6 +100,28 @@ fn runs_come_in_order_of_start_and_loads_are_weighed_by_runs() {
         3 runs give no confidence interval: six are the fewest whose range covers the median with 95 %. Add --set runs=6.
         the same for all"#]]
     .assert_eq(&record.warnings.join("\n"));
+}
+
+/// Runs are numbered anew, and what each left stands in their order; the worst ticks are those of all.
+#[test]
+fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
+    let mut parts = two();
+    for (part, hashes, worst) in
+        [(0, &["a1", "a2"][..], [(2, 900), (1, 500)]), (1, &["b1"], [(1, 700), (1, 600)])]
+    {
+        let subject = &mut parts[part].record.subjects[0];
+        let tick = |hash: &&str| Tick { book_hash: (*hash).to_owned(), ..Tick::default() };
+        subject.load.tick = hashes.iter().map(tick).collect();
+        let traced = |(run, total_ns)| Traced { run, total_ns, ..Traced::default() };
+        subject.traced = worst.map(traced).into();
+    }
+    let [early, late] = parts;
+    let record = merged(&[late, early]);
+    let rust = record.subject("rust").unwrap();
+    let hashes: Vec<&str> = rust.load.tick.iter().map(|tick| &*tick.book_hash).collect();
+    assert_eq!(hashes, ["a1", "a2", "b1"]);
+    let worst: Vec<(u32, u64)> = rust.traced.iter().map(|one| (one.run, one.total_ns)).collect();
+    assert_eq!(worst, [(2, 900), (3, 700)]);
 }
 
 #[test]
