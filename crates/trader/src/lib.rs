@@ -22,6 +22,7 @@ mod ping_pong;
 pub mod plan;
 mod progress;
 mod raw;
+pub mod risk;
 pub mod run;
 pub mod signal;
 pub mod tick_plan;
