@@ -8,6 +8,7 @@ pub mod clock;
 pub mod compare;
 pub mod compared;
 pub mod comparison;
+pub mod crc32c;
 pub mod directory;
 pub mod doctor;
 #[cfg(test)]
@@ -38,3 +39,4 @@ pub mod stats;
 pub mod sweep;
 pub mod tick;
 pub mod timeline;
+pub mod wall;

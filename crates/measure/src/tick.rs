@@ -87,10 +87,25 @@ use crate::record::Kind::{Response, Service};
 
 /// All that become series, the one that is judged by first.
 pub const INTERVALS: [Interval; 7] = [
-    Interval { name: "tick_to_gateway", kind: Service, from: Point::Published, to: Point::GatewayIn },
-    Interval { name: "tick_to_gateway", kind: Response, from: Point::Intended, to: Point::GatewayIn },
+    Interval {
+        name: "tick_to_gateway",
+        kind: Service,
+        from: Point::Published,
+        to: Point::GatewayIn,
+    },
+    Interval {
+        name: "tick_to_gateway",
+        kind: Response,
+        from: Point::Intended,
+        to: Point::GatewayIn,
+    },
     Interval { name: "tick_to_trade", kind: Service, from: Point::Read, to: Point::Sent },
-    Interval { name: "gateway_to_trade", kind: Service, from: Point::Acknowledged, to: Point::Sent },
+    Interval {
+        name: "gateway_to_trade",
+        kind: Service,
+        from: Point::Acknowledged,
+        to: Point::Sent,
+    },
     // Stages 2 to 4: no system call is inside.
     Interval { name: "decision", kind: Service, from: Point::Read, to: Point::Checked },
     Interval { name: "order_to_ack", kind: Service, from: Point::Sent, to: Point::Replied },
@@ -184,6 +199,9 @@ pub struct Audit {
     pub records: u64,
     /// Records that found no room on their way to the logger: 0 is expected.
     pub lost: u64,
+    /// Why it stopped writing; empty if it did not. Then what it could not write is lost, too.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub failed: String,
     /// The core that the logger ran on; `None` if it was not pinned.
     pub core: Option<usize>,
     /// Whose core that is too: `exchange`, `trader`, or empty.
