@@ -15,8 +15,8 @@ use std::fmt;
 
 use engine::{EngineLimits, Saved};
 
-use crate::crc32c::{continued, crc32c};
 use crate::record::RECORD_BYTES;
+use measure::crc32c::{continued, crc32c};
 
 /// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 128;

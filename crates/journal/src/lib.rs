@@ -50,7 +50,6 @@
 mod ahead;
 mod appender;
 mod counts;
-mod crc32c;
 mod directory;
 mod error;
 mod header;

@@ -21,7 +21,7 @@
 
 use engine::{DecodeError, Input};
 
-use crate::crc32c::crc32c;
+use measure::crc32c::crc32c;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;

@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 use engine::{DecodeError, Engine, Saved, StateHash};
 
-use crate::crc32c::{continued, crc32c};
 use crate::directory::Directory;
 use crate::error::JournalError;
 use crate::header::{HEADER_BYTES, Header, Kind};
 use crate::inputs::hold_name;
 use crate::reader::{Log, read_header};
+use measure::crc32c::{continued, crc32c};
 
 /// Bytes behind the pieces.
 const TRAILER_BYTES: usize = 20;

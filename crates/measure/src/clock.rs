@@ -6,6 +6,7 @@
 //! falls back to `clock_gettime(CLOCK_MONOTONIC_RAW)`. Counters are converted with a 32.32 fixed-point
 //! factor that was calibrated against `CLOCK_MONOTONIC_RAW`.
 
+use crate::wall::Pair;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -54,13 +55,13 @@ impl Clock {
     /// Picks the counter and calibrates it; takes about 40 ms on x86-64.
     pub fn calibrate() -> Clock {
         let source = pick_source();
-        let (origin_count, origin_ns) = simultaneous(source);
+        let (origin_count, origin_ns, _) = simultaneous(source, libc::CLOCK_MONOTONIC_RAW);
         let ns_per_count = match source {
             Source::MonotonicRaw => 1 << 32,
             Source::ArmCounter => fixed_point(1_000_000_000, counter_frequency()),
             Source::Tsc => {
                 std::thread::sleep(CALIBRATION);
-                let (end_count, end_ns) = simultaneous(source);
+                let (end_count, end_ns, _) = simultaneous(source, libc::CLOCK_MONOTONIC_RAW);
                 fixed_point(end_ns - origin_ns, end_count - origin_count)
             }
         };
@@ -78,8 +79,16 @@ impl Clock {
     /// This clock and `CLOCK_MONOTONIC_RAW` at the same moment, ns. Two such pairs lay the kernel's stamps
     /// beside this clock's: in between, both run straight.
     pub fn beside_raw(&self) -> (u64, u64) {
-        let (count, raw_ns) = simultaneous(self.source);
+        let (count, raw_ns, _) = simultaneous(self.source, libc::CLOCK_MONOTONIC_RAW);
         (self.ns_of(count), raw_ns)
+    }
+
+    /// This clock and `CLOCK_REALTIME` at the same moment, with a bound of what "same" means.
+    pub fn beside_wall(&self) -> Pair {
+        let (count, wall_ns, width) = simultaneous(self.source, libc::CLOCK_REALTIME);
+        let clock_ns = self.ns_of(count);
+        let width_ns = self.ns_of(count + width) - clock_ns;
+        Pair { clock_ns, wall_ns, bound_ns: width_ns / 2 + 1 }
     }
 
     #[inline(always)]
@@ -148,19 +157,19 @@ fn fixed_point(ns: u64, counts: u64) -> u64 {
     (((ns as u128) << 32) / counts as u128) as u64
 }
 
-/// The counter and `CLOCK_MONOTONIC_RAW` at the same moment: the pair with the shortest time between
-/// the two readings of the counter out of a few, so that an interrupt between them doesn't count.
-fn simultaneous(source: Source) -> (u64, u64) {
+/// The counter and one of the kernel's clocks (ns) at the same moment, and how many counts that moment takes: the pair with the
+/// shortest time between the two readings of the counter out of a few, so that an interrupt between them doesn't count.
+fn simultaneous(source: Source, clock: libc::clockid_t) -> (u64, u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..64 {
         let before = read(source);
-        let ns = monotonic_raw_ns();
+        let ns = kernel_ns(clock);
         let width = read(source) - before;
         if width < best.0 {
             best = (width, before + width / 2, ns);
         }
     }
-    (best.1, best.2)
+    (best.1, best.2, best.0)
 }
 
 /// `CLOCK_MONOTONIC`, ns: the timeline that clients of other languages and the kernel's events share with

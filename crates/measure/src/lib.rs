@@ -9,6 +9,7 @@ pub mod clock;
 pub mod compare;
 pub mod compared;
 pub mod comparison;
+pub mod crc32c;
 pub mod directory;
 pub mod doctor;
 #[cfg(test)]
@@ -40,3 +41,4 @@ pub mod sweep;
 pub mod tick;
 pub mod tick_samples;
 pub mod timeline;
+pub mod wall;

@@ -201,6 +201,9 @@ pub struct Audit {
     pub records: u64,
     /// Records that found no room on their way to the logger: 0 is expected.
     pub lost: u64,
+    /// Why it stopped writing; empty if it did not. Then what it could not write is lost, too.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub failed: String,
     /// The core that the logger ran on; `None` if it was not pinned.
     pub core: Option<usize>,
     /// Whose core that is too: `exchange`, `trader`, or empty.

@@ -6,14 +6,13 @@ use host::scheduling::Scheduling;
 use measure::clock::Clock;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
+pub use transport::datagrams::{DATAGRAM_BYTES_MAX, DatagramHarm, RECEIVE_BUFFER_BYTES_MAX};
 use transport::inject::Inject;
 use wire::decimal::Decimal;
 use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
 
-/// The largest receive buffer that may be asked for.
-pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
-/// The longest datagram of a feed.
-pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// Samples that a plan may have room made for: 120 bytes each.
+pub const SAMPLES_MAX: usize = measure::tick_samples::SAMPLES_MAX as usize;
 
 /// One subject, one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +43,12 @@ pub struct TickPlan {
     pub hlog: String,
     /// The file of samples, which is replaced: [`measure::tick::SAMPLE_BYTES`] each, those of the measured part.
     pub samples: String,
+    /// Samples that room is made for before the start. A run that has more of them fails.
+    #[serde(default = "default_samples")]
+    pub samples_max: usize,
+    /// The scenario's name, for the audit log.
+    #[serde(default)]
+    pub scenario: String,
     /// Somebody looks on: tell of each second as it ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
@@ -92,18 +97,6 @@ impl Default for FeedPlan {
             inject: DatagramHarm::default(),
         }
     }
-}
-
-/// Harm to do to datagrams as they are received, by count; 0: none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DatagramHarm {
-    /// Every so many-th vanishes.
-    pub drop_every: u64,
-    /// Every so many-th comes twice.
-    pub duplicate_every: u64,
-    /// Every so many-th comes after its successor.
-    pub reorder_every: u64,
 }
 
 /// Which strategy decides.
@@ -187,6 +180,11 @@ pub struct RawPlan {
     pub reply_bytes: u64,
 }
 
+/// Two minutes of 10 000 ticks a second that all become orders: 144 MB.
+fn default_samples() -> usize {
+    1_200_000
+}
+
 impl TickPlan {
     /// Checks what a plan from outside may have wrong.
     ///
@@ -208,6 +206,12 @@ impl TickPlan {
             "instrument",
             &self.instrument,
             "an instrument code has 1 to 32 bytes",
+        )?;
+        BadLoad::unless(
+            (1..=SAMPLES_MAX).contains(&self.samples_max),
+            "samples_max",
+            &self.samples_max,
+            "must be 1 to 20 million",
         )?;
         let bytes = self.feed.receive_buffer_bytes;
         BadLoad::unless(
@@ -292,6 +296,8 @@ mod tests {
             clock: None,
             hlog: "001.hlog".into(),
             samples: "001-rust.samples".into(),
+            samples_max: 1_000,
+            scenario: "tick-to-trade".into(),
             progress: false,
             feed: FeedPlan::default(),
             strategy: StrategyPlan::default(),

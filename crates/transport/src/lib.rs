@@ -1,4 +1,4 @@
-//! Byte streams over several backends, with the stamps next to the system call, and the raw echo
+//! Byte streams over several backends, and datagrams, with the stamps next to the system call; and the raw echo
 //! that gives the floor.
 //!
 //! Whoever speaks over a stream sees [`Streams`] alone. A backend is a row of [`BACKENDS`]; adding
@@ -16,6 +16,8 @@
 
 #![forbid(unsafe_code)]
 
+mod datagram_harm;
+pub mod datagrams;
 pub mod echo;
 mod gateway_end;
 mod gateway_link;
@@ -27,6 +29,7 @@ pub mod inject;
 mod outbound;
 mod readiness;
 pub mod serve;
+pub mod ticker_echo;
 
 use measure::clock::Clock;
 use std::io;
@@ -151,8 +154,8 @@ pub(crate) trait Sockets: Streams {
     fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()>;
 }
 
-/// No stream has this id.
-pub(crate) const BELL: StreamId = StreamId(u32::MAX);
+/// No stream has this id: what was given to [`Backend::open_beside`] is reported so.
+pub const BELL: StreamId = StreamId(u32::MAX);
 
 /// One way to wait, read and write.
 pub struct Backend {
@@ -207,6 +210,21 @@ impl Backend {
     /// If the kernel lacks what the backend needs.
     pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
         Ok((self.open)(clock)?)
+    }
+
+    /// As [`Backend::open`], for a thread that receives datagrams as well: a wait that sleeps also ends when something comes to
+    /// `socket`. It is told once of each arrival, as [`BELL`], of which nothing can be read: receive until the socket is empty, then wait.
+    ///
+    /// # Errors
+    /// If the kernel lacks what the backend needs.
+    pub fn open_beside(
+        &self,
+        clock: Clock,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Box<dyn Streams>> {
+        let mut sockets = (self.open)(clock)?;
+        sockets.wake_by(socket)?;
+        Ok(sockets)
     }
 
     /// As [`Backend::open`], for a gateway's thread.

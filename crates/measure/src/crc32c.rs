@@ -37,12 +37,12 @@ const fn tables() -> [[u32; 256]; 8] {
 }
 
 /// The checksum of `bytes`.
-pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
+pub fn crc32c(bytes: &[u8]) -> u32 {
     continued(0, bytes)
 }
 
 /// The checksum of what has the checksum `before`, followed by `bytes`.
-pub(crate) fn continued(before: u32, bytes: &[u8]) -> u32 {
+pub fn continued(before: u32, bytes: &[u8]) -> u32 {
     let mut crc = !before;
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {

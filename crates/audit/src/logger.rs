@@ -1,0 +1,273 @@
+//! Both ends of the way to disk: who tells, and the thread that writes.
+
+use crate::windows::Windows;
+use crate::writer::Writer;
+use crate::{AuditError, Header, RECORD_BYTES, Record};
+use measure::clock::Clock;
+use measure::tick::Audit;
+use measure::wall::Wall;
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The most records that may be on their way to the logger: a gibibyte or so.
+pub const RING_RECORDS_MAX: usize = 1 << 24;
+/// How often the wall clock is read.
+const WALL_EVERY_NS: u64 = 1_000_000_000;
+/// Records that are encoded and written at once.
+const WRITE_RECORDS: usize = 4096;
+
+/// What to log, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The file; nothing may be there yet.
+    pub file: PathBuf,
+    /// The core of the logger's thread; `None`: where the kernel puts it, on the cores of whoever starts it.
+    pub core: Option<usize>,
+    /// Records that may be on their way to the logger, at most [`RING_RECORDS_MAX`]; one more is lost and counted.
+    pub ring_records: usize,
+    /// How long the logger sleeps between two looks.
+    pub pause: Duration,
+    /// The clock of all stamps.
+    pub clock: Clock,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Who is measured.
+    pub subject: String,
+    /// The program and its version.
+    pub tool: String,
+    /// Why risk refuses, by number.
+    pub reasons: Vec<String>,
+}
+
+impl Settings {
+    /// A log in `file`, by `clock`: a quarter of a million records on their way (a quarter of a second at a million a second), a look every 10 ms.
+    pub fn new(file: PathBuf, clock: Clock) -> Settings {
+        Settings {
+            file,
+            core: None,
+            ring_records: 1 << 18,
+            pause: Duration::from_millis(10),
+            clock,
+            scenario: String::new(),
+            subject: String::new(),
+            tool: String::new(),
+            reasons: Vec::new(),
+        }
+    }
+}
+
+/// What both ends see.
+#[derive(Default)]
+struct Shared {
+    lost: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// The measuring thread's end.
+pub struct Auditor {
+    ring: rtrb::Producer<Record>,
+    lost: u64,
+    shared: Arc<Shared>,
+}
+
+impl Auditor {
+    /// Tells of one thing. Wait-free, no allocation, no system call; without room it is lost, and counted.
+    #[inline]
+    pub fn tell(&mut self, record: &Record) {
+        if self.ring.push(*record).is_err() {
+            self.lost += 1;
+            // Nobody else writes it.
+            self.shared.lost.store(self.lost, Ordering::Release);
+        }
+    }
+
+    /// How many found no room so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// The thread that writes.
+pub struct Logger {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Finished>>,
+}
+
+/// What became of a log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Finished {
+    /// For the run's record; `shares_core_with` and `samples_in_windows` are left to who knows.
+    pub audit: Audit,
+    /// When the logger was at work.
+    pub windows: Windows,
+}
+
+/// Makes the file and starts the logger.
+///
+/// # Errors
+/// See [`AuditError`].
+pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
+    if !(1..=RING_RECORDS_MAX).contains(&settings.ring_records) {
+        return Err(AuditError::Ring { given: settings.ring_records, max: RING_RECORDS_MAX });
+    }
+    let failed = |source| AuditError::Create { path: settings.file.clone(), source };
+    let wall = Wall::read(settings.clock);
+    let header = Header {
+        scenario: settings.scenario.clone(),
+        subject: settings.subject.clone(),
+        tool: settings.tool.clone(),
+        clock: settings.clock,
+        wall: wall.latest(),
+        boot_id: host::Root::system().read("proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        reasons: settings.reasons.clone(),
+    };
+    let header = header.to_bytes()?;
+    let file = OpenOptions::new().write(true).create_new(true).open(&settings.file);
+    let writer = Writer::new(file.map_err(failed)?, &header[..]).map_err(failed)?;
+    let (mut producer, mut ring) = rtrb::RingBuffer::new(settings.ring_records);
+    touch(&mut producer, &mut ring, settings.ring_records);
+    let shared = Arc::new(Shared::default());
+    let auditor = Auditor { ring: producer, lost: 0, shared: Arc::clone(&shared) };
+    let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
+    let seen = Arc::clone(&shared);
+    let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
+        let placed = settings.core.map_or(Ok(()), host::thread::pin);
+        let is_placed = placed.is_ok();
+        // Who starts us waits for it.
+        let _ = ready.send(placed.map_err(|error| error.to_string()));
+        if !is_placed {
+            return Finished::default();
+        }
+        let windows = Windows::with_room();
+        Work { settings, ring, shared: seen, writer, wall, windows, lost_told: 0 }.run()
+    });
+    let thread = thread.map_err(|error| AuditError::Thread(error.to_string()))?;
+    let placed = is_ready.recv().unwrap_or_else(|_| Err("it ended at once".to_owned()));
+    placed.map_err(AuditError::Thread)?;
+    Ok((auditor, Logger { shared, thread: Some(thread) }))
+}
+
+/// A fresh allocation is mapped as it is first written to: here, not on the measured path.
+fn touch(producer: &mut rtrb::Producer<Record>, ring: &mut rtrb::Consumer<Record>, records: usize) {
+    let blank = Record::Lost { noticed_ns: 0, count: 0 };
+    for _ in 0..records {
+        let _ = producer.push(blank);
+    }
+    while ring.pop().is_ok() {}
+}
+
+impl Logger {
+    /// Writes what was told so far and ends the log. What is told later is lost: end the measuring thread, or its [`Auditor`], before.
+    pub fn finish(mut self) -> Finished {
+        self.end()
+    }
+
+    fn end(&mut self) -> Finished {
+        self.shared.stop.store(true, Ordering::Release);
+        let Some(thread) = self.thread.take() else { return Finished::default() };
+        thread.thread().unpark();
+        thread.join().unwrap_or_else(|_| {
+            let failed = "the audit log's thread panicked".to_owned();
+            Finished { audit: Audit { failed, ..Audit::default() }, ..Finished::default() }
+        })
+    }
+}
+
+/// A log that nobody finished ends all the same.
+impl Drop for Logger {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The logger's thread.
+struct Work {
+    settings: Settings,
+    ring: rtrb::Consumer<Record>,
+    shared: Arc<Shared>,
+    writer: Writer,
+    wall: Wall,
+    windows: Windows,
+    /// Of what was lost on the way, how much stands in the file.
+    lost_told: u64,
+}
+
+impl Work {
+    fn run(mut self) -> Finished {
+        let clock = self.settings.clock;
+        let mut wall_at_ns = clock.now_ns();
+        loop {
+            // Asked before the ring is emptied: what was told before the end is written.
+            let is_last = self.shared.stop.load(Ordering::Acquire);
+            let begin_ns = clock.now_ns();
+            self.drain();
+            if begin_ns >= wall_at_ns || is_last {
+                wall_at_ns = begin_ns + WALL_EVERY_NS;
+                self.tell_wall();
+            }
+            self.writer.flush();
+            if is_last {
+                return self.end();
+            }
+            self.windows.add(begin_ns, clock.now_ns());
+            std::thread::park_timeout(self.settings.pause);
+        }
+    }
+
+    /// Writes all that was there when it began.
+    fn drain(&mut self) {
+        let mut left = self.ring.slots();
+        while left > 0 {
+            let Ok(records) = self.ring.read_chunk(left.min(WRITE_RECORDS)) else { break };
+            left -= records.len();
+            let (first, second) = records.as_slices();
+            first.iter().chain(second).for_each(|record| self.writer.add(record));
+            records.commit_all();
+            self.writer.flush();
+        }
+        let lost = self.shared.lost.load(Ordering::Acquire);
+        if lost > self.lost_told {
+            let noticed_ns = self.settings.clock.now_ns();
+            self.writer.add(&Record::Lost { noticed_ns, count: lost - self.lost_told });
+            self.lost_told = lost;
+        }
+    }
+
+    fn tell_wall(&mut self) {
+        self.wall.refresh();
+        let pair = self.wall.latest();
+        self.writer.add(&Record::Wall {
+            clock_ns: pair.clock_ns,
+            wall_ns: pair.wall_ns,
+            bound_ns: self.wall.bound_ns(),
+            steps: self.wall.steps(),
+        });
+    }
+
+    fn end(mut self) -> Finished {
+        let lost_on_the_way = self.lost_told;
+        let clock_ns = self.settings.clock.now_ns();
+        let (records, unwritten, failed) = self.writer.finish(lost_on_the_way, clock_ns);
+        let audit = Audit {
+            file: self.settings.file.display().to_string(),
+            records,
+            lost: lost_on_the_way + unwritten,
+            core: self.settings.core,
+            windows: self.windows.count(),
+            windows_ns: self.windows.total_ns(),
+            failed,
+            ..Audit::default()
+        };
+        Finished { audit, windows: std::mem::take(&mut self.windows) }
+    }
+}
+
+const _: () = assert!(WRITE_RECORDS * RECORD_BYTES <= 1 << 20);
+
+#[cfg(test)]
+#[path = "logger_tests.rs"]
+mod tests;

@@ -1,0 +1,93 @@
+//! Harm on purpose to datagrams that were received: what a network does to them, by count and so the same each time.
+
+use crate::datagrams::{DATAGRAM_BYTES_MAX, Datagram};
+use serde::{Deserialize, Serialize};
+
+/// What harm to do. The default is none. Of a datagram that is due for several the first in this order is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatagramHarm {
+    /// Every so many-th datagram vanishes.
+    pub drop_every: u64,
+    /// Every so many-th datagram comes twice.
+    pub duplicate_every: u64,
+    /// Every so many-th datagram comes after the one that follows it.
+    pub reorder_every: u64,
+}
+
+impl DatagramHarm {
+    /// Whether there is no harm to do.
+    pub fn is_none(&self) -> bool {
+        *self == DatagramHarm::default()
+    }
+}
+
+/// A datagram that comes later, or again.
+struct Kept {
+    bytes: Box<[u8]>,
+    stamps: Option<(usize, u64, u64)>,
+}
+
+impl Kept {
+    fn new() -> Kept {
+        Kept { bytes: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(), stamps: None }
+    }
+
+    fn keep(&mut self, bytes: &[u8], kernel_ns: u64, read_ns: u64) {
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        self.stamps = Some((bytes.len(), kernel_ns, read_ns));
+    }
+
+    fn give(&mut self, into: &mut [u8]) -> Option<Datagram> {
+        let (n, kernel_ns, read_ns) = self.stamps.take()?;
+        let n = n.min(into.len());
+        into[..n].copy_from_slice(&self.bytes[..n]);
+        Some(Datagram::Bytes { n, kernel_ns, read_ns })
+    }
+}
+
+/// A receiver's harm, and what it holds back.
+pub(crate) struct Harmed {
+    harm: DatagramHarm,
+    received: u64,
+    again: Kept,
+    later: Kept,
+    /// The one that overtakes `later` has come.
+    later_is_due: bool,
+}
+
+impl Harmed {
+    pub fn new(harm: DatagramHarm) -> Harmed {
+        Harmed { harm, received: 0, again: Kept::new(), later: Kept::new(), later_is_due: false }
+    }
+
+    pub fn receive(
+        &mut self,
+        into: &mut [u8],
+        mut receive: impl FnMut(&mut [u8]) -> Datagram,
+    ) -> Datagram {
+        if let Some(datagram) = self.again.give(into) {
+            return datagram;
+        }
+        if std::mem::take(&mut self.later_is_due)
+            && let Some(datagram) = self.later.give(into)
+        {
+            return datagram;
+        }
+        let received = receive(into);
+        let Datagram::Bytes { n, kernel_ns, read_ns } = received else { return received };
+        self.received += 1;
+        let is_due = |every: u64| every > 0 && self.received.is_multiple_of(every);
+        if is_due(self.harm.drop_every) {
+            return Datagram::Empty;
+        }
+        if is_due(self.harm.duplicate_every) {
+            self.again.keep(&into[..n], kernel_ns, read_ns);
+        } else if is_due(self.harm.reorder_every) && self.later.stamps.is_none() {
+            self.later.keep(&into[..n], kernel_ns, read_ns);
+            return Datagram::Empty;
+        }
+        self.later_is_due = self.later.stamps.is_some();
+        received
+    }
+}

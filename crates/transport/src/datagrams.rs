@@ -1,0 +1,392 @@
+//! Datagrams: one receive call each, stamped by the kernel when it had them and by us when the call returned.
+//!
+//! The kernel stamps in `CLOCK_REALTIME` (Documentation/networking/timestamping.rst); [`measure::wall`] lays that on our clock. A stamp of
+//! the network card is in the card's own time, which nobody has laid beside ours: it is reported, not used.
+
+pub use crate::datagram_harm::DatagramHarm;
+
+use crate::datagram_harm::Harmed;
+use measure::clock::Clock;
+use measure::wall::Wall;
+use nix::errno::Errno;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, RxqOvfl, SndBuf, Timestamping};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, getsockopt, recvmsg, setsockopt,
+};
+use nix::sys::time::TimeSpec;
+use rustix::net::sockopt::set_ip_multicast_if;
+use rustix::net::{AddressFamily, SocketType, sockopt};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// The longest datagram there is over IPv4, bytes.
+pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// The largest receive buffer that may be asked for: a gibibyte. The kernel keeps the double in an `int`.
+pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
+
+/// How datagrams are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveOptions {
+    /// The receive buffer to ask for, bytes, at most [`RECEIVE_BUFFER_BYTES_MAX`]. The kernel counts its own overhead in, some 1 to 2
+    /// KB for a full datagram, and allows for it by taking the double.
+    pub receive_buffer_bytes: usize,
+    /// Ask the kernel for receive stamps.
+    pub kernel_stamps: bool,
+    /// A group to join, and the address of the interface on which (`0.0.0.0`: the kernel chooses).
+    pub multicast: Option<(Ipv4Addr, Ipv4Addr)>,
+}
+
+/// A socket that could not be made as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DatagramError {
+    /// The address is taken, or not of this machine.
+    #[error("cannot receive datagrams on {address}: {source}; port 0 lets the system choose one")]
+    Bind {
+        /// As asked.
+        address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The group could not be joined, or not be sent to.
+    #[error(
+        "multicast on the interface {interface} does not work (group {group}): {source}; name the address of an interface \
+         that is up and has a route to the group, or use unicast"
+    )]
+    Multicast {
+        /// The group.
+        group: Ipv4Addr,
+        /// The interface's address.
+        interface: Ipv4Addr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// An option that every kernel has was refused.
+    #[error("the socket option {option} was refused: {source}; look whether a sandbox forbids it")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// What a look for a datagram found.
+#[derive(Debug)]
+pub enum Datagram {
+    /// One came.
+    Bytes {
+        /// Its length; 0 is possible. What did not fit into the buffer is gone, and counted.
+        n: usize,
+        /// When the kernel had it, on the [`Clock`], ns; 0: not stamped.
+        kernel_ns: u64,
+        /// Taken first thing after the call returned, on the [`Clock`], ns.
+        read_ns: u64,
+    },
+    /// Nothing there now.
+    Empty,
+    /// The socket is broken.
+    Failed(io::Error),
+}
+
+/// Which stamps the kernel put on what was received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stamped {
+    #[default]
+    Nothing,
+    Software,
+    /// The card stamped as well.
+    Hardware,
+}
+
+/// Room for control messages: the stamps (three times) and the count of drops.
+#[repr(align(16))]
+struct Control([u8; CONTROL_BYTES]);
+const CONTROL_BYTES: usize = 128;
+
+/// A socket that datagrams come to. Never blocks; nothing is allocated on the way of a datagram.
+pub struct DatagramReceiver {
+    socket: UdpSocket,
+    clock: Clock,
+    wall: Option<Wall>,
+    control: Control,
+    stamped: Stamped,
+    receive_buffer_bytes: usize,
+    dropped: u32,
+    cut: u64,
+    harmed: Option<Box<Harmed>>,
+}
+
+impl DatagramReceiver {
+    /// Receives what is sent to `address`, or, with a group, to the group at the address's port. Takes some 50 ms where the kernel is to
+    /// stamp: the wall clock is read twice.
+    ///
+    /// # Errors
+    /// See [`DatagramError`]. A kernel without receive stamps is none: [`DatagramReceiver::kernel_stamps`] tells.
+    pub fn bind(
+        address: SocketAddr,
+        options: &ReceiveOptions,
+        clock: Clock,
+    ) -> Result<DatagramReceiver, DatagramError> {
+        let socket = match options.multicast {
+            None => bind(address)?,
+            Some((group, interface)) => join(address.port(), group, interface)?,
+        };
+        let receive_buffer_bytes = set_receive_buffer(&socket, options.receive_buffer_bytes)?;
+        // Without the count of drops they show as gaps in the feed all the same.
+        let _ = setsockopt(&socket, RxqOvfl, &1);
+        let stamps = options.kernel_stamps && ask_for_stamps(&socket);
+        Ok(DatagramReceiver {
+            socket,
+            clock,
+            wall: stamps.then(|| Wall::read(clock)),
+            control: Control([0; CONTROL_BYTES]),
+            stamped: Stamped::Nothing,
+            receive_buffer_bytes,
+            dropped: 0,
+            cut: 0,
+            harmed: None,
+        })
+    }
+
+    /// Does harm to what is received from now on. The default harm is none.
+    #[must_use]
+    pub fn harmed_by(mut self, harm: DatagramHarm) -> DatagramReceiver {
+        self.harmed = (!harm.is_none()).then(|| Box::new(Harmed::new(harm)));
+        self
+    }
+
+    /// The next datagram, if one is there, into `into`.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> Datagram {
+        let Some(mut harmed) = self.harmed.take() else { return self.receive_from_kernel(into) };
+        let datagram = harmed.receive(into, |into| self.receive_from_kernel(into));
+        self.harmed = Some(harmed);
+        datagram
+    }
+
+    #[inline]
+    fn receive_from_kernel(&mut self, into: &mut [u8]) -> Datagram {
+        let mut slices = [IoSliceMut::new(into)];
+        let received = recvmsg::<()>(
+            self.socket.as_raw_fd(),
+            &mut slices,
+            Some(&mut self.control.0),
+            MsgFlags::empty(),
+        );
+        let read_ns = self.clock.now_ns();
+        let received = match received {
+            Ok(received) => received,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Datagram::Empty,
+            Err(errno) => return Datagram::Failed(errno.into()),
+        };
+        if received.flags.contains(MsgFlags::MSG_TRUNC) {
+            self.cut += 1;
+        }
+        let mut kernel_ns = 0;
+        for message in received.cmsgs().into_iter().flatten() {
+            match message {
+                ControlMessageOwned::ScmTimestampsns(stamps) => {
+                    kernel_ns = stamped(&mut self.stamped, &stamps, self.wall.as_ref());
+                }
+                ControlMessageOwned::RxqOvfl(dropped) => self.dropped = dropped,
+                _ => {}
+            }
+        }
+        Datagram::Bytes { n: received.bytes, kernel_ns, read_ns }
+    }
+
+    /// Where to send what shall come here.
+    ///
+    /// # Errors
+    /// If the kernel doesn't say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// The receive buffer that the kernel gave, bytes, in its own count: the double of what was asked, if it gave that.
+    pub fn receive_buffer_bytes(&self) -> usize {
+        self.receive_buffer_bytes
+    }
+
+    /// Who stamped the latest datagram that had a stamp: `software`, `hardware` (the card, beside the kernel, whose stamp it is that is used), or empty.
+    pub fn kernel_stamps(&self) -> &'static str {
+        match self.stamped {
+            Stamped::Nothing => "",
+            Stamped::Software => "software",
+            Stamped::Hardware => "hardware",
+        }
+    }
+
+    /// Datagrams that found no room in the receive buffer, as told with the latest datagram that came: modulo 2^32.
+    pub fn dropped(&self) -> u64 {
+        u64::from(self.dropped)
+    }
+
+    /// Datagrams that were longer than the buffer they were read into.
+    pub fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// Reads the wall clock again, some microseconds: off the path, about once a second.
+    pub fn refresh_wall(&mut self) {
+        self.wall.iter_mut().for_each(Wall::refresh);
+    }
+
+    /// The wall clock by which the kernel's stamps are laid on ours; `None` where there are none.
+    pub fn wall(&self) -> Option<&Wall> {
+        self.wall.as_ref()
+    }
+}
+
+/// For whoever sleeps until something comes.
+impl AsFd for DatagramReceiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// The kernel's stamp on our clock, ns.
+#[inline]
+fn stamped(seen: &mut Stamped, stamps: &Timestamps, wall: Option<&Wall>) -> u64 {
+    let software_ns = nanoseconds(&stamps.system);
+    if software_ns == 0 {
+        return 0;
+    }
+    *seen = match nanoseconds(&stamps.hw_raw) {
+        0 => Stamped::Software,
+        _ => Stamped::Hardware,
+    };
+    wall.map_or(0, |wall| wall.clock_ns(software_ns))
+}
+
+fn nanoseconds(time: &TimeSpec) -> u64 {
+    u64::try_from(time.tv_sec()).map_or(0, |s| s * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+fn bind(address: SocketAddr) -> Result<UdpSocket, DatagramError> {
+    let failed = |source| DatagramError::Bind { address, source };
+    let socket = UdpSocket::bind(address).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    Ok(socket)
+}
+
+/// Bound to the group itself, so that another group's datagrams to the same port don't come; several followers on one machine
+/// may do so.
+fn join(port: u16, group: Ipv4Addr, interface: Ipv4Addr) -> Result<UdpSocket, DatagramError> {
+    let joined = || -> io::Result<UdpSocket> {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &SocketAddr::from((group, port)))?;
+        let socket = UdpSocket::from(socket);
+        socket.set_nonblocking(true)?;
+        socket.join_multicast_v4(&group, &interface)?;
+        Ok(socket)
+    };
+    joined().map_err(|source| DatagramError::Multicast { group, interface, source })
+}
+
+/// Past what the system allows everybody (`net.core.rmem_max`) where we may.
+fn set_receive_buffer(socket: &UdpSocket, bytes: usize) -> Result<usize, DatagramError> {
+    let failed = |errno: Errno| DatagramError::Option { option: "SO_RCVBUF", source: errno.into() };
+    let bytes = bytes.min(RECEIVE_BUFFER_BYTES_MAX);
+    if setsockopt(socket, RcvBufForce, &bytes).is_err() {
+        setsockopt(socket, RcvBuf, &bytes).map_err(failed)?;
+    }
+    getsockopt(socket, RcvBuf).map_err(failed)
+}
+
+fn ask_for_stamps(socket: &UdpSocket) -> bool {
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE;
+    setsockopt(socket, Timestamping, &flags).is_ok()
+}
+
+/// How datagrams are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendOptions {
+    /// The send buffer to ask for, bytes.
+    pub send_buffer_bytes: usize,
+    /// What is sent to a group leaves by the interface with this address; `0.0.0.0`: the kernel chooses.
+    pub multicast_interface: Option<Ipv4Addr>,
+    /// How many routers such a datagram passes, less one: 1 stays in its network.
+    pub multicast_hops: u32,
+}
+
+impl Default for SendOptions {
+    fn default() -> SendOptions {
+        SendOptions { send_buffer_bytes: 4 << 20, multicast_interface: None, multicast_hops: 1 }
+    }
+}
+
+/// How a send went.
+#[derive(Debug)]
+pub enum Sent {
+    /// The kernel took it.
+    Whole,
+    /// The kernel has no room now: it was not sent.
+    Full,
+    /// It was not sent, and won't be.
+    Failed(io::Error),
+}
+
+/// A socket that datagrams leave by. Never blocks.
+pub struct DatagramSender {
+    socket: UdpSocket,
+}
+
+impl DatagramSender {
+    /// Sends from `address`; `0.0.0.0:0` lets the kernel choose for each destination.
+    ///
+    /// # Errors
+    /// See [`DatagramError`].
+    pub fn bind(
+        address: SocketAddr,
+        options: &SendOptions,
+    ) -> Result<DatagramSender, DatagramError> {
+        let socket = bind(address)?;
+        let refused =
+            |errno: Errno| DatagramError::Option { option: "SO_SNDBUF", source: errno.into() };
+        setsockopt(&socket, SndBuf, &options.send_buffer_bytes).map_err(refused)?;
+        if let (Some(interface), IpAddr::V4(_)) = (options.multicast_interface, address.ip()) {
+            let failed = |source| DatagramError::Multicast {
+                group: Ipv4Addr::UNSPECIFIED,
+                interface,
+                source,
+            };
+            set_ip_multicast_if(&socket, &interface).map_err(|errno| failed(errno.into()))?;
+            socket.set_multicast_ttl_v4(options.multicast_hops).map_err(failed)?;
+            socket.set_multicast_loop_v4(true).map_err(failed)?;
+        }
+        Ok(DatagramSender { socket })
+    }
+
+    /// Where what is sent comes from.
+    ///
+    /// # Errors
+    /// If the kernel doesn't say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Sends one datagram.
+    #[inline]
+    pub fn send(&mut self, to: SocketAddr, bytes: &[u8]) -> Sent {
+        match self.socket.send_to(bytes, to) {
+            Ok(_) => Sent::Whole,
+            Err(error) if is_full(&error) => Sent::Full,
+            Err(error) => Sent::Failed(error),
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+        || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
+}
+
+#[cfg(test)]
+#[path = "datagrams_tests.rs"]
+mod tests;
