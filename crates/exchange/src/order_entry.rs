@@ -103,7 +103,7 @@ impl OrderEntry {
     ) -> Result<(), Close> {
         self.counts.messages += 1;
         match request::decode_request(text) {
-            Ok(Request::Authenticate { api_token, cancel_on_disconnect }) => {
+            Ok(Request::Authenticate { api_token, cancel_on_disconnect, .. }) => {
                 return self.authenticate(
                     from,
                     &api_token,
@@ -127,6 +127,12 @@ impl OrderEntry {
                 self.instrument_state(from, &set, time_ns, outbound);
             }
             Ok(Request::KillSwitch(kill)) => self.kill_switch(from, &kill, time_ns, outbound),
+            Ok(
+                Request::FeedReplay { .. }
+                | Request::FeedSnapshot
+                | Request::StartFlow
+                | Request::Describe,
+            ) => self.error(outbound.to(from), &"there is no feed here yet"),
             Err(error) => return self.unreadable(from, &error, wire_time(time_ns), outbound),
         }
         Ok(())
@@ -229,11 +235,12 @@ impl OrderEntry {
     fn subscribe(
         &mut self,
         from: StreamId,
-        channels: &[std::borrow::Cow<'_, str>],
+        channels: &[request::Channel<'_>],
         time_ms: i64,
         out: &mut Vec<u8>,
     ) {
-        if let Some(unknown) = channels.iter().find(|channel| *channel != CHANNEL) {
+        if let Some(unknown) = channels.iter().find(|channel| channel.name != CHANNEL) {
+            let unknown = &unknown.name;
             self.error(out, &format_args!("unknown channel {unknown:?}; there is {CHANNEL}"));
             return;
         }
@@ -243,7 +250,7 @@ impl OrderEntry {
         let subscribed = self.sessions.is_subscribed(from);
         let accounts = self.sessions.account_ids(from).filter(|_| subscribed);
         let channels = accounts
-            .map(|account| Subscription { account_id: account.into(), name: CHANNEL.into() })
+            .map(|account| Subscription::Account { account_id: account.into(), name: CHANNEL.into() })
             .collect();
         let subscriptions = Subscriptions { channels, time_ms };
         send(out, |out| reply::encode_subscriptions(out, &subscriptions));

@@ -105,5 +105,6 @@ pub fn load(loads: &[Load]) -> Load {
         core_waited_share: mean(|load| load.core_waited_share),
         page_faults: sum(|load| load.page_faults),
         matching: loads.iter().flat_map(|load| load.matching.clone()).collect(),
+        tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
     }
 }

@@ -28,20 +28,21 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
     let threads = Threads::new(arguments)?;
+    let clock = clock(arguments)?;
     // First the core, so that memory comes from its NUMA node.
     if let Some(&core) = threads.cores.first() {
         host::thread::pin(core)?;
     }
     if arguments.echo {
         let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
-        listen(arguments, threads, limits, &mut Echo::default(), &stop)?;
+        listen(arguments, threads, (limits, clock), &mut Echo::default(), &stop)?;
         return Ok(DONE);
     }
     let mut exchange = Exchange::new(config(arguments)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let refused = listen(arguments, threads, limits, &mut exchange, &stop)?;
+    let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
     }
@@ -60,6 +61,18 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     };
     say(&serde_json::to_string(&result)?);
     Ok(DONE)
+}
+
+/// The clock that was given, so that its stamps and another process's are on one timeline, or one of its own.
+fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
+    let Some(text) = &arguments.clock else { return Ok(Clock::calibrate()) };
+    let clock: Clock = serde_json::from_str(text).with_context(|| {
+        format!("--clock {text} is no clock; take it from a process's first line")
+    })?;
+    if !clock.is_readable() {
+        bail!("--clock {text} reads a counter that is not here; it is from another machine");
+    }
+    Ok(clock)
 }
 
 /// What the journal held, where there is one.
@@ -202,13 +215,12 @@ impl Threads {
 fn listen(
     arguments: &ExchangeArguments,
     threads: Threads,
-    limits: serve::Limits,
+    (limits, clock): (serve::Limits, Clock),
     service: &mut impl Service,
     stop: &AtomicBool,
 ) -> anyhow::Result<Refused> {
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
-    let clock = Clock::calibrate();
     let scheduling = threads.scheduling;
     let streams = open(arguments, threads, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
@@ -222,7 +234,7 @@ fn listen(
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say(&serde_json::json!({ "listening": address.to_string() }).to_string());
+    say(&serde_json::json!({ "listening": address.to_string(), "clock": clock }).to_string());
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 

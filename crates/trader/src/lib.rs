@@ -14,14 +14,20 @@
 
 mod desk;
 mod in_flight;
+pub mod market_maker;
 mod open_loop;
 pub mod order_entry;
+pub mod own_orders;
 mod ping_pong;
 pub mod plan;
 mod progress;
 mod raw;
+pub mod risk;
 pub mod run;
+pub mod signal;
+pub mod tick_plan;
 mod websocket;
 
 pub use plan::Plan;
 pub use run::{TraderError, run};
+pub use tick_plan::TickPlan;

@@ -188,6 +188,7 @@ fn measure_over<E: OrderEntry>(
         failures: failure.into_iter().chain(complaint).collect(),
         load: counted,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        exchange: None,
     })
 }
 
