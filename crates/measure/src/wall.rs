@@ -87,7 +87,7 @@ impl Wall {
     pub fn clock_ns(&self, wall_ns: u64) -> u64 {
         let since_ns = i128::from(wall_ns) - i128::from(self.at.wall_ns);
         // The gain is some parts in a million, and its square nothing.
-        let since_ns = since_ns - (since_ns * i128::from(self.gain) >> 40);
+        let since_ns = since_ns - ((since_ns * i128::from(self.gain)) >> 40);
         u64::try_from(i128::from(self.at.clock_ns) + since_ns).unwrap_or(0)
     }
 
@@ -95,7 +95,7 @@ impl Wall {
     #[inline]
     pub fn wall_ns(&self, clock_ns: u64) -> u64 {
         let since_ns = i128::from(clock_ns) - i128::from(self.at.clock_ns);
-        let since_ns = since_ns + (since_ns * i128::from(self.gain) >> 40);
+        let since_ns = since_ns + ((since_ns * i128::from(self.gain)) >> 40);
         u64::try_from(i128::from(self.at.wall_ns) + since_ns).unwrap_or(0)
     }
 

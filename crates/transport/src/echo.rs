@@ -75,6 +75,9 @@ impl Message {
 #[error("a message of the echo is {HEADER_BYTES} to {MESSAGE_BYTES_MAX} bytes long, not {0}")]
 pub struct BadLength(u16);
 
+/// A message, the stamp of the read that brought its first byte, and what follows its header.
+pub type Taken<'a> = (Message, u64, &'a [u8]);
+
 /// Bytes of one connection that are not yet a whole message.
 pub struct Inbound {
     bytes: Box<[u8]>,
@@ -124,17 +127,27 @@ impl Inbound {
     /// As [`Message::decode`].
     #[inline]
     pub fn take(&mut self) -> Result<Option<(Message, u64)>, BadLength> {
+        Ok(self.take_with_body()?.map(|(message, first_byte_ns, _)| (message, first_byte_ns)))
+    }
+
+    /// As [`Inbound::take`], with what follows the message's header.
+    ///
+    /// # Errors
+    /// As [`Message::decode`].
+    #[inline]
+    pub fn take_with_body(&mut self) -> Result<Option<Taken<'_>>, BadLength> {
         let Some(message) = Message::decode(&self.bytes[self.start..self.end])? else {
             return Ok(None);
         };
         let first_byte_ns = self.first_byte_ns;
-        self.start += usize::from(message.length_bytes);
+        let body = self.start + HEADER_BYTES..self.start + usize::from(message.length_bytes);
+        self.start = body.end;
         // Whatever follows in the buffer came with the latest read.
         self.first_byte_ns = self.last_read_ns;
         if self.start == self.end {
             self.reset();
         }
-        Ok(Some((message, first_byte_ns)))
+        Ok(Some((message, first_byte_ns, &self.bytes[body])))
     }
 }
 

@@ -29,6 +29,7 @@ pub mod inject;
 mod outbound;
 mod readiness;
 pub mod serve;
+pub mod ticker_echo;
 
 use measure::clock::Clock;
 use std::io;
