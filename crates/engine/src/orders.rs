@@ -74,9 +74,8 @@ impl Engine {
         let expires_ns = open.expiries.expires_ns(order.expiry);
         let old = order.as_new(level_ticks, expires_ns);
         let new = NewOrder { tag, price_ticks, quantity_lots: remaining_lots, ..old };
-        let shrinks =
-            price_ticks == old.price_ticks && (1..=old.quantity_lots).contains(&remaining_lots);
-        let keeps_place = shrinks && !order.waits;
+        let grows = price_ticks != old.price_ticks || remaining_lots > old.quantity_lots;
+        let keeps_place = !grows && !order.waits;
         check_kill(*killed, open, account)?;
         match book.settings.state {
             InstrumentState::Halted if keeps_place => {}
@@ -84,9 +83,11 @@ impl Engine {
         }
         if !keeps_place {
             check_prices(&new)?;
-            if !(1..=QUANTITY_LOTS_MAX).contains(&remaining_lots) || !new.shows_enough() {
-                return Err(Reject::BadQuantity);
-            }
+        }
+        if !(1..=QUANTITY_LOTS_MAX).contains(&remaining_lots) || !new.shows_enough() {
+            return Err(Reject::BadQuantity);
+        }
+        if !keeps_place {
             if new.order_type == OrderType::Limit && !book.in_band(price_ticks) {
                 return Err(Reject::PriceBand);
             }

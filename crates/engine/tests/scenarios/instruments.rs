@@ -31,6 +31,22 @@ fn while_it_is_halted_orders_only_shrink_or_go() {
     "#]]);
 }
 
+/// Nothing is less than what was there, so it is the quantity that is wrong with it, not the halt: the engine said `INSTRUMENT_HALTED`, and the
+/// fuzzer's naive engine knew better.
+#[test]
+fn while_it_is_halted_an_amendment_to_nothing_is_a_bad_quantity() {
+    check(expect![[r#"
+        > buy 1 5@100
+          booked 1: buy 5@100
+        > instrument halted
+          applied, tag=0, orders: 0
+        > amend 1 0@100
+          rejected 1: BAD_QUANTITY
+        > amend 1 0@99
+          rejected 1: INSTRUMENT_HALTED
+    "#]]);
+}
+
 #[test]
 fn to_close_it_ends_its_orders_in_the_order_of_the_book() {
     check(expect![[r#"
