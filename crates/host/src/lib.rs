@@ -17,6 +17,7 @@ pub mod scheduling;
 pub mod storage;
 pub mod thread;
 pub mod topology;
+pub mod utc;
 
 pub use error::HostError;
 pub use fingerprint::capture;

@@ -39,4 +39,5 @@ pub mod stats;
 pub mod sweep;
 pub mod tick;
 pub mod timeline;
+pub mod utc;
 pub mod wall;
