@@ -20,6 +20,7 @@ mod file;
 mod logger;
 mod reader;
 mod record;
+mod summary;
 mod windows;
 mod writer;
 
@@ -29,4 +30,5 @@ pub use file::{HEADER_BYTES, HEADER_TEXT_BYTES_MAX, Header, VERSION};
 pub use logger::{Auditor, Finished, Logger, RING_RECORDS_MAX, Settings, start};
 pub use reader::{Reader, Tail};
 pub use record::{Action, KINDS, Record, Side, TickKind};
+pub use summary::summarise;
 pub use windows::{WINDOWS_MAX, Windows};

@@ -8,6 +8,7 @@ pub mod error;
 pub mod fingerprint;
 pub mod interrupts;
 pub mod memory;
+pub mod network;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
