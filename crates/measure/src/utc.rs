@@ -65,7 +65,8 @@ pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
     if !(delay >= 0.0 && dispersion >= 0.0 && bound <= BOUND_SECONDS_MAX) {
         return Err(unreadable());
     }
-    Ok((bound * 1e9).ceil() as u64)
+    // What is written in whole nanoseconds is not quite whole in binary.
+    Ok((bound * 1e9 - 1e-3).ceil() as u64)
 }
 
 /// By what one end of a way stamps: enough to say how its stamps lie beside another end's.
