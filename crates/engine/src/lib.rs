@@ -24,6 +24,7 @@ mod book;
 mod codec;
 mod codec_record;
 mod command;
+pub mod depth;
 mod engine;
 mod event;
 mod expiry;

@@ -142,6 +142,12 @@ impl Queue {
     pub fn visible_lots(&self) -> u64 {
         self.visible_lots
     }
+
+    /// A queue of which the sums alone are known.
+    #[inline]
+    pub fn of_sums(visible_lots: u64, orders: u32) -> Queue {
+        Queue { visible_lots, orders, ..Queue::EMPTY }
+    }
 }
 
 /// All open orders.
@@ -239,6 +245,20 @@ impl OrderSlab {
         order.hidden_lots -= order.visible_lots;
         self.link_last(queue, handle);
         *self.get(handle)
+    }
+
+    /// Sets what an order shows and the book knows of it; it keeps its place.
+    #[inline]
+    pub fn set_visible(&mut self, queue: &mut Queue, handle: Handle, visible_lots: u64) {
+        let order = &mut self.slots[handle.get() as usize];
+        queue.visible_lots -= order.visible_lots;
+        queue.visible_lots += visible_lots;
+        order.visible_lots = visible_lots;
+    }
+
+    /// The order that stands next before one in its queue.
+    pub fn before(&self, handle: Handle) -> Option<Handle> {
+        self.get(handle).previous
     }
 
     /// The orders of a queue, first in first.

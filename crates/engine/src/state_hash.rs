@@ -26,7 +26,9 @@ impl StateHash {
         words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
     }
 
-    fn word(&mut self, word: u64) {
+    /// Adds a word.
+    #[inline]
+    pub fn word(&mut self, word: u64) {
         let mut z = (self.0 ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -6,6 +6,31 @@
 
 #![forbid(unsafe_code)]
 
+mod book;
+mod buffered;
+mod codec;
+mod counts;
+mod fault;
+mod follower;
 mod message;
+mod packet;
+mod packets;
+mod publisher;
+mod rebuild;
+mod settings;
+mod snapshot;
 
+pub use book::{Book, BookFault};
+pub use codec::MESSAGE_BYTES_MAX;
+pub use counts::Counts;
+pub use engine::depth::Shown;
+pub use fault::{Fault, Faults};
+pub use follower::{Follower, FollowerSettings, Outcome, Want};
 pub use message::{Channel, Message, PacketHeader, PacketKind};
+pub use packet::{Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, patch_published};
+pub use packets::ReplayRefused;
+pub use publisher::{Publisher, Sending};
+pub use settings::{
+    DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,
+    PublisherSettings, PublisherSettingsError,
+};

@@ -22,6 +22,10 @@ pub struct PacketHeader {
     pub sequence: u64,
     /// How many messages.
     pub count: u16,
+    /// Of a snapshot, which of its datagrams this is, from 0; 0 of others.
+    pub part: u16,
+    /// Of a snapshot, how many datagrams it has; 1 of others.
+    pub parts: u16,
     /// Which feed.
     pub channel: Channel,
     /// What kind of packet.
@@ -43,7 +47,8 @@ pub enum PacketKind {
     Live = 0,
     /// Messages that were asked for again.
     Replay = 1,
-    /// A part of a snapshot: its messages make a book from nothing, and have no numbers.
+    /// A part of a snapshot: the messages of all its parts, one after the other, make the books from nothing, and have no numbers. For
+    /// each instrument [`Message::Definition`], [`Message::State`], and its entries, side by side, best price first, first in first.
     Snapshot = 2,
 }
 
@@ -130,4 +135,21 @@ pub enum Message {
         /// [`crate`]'s hash of the book that they make.
         book_hash: u64,
     },
+}
+
+impl Message {
+    /// The instrument that it is about.
+    #[must_use]
+    #[inline]
+    pub fn instrument(&self) -> u16 {
+        match *self {
+            Message::OrderAdded { instrument, .. }
+            | Message::OrderReduced { instrument, .. }
+            | Message::OrderDeleted { instrument, .. }
+            | Message::Trade { instrument, .. }
+            | Message::Level { instrument, .. }
+            | Message::State { instrument, .. }
+            | Message::Definition { instrument, .. } => instrument,
+        }
+    }
 }

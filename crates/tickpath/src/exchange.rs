@@ -1,6 +1,7 @@
 //! `tickpath exchange`: the exchange, or the raw echo in its place.
 
 use crate::cli::ExchangeArguments;
+use crate::plant;
 use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
@@ -22,34 +23,49 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
     let threads = Threads::new(arguments)?;
+    let clock = clock(arguments)?;
     // First the core, so that memory comes from its NUMA node.
     if let Some(&core) = threads.cores.first() {
         host::thread::pin(core)?;
     }
     if arguments.echo {
         let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
-        listen(arguments, threads, limits, &mut Echo::default(), &stop)?;
+        listen(arguments, threads, (limits, clock), &mut Echo::default(), &stop)?;
         return Ok(DONE);
     }
-    let mut exchange = Exchange::new(config(arguments)?)?;
+    let mut exchange = Exchange::new(config(arguments, clock)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
-    let refused = listen(arguments, threads, limits, &mut exchange, &stop)?;
+    let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
     }
     let check = exchange.replay_check();
     let counts = exchange.counts().with_refused(refused);
+    let mut all = serde_json::to_value(&counts)?;
+    plant::add_counts(&exchange, &mut all)?;
     let result = ExchangeResult {
         orders: counts.orders,
         cancels: counts.cancels,
         state_hash: format!("{:016x}", exchange.state_hash()),
         replay_equal: check.equal,
         replay_detail: check.why,
-        counts: serde_json::to_value(&counts)?,
+        counts: all,
     };
     say(&serde_json::to_string(&result)?);
     Ok(DONE)
+}
+
+/// The clock that was given, so that its stamps and another process's are on one timeline, or one of its own.
+fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
+    let Some(text) = &arguments.clock else { return Ok(Clock::calibrate()) };
+    let clock: Clock = serde_json::from_str(text).with_context(|| {
+        format!("--clock {text} is no clock; take it from a process's first line")
+    })?;
+    if !clock.is_readable() {
+        bail!("--clock {text} reads a counter that is not here; it is from another machine");
+    }
+    Ok(clock)
 }
 
 /// What the journal held, where there is one.
@@ -70,7 +86,7 @@ fn tell_recovery(exchange: &Exchange) {
     }
 }
 
-fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
+fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
         (None, true) => {
@@ -108,7 +124,9 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
     let journal = journal(arguments);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
-    Ok(Config { journal, replay_inputs_max, ..config })
+    let (feed, flow) = (plant::feed(&arguments.market_data)?, plant::flow(&arguments.market_data));
+    let (about, clock) = (plant::about(&clock)?, Some(clock));
+    Ok(Config { journal, replay_inputs_max, feed, flow, about, clock, ..config })
 }
 
 fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
@@ -163,13 +181,12 @@ impl Threads {
 fn listen(
     arguments: &ExchangeArguments,
     threads: Threads,
-    limits: serve::Limits,
+    (limits, clock): (serve::Limits, Clock),
     service: &mut impl Service,
     stop: &AtomicBool,
 ) -> anyhow::Result<Refused> {
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
-    let clock = Clock::calibrate();
     let scheduling = threads.scheduling;
     let streams = open(arguments, threads, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
@@ -183,7 +200,7 @@ fn listen(
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say(&serde_json::json!({ "listening": address.to_string() }).to_string());
+    say(&serde_json::json!({ "listening": address.to_string(), "clock": clock }).to_string());
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 

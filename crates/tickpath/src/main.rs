@@ -11,6 +11,7 @@ mod history;
 mod merge;
 mod noise;
 mod page;
+mod plant;
 mod print;
 mod process;
 mod progress;

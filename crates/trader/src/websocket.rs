@@ -16,8 +16,8 @@ use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
 use wire::reader::{self, FrameLimits, MessageReader, Role};
 use wire::reply::{self, DoneStatus, decode_reply};
 use wire::request::{
-    CancelOrder, CreateOrder, Side, encode_authenticate, encode_cancel_order, encode_create_order,
-    encode_subscribe,
+    CancelOrder, Channel, CreateOrder, Side, encode_authenticate, encode_cancel_order,
+    encode_create_order, encode_subscribe,
 };
 
 /// The longest reply, and how much one read takes at once.
@@ -165,18 +165,23 @@ impl OrderEntry for WebSocket {
         self.upgrade(stream)?;
         for account in accounts {
             let token = (self.first_token + *account as u64).to_string();
-            self.say(stream, |out| encode_authenticate(out, &token, None))?;
+            self.say(stream, |out| encode_authenticate(out, &token, None, None))?;
             self.hear(lane, stream, |reply| {
                 matches!(reply, reply::Reply::Authenticated).then_some(())
             })?;
         }
-        self.say(stream, |out| encode_subscribe(out, &["ORDERS"]))?;
+        self.say(stream, |out| encode_subscribe(out, &[Channel::named("ORDERS")]))?;
         let names = self.hear(lane, stream, |reply| match reply {
             reply::Reply::Subscriptions(subscriptions) => Some(
                 subscriptions
                     .channels
                     .iter()
-                    .map(|channel| channel.account_id.to_string())
+                    .filter_map(|channel| match channel {
+                        reply::Subscription::Account { account_id, .. } => {
+                            Some(account_id.to_string())
+                        }
+                        _ => None,
+                    })
                     .collect::<Vec<_>>(),
             ),
             _ => None,

@@ -83,6 +83,10 @@ impl Kind for i64 {
     const NAME: &'static str = "an integer of 64 bits";
 }
 
+impl<const N: usize> Kind for [u64; N] {
+    const NAME: &'static str = "an array of so many numbers from 0";
+}
+
 impl Kind for bool {
     const NAME: &'static str = "true or false";
 }
@@ -122,6 +126,45 @@ impl<'a> Scanner<'a> {
             _ => self.other()?,
         };
         Ok(())
+    }
+
+    /// Reads a field that should be an array of N integers from 0.
+    pub(crate) fn naturals<const N: usize>(
+        &mut self,
+        slot: &mut Slot<[u64; N]>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        let start = self.at;
+        if self.peek() == Some(b'[')
+            && let Some(numbers) = self.plain_naturals()
+        {
+            *slot = Slot::Value(numbers);
+            return Ok(());
+        }
+        self.at = start;
+        self.peek();
+        let text = self.value()?;
+        let numbers = serde_json::from_str::<Option<Vec<u64>>>(text);
+        *slot = match numbers.map(|numbers| numbers.map(<[u64; N]>::try_from)) {
+            Ok(None) => Slot::Absent,
+            Ok(Some(Ok(numbers))) => Slot::Value(numbers),
+            _ => Slot::WrongKind,
+        };
+        Ok(())
+    }
+
+    /// Reads over an array of N integers as our own encoder writes it, or gives up somewhere in it.
+    fn plain_naturals<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut numbers = [0; N];
+        for (i, number) in numbers.iter_mut().enumerate() {
+            // The bracket, or the comma behind the one before.
+            self.at += 1;
+            *number = self.short_integer()?.parse().ok()?;
+            let behind = if i + 1 < N { b',' } else { b']' };
+            (self.peek() == Some(behind)).then_some(())?;
+        }
+        self.at += 1;
+        Some(numbers)
     }
 
     /// Reads a field that should be true or false.
@@ -284,7 +327,7 @@ impl<'a> Scanner<'a> {
     fn short_integer(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let ended = matches!(rest.as_bytes().get(length), Some(b',' | b'}'));
+        let ended = matches!(rest.as_bytes().get(length), Some(b',' | b'}' | b']'));
         if length == 0 || !ended || (length > 1 && rest.starts_with('0')) {
             return None;
         }

@@ -7,11 +7,14 @@
 //! | [`reader`] | bytes as they come from a socket | whole messages, with the stamp of their first byte |
 //! | [`request`] | client's JSON | orders, amendments, cancels, authentication, what an operator sends; and the encoders a client needs |
 //! | [`reply`] | exchange's facts | JSON; and the decoder a client needs |
+//! | [`market_data`] | what the feed says | JSON, for who subscribes to it |
+//! | [`administration`] | what the exchange says of itself | JSON |
 //!
 //! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from the bytes they read.
 //! In the normal case neither allocates: a test with a counting allocator holds them to it.
 #![forbid(unsafe_code)]
 
+pub mod administration;
 pub mod client_id;
 pub mod decimal;
 mod digits;
@@ -20,6 +23,7 @@ pub mod frame;
 pub mod http;
 mod json;
 mod json_string;
+pub mod market_data;
 pub mod order_id;
 pub mod reader;
 pub mod reply;

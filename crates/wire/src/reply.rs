@@ -4,14 +4,19 @@ use crate::client_id::ClientId;
 use crate::decimal::Decimal;
 use crate::fault::MessageFault;
 use crate::order_id::OrderId;
-pub use crate::reply_decode::{ReplyError, decode_reply};
+pub use crate::reply_decode::{ReplyError, decode_reply, decode_stamped_reply};
 pub use crate::reply_encode::{
     encode_amended, encode_applied, encode_authenticated, encode_booked, encode_decremented,
-    encode_done, encode_error, encode_fill, encode_mass_cancelled, encode_rejected,
+    encode_done, encode_error, encode_fill, encode_mass_cancelled, encode_rejected, encode_stamps,
     encode_subscriptions, encode_triggered, encode_waiting,
 };
-use crate::request::Side;
+use crate::request::{Depth, Side};
 use std::borrow::Cow;
+use std::net::SocketAddr;
+
+/// When a request was read (the read that brought its last byte), went into the engine, was done there, and when this reply was encoded: ns on
+/// the exchange's clock. Our extension, for who asked for it.
+pub type Stamps = [u64; 4];
 
 /// An exchange's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,19 +60,44 @@ pub enum Reply<'a> {
 /// What is subscribed now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriptions<'a> {
-    /// Every account with every channel.
+    /// Every account with every channel, then what belongs to the connection.
     pub channels: Vec<Subscription<'a>>,
     /// Milliseconds since 1970.
     pub time_ms: i64,
 }
 
-/// One account's channel.
+/// One channel that is subscribed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subscription<'a> {
-    /// Whose.
-    pub account_id: Cow<'a, str>,
-    /// The channel, such as `ORDERS`.
-    pub name: Cow<'a, str>,
+pub enum Subscription<'a> {
+    /// One account's channel.
+    Account {
+        /// Whose.
+        account_id: Cow<'a, str>,
+        /// The channel, such as `ORDERS`.
+        name: Cow<'a, str>,
+    },
+    /// Market data as JSON. Ours.
+    MarketData {
+        /// The channel, such as `BOOK`.
+        name: Cow<'a, str>,
+        /// Of which instrument.
+        instrument_code: Cow<'a, str>,
+    },
+    /// The feed. Ours.
+    Feed(FeedSubscription),
+}
+
+/// The feed, as it is subscribed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeedSubscription {
+    /// How deep.
+    pub depth: Depth,
+    /// Where its datagrams go: the subscriber's own address, or a multicast group.
+    pub address: SocketAddr,
+    /// Which run of the exchange, as in the datagrams.
+    pub session: u64,
+    /// The number of the last message before the subscription.
+    pub sequence: u64,
 }
 
 /// An order that was accepted.

@@ -4,11 +4,11 @@ use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
 use crate::order_id::OrderId;
 use crate::reply::{
-    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Reply, Subscription,
-    Subscriptions, Triggered, Waiting,
+    Amended, Applied, Booked, Decremented, Done, DoneStatus, FeedSubscription, Fill, Rejected,
+    Reply, Stamps, Subscription, Subscriptions, Triggered, Waiting,
 };
-use crate::request::Side;
-use crate::request_decode::{client_id, decimal, optional};
+use crate::request::{Depth, Side};
+use crate::request_decode::{address, client_id, decimal, optional};
 
 /// A reply that can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,7 @@ struct RawReply<'a> {
     replaced_client_id: Slot<Text<'a>>,
     place_kept: Slot<bool>,
     count: Slot<i64>,
+    stamps: Slot<Stamps>,
 }
 
 impl<'a> Fields<'a> for RawReply<'a> {
@@ -60,6 +61,7 @@ impl<'a> Fields<'a> for RawReply<'a> {
             "replaced_client_id" => value.text(&mut self.replaced_client_id),
             "place_kept" => value.boolean(&mut self.place_kept),
             "count" => value.integer(&mut self.count),
+            "stamps" => value.naturals(&mut self.stamps),
             _ => value.skip(),
         }
     }
@@ -69,6 +71,11 @@ impl<'a> Fields<'a> for RawReply<'a> {
 struct RawSubscription<'a> {
     account_id: Slot<Text<'a>>,
     name: Slot<Text<'a>>,
+    instrument_code: Slot<Text<'a>>,
+    address: Slot<Text<'a>>,
+    depth: Slot<Text<'a>>,
+    session: Slot<Text<'a>>,
+    sequence: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawSubscription<'a> {
@@ -76,6 +83,11 @@ impl<'a> Fields<'a> for RawSubscription<'a> {
         match key {
             "account_id" => value.text(&mut self.account_id),
             "name" => value.text(&mut self.name),
+            "instrument_code" => value.text(&mut self.instrument_code),
+            "address" => value.text(&mut self.address),
+            "depth" => value.text(&mut self.depth),
+            "session" => value.text(&mut self.session),
+            "sequence" => value.integer(&mut self.sequence),
             _ => value.skip(),
         }
     }
@@ -83,8 +95,16 @@ impl<'a> Fields<'a> for RawSubscription<'a> {
 
 /// Decodes an exchange's message, ours or the incumbent's. Keys in any order, unknown keys ignored.
 pub fn decode_reply(bytes: &[u8]) -> Result<Reply<'_>, ReplyError> {
+    decode_stamped_reply(bytes).map(|(reply, _)| reply)
+}
+
+/// As [`decode_reply`], with the exchange's stamps if it has them.
+pub fn decode_stamped_reply(bytes: &[u8]) -> Result<(Reply<'_>, Option<Stamps>), ReplyError> {
     let mut raw = RawReply::default();
-    json::parse(bytes, &mut raw).and_then(|()| raw.reply()).map_err(ReplyError)
+    let read = json::parse(bytes, &mut raw).and_then(|()| raw.reply());
+    let reply = read.map_err(ReplyError)?;
+    let stamps = raw.stamps.take_optional("stamps").map_err(ReplyError)?;
+    Ok((reply, stamps))
 }
 
 impl<'a> RawReply<'a> {
@@ -229,10 +249,31 @@ impl<'a> RawReply<'a> {
     fn subscriptions(&mut self) -> Result<Subscriptions<'a>, MessageFault> {
         let mut channels = Vec::new();
         for mut channel in self.channels.take("channels")? {
-            let Object(mut channel) = channel.take("channels[]")?;
-            let account_id = channel.account_id.take("channels[].account_id")?;
-            channels.push(Subscription { account_id, name: channel.name.take("channels[].name")? });
+            let Object(channel) = channel.take("channels[]")?;
+            channels.push(channel.subscription()?);
         }
         Ok(Subscriptions { channels, time_ms: self.time.take("time")? })
+    }
+}
+
+impl<'a> RawSubscription<'a> {
+    fn subscription(mut self) -> Result<Subscription<'a>, MessageFault> {
+        let name = self.name.take("channels[].name")?;
+        if let Some(account_id) = self.account_id.take_optional("channels[].account_id")? {
+            return Ok(Subscription::Account { account_id, name });
+        }
+        if name != "FEED" {
+            let instrument_code = self.instrument_code.take("channels[].instrument_code")?;
+            return Ok(Subscription::MarketData { name, instrument_code });
+        }
+        let wrong = |field, expected| MessageFault::WrongKind { field, expected };
+        let session = self.session.get("channels[].session")?.parse();
+        let sequence = u64::try_from(*self.sequence.get("channels[].sequence")?);
+        Ok(Subscription::Feed(FeedSubscription {
+            depth: Depth::read(self.depth.get("channels[].depth")?, "channels[].depth")?,
+            address: address(&self.address, "channels[].address")?,
+            session: session.map_err(|_| wrong("channels[].session", "digits"))?,
+            sequence: sequence.map_err(|_| wrong("channels[].sequence", "a message's number"))?,
+        }))
     }
 }

@@ -1,12 +1,12 @@
 //! The encoders of what the exchange sends. Keys stand in the incumbent's order.
 
 use crate::client_id::ClientId;
-use crate::digits::write_i64;
+use crate::digits::{write_i64, write_u64};
 use crate::json_string::write_string;
 use crate::order_id::OrderId;
 use crate::reply::{
-    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Subscriptions,
-    Triggered, Waiting,
+    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Stamps, Subscription,
+    Subscriptions, Triggered, Waiting,
 };
 use crate::request::Side;
 
@@ -19,15 +19,54 @@ pub fn encode_authenticated(out: &mut Vec<u8>) {
 pub fn encode_subscriptions(out: &mut Vec<u8>, subscriptions: &Subscriptions<'_>) {
     out.extend_from_slice(br#"{"channels":["#);
     for (i, channel) in subscriptions.channels.iter().enumerate() {
-        out.extend_from_slice(if i == 0 { br#"{"account_id":"# } else { br#",{"account_id":"# });
-        write_string(out, channel.account_id.as_bytes());
-        out.extend_from_slice(br#","name":"#);
-        write_string(out, channel.name.as_bytes());
-        out.push(b'}');
+        if i > 0 {
+            out.push(b',');
+        }
+        write_subscription(out, channel);
     }
     out.extend_from_slice(br#"],"time":"#);
     write_i64(out, subscriptions.time_ms);
     out.extend_from_slice(br#","type":"SUBSCRIPTIONS"}"#);
+}
+
+fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
+    match channel {
+        Subscription::Account { account_id, name } => {
+            out.extend_from_slice(br#"{"account_id":"#);
+            write_string(out, account_id.as_bytes());
+            out.extend_from_slice(br#","name":"#);
+            write_string(out, name.as_bytes());
+        }
+        Subscription::MarketData { name, instrument_code } => {
+            out.extend_from_slice(br#"{"name":"#);
+            write_string(out, name.as_bytes());
+            out.extend_from_slice(br#","instrument_code":"#);
+            write_string(out, instrument_code.as_bytes());
+        }
+        Subscription::Feed(feed) => {
+            out.extend_from_slice(br#"{"name":"FEED","address":"#);
+            write_string(out, feed.address.to_string().as_bytes());
+            out.extend_from_slice(br#","depth":"#);
+            write_string(out, feed.depth.name().as_bytes());
+            // As text: most readers of JSON keep 53 bits of a number.
+            out.extend_from_slice(br#","session":""#);
+            write_u64(out, feed.session);
+            out.extend_from_slice(br#"","sequence":"#);
+            write_u64(out, feed.sequence);
+        }
+    }
+    out.push(b'}');
+}
+
+/// Gives the reply that was appended last its stamps, as its last key.
+pub fn encode_stamps(out: &mut Vec<u8>, stamps: &Stamps) {
+    // The brace that ends it.
+    out.pop();
+    for (i, stamp_ns) in stamps.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { br#","stamps":["#.as_slice() } else { b"," });
+        write_u64(out, *stamp_ns);
+    }
+    out.extend_from_slice(b"]}");
 }
 
 /// Appends a `BOOKED`.

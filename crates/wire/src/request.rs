@@ -6,10 +6,12 @@ use crate::fault::MessageFault;
 pub use crate::request_decode::decode_request;
 pub use crate::request_encode::{
     encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
-    encode_instrument_state, encode_kill_switch, encode_mass_cancel, encode_subscribe,
+    encode_describe, encode_feed_replay, encode_feed_snapshot, encode_instrument_state,
+    encode_kill_switch, encode_mass_cancel, encode_start_flow, encode_subscribe,
 };
 use std::borrow::Cow;
 use std::fmt;
+use std::net::SocketAddr;
 
 /// The longest `api_token`.
 pub const API_TOKEN_BYTES_MAX: usize = 256;
@@ -32,11 +34,14 @@ pub enum Request<'a> {
         /// Whether the account's orders are to be cancelled when this connection ends; `None` leaves it as it is, which at first
         /// is no. Our extension.
         cancel_on_disconnect: Option<bool>,
+        /// Whether replies to orders and cancels on this connection are to carry `stamps`; `None` leaves it as it is, which at first is no. Our
+        /// extension.
+        stamps: Option<bool>,
     },
     /// `SUBSCRIBE`. The only message whose decoding allocates: it comes once per connection.
     Subscribe {
-        /// The names of the channels, such as `ORDERS`.
-        channels: Vec<Cow<'a, str>>,
+        /// To what.
+        channels: Vec<Channel<'a>>,
     },
     /// `CREATE_ORDER`.
     CreateOrder(CreateOrder<'a>),
@@ -50,6 +55,67 @@ pub enum Request<'a> {
     InstrumentState(SetInstrumentState<'a>),
     /// `KILL_SWITCH`, from an operator.
     KillSwitch(KillSwitch<'a>),
+    /// `FEED_REPLAY`, from a subscriber of the channel `FEED`: datagrams are to be sent again.
+    FeedReplay {
+        /// The number of the first message that is missing.
+        from: u64,
+        /// How many are missing from there on.
+        count: u32,
+    },
+    /// `FEED_SNAPSHOT`, from a subscriber of the channel `FEED`: the books are to be sent.
+    FeedSnapshot,
+    /// `FLOW` with action `START`, from an operator: the exchange's own order flow begins.
+    StartFlow,
+    /// `DESCRIBE`, from an operator: what exchange this is, and in what state.
+    Describe,
+}
+
+/// A channel that is subscribed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel<'a> {
+    /// `ORDERS`; ours: `FEED`, `BOOK`, `TRADES`, `TOP`.
+    pub name: Cow<'a, str>,
+    /// Of `FEED`: where its datagrams are to go; `None`: to the exchange's multicast group.
+    pub address: Option<SocketAddr>,
+    /// Of `FEED`: how deep; `None` is order by order.
+    pub depth: Option<Depth>,
+    /// Of `BOOK`, `TRADES` and `TOP`: of which instrument.
+    pub instrument_code: Option<Cow<'a, str>>,
+}
+
+impl<'a> Channel<'a> {
+    /// A channel that has only its name, such as `ORDERS`.
+    pub fn named(name: impl Into<Cow<'a, str>>) -> Channel<'a> {
+        Channel { name: name.into(), address: None, depth: None, instrument_code: None }
+    }
+}
+
+/// What a feed shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// Each order (L3).
+    Orders,
+    /// The sum at each price (L2).
+    Levels,
+}
+
+impl Depth {
+    /// As on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Depth::Orders => "ORDERS",
+            Depth::Levels => "LEVELS",
+        }
+    }
+
+    /// From the wire's text.
+    pub(crate) fn read(text: &str, field: &'static str) -> Result<Depth, MessageFault> {
+        match text {
+            "ORDERS" => Ok(Depth::Orders),
+            "LEVELS" => Ok(Depth::Levels),
+            _ => Err(MessageFault::UnknownValue { field, allowed: "ORDERS, LEVELS" }),
+        }
+    }
 }
 
 /// A new order.

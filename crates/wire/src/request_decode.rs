@@ -6,9 +6,10 @@ use crate::fault::MessageFault;
 use crate::json::{self, Fields, Kind, Object, Scanner, Slot, Text, bounded};
 use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
-    CancelOrder, CreateOrder, INSTRUMENT_CODE_BYTES_MAX, InstrumentState, KillSwitch, MassCancel,
-    PostOnly, Request, RequestError, SetInstrumentState, Side, TimeInForce,
+    CancelOrder, Channel, CreateOrder, Depth, INSTRUMENT_CODE_BYTES_MAX, InstrumentState,
+    KillSwitch, MassCancel, PostOnly, Request, RequestError, SetInstrumentState, Side, TimeInForce,
 };
+use std::net::SocketAddr;
 
 #[derive(Default)]
 struct RawRequest<'a> {
@@ -19,6 +20,7 @@ struct RawRequest<'a> {
     account_id: Slot<Text<'a>>,
     api_token: Slot<Text<'a>>,
     cancel_on_disconnect: Slot<bool>,
+    stamps: Slot<bool>,
     channels: Slot<Vec<Slot<Object<RawChannel<'a>>>>>,
     new_client_id: Slot<Text<'a>>,
     price: Slot<Text<'a>>,
@@ -26,6 +28,9 @@ struct RawRequest<'a> {
     side: Slot<Text<'a>>,
     state: Slot<Text<'a>>,
     on: Slot<bool>,
+    action: Slot<Text<'a>>,
+    from: Slot<i64>,
+    count: Slot<i64>,
 }
 
 impl<'a> Fields<'a> for RawRequest<'a> {
@@ -38,6 +43,7 @@ impl<'a> Fields<'a> for RawRequest<'a> {
             "account_id" => value.text(&mut self.account_id),
             "api_token" => value.text(&mut self.api_token),
             "cancel_on_disconnect" => value.boolean(&mut self.cancel_on_disconnect),
+            "stamps" => value.boolean(&mut self.stamps),
             "channels" => value.array(&mut self.channels),
             "new_client_id" => value.text(&mut self.new_client_id),
             "price" => value.text(&mut self.price),
@@ -45,6 +51,9 @@ impl<'a> Fields<'a> for RawRequest<'a> {
             "side" => value.text(&mut self.side),
             "state" => value.text(&mut self.state),
             "on" => value.boolean(&mut self.on),
+            "action" => value.text(&mut self.action),
+            "from" => value.integer(&mut self.from),
+            "count" => value.integer(&mut self.count),
             _ => value.skip(),
         }
     }
@@ -87,12 +96,18 @@ impl<'a> Fields<'a> for RawOrder<'a> {
 #[derive(Default)]
 struct RawChannel<'a> {
     name: Slot<Text<'a>>,
+    address: Slot<Text<'a>>,
+    depth: Slot<Text<'a>>,
+    instrument_code: Slot<Text<'a>>,
 }
 
 impl<'a> Fields<'a> for RawChannel<'a> {
     fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault> {
         match key {
             "name" => value.text(&mut self.name),
+            "address" => value.text(&mut self.address),
+            "depth" => value.text(&mut self.depth),
+            "instrument_code" => value.text(&mut self.instrument_code),
             _ => value.skip(),
         }
     }
@@ -118,13 +133,31 @@ impl<'a> RawRequest<'a> {
                     bounded(token, "api_token", "api_token_bytes_max", API_TOKEN_BYTES_MAX)?;
                 let cancel_on_disconnect =
                     self.cancel_on_disconnect.take_optional("cancel_on_disconnect")?;
-                Ok(Request::Authenticate { api_token, cancel_on_disconnect })
+                let stamps = self.stamps.take_optional("stamps")?;
+                Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps })
             }
             "SUBSCRIBE" => self.channels().map(|channels| Request::Subscribe { channels }),
             "INSTRUMENT_STATE" => self.instrument_state().map(Request::InstrumentState),
             "KILL_SWITCH" => self.kill_switch().map(Request::KillSwitch),
+            "FEED_REPLAY" => self.feed_replay(),
+            "FEED_SNAPSHOT" => Ok(Request::FeedSnapshot),
+            "FLOW" => match &**self.action.get("action")? {
+                "START" => Ok(Request::StartFlow),
+                _ => Err(MessageFault::UnknownValue { field: "action", allowed: "START" }),
+            },
+            "DESCRIBE" => Ok(Request::Describe),
             _ => Err(MessageFault::UnknownType),
         }
+    }
+
+    fn feed_replay(&mut self) -> Result<Request<'a>, MessageFault> {
+        let wrong = |field, expected| MessageFault::WrongKind { field, expected };
+        let from = u64::try_from(*self.from.get("from")?);
+        let count = u32::try_from(*self.count.get("count")?);
+        Ok(Request::FeedReplay {
+            from: from.map_err(|_| wrong("from", "the number of a message"))?,
+            count: count.map_err(|_| wrong("count", "how many messages"))?,
+        })
     }
 
     fn create_order(&mut self) -> Result<CreateOrder<'a>, MessageFault> {
@@ -225,18 +258,16 @@ impl<'a> RawRequest<'a> {
             .transpose()
     }
 
-    fn channels(&mut self) -> Result<Vec<Text<'a>>, MessageFault> {
+    fn channels(&mut self) -> Result<Vec<Channel<'a>>, MessageFault> {
         let channels = self.channels.take("channels")?;
         if channels.len() > CHANNELS_MAX {
             let (field, limit) = ("channels", "channels_max");
             return Err(MessageFault::Limit { field, limit, max: CHANNELS_MAX });
         }
-        let name = |mut channel: Slot<Object<RawChannel<'a>>>| {
-            let Object(mut channel) = channel.take("channels[]")?;
-            let (field, max) = ("channels[].name", CHANNEL_NAME_BYTES_MAX);
-            bounded(channel.name.take(field)?, field, "channel_name_bytes_max", max)
-        };
-        channels.into_iter().map(name).collect()
+        channels
+            .into_iter()
+            .map(|mut channel| channel.take("channels[]").and_then(|Object(raw)| raw.channel()))
+            .collect()
     }
 
     /// The client id from wherever it stands, for the answer to a request that failed.
@@ -247,6 +278,33 @@ impl<'a> RawRequest<'a> {
         };
         inner.or_else(|| client_id(&self.client_id, "").ok())
     }
+}
+
+impl<'a> RawChannel<'a> {
+    fn channel(mut self) -> Result<Channel<'a>, MessageFault> {
+        let (field, max) = ("channels[].name", CHANNEL_NAME_BYTES_MAX);
+        let name = bounded(self.name.take(field)?, field, "channel_name_bytes_max", max)?;
+        let depth = |slot: &Slot<Text<'_>>, field| Depth::read(slot.get(field)?, field);
+        let instrument_code = match self.instrument_code {
+            Slot::Absent => None,
+            _ => Some(instrument_code(&mut self.instrument_code, "channels[].instrument_code")?),
+        };
+        Ok(Channel {
+            name,
+            address: optional(&self.address, "channels[].address", address)?,
+            depth: optional(&self.depth, "channels[].depth", depth)?,
+            instrument_code,
+        })
+    }
+}
+
+/// A numeric address: a name would have to be looked up.
+pub(crate) fn address(
+    slot: &Slot<Text<'_>>,
+    field: &'static str,
+) -> Result<SocketAddr, MessageFault> {
+    let expected = "a numeric address such as 127.0.0.1:4000";
+    slot.get(field)?.parse().map_err(|_| MessageFault::WrongKind { field, expected })
 }
 
 impl RawOrder<'_> {

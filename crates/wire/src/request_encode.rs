@@ -2,33 +2,71 @@
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
-use crate::digits::write_i64;
+use crate::digits::{write_i64, write_u64};
 use crate::json_string::write_string;
 use crate::request::{
-    AmendOrder, CancelOrder, CreateOrder, KillSwitch, MassCancel, SetInstrumentState, Side,
-    TimeInForce,
+    AmendOrder, CancelOrder, Channel, CreateOrder, KillSwitch, MassCancel, SetInstrumentState,
+    Side, TimeInForce,
 };
 
 /// Appends an `AUTHENTICATE`.
-pub fn encode_authenticate(out: &mut Vec<u8>, api_token: &str, cancel_on_disconnect: Option<bool>) {
+pub fn encode_authenticate(
+    out: &mut Vec<u8>,
+    api_token: &str,
+    cancel_on_disconnect: Option<bool>,
+    stamps: Option<bool>,
+) {
     out.extend_from_slice(br#"{"type":"AUTHENTICATE","api_token":"#);
     write_string(out, api_token.as_bytes());
     if let Some(cancel) = cancel_on_disconnect {
         out.extend_from_slice(br#","cancel_on_disconnect":"#);
         write_boolean(out, cancel);
     }
+    if let Some(stamps) = stamps {
+        out.extend_from_slice(br#","stamps":"#);
+        write_boolean(out, stamps);
+    }
     out.push(b'}');
 }
 
 /// Appends a `SUBSCRIBE`.
-pub fn encode_subscribe(out: &mut Vec<u8>, channels: &[&str]) {
+pub fn encode_subscribe(out: &mut Vec<u8>, channels: &[Channel<'_>]) {
     out.extend_from_slice(br#"{"type":"SUBSCRIBE","channels":["#);
     for (i, channel) in channels.iter().enumerate() {
         out.extend_from_slice(if i == 0 { br#"{"name":"# } else { br#",{"name":"# });
-        write_string(out, channel.as_bytes());
+        write_string(out, channel.name.as_bytes());
+        if let Some(address) = channel.address {
+            write_text(out, br#","address":"#, Some(&address.to_string()));
+        }
+        write_text(out, br#","depth":"#, channel.depth.map(|depth| depth.name()));
+        write_text(out, br#","instrument_code":"#, channel.instrument_code.as_deref());
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");
+}
+
+/// Appends a `FEED_REPLAY`.
+pub fn encode_feed_replay(out: &mut Vec<u8>, from: u64, count: u32) {
+    out.extend_from_slice(br#"{"type":"FEED_REPLAY","from":"#);
+    write_u64(out, from);
+    out.extend_from_slice(br#","count":"#);
+    write_u64(out, count.into());
+    out.push(b'}');
+}
+
+/// Appends a `FEED_SNAPSHOT`.
+pub fn encode_feed_snapshot(out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"FEED_SNAPSHOT"}"#);
+}
+
+/// Appends a `FLOW` that starts it.
+pub fn encode_start_flow(out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"FLOW","action":"START"}"#);
+}
+
+/// Appends a `DESCRIBE`.
+pub fn encode_describe(out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"DESCRIBE"}"#);
 }
 
 /// Appends a `CREATE_ORDER`: the incumbent's 204 bytes for a UUID, `BTC_USDT`, price 1, amount 1.

@@ -45,9 +45,10 @@ fn requests_have_their_golden_bytes() {
         (vector!("authenticate_cancel_on_disconnect.json"), Some(true)),
     ] {
         let api_token = "3001".into();
-        same_request(bytes, &Request::Authenticate { api_token, cancel_on_disconnect });
+        let stamps = None;
+        same_request(bytes, &Request::Authenticate { api_token, cancel_on_disconnect, stamps });
     }
-    let channels = vec!["ORDERS".into()];
+    let channels = vec![Channel::named("ORDERS")];
     same_request(vector!("subscribe.json"), &Request::Subscribe { channels });
     same_request(vector!("create_order.json"), &Request::CreateOrder(order()));
     let order = CreateOrder {
@@ -82,7 +83,7 @@ fn same_reply(bytes: &[u8], reply: &Reply<'_>) {
 fn replies_have_their_golden_bytes() {
     let (order_id, uid) = (OrderId::from_u64(42), Cow::from("3001"));
     same_reply(vector!("authenticated.json"), &Reply::Authenticated);
-    let channels = vec![Subscription { account_id: "3001".into(), name: "ORDERS".into() }];
+    let channels = vec![Subscription::Account { account_id: "3001".into(), name: "ORDERS".into() }];
     let subscriptions = Subscriptions { channels, time_ms: TIME_MS };
     same_reply(vector!("subscriptions.json"), &Reply::Subscriptions(subscriptions));
     let booked = Booked {
@@ -362,7 +363,7 @@ proptest! {
             }),
             Request::InstrumentState(SetInstrumentState { client_id: new_client_id, instrument_code: code.clone(), state }),
             Request::KillSwitch(KillSwitch { client_id: new_client_id, account_id, on }),
-            Request::Authenticate { api_token: code, cancel_on_disconnect: some.then_some(on) },
+            Request::Authenticate { api_token: code, cancel_on_disconnect: some.then_some(on), stamps: on.then_some(some) },
         ];
         for request in requests {
             let mut out = Vec::new();
@@ -386,7 +387,7 @@ proptest! {
         let CreateOrder { client_id, instrument_code, side, price: optional_price, amount, .. } = order;
         let price = optional_price.unwrap_or(amount);
         let order_id = OrderId(order_id);
-        let channels = vec![Subscription { account_id: uid.clone(), name: reason.clone() }; 2];
+        let channels = vec![Subscription::Account { account_id: uid.clone(), name: reason.clone() }; 2];
         let (code, id) = (&instrument_code, &uid);
         let replies = [
             Reply::Booked(Booked { client_id, instrument_code: code.clone(), side, price, amount, order_id, order_book_sequence, time_ms, uid: id.clone() }),

@@ -2,7 +2,6 @@
 //! as long as asked.
 //!
 //! ```text
-//!   flow      workload W1: a deterministic order flow
 //!   row       which book, which checks, who serves: engine, nobody (the floor), or who only burns time (the ideal)
 //!   plan      what to do
 //!   run       a measuring thread, pinned; the caller's thread writes the log
@@ -16,7 +15,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod flow;
 mod logged;
 mod open_loop;
 mod outbound;

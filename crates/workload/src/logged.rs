@@ -1,7 +1,7 @@
 //! The flow through a journal, on a schedule: an operation is logged, done, and answered when the journal's mode says that
 //! it may be. Response time is to the answer.
 
-use crate::flow::Flow;
+use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::passes::{OPERATION, counted};
 use crate::plan::{JournalMode, Plan};

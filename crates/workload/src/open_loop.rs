@@ -1,7 +1,7 @@
 //! The flow on a schedule that is never re-based: a server that is busy when an operation is due is late, and that
 //! is in the response time. The thread that keeps the schedule is the server, so there is no pacer to be late.
 
-use crate::flow::Flow;
+use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::passes::{OPERATION, Outcome, counted};
 use crate::plan::Plan;

@@ -1,7 +1,7 @@
 //! The flow, one operation after the other: pass after pass over the same operations, each with a fresh
 //! engine. The first is not timed: it counts, and the others must end in its state.
 
-use crate::flow::Flow;
+use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};

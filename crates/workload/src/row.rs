@@ -1,6 +1,6 @@
 //! Who serves the flow: a row of the results. A row is a line of [`ROWS`].
 
-use crate::flow::{DEEP, MID_TICKS, SHALLOW, Shape};
+use flow::w1::{DEEP, MID_TICKS, SHALLOW, Shape};
 use engine::{
     AccountSettings, Command, Engine, EngineLimits, Input, InstrumentSettings, InstrumentState,
     PRICE_TICKS_MAX, PositionSettings, SelfTrade,

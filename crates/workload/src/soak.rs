@@ -2,7 +2,7 @@
 //! them, now and then, the reference: a fresh small engine does the same block every time, so that a drift of the
 //! machine is told from one of the engine.
 
-use crate::flow::{Flow, SHALLOW};
+use flow::w1::{Flow, SHALLOW};
 use crate::outbound::Outbound;
 use crate::passes::{BACK_TO_BACK, OPERATION};
 use crate::plan::Plan;

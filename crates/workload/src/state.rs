@@ -4,7 +4,7 @@
 //! The file is 16 hex digits over all that follows, a line of JSON ([`Head`]), then records of
 //! [`Saved::BYTES`]: the flow's live orders, then the engine's pieces in the order of [`Engine::save`].
 
-use crate::flow::{Flow, Live, Shape};
+use flow::w1::{Flow, Live, Shape};
 use crate::plan::Plan;
 use engine::{Engine, NewOrder, Saved};
 use measure::random::SplitMix64;

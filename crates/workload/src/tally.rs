@@ -1,6 +1,6 @@
 //! What became of operations, by their reports alone.
 
-use crate::flow::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
+use flow::w1::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
 use engine::{Command, DoneReason, Event, Input, Reject};
 use measure::matching::Counts;
 

@@ -36,6 +36,10 @@ pub fn config() -> Config {
             price_levels_max: 200,
             ..Limits::default()
         },
+        feed: None,
+        flow: None,
+        about: exchange::About::default(),
+        clock: None,
         journal: None,
         replay_inputs_max: 1 << 15,
         wall_ns: || WALL_NS.get(),
@@ -130,7 +134,7 @@ pub fn write_text(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 pub fn write_authenticate(out: &mut Vec<u8>, account: &str) {
-    write_text(out, |out| request::encode_authenticate(out, account, None));
+    write_text(out, |out| request::encode_authenticate(out, account, None, None));
 }
 
 /// An order of BTC_USDT, its price in ticks and its amount in lots of a hundredth.

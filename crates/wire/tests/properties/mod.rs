@@ -102,19 +102,20 @@ pub fn request(data: &[u8]) {
 /// Encodes any request.
 pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
     match request {
-        Request::Authenticate { api_token, cancel_on_disconnect } => {
-            request::encode_authenticate(out, api_token, *cancel_on_disconnect);
+        Request::Authenticate { api_token, cancel_on_disconnect, stamps } => {
+            request::encode_authenticate(out, api_token, *cancel_on_disconnect, *stamps);
         }
-        Request::Subscribe { channels } => {
-            let channels: Vec<&str> = channels.iter().map(|name| &**name).collect();
-            request::encode_subscribe(out, &channels);
-        }
+        Request::Subscribe { channels } => request::encode_subscribe(out, channels),
         Request::CreateOrder(order) => request::encode_create_order(out, order),
         Request::CancelOrder(cancel) => request::encode_cancel_order(out, cancel),
         Request::AmendOrder(amend) => request::encode_amend_order(out, amend),
         Request::MassCancel(cancel) => request::encode_mass_cancel(out, cancel),
         Request::InstrumentState(set) => request::encode_instrument_state(out, set),
         Request::KillSwitch(kill) => request::encode_kill_switch(out, kill),
+        Request::FeedReplay { from, count } => request::encode_feed_replay(out, *from, *count),
+        Request::FeedSnapshot => request::encode_feed_snapshot(out),
+        Request::StartFlow => request::encode_start_flow(out),
+        Request::Describe => request::encode_describe(out),
     }
 }
 

@@ -48,29 +48,38 @@ pub const DEEP: Shape = Shape { live: 1_000_000, depth_ticks: 2_000 };
 
 /// An order that was entered and not cancelled since, as far as the flow knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Live {
-    pub(crate) order_id: u64,
-    pub(crate) side: Side,
-    pub(crate) price_ticks: i64,
-    pub(crate) quantity_lots: u64,
+pub struct Live {
+    /// The order.
+    pub order_id: u64,
+    /// Its side.
+    pub side: Side,
+    /// Its price, in ticks.
+    pub price_ticks: i64,
+    /// How much of it was open when it was entered or modified last, in lots.
+    pub quantity_lots: u64,
 }
 
-/// The flow, at one of its operations.
+/// The flow, at one of its operations. Its fields are open to who keeps it in a file and goes on from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    pub(crate) shape: Shape,
-    /// Orders belong to account id modulo this.
-    pub(crate) accounts: u32,
+    /// How large the book is.
+    pub shape: Shape,
+    /// Orders belong to account id modulo this, which is not 0.
+    pub accounts: u32,
     /// V is never longer.
-    pub(crate) live_max: usize,
-    pub(crate) random: SplitMix64,
-    pub(crate) mid_ticks: i64,
-    pub(crate) last_id: u64,
+    pub live_max: usize,
+    /// What decides.
+    pub random: SplitMix64,
+    /// The middle now, in ticks.
+    pub mid_ticks: i64,
+    /// Of the latest order.
+    pub last_id: u64,
     /// Operations so far.
-    pub(crate) operations: u64,
+    pub operations: u64,
     /// V.
-    pub(crate) live: Vec<Live>,
-    pub(crate) live_peak: usize,
+    pub live: Vec<Live>,
+    /// The longest that V has been.
+    pub live_peak: usize,
 }
 
 impl Flow {

@@ -1,0 +1,250 @@
+//! What a book shows, kept by somebody who is told of it: the same levels and queues as the engine's own, without owners, hidden quantity
+//! or matching.
+//!
+//! Order by order, or, where only levels are known, level by level: who calls [`Depth::set_level`] adds no orders.
+
+use std::fmt;
+
+use crate::command::{NewOrder, Side};
+use crate::engine::{Quote, Top};
+use crate::ids::FlatMap;
+use crate::levels::Levels;
+use crate::queue::{Handle, Order, OrderSlab, Queue};
+
+/// An order as the book shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// The order.
+    pub order_id: u64,
+    /// The side it rests on.
+    pub side: Side,
+    /// The price it rests at, in ticks.
+    pub price_ticks: i64,
+    /// How much it shows, in lots.
+    pub quantity_lots: u64,
+}
+
+/// Why [`Depth`] did not take something in. Nothing has changed then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DepthError {
+    /// An order of this id rests already.
+    Duplicate,
+    /// As many orders rest as it was made for.
+    OrdersMax,
+    /// The side has as many prices as it was made for.
+    LevelsMax,
+}
+
+impl fmt::Display for DepthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DepthError::Duplicate => "an order of this id rests already",
+            DepthError::OrdersMax => "orders_max orders rest: make the book larger",
+            DepthError::LevelsMax => "the side has levels_max prices: make the book larger",
+        })
+    }
+}
+
+impl std::error::Error for DepthError {}
+
+/// One instrument's book as it shows itself. Allocates when it is made, and then never.
+#[derive(Debug)]
+pub struct Depth {
+    bids: Levels,
+    asks: Levels,
+    slab: OrderSlab,
+    ids: FlatMap<u64, Handle>,
+}
+
+impl Depth {
+    /// Room for `orders_max` orders, at most [`crate::OPEN_ORDERS_MAX`], and `levels_max` prices a side.
+    #[must_use]
+    pub fn new(orders_max: u32, levels_max: u32) -> Depth {
+        let orders_max = orders_max.min(crate::OPEN_ORDERS_MAX);
+        Depth {
+            bids: Levels::new(Side::Buy, levels_max),
+            asks: Levels::new(Side::Sell, levels_max),
+            slab: OrderSlab::new(orders_max),
+            ids: FlatMap::new(orders_max),
+        }
+    }
+
+    /// An order rests, last at its price. The price is within 1 and [`crate::PRICE_TICKS_MAX`], the quantity within 1 and
+    /// [`crate::QUANTITY_LOTS_MAX`].
+    ///
+    /// # Errors
+    /// What is there already, or what there is no room for.
+    #[inline]
+    pub fn add(&mut self, order: &Shown) -> Result<(), DepthError> {
+        let Shown { order_id, side, price_ticks, quantity_lots } = *order;
+        if self.ids.get(&order_id).is_some() {
+            return Err(DepthError::Duplicate);
+        }
+        if self.slab.is_full() {
+            return Err(DepthError::OrdersMax);
+        }
+        let levels = match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        };
+        let level = levels.find_or_insert(price_ticks).ok_or(DepthError::LevelsMax)?;
+        let new = NewOrder { order_id, ..NewOrder::limit(side, price_ticks, quantity_lots) };
+        let mut order = Order::of(&new, quantity_lots);
+        order.level = level;
+        let queue = &mut levels.level_mut(level).queue;
+        let handle = self.slab.push_last(queue, order).ok_or(DepthError::OrdersMax)?;
+        self.ids.insert(order_id, handle).map_err(|_| DepthError::OrdersMax)
+    }
+
+    /// An order that rests.
+    #[must_use]
+    #[inline]
+    pub fn order(&self, order_id: u64) -> Option<Shown> {
+        let order = self.slab.get(self.ids.get(&order_id)?);
+        Some(self.shown(order))
+    }
+
+    /// What an order shows from now on, at its place: at least 1 lot. Gives it as it was before, or `None` if no order of this id rests.
+    #[inline]
+    pub fn set_quantity(&mut self, order_id: u64, quantity_lots: u64) -> Option<Shown> {
+        let handle = self.ids.get(&order_id)?;
+        let Order { side, level, .. } = *self.slab.get(handle);
+        let before = self.shown(self.slab.get(handle));
+        let levels = match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        };
+        self.slab.set_visible(&mut levels.level_mut(level).queue, handle, quantity_lots);
+        Some(before)
+    }
+
+    /// An order rests no longer. Gives it as it was, or `None` if no order of this id rests.
+    #[inline]
+    pub fn remove(&mut self, order_id: u64) -> Option<Shown> {
+        let handle = self.ids.remove(&order_id)?;
+        let shown = self.shown(self.slab.get(handle));
+        let Order { side, level, .. } = *self.slab.get(handle);
+        let levels = match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        };
+        let queue = &mut levels.level_mut(level).queue;
+        self.slab.remove(queue, handle);
+        if queue.orders() == 0 {
+            levels.remove(level);
+        }
+        Some(shown)
+    }
+
+    /// All that is shown at a price from now on, where orders are not known; 0 lots take the price away.
+    ///
+    /// # Errors
+    /// [`DepthError::LevelsMax`].
+    #[inline]
+    pub fn set_level(
+        &mut self,
+        side: Side,
+        price_ticks: i64,
+        quantity_lots: u64,
+        orders: u32,
+    ) -> Result<(), DepthError> {
+        let levels = match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        };
+        if quantity_lots == 0 {
+            if let Some(level) = levels.find(price_ticks) {
+                levels.remove(level);
+            }
+            return Ok(());
+        }
+        let level = levels.find_or_insert(price_ticks).ok_or(DepthError::LevelsMax)?;
+        levels.level_mut(level).queue = Queue::of_sums(quantity_lots, orders);
+        Ok(())
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        for levels in [&mut self.bids, &mut self.asks] {
+            while let Some(best) = levels.best() {
+                let queue = &mut levels.level_mut(best).queue;
+                while let Some(first) = queue.first() {
+                    let order = self.slab.remove(queue, first);
+                    self.ids.remove(&order.order_id);
+                }
+                levels.remove(best);
+            }
+        }
+    }
+
+    /// The best prices.
+    #[must_use]
+    #[inline]
+    pub fn top(&self) -> Top {
+        let best = |levels: &Levels| {
+            let level = levels.level(levels.best()?);
+            let quantity_lots = level.queue.visible_lots();
+            Some(Quote { price_ticks: level.price_ticks, quantity_lots })
+        };
+        Top { bid: best(&self.bids), ask: best(&self.asks) }
+    }
+
+    /// What is shown at a price: quantity in lots, number of orders.
+    #[must_use]
+    #[inline]
+    pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
+        let levels = self.side(side);
+        levels.find(price_ticks).map_or((0, 0), |level| {
+            let queue = &levels.level(level).queue;
+            (queue.visible_lots(), queue.orders())
+        })
+    }
+
+    /// One side, best first: price in ticks, quantity in lots, number of orders.
+    pub fn levels(&self, side: Side) -> impl Iterator<Item = (i64, u64, u32)> + '_ {
+        let levels = self.side(side).best_first();
+        levels.map(|level| (level.price_ticks, level.queue.visible_lots(), level.queue.orders()))
+    }
+
+    /// The orders of one side, in price-time priority.
+    pub fn orders(&self, side: Side) -> impl Iterator<Item = Shown> + '_ {
+        self.side(side)
+            .best_first()
+            .flat_map(|level| self.slab.in_queue(&level.queue).map(|order| self.shown(order)))
+    }
+
+    /// How many orders rest.
+    #[must_use]
+    pub fn orders_open(&self) -> u32 {
+        self.slab.open()
+    }
+
+    /// What trades before an order at its price: orders, and the lots that they show. It takes a step for each of those orders.
+    #[must_use]
+    pub fn ahead_of(&self, order_id: u64) -> Option<(u32, u64)> {
+        let mut handle = self.ids.get(&order_id)?;
+        let (mut orders, mut lots) = (0, 0);
+        while let Some(before) = self.slab.before(handle) {
+            (orders, lots) = (orders + 1, lots + self.slab.get(before).visible_lots);
+            handle = before;
+        }
+        Some((orders, lots))
+    }
+
+    fn side(&self, side: Side) -> &Levels {
+        match side {
+            Side::Buy => &self.bids,
+            Side::Sell => &self.asks,
+        }
+    }
+
+    #[inline]
+    fn shown(&self, order: &Order) -> Shown {
+        Shown {
+            order_id: order.order_id,
+            side: order.side,
+            price_ticks: self.side(order.side).level(order.level).price_ticks,
+            quantity_lots: order.visible_lots,
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! The other side: datagrams to books that stay equal to the publisher's, whatever the network does to them.
+//!
+//! A follower is in one of three states:
+//! - **In sync**: each message is taken in as its number comes.
+//! - **Behind**: messages are missing. What comes meanwhile is kept; a replay of the missing ones is wanted.
+//! - **Rebuilding**: there are no books (there never were, or a message did not go with them, or the session is another, or a replay was refused).
+//!   A snapshot is wanted; what comes meanwhile is kept.
+//!
+//! What is no datagram of this feed changes nothing. Bits that flipped on the way are UDP's affair, whose checksum drops such a datagram; there is none
+//! here. What a flipped bit would do all the same: a number far ahead makes the follower ask for what was never sent, and then for a
+//! snapshot, after which it forgets that number; a change that does not go with the book is noticed at once, one that does when a
+//! snapshot's hash or that of who compares books is another.
+
+use crate::book::{self, Book};
+use crate::buffered::Buffered;
+use crate::counts::Counts;
+use crate::fault::Fault;
+use crate::message::{Channel, PacketHeader, PacketKind};
+use crate::packet::Packet;
+use crate::rebuild::Rebuild;
+use crate::settings::{DATAGRAM_BYTES_DEFAULT, Definition};
+
+/// So many datagrams that brought nothing that was asked for, and it is asked for again.
+const ASK_AGAIN_DATAGRAMS: u32 = 256;
+/// A replay that was asked for so often and did not come is given up for a snapshot.
+const REPLAYS_ASKED_MAX: u32 = 3;
+/// So many datagrams of another session, with none of this one between them, and that is the session.
+const SESSION_DATAGRAMS: u32 = 3;
+
+/// What a [`Follower`] is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowerSettings {
+    /// Which feed.
+    pub channel: Channel,
+    /// How many instruments.
+    pub instruments: u16,
+    /// Orders that rest in one book, as the exchange's; of no use on [`Channel::Levels`].
+    pub orders_max: u32,
+    /// Prices of one side, as the exchange's.
+    pub levels_max: u32,
+    /// Datagrams that are kept because one before them is missing, and, of a snapshot, as many again.
+    pub buffered_datagrams_max: u32,
+    /// The longest datagram of the feed; a longer one is taken in, but not kept.
+    pub datagram_bytes_max: usize,
+}
+
+impl FollowerSettings {
+    /// With room for 4 096 datagrams of the usual length.
+    #[must_use]
+    pub fn new(channel: Channel, instruments: u16, orders_max: u32, levels_max: u32) -> Self {
+        FollowerSettings {
+            channel,
+            instruments,
+            orders_max,
+            levels_max,
+            buffered_datagrams_max: 4_096,
+            datagram_bytes_max: DATAGRAM_BYTES_DEFAULT,
+        }
+    }
+}
+
+/// What a datagram was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its head, if it has one.
+    pub header: Option<PacketHeader>,
+    /// Messages that were taken into the books because of it: its own, and those that were kept and had waited for it. Not those of a snapshot.
+    pub applied: u32,
+    /// It is a tick: new messages, taken in as they came.
+    pub is_live_tick: bool,
+}
+
+/// What a follower needs from the exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// Messages that are missing.
+    Replay {
+        /// The first.
+        from: u64,
+        /// How many.
+        count: u32,
+    },
+    /// The books.
+    Snapshot,
+}
+
+/// What was asked for last, and how that goes.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    want: Want,
+    /// Datagrams since it was asked for, or since it last brought something.
+    datagrams: u32,
+    /// How often it was asked for, without anything having come.
+    times: u32,
+    /// Something came.
+    has_begun: bool,
+}
+
+/// Follows one channel. Reads no clock, does no I/O, and allocates nothing after it was made.
+#[derive(Debug)]
+pub struct Follower {
+    settings: FollowerSettings,
+    books: Vec<Book>,
+    definitions: Vec<Option<Definition>>,
+    session: Option<u64>,
+    /// Another session that was met, and how often in a row.
+    other_session: (u64, u32),
+    /// The number of the message that is to come.
+    next: u64,
+    /// Messages below this number have been sent.
+    end: u64,
+    rebuilding: bool,
+    rebuild: Option<Rebuild>,
+    /// What was said to have been sent is not believed after the next snapshot: nobody had it.
+    end_is_doubtful: bool,
+    /// By their first message's number.
+    early: Buffered,
+    /// By their part.
+    parts: Buffered,
+    /// A datagram that was kept, while it is taken in.
+    scratch: Vec<u8>,
+    asked: Option<Asked>,
+    counts: Counts,
+}
+
+impl Follower {
+    /// Without books yet: it wants a snapshot.
+    #[must_use]
+    pub fn new(settings: FollowerSettings) -> Follower {
+        let FollowerSettings { channel, instruments, orders_max, levels_max, .. } = settings;
+        let FollowerSettings { buffered_datagrams_max, datagram_bytes_max, .. } = settings;
+        Follower {
+            settings,
+            books: (0..instruments).map(|_| Book::new(channel, orders_max, levels_max)).collect(),
+            definitions: vec![None; usize::from(instruments)],
+            session: None,
+            other_session: (0, 0),
+            next: 1,
+            end: 1,
+            rebuilding: true,
+            rebuild: None,
+            end_is_doubtful: false,
+            early: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
+            parts: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
+            scratch: vec![0; datagram_bytes_max],
+            asked: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// A datagram came.
+    #[inline]
+    pub fn datagram(&mut self, bytes: &[u8]) -> Outcome {
+        self.counts.datagrams += 1;
+        let packet = match Packet::decode(bytes) {
+            Ok(packet) => packet,
+            Err(fault) => {
+                self.counts.faults.count(fault);
+                return Outcome { header: None, applied: 0, is_live_tick: false };
+            }
+        };
+        let header = *packet.header();
+        let none = Outcome { header: Some(header), applied: 0, is_live_tick: false };
+        if header.channel != self.settings.channel {
+            self.counts.faults.count(Fault::OtherChannel);
+            return none;
+        }
+        if self.session != Some(header.session) && !self.begins_session(header.session) {
+            return none;
+        }
+        self.other_session.1 = 0;
+        if let Some(asked) = &mut self.asked {
+            asked.datagrams = asked.datagrams.saturating_add(1);
+        }
+        if header.kind == PacketKind::Snapshot {
+            return Outcome { applied: self.part(&packet, bytes), ..none };
+        }
+        self.end = self.end.max(header.sequence + u64::from(header.count));
+        if header.count == 0 {
+            self.counts.heartbeats += 1;
+            return none;
+        }
+        if self.rebuilding || header.sequence > self.next {
+            self.keep(&header, bytes);
+            return none;
+        }
+        let own = self.take(&packet);
+        let is_live_tick = own > 0 && header.kind == PacketKind::Live;
+        let applied = if self.early.is_empty() { own } else { own + self.take_early() };
+        Outcome { applied, is_live_tick, ..none }
+    }
+
+    /// What it needs now, and has not asked for yet. Who gets an answer [`Follower::datagram`] was told of all of it.
+    #[inline]
+    pub fn wants(&mut self) -> Option<Want> {
+        if self.is_in_sync() {
+            self.asked = None;
+            return None;
+        }
+        self.wants_now()
+    }
+
+    /// So much time has passed that what was asked for last must have been lost.
+    pub fn again(&mut self) {
+        if let Some(asked) = &mut self.asked {
+            asked.datagrams = ASK_AGAIN_DATAGRAMS;
+        }
+    }
+
+    /// What was asked for last was refused.
+    pub fn refused(&mut self) {
+        if !self.is_in_sync() {
+            self.end_is_doubtful = true;
+            self.lose_books();
+            self.again();
+        }
+    }
+
+    /// The book of an instrument. What it shows is only right while the follower is in sync.
+    #[must_use]
+    #[inline]
+    pub fn book(&self, instrument: u16) -> Option<&Book> {
+        self.books.get(usize::from(instrument))
+    }
+
+    /// What an instrument is, once a snapshot has told it.
+    #[must_use]
+    pub fn definition(&self, instrument: u16) -> Option<&Definition> {
+        self.definitions.get(usize::from(instrument))?.as_ref()
+    }
+
+    /// The number of the last message that was taken in; 0 before the first.
+    #[must_use]
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.next - 1
+    }
+
+    /// The session that it follows.
+    #[must_use]
+    pub fn session(&self) -> Option<u64> {
+        self.session
+    }
+
+    /// Whether its books are those of the exchange, as far as it was told.
+    #[must_use]
+    #[inline]
+    pub fn is_in_sync(&self) -> bool {
+        !self.rebuilding && self.next >= self.end
+    }
+
+    /// What it has met.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// A hash of all books, which is that of the publisher at the same number.
+    #[must_use]
+    pub fn book_hash(&self) -> u64 {
+        book::hash_of(self.books.iter(), self.settings.channel)
+    }
+
+    /// Another session than that which is followed. True: it is followed from now on.
+    #[cold]
+    fn begins_session(&mut self, session: u64) -> bool {
+        if self.session.is_some() {
+            self.counts.faults.count(Fault::OtherSession);
+            let (other, times) = self.other_session;
+            self.other_session = (session, if other == session { times + 1 } else { 1 });
+            if self.other_session.1 < SESSION_DATAGRAMS {
+                return false;
+            }
+            self.counts.sessions += 1;
+        }
+        self.session = Some(session);
+        (self.next, self.end) = (1, 1);
+        self.early.clear();
+        self.lose_books();
+        true
+    }
+
+    /// The books are not those of the exchange any more.
+    #[cold]
+    fn lose_books(&mut self) {
+        self.rebuilding = true;
+        self.rebuild = None;
+        self.parts.clear();
+    }
+
+    /// A datagram before its turn.
+    #[cold]
+    fn keep(&mut self, header: &PacketHeader, bytes: &[u8]) {
+        if !self.rebuilding && self.early.is_empty() {
+            self.counts.gaps += 1;
+        }
+        self.counts.early += 1;
+        if self.early.keep(header.sequence, bytes) {
+            return;
+        }
+        self.counts.not_kept += 1;
+        // While there are no books, the snapshot will have the older ones.
+        if self.rebuilding {
+            self.counts.not_kept += self.early.clear();
+            self.early.keep(header.sequence, bytes);
+        }
+    }
+
+    /// Takes the messages of a packet in whose turn has come. Gives how many.
+    #[inline]
+    fn take(&mut self, packet: &Packet) -> u32 {
+        let header = packet.header();
+        if header.sequence + u64::from(header.count) <= self.next {
+            self.counts.duplicates += 1;
+            return 0;
+        }
+        let mut applied = 0;
+        let mut sequence = header.sequence;
+        for message in packet.messages() {
+            if sequence < self.next {
+                sequence += 1;
+                continue;
+            }
+            let result = message.and_then(|message| {
+                let book = self.books.get_mut(usize::from(message.instrument()));
+                book.ok_or(Fault::UnknownInstrument).map(|book| book.apply(&message))
+            });
+            match result {
+                Ok(Ok(())) => applied += 1,
+                Ok(Err(fault)) => {
+                    self.counts.faults.count(fault);
+                    self.lose_books();
+                    break;
+                }
+                Err(fault @ (Fault::UnknownTemplate | Fault::UnknownInstrument)) => {
+                    self.counts.faults.count(fault);
+                }
+                Err(fault) => {
+                    self.counts.faults.count(fault);
+                    break;
+                }
+            }
+            sequence += 1;
+            self.next = sequence;
+        }
+        self.counts.messages += u64::from(applied);
+        if header.kind == PacketKind::Replay {
+            self.counts.replayed += u64::from(applied);
+            self.progress();
+        }
+        applied
+    }
+
+    /// Takes in what was kept and whose turn has come.
+    #[cold]
+    fn take_early(&mut self) -> u32 {
+        let mut applied = 0;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        while !self.rebuilding
+            && let Some(length) = self.early.take(self.next, &mut scratch)
+        {
+            match Packet::decode(&scratch[..length]) {
+                Ok(packet) => applied += self.take(&packet),
+                Err(fault) => self.counts.faults.count(fault),
+            }
+        }
+        self.scratch = scratch;
+        if self.is_in_sync() {
+            self.early.clear();
+        }
+        applied
+    }
+
+    /// A part of a snapshot. Gives how many messages that were kept are taken in after it.
+    #[cold]
+    fn part(&mut self, packet: &Packet, bytes: &[u8]) -> u32 {
+        let PacketHeader { sequence, part, parts, .. } = *packet.header();
+        let so_far = self.rebuild.as_ref();
+        if !self.rebuilding || so_far.is_some_and(|rebuild| sequence < rebuild.sequence) {
+            self.counts.duplicates += 1;
+            return 0;
+        }
+        if so_far.is_none_or(|rebuild| (sequence, parts) != (rebuild.sequence, rebuild.parts)) {
+            self.rebuild = Some(Rebuild::begin(sequence, parts));
+            self.parts.clear();
+            self.books.iter_mut().for_each(Book::clear);
+        }
+        let Some(Rebuild { next_part, .. }) = self.rebuild else { return 0 };
+        if part < next_part {
+            self.counts.duplicates += 1;
+        } else if part > next_part {
+            self.counts.early += 1;
+            let is_kept = self.parts.keep(u64::from(part), bytes);
+            self.counts.not_kept += u64::from(!is_kept);
+        } else {
+            self.take_part(packet);
+            self.take_parts();
+        }
+        match self.rebuilding {
+            true => 0,
+            false => self.take_early(),
+        }
+    }
+
+    fn take_parts(&mut self) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        while let Some(Rebuild { next_part, .. }) = self.rebuild
+            && let Some(length) = self.parts.take(u64::from(next_part), &mut scratch)
+        {
+            match Packet::decode(&scratch[..length]) {
+                Ok(packet) => self.take_part(&packet),
+                Err(fault) => self.counts.faults.count(fault),
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    /// The part whose turn it is.
+    fn take_part(&mut self, packet: &Packet) {
+        let Follower { rebuild, books, definitions, counts, .. } = self;
+        let Some(rebuild) = rebuild else { return };
+        let sequence = rebuild.sequence;
+        let taken = rebuild.take(packet, books, definitions, &mut counts.faults);
+        self.progress();
+        match taken {
+            Ok(false) => {}
+            Ok(true) => self.rebuilt(sequence),
+            Err(fault) => {
+                self.counts.faults.count(fault);
+                self.lose_books();
+            }
+        }
+    }
+
+    /// The books are those of the exchange before this message.
+    fn rebuilt(&mut self, sequence: u64) {
+        self.counts.snapshots += 1;
+        (self.rebuilding, self.rebuild, self.asked) = (false, None, None);
+        self.next = sequence;
+        self.end = self.end.max(sequence);
+        self.early.release_below(sequence);
+        if std::mem::take(&mut self.end_is_doubtful) {
+            self.end = sequence;
+            self.early.clear();
+        }
+    }
+
+    /// What was asked for comes.
+    fn progress(&mut self) {
+        if let Some(asked) = &mut self.asked {
+            (asked.datagrams, asked.times, asked.has_begun) = (0, 0, true);
+        }
+    }
+
+    #[cold]
+    fn wants_now(&mut self) -> Option<Want> {
+        let want = match self.rebuilding {
+            true => Want::Snapshot,
+            false => self.missing(),
+        };
+        let mut times = 1;
+        if let Some(asked) = self.asked
+            && asked.covers(&want)
+        {
+            if asked.datagrams < ASK_AGAIN_DATAGRAMS {
+                return None;
+            }
+            times += asked.times;
+            if self.rebuilding && !asked.has_begun {
+                // Nothing comes of what has come so far, whatever it was.
+                self.lose_books();
+            } else if !self.rebuilding && asked.times >= REPLAYS_ASKED_MAX {
+                self.end_is_doubtful = true;
+                self.lose_books();
+                return self.wants_now();
+            }
+        }
+        match want {
+            Want::Snapshot => self.counts.snapshots_asked += 1,
+            Want::Replay { .. } => self.counts.replays_asked += 1,
+        }
+        self.asked = Some(Asked { want, datagrams: 0, times, has_begun: false });
+        Some(want)
+    }
+
+    /// The messages between those that were taken in and the first that is kept.
+    fn missing(&self) -> Want {
+        let end = self.early.lowest().filter(|early| *early > self.next).unwrap_or(self.end);
+        let count = u32::try_from(end - self.next).unwrap_or(u32::MAX);
+        Want::Replay { from: self.next, count }
+    }
+}
+
+impl Asked {
+    /// Whether what is wanted is a part of what was asked for.
+    fn covers(&self, want: &Want) -> bool {
+        match (self.want, want) {
+            (Want::Snapshot, Want::Snapshot) => true,
+            (Want::Replay { from, count }, Want::Replay { from: wanted, .. }) => {
+                (from..from.saturating_add(u64::from(count))).contains(wanted)
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a publisher is made of.
+
+use std::fmt;
+
+use crate::codec::MESSAGE_BYTES_MAX;
+use crate::message::Channel;
+use crate::packet::PACKET_HEADER_BYTES;
+
+/// The least that a datagram must be able to hold: its head and the longest message.
+pub const DATAGRAM_BYTES_MIN: usize = PACKET_HEADER_BYTES + MESSAGE_BYTES_MAX;
+/// The most that a UDP datagram over IPv4 can hold.
+pub const DATAGRAM_BYTES_LARGEST: usize = 65_507;
+/// What fits a frame of Ethernet.
+pub const DATAGRAM_BYTES_DEFAULT: usize = 1_472;
+
+/// What an instrument is called, and what its numbers are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    /// Its code, padded with zeros.
+    pub code: [u8; 32],
+    /// A tick's worth: mantissa and exponent of ten.
+    pub tick: (i64, i8),
+    /// A lot's size, likewise.
+    pub lot: (i64, i8),
+}
+
+/// What a [`Publisher`] is made of.
+#[derive(Debug, Clone)]
+pub struct PublisherSettings {
+    /// When this run of the exchange began, in nanoseconds since 1970.
+    pub session: u64,
+    /// The longest datagram, [`DATAGRAM_BYTES_MIN`] to [`DATAGRAM_BYTES_LARGEST`].
+    pub datagram_bytes_max: usize,
+    /// How many datagrams of a channel are kept for who asks again, those that wait to be sent included: at least 2.
+    pub replay_packets_max: usize,
+    /// The instruments, by number.
+    pub definitions: Vec<Definition>,
+    /// Orders that rest in one book, as the engine's `open_orders_max`.
+    pub orders_max: u32,
+    /// Prices of one side, as the engine's `price_levels_max`.
+    pub levels_max: u32,
+    /// What is published.
+    pub channels: Vec<Channel>,
+}
+
+/// Why there is no [`Publisher`] of these settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublisherSettingsError {
+    /// `datagram_bytes_max` is out of its range.
+    DatagramBytes(usize),
+    /// `replay_packets_max` is below 2.
+    ReplayPackets(usize),
+    /// A snapshot could have more datagrams than can be numbered.
+    SnapshotParts(usize),
+}
+
+impl fmt::Display for PublisherSettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PublisherSettingsError::DatagramBytes(bytes) => write!(
+                f,
+                "a feed's datagrams can't be {bytes} bytes long: give {DATAGRAM_BYTES_MIN} to {DATAGRAM_BYTES_LARGEST}"
+            ),
+            PublisherSettingsError::ReplayPackets(packets) => {
+                write!(f, "replay_packets_max is {packets}: give at least 2")
+            }
+            PublisherSettingsError::SnapshotParts(parts) => write!(
+                f,
+                "a snapshot could have {parts} datagrams, and {} can be numbered: \
+                 lower orders_max or levels_max, or make datagrams longer",
+                u16::MAX
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PublisherSettingsError {}

@@ -1,0 +1,158 @@
+//! From what was recorded of an exchange to what it would have been sent.
+
+use crate::databento::{self, LiveOrders, price_increment};
+use crate::script::{Action, FlowError, Settings, Step, Writer};
+use dbn::MboMsg;
+use engine::Side;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Writes a file's day: its first snapshot rests at the start, and what follows are inputs.
+///
+/// A recorded trade becomes an immediate order at its price and size, which takes from our book what it took from the recorded one. What the
+/// recorder then says of the orders that it met is so already, and is left out. Every other order is brought to where the recorder has it: entered,
+/// changed or cancelled. One that would trade on the way, and did not there, is held back until it does not.
+pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> {
+    let records = databento::records(path)?;
+    let prices = records.iter().map(|record| record.price).filter(|p| *p != dbn::UNDEF_PRICE);
+    let increment = price_increment(prices);
+    let empty = || FlowError::Empty { file: path.display().to_string() };
+    if increment == 0 {
+        return Err(empty());
+    }
+    let day = records.iter().position(|record| !is_of_start(record)).ok_or_else(empty)?;
+    let (start, day) = records.split_at(day);
+    let units = Units { increment, lots_per_unit: settings.lots_per_unit };
+    let mut player = Player { units, live: LiveOrders::default(), numbers: HashMap::new(), writer };
+    player.rest(start)?;
+    let begin_ns = day.first().map_or(0, |record| record.hd.ts_event);
+    let mut latest_ns = 0;
+    for record in day {
+        // The recorder's clock may step back by a little; ours does not.
+        latest_ns = latest_ns.max(record.hd.ts_event.saturating_sub(begin_ns));
+        if !player.hear(record, latest_ns)? {
+            break;
+        }
+    }
+    if writer.steps.is_empty() { Err(empty()) } else { Ok(()) }
+}
+
+/// The first snapshot, and the clearing before it.
+fn is_of_start(record: &MboMsg) -> bool {
+    record.flags.is_snapshot() || matches!(record.action(), Ok(dbn::Action::Clear))
+}
+
+/// What prices and sizes of the file are here.
+#[derive(Clone, Copy)]
+struct Units {
+    increment: i64,
+    lots_per_unit: u64,
+}
+
+impl Units {
+    fn ticks(self, price: i64) -> i64 {
+        price / self.increment
+    }
+
+    fn lots(self, size: u32) -> u64 {
+        u64::from(size).saturating_mul(self.lots_per_unit)
+    }
+}
+
+struct Player<'a> {
+    units: Units,
+    /// As the recorder has them.
+    live: LiveOrders,
+    /// From the recorder's id to ours, of orders that were ever entered.
+    numbers: HashMap<u64, u32>,
+    writer: &'a mut Writer,
+}
+
+impl Player<'_> {
+    fn rest(&mut self, records: &[MboMsg]) -> Result<(), FlowError> {
+        records.iter().for_each(|record| self.live.apply(record));
+        let mut orders: Vec<_> = self.live.orders.iter().map(|(id, order)| (*id, *order)).collect();
+        orders.sort_unstable_by_key(|(_, order)| order.priority);
+        for (id, order) in orders {
+            let (price_ticks, lots) = (self.units.ticks(order.price), self.units.lots(order.size));
+            // A snapshot taken before an opening may be crossed.
+            if self.would_trade(order.side, price_ticks) {
+                self.writer.skipped.crossing += 1;
+                continue;
+            }
+            let number = self.writer.rest(order.side, price_ticks, lots)?;
+            self.numbers.insert(id, number);
+        }
+        Ok(())
+    }
+
+    /// Says whether there may be more.
+    fn hear(&mut self, record: &MboMsg, at_ns: u64) -> Result<bool, FlowError> {
+        if matches!(record.action(), Ok(dbn::Action::Trade)) {
+            let Some(side) = databento::side(record).filter(|_| record.price != dbn::UNDEF_PRICE)
+            else {
+                return Ok(true);
+            };
+            let number = self.next_number();
+            let (price_ticks, lots) =
+                (self.units.ticks(record.price), self.units.lots(record.size));
+            let action = Action::Immediate(side);
+            let step = Step { offset_ns: 0, price_ticks, lots, number, action };
+            return self.writer.write(step, at_ns);
+        }
+        let was_live = self.live.orders.contains_key(&record.order_id);
+        self.live.apply(record);
+        match self.live.orders.contains_key(&record.order_id) || was_live {
+            true => self.bring(record.order_id, at_ns),
+            false => Ok(true),
+        }
+    }
+
+    /// Brings an order to where the recorder has it.
+    fn bring(&mut self, id: u64, at_ns: u64) -> Result<bool, FlowError> {
+        let number = self.numbers.get(&id).copied();
+        let here = number.and_then(|number| self.writer.simulation.resting(number));
+        let there = self.live.orders.get(&id).copied();
+        let goal = there
+            .map(|order| (order.side, self.units.ticks(order.price), self.units.lots(order.size)));
+        let crosses =
+            goal.is_some_and(|(side, price_ticks, _)| self.would_trade(side, price_ticks));
+        let (action, number, price_ticks, lots) = match (here, goal.filter(|_| !crosses)) {
+            (Some(_), None) => (Action::Cancel, number.unwrap_or(0), 0, 0),
+            (Some(here), Some((_, price_ticks, lots))) => {
+                if (here.price_ticks, here.lots) == (price_ticks, lots) {
+                    self.writer.skipped.traded_already += 1;
+                    return Ok(true);
+                }
+                (Action::Amend, number.unwrap_or(0), price_ticks, lots)
+            }
+            (None, Some((side, price_ticks, lots))) => {
+                let number = self.next_number();
+                self.numbers.insert(id, number);
+                (Action::Add(side), number, price_ticks, lots)
+            }
+            (None, None) if crosses => {
+                self.writer.skipped.crossing += 1;
+                return Ok(true);
+            }
+            (None, None) => {
+                self.writer.skipped.traded_already += 1;
+                return Ok(true);
+            }
+        };
+        self.writer.write(Step { offset_ns: 0, price_ticks, lots, number, action }, at_ns)
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.writer.last_number += 1;
+        self.writer.last_number
+    }
+
+    fn would_trade(&self, side: Side, price_ticks: i64) -> bool {
+        let top = self.writer.simulation.top();
+        match side {
+            Side::Buy => top.ask.is_some_and(|ask| price_ticks >= ask.price_ticks),
+            Side::Sell => top.bid.is_some_and(|bid| price_ticks <= bid.price_ticks),
+        }
+    }
+}

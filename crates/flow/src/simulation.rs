@@ -1,0 +1,75 @@
+//! An engine of the flow's own, which runs ahead of the exchange's.
+
+use engine::{Command, DoneReason, Engine, EngineLimits, Event, Input, Top};
+
+/// What is left of an order that rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Resting {
+    pub price_ticks: i64,
+    pub lots: u64,
+}
+
+/// What the exchange's books come to if nobody else trades there.
+pub(crate) struct Simulation {
+    engine: Engine,
+    /// By the flow's number of an order, from 1; `None` if it does not rest.
+    resting: Vec<Option<Resting>>,
+}
+
+impl Simulation {
+    pub fn new(limits: EngineLimits) -> Simulation {
+        // One account, and that without limits.
+        let limits = EngineLimits { accounts_max: 1, ..limits };
+        Simulation { engine: Engine::new(1, limits), resting: vec![None] }
+    }
+
+    pub fn top(&self) -> Top {
+        self.engine.top(0)
+    }
+
+    /// What is left of an order.
+    pub fn resting(&self, number: u32) -> Option<Resting> {
+        self.resting.get(number as usize).copied().flatten()
+    }
+
+    /// Executes a command in which orders have the flow's numbers for ids. Says whether the book has changed.
+    pub fn tell(&mut self, command: Command) -> bool {
+        let Simulation { engine, resting } = self;
+        let mut changed = false;
+        let input = Input { time_ns: 0, command };
+        engine.apply(&input, &mut |event| {
+            changed |= match event {
+                Event::Booked { order, price_ticks, .. } => {
+                    let lots = order.remaining_lots;
+                    set(resting, order.order_id, Some(Resting { price_ticks, lots }));
+                    true
+                }
+                Event::Amended { order, price_ticks, .. } => {
+                    let lots = order.remaining_lots;
+                    set(resting, order.order_id, Some(Resting { price_ticks, lots }));
+                    true
+                }
+                Event::Trade { resting: of, price_ticks, .. } => {
+                    let lots = of.remaining_lots;
+                    set(resting, of.order_id, Some(Resting { price_ticks, lots }));
+                    true
+                }
+                Event::Done { order, reason, .. } => {
+                    set(resting, order.order_id, None);
+                    // An immediate order has not been in the book.
+                    reason != DoneReason::Expired
+                }
+                _ => false,
+            };
+        });
+        changed
+    }
+}
+
+fn set(resting: &mut Vec<Option<Resting>>, order_id: u64, to: Option<Resting>) {
+    let index = order_id as usize;
+    if resting.len() <= index {
+        resting.resize(index + 1, None);
+    }
+    resting[index] = to;
+}
