@@ -9,6 +9,7 @@ pub mod fingerprint;
 pub mod huge_pages;
 pub mod interrupts;
 pub mod memory;
+pub mod network;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
@@ -18,6 +19,7 @@ pub mod scheduling;
 pub mod storage;
 pub mod thread;
 pub mod topology;
+pub mod utc;
 
 pub use error::HostError;
 pub use fingerprint::capture;
