@@ -4,14 +4,16 @@ mod following;
 mod running;
 
 use engine::Side;
-use exchange::{HouseFlow, Journal, Tokens};
+use exchange::{Feed, HouseFlow, Journal, Reach, Tokens};
 use flow::{Pace, Source};
 use following::{Following, config, config_with_flow, subscribe};
+use measure::clock::Clock;
 use measure::schedule::Arrival;
 use running::{Running, cancel, immediate, order};
 use serde_json::Value;
-use std::net::UdpSocket;
+use std::net::{SocketAddrV4, UdpSocket};
 use std::path::Path;
+use transport::datagrams::{DatagramReceiver, ReceiveOptions};
 
 fn at_rate(rate_per_second: f64, seconds: f64) -> HouseFlow {
     let pace = Pace::Fixed { rate_per_second, arrival: Arrival::Uniform, burst: 1 };
@@ -291,7 +293,65 @@ fn a_sync_journal_holds_publication() {
     assert_eq!(replayed.engine.state_hash(), hash);
 }
 
-/// A recorded day, a thousand times as fast.
+/// With each datagram its input can be read from the journal's file.
+#[test]
+fn what_a_tick_says_is_in_the_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = journal::Options { mode: journal::Mode::Sync, ..journal::Options::default() };
+    let journal = Some(Journal { directory: directory.path().to_owned(), options });
+    let running = Running::start_on("spin", exchange::Config { journal, ..config() });
+    let mut following = Following::new(&running, "1", "ORDERS");
+    following.reach(0);
+    for n in 1..=50 {
+        following.client.send(&order(&format!("o{n}"), "BUY", "1", "1"));
+        while following.live.len() < n {
+            following.turn();
+        }
+        let inputs = journal::Inputs::open(directory.path()).unwrap();
+        let inputs = inputs.take_while(Result::is_ok).count();
+        assert!(inputs >= n, "{inputs} inputs after {n} ticks");
+        assert!(following.client.read().contains("BOOKED"));
+    }
+    following.same_books();
+}
+
+/// A group on the loopback interface: live datagrams, a snapshot on request, and one of its own accord.
+#[test]
+fn a_group_is_sent_everything_once() {
+    let (group, interface) = ([239, 255, 77, 1].into(), [127, 0, 0, 1].into());
+    let options = ReceiveOptions { multicast: Some((group, interface)), ..following::RECEIVE };
+    let clock = Clock::calibrate();
+    // The system chooses the group's port; the next one has to be free only where somebody wants it.
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let join = || DatagramReceiver::bind(([0, 0, 0, 0], port).into(), &options, clock);
+    let (Ok(one), Ok(two)) = (join(), join()) else {
+        println!("skipped: no multicast on the loopback interface here");
+        return;
+    };
+    let reach = Reach::Multicast { group: SocketAddrV4::new(group, port), interface };
+    let feed = Some(Feed { reach, snapshot_seconds: 0.2, ..Feed::default() });
+    let running = Running::start(exchange::Config { feed, ..config() });
+    let mut asks = Following::listening(&running, "1", one, "ORDERS");
+    let mut listens = Following::listening(&running, "2", two, "ORDERS");
+    let subscribed = asks.client.ask(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED"}]}"#);
+    assert!(subscribed.contains(&format!(r#""address":"239.255.77.1:{port}""#)), "{subscribed}");
+    asks.client.ask(&order("a", "BUY", "100", "1"));
+    // This one has no connection to ask on: the group's own snapshots are enough.
+    listens.can_ask = false;
+    asks.reach(1);
+    listens.reach(1);
+    for n in 0..20 {
+        asks.client.ask(&order(&format!("b{n}"), "BUY", "100", "1"));
+    }
+    asks.reach(21);
+    listens.reach(21);
+    asks.same_books();
+    listens.same_books();
+    let subscribers = running.stop().0.feed_counts().unwrap().subscribers;
+    assert_eq!(subscribers.len(), 2, "one of each depth: {subscribers:?}");
+}
+
+/// A recorded day, as fast as is convenient.
 #[test]
 fn a_recorded_day_is_followed() {
     let name = "esh4-glbx-mdp3-20231225.mbo.dbn.zst";

@@ -12,7 +12,7 @@ use std::time::Duration;
 use transport::datagrams::{Datagram, DatagramReceiver, ReceiveOptions};
 
 /// Room for a snapshot while the test's thread is elsewhere.
-const RECEIVE: ReceiveOptions =
+pub const RECEIVE: ReceiveOptions =
     ReceiveOptions { receive_buffer_bytes: 4 << 20, kernel_stamps: false, multicast: None };
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -40,6 +40,8 @@ pub struct Following {
     pub follower: Follower,
     /// Of all new datagrams in the order in which they came.
     pub live: Vec<PacketHeader>,
+    /// Whether it asks for what it misses.
+    pub can_ask: bool,
     depth: String,
     /// Then what was asked for was lost.
     patience: Deadline,
@@ -76,6 +78,7 @@ impl Following {
         Following {
             client: running.login(account),
             receiver,
+            can_ask: true,
             patience: Deadline::after(PATIENCE),
             follower: Follower::new(FollowerSettings::new(channel, 4, 40_000, 4_000)),
             live: Vec::new(),
@@ -116,7 +119,7 @@ impl Following {
             self.patience = Deadline::after(PATIENCE);
             self.follower.again();
         }
-        match self.follower.wants() {
+        match self.follower.wants().filter(|_| self.can_ask) {
             Some(Want::Snapshot) => self.client.send(r#"{"type":"FEED_SNAPSHOT"}"#),
             Some(Want::Replay { from, count }) => {
                 let ask = format!(r#"{{"type":"FEED_REPLAY","from":{from},"count":{count}}}"#);
