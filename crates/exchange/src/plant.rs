@@ -386,3 +386,7 @@ fn changes_a_book(event: &Event) -> bool {
             | Event::Triggered { .. }
     )
 }
+
+#[cfg(test)]
+#[path = "plant_tests.rs"]
+mod tests;
