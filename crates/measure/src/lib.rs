@@ -3,6 +3,7 @@
 //! This crate knows nothing of sockets, orders or machines. It is the only one that reads a clock
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
+pub mod audited;
 pub mod calendar;
 pub mod clock;
 pub mod compare;
@@ -39,4 +40,5 @@ pub mod stats;
 pub mod sweep;
 pub mod tick;
 pub mod timeline;
+pub mod utc;
 pub mod wall;

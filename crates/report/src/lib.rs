@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 pub mod axis;
 mod comparison;
 mod context;
@@ -30,6 +31,7 @@ pub mod sweep_page;
 pub mod table;
 mod words;
 
+pub use audit::audit;
 pub use comparison::comparison;
 pub use doctor::doctor;
 pub use finding::{Finding, finding};
