@@ -250,7 +250,10 @@ impl OrderEntry {
         let subscribed = self.sessions.is_subscribed(from);
         let accounts = self.sessions.account_ids(from).filter(|_| subscribed);
         let channels = accounts
-            .map(|account| Subscription::Account { account_id: account.into(), name: CHANNEL.into() })
+            .map(|account| Subscription::Account {
+                account_id: account.into(),
+                name: CHANNEL.into(),
+            })
             .collect();
         let subscriptions = Subscriptions { channels, time_ms };
         send(out, |out| reply::encode_subscriptions(out, &subscriptions));
