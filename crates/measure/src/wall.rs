@@ -73,11 +73,11 @@ impl Wall {
             return;
         }
         self.bound_ns = self.bound_ns.max(off_ns + reading_ns);
-        if now.clock_ns - self.from.clock_ns > LINE_NS_MAX {
+        if now.clock_ns.saturating_sub(self.from.clock_ns) > LINE_NS_MAX {
             self.from = self.at;
         }
         self.at = now;
-        if self.at.clock_ns - self.from.clock_ns >= FIRST_LINE.as_nanos() as u64 {
+        if self.at.clock_ns.saturating_sub(self.from.clock_ns) >= FIRST_LINE.as_nanos() as u64 {
             self.gain = gain(&self.from, &self.at);
         }
     }
@@ -121,5 +121,11 @@ fn gain(from: &Pair, to: &Pair) -> i64 {
     if clock <= 0 {
         return 0;
     }
-    i64::try_from(((wall - clock) << 40) / clock).unwrap_or(0)
+    // Clocks that differ by half are no clocks; the product with 64 bits of time stays within 128.
+    let gain = ((wall - clock) << 40) / clock;
+    gain.clamp(-1 << 39, 1 << 39) as i64
 }
+
+#[cfg(test)]
+#[path = "wall_tests.rs"]
+mod tests;

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod datagram_harm;
+mod datagram_sender;
 pub mod datagrams;
 pub mod echo;
 mod gateway_end;
