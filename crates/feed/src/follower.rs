@@ -216,6 +216,14 @@ impl Follower {
         }
     }
 
+    /// The books are known to be others than the exchange's: it wants a snapshot.
+    pub fn begin_again(&mut self) {
+        self.early.clear();
+        self.end_is_doubtful = true;
+        self.lose_books();
+        self.asked = None;
+    }
+
     /// The book of an instrument. What it shows is only right while the follower is in sync.
     #[must_use]
     #[inline]

@@ -27,7 +27,9 @@ pub use engine::depth::Shown;
 pub use fault::{Fault, Faults};
 pub use follower::{Follower, FollowerSettings, Outcome, Want};
 pub use message::{Channel, Message, PacketHeader, PacketKind};
-pub use packet::{Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, patch_published};
+pub use packet::{
+    Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_published,
+};
 pub use packets::ReplayRefused;
 pub use publisher::{Publisher, Sending};
 pub use settings::{
