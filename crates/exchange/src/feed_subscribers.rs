@@ -1,0 +1,204 @@
+//! Who is sent the feed's datagrams.
+
+use feed::{Channel, Publisher, Sending, patch_published};
+use measure::clock::Clock;
+use serde::Serialize;
+use std::net::{SocketAddr, SocketAddrV4};
+use transport::StreamId;
+use transport::datagrams::{DatagramSender, Sent};
+
+/// Datagrams of replays and snapshots that a turn of the loop sends at most, so that new ones do not wait for them.
+const SENT_AGAIN_PER_TURN_MAX: usize = 4;
+/// Subscribers that are gone and still counted one by one.
+const GONE_MAX: usize = 64;
+
+/// What became of a subscriber's datagrams.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SubscriberCounts {
+    /// Its address, or the group's.
+    pub address: String,
+    /// Datagrams of whatever kind that the kernel took.
+    pub sent: u64,
+    /// Datagrams for which the kernel had no room: a gap for this subscriber.
+    pub dropped: u64,
+    /// Datagrams that could not be sent at all.
+    pub failed: u64,
+}
+
+struct Subscriber {
+    /// `None` is the multicast group.
+    connection: Option<StreamId>,
+    channel: Channel,
+    address: SocketAddr,
+    /// What it asked for and has not all been sent.
+    sending: Option<Sending>,
+    sent: u64,
+    dropped: u64,
+    failed: u64,
+}
+
+impl Subscriber {
+    fn send(&mut self, sender: &mut DatagramSender, datagram: &[u8]) {
+        match sender.send(self.address, datagram) {
+            Sent::Whole => self.sent += 1,
+            Sent::Full => self.dropped += 1,
+            Sent::Failed(_) => self.failed += 1,
+        }
+    }
+
+    fn counts(&self) -> SubscriberCounts {
+        let Subscriber { sent, dropped, failed, .. } = *self;
+        SubscriberCounts { address: self.address.to_string(), sent, dropped, failed }
+    }
+}
+
+/// Why nobody can be subscribed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotSubscribed {
+    /// No address, and no group.
+    NoAddress,
+    /// `feed_subscribers_max`.
+    Full,
+}
+
+pub(crate) struct FeedSubscribers {
+    sender: DatagramSender,
+    clock: Clock,
+    subscribers: Vec<Subscriber>,
+    subscribers_max: usize,
+    group: Option<SocketAddrV4>,
+    gone: Vec<SubscriberCounts>,
+}
+
+impl FeedSubscribers {
+    pub fn new(
+        sender: DatagramSender,
+        clock: Clock,
+        subscribers_max: usize,
+        group: Option<SocketAddrV4>,
+    ) -> FeedSubscribers {
+        let groups = [Channel::Orders, Channel::Levels].map(|channel| Subscriber {
+            connection: None,
+            channel,
+            address: group.map_or(([0, 0, 0, 0], 0).into(), |group| port_of(group, channel)),
+            sending: None,
+            sent: 0,
+            dropped: 0,
+            failed: 0,
+        });
+        let mut subscribers = Vec::with_capacity(subscribers_max + groups.len());
+        if group.is_some() {
+            subscribers.extend(groups);
+        }
+        FeedSubscribers { sender, clock, subscribers, subscribers_max, group, gone: Vec::new() }
+    }
+
+    /// Subscribes a connection, instead of what it was subscribed to before. Gives where its datagrams go.
+    pub fn subscribe(
+        &mut self,
+        connection: StreamId,
+        channel: Channel,
+        address: Option<SocketAddr>,
+    ) -> Result<SocketAddr, NotSubscribed> {
+        let group = self.group.map(|group| port_of(group, channel));
+        let to = address.or(group).ok_or(NotSubscribed::NoAddress)?;
+        self.unsubscribe(connection);
+        // Who listens to the group is no subscriber of its own.
+        if address.is_none() {
+            return Ok(to);
+        }
+        let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
+        if own.count() >= self.subscribers_max {
+            return Err(NotSubscribed::Full);
+        }
+        let (connection, sending) = (Some(connection), None);
+        let (sent, dropped, failed) = (0, 0, 0);
+        let subscriber =
+            Subscriber { connection, channel, address: to, sending, sent, dropped, failed };
+        self.subscribers.push(subscriber);
+        Ok(to)
+    }
+
+    pub fn unsubscribe(&mut self, connection: StreamId) {
+        let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
+        while let Some(index) = self.subscribers.iter().position(is_its) {
+            let counts = self.subscribers.swap_remove(index).counts();
+            if self.gone.len() < GONE_MAX {
+                self.gone.push(counts);
+            }
+        }
+    }
+
+    /// Sends it to all of a channel. Its stamp of publication is taken as the last thing before.
+    #[inline]
+    pub fn publish(&mut self, channel: Channel, datagram: &mut [u8]) {
+        let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        for subscriber in subscribers.iter_mut().filter(|one| one.channel == channel) {
+            patch_published(datagram, clock.now_ns());
+            subscriber.send(sender, datagram);
+        }
+    }
+
+    /// A subscriber is to be sent something again, from the next turns on. Who listens to the group is sent it there.
+    pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
+        let own = self.subscribers.iter().position(|one| one.connection == Some(connection));
+        let group = || {
+            let is_group = |one: &Subscriber| one.connection.is_none() && one.channel == channel;
+            self.subscribers.iter().position(is_group)
+        };
+        if let Some(index) = own.or_else(group) {
+            self.subscribers[index].sending = Some(sending);
+        }
+    }
+
+    /// The group is to be sent a snapshot, if it is not being sent something.
+    pub fn send_group(&mut self, channel: Channel, sending: Sending) {
+        let is_group = |one: &&mut Subscriber| one.connection.is_none() && one.channel == channel;
+        if let Some(group) = self.subscribers.iter_mut().find(is_group) {
+            group.sending.get_or_insert(sending);
+        }
+    }
+
+    /// Sends some of what was asked for again. Says whether there is more.
+    pub fn send_asked(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
+        let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        let mut more = false;
+        for subscriber in subscribers.iter_mut().filter(|one| one.channel == channel) {
+            for _ in 0..SENT_AGAIN_PER_TURN_MAX {
+                let Some(sending) = &mut subscriber.sending else { break };
+                match publisher.next_of(sending) {
+                    Some(datagram) => {
+                        patch_published(datagram, clock.now_ns());
+                        subscriber.send(sender, datagram);
+                    }
+                    None => subscriber.sending = None,
+                }
+            }
+            more |= subscriber.sending.is_some();
+        }
+        more
+    }
+
+    /// Whether anybody is sent this channel.
+    pub fn has(&self, channel: Channel) -> bool {
+        self.subscribers.iter().any(|subscriber| subscriber.channel == channel)
+    }
+
+    pub fn is_multicast(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// Those there are and those that are gone.
+    pub fn counts(&self) -> Vec<SubscriberCounts> {
+        self.gone.iter().cloned().chain(self.subscribers.iter().map(Subscriber::counts)).collect()
+    }
+}
+
+/// Each channel has a port of the group.
+fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
+    let port = match channel {
+        Channel::Orders => group.port(),
+        Channel::Levels => group.port().wrapping_add(1),
+    };
+    SocketAddrV4::new(*group.ip(), port).into()
+}

@@ -1,0 +1,278 @@
+//! Market data as JSON: what the feed says price by price, for those who subscribe on their WebSocket.
+//!
+//! It is made from the feed's own datagrams, so that there is one truth. Who does not read fast enough is skipped until he has read what waits
+//! for him, and told which messages he has missed.
+
+use crate::instruments::{Instrument, Instruments};
+use crate::text::send;
+use engine::{Quote, Side, Top};
+use feed::{Book, Message, Packet, Publisher};
+use transport::StreamId;
+use transport::serve::Outbound;
+use wire::Decimal;
+use wire::market_data::{self, Gap, Level, Trade};
+
+/// A channel of market data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataChannel {
+    Book,
+    Trades,
+    Top,
+}
+
+impl DataChannel {
+    pub const ALL: [DataChannel; 3] = [DataChannel::Book, DataChannel::Trades, DataChannel::Top];
+
+    /// As on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            DataChannel::Book => "BOOK",
+            DataChannel::Trades => "TRADES",
+            DataChannel::Top => "TOP",
+        }
+    }
+
+    pub fn read(name: &str) -> Option<DataChannel> {
+        DataChannel::ALL.into_iter().find(|channel| channel.name() == name)
+    }
+}
+
+/// What a connection is subscribed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subscription {
+    pub connection: StreamId,
+    pub channel: DataChannel,
+    pub instrument: u16,
+}
+
+struct Subscriber {
+    of: Subscription,
+    /// The first message that he was not sent, while he is skipped.
+    skipped_from: Option<u64>,
+    /// The top that he was told last.
+    top: Top,
+}
+
+/// What market data as JSON has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct MarketDataCounts {
+    /// Messages sent.
+    pub messages: u64,
+    /// Gaps told.
+    pub gaps: u64,
+}
+
+pub(crate) struct MarketDataSubscribers {
+    subscribers: Vec<Subscriber>,
+    subscriptions_max: usize,
+    bytes_max: usize,
+    counts: MarketDataCounts,
+    /// A message as a frame, for all who are to have it.
+    frame: Vec<u8>,
+}
+
+/// Where market data goes, and what it needs to be written.
+pub(crate) struct To<'a> {
+    pub instruments: &'a Instruments,
+    pub outbound: &'a mut Outbound,
+    pub time_ms: i64,
+}
+
+impl MarketDataSubscribers {
+    pub fn new(subscriptions_max: usize, bytes_max: usize) -> MarketDataSubscribers {
+        MarketDataSubscribers {
+            subscribers: Vec::new(),
+            subscriptions_max,
+            bytes_max,
+            counts: MarketDataCounts::default(),
+            frame: Vec::with_capacity(64 * 1024),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.subscribers.is_empty()
+    }
+
+    pub fn counts(&self) -> MarketDataCounts {
+        self.counts
+    }
+
+    /// Subscribes; to say it twice makes no difference. Says whether there was room. What it begins with is sent by [`Self::begin`].
+    pub fn subscribe(&mut self, of: Subscription) -> bool {
+        if self.subscribers.iter().any(|subscriber| subscriber.of == of) {
+            return true;
+        }
+        if self.subscribers.len() >= self.subscriptions_max {
+            return false;
+        }
+        // As one who has missed everything, but is told of no gap.
+        let (skipped_from, top) = (None, Top::default());
+        self.subscribers.push(Subscriber { of, skipped_from, top });
+        true
+    }
+
+    pub fn unsubscribe(&mut self, connection: StreamId) {
+        self.subscribers.retain(|subscriber| subscriber.of.connection != connection);
+    }
+
+    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = Subscription> {
+        let is_its = move |one: &Subscription| one.connection == connection;
+        self.subscribers.iter().map(|subscriber| subscriber.of).filter(is_its)
+    }
+
+    /// Sends a new subscriber what stands now.
+    pub fn begin(&mut self, of: Subscription, publisher: &Publisher, sequence: u64, to: &mut To) {
+        let is_it = |one: &&mut Subscriber| one.of == of;
+        let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
+        self.counts.messages += subscriber.refresh(publisher, sequence, to);
+    }
+
+    /// Passes a datagram of the feed on.
+    pub fn hear(&mut self, datagram: &[u8], to: &mut To) {
+        // It is our own: nothing in it can't be read.
+        let Ok(packet) = Packet::decode(datagram) else { return };
+        let mut sequence = packet.header().sequence;
+        for message in packet.messages().flatten() {
+            self.message(&message, sequence, to);
+            sequence += 1;
+        }
+    }
+
+    fn message(&mut self, message: &Message, feed_sequence: u64, to: &mut To) {
+        let (channel, instrument) = match message {
+            Message::Level { instrument, .. } => (DataChannel::Book, *instrument),
+            Message::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
+            _ => return,
+        };
+        let MarketDataSubscribers { subscribers, frame, counts, bytes_max, .. } = self;
+        frame.clear();
+        for subscriber in subscribers {
+            if (subscriber.of.channel, subscriber.of.instrument) != (channel, instrument) {
+                continue;
+            }
+            if subscriber.is_skipped(feed_sequence, *bytes_max, to.outbound) {
+                continue;
+            }
+            if frame.is_empty() {
+                encode(frame, message, to.instruments.get(instrument), feed_sequence, to.time_ms);
+            }
+            counts.messages += 1;
+            to.outbound.to(subscriber.of.connection).extend_from_slice(frame);
+        }
+    }
+
+    /// After all datagrams of now: tells tops that have changed, and lets those who have read what waited for them go on.
+    pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut To) {
+        let (bytes_max, counts) = (self.bytes_max, &mut self.counts);
+        for subscriber in &mut self.subscribers {
+            let Subscription { connection, channel, instrument } = subscriber.of;
+            if let Some(from) = subscriber.skipped_from {
+                if to.outbound.waiting_bytes(connection) > bytes_max / 2 {
+                    continue;
+                }
+                let instrument_code = to.instruments.get(instrument).code.as_str().into();
+                let channel = channel.name().into();
+                let gap = Gap { channel, instrument_code, from, to: sequence };
+                send(to.outbound.to(connection), |out| market_data::encode_gap(out, &gap));
+                counts.gaps += 1;
+                subscriber.skipped_from = None;
+                counts.messages += 1 + subscriber.refresh(publisher, sequence, to);
+            } else if channel == DataChannel::Top
+                && publisher.top(instrument) != subscriber.top
+                && !subscriber.is_skipped(sequence, bytes_max, to.outbound)
+            {
+                counts.messages += subscriber.refresh(publisher, sequence, to);
+            }
+        }
+    }
+}
+
+impl Subscriber {
+    /// Whether he is not sent this message, for what waits for him.
+    fn is_skipped(&mut self, sequence: u64, bytes_max: usize, outbound: &Outbound) -> bool {
+        if self.skipped_from.is_none() && outbound.waiting_bytes(self.of.connection) > bytes_max {
+            self.skipped_from = Some(sequence);
+        }
+        self.skipped_from.is_some()
+    }
+
+    /// Sends what stands now. Gives how many messages that was.
+    fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut To) -> u64 {
+        let Subscription { connection, channel, instrument } = self.of;
+        let To { instruments, outbound, time_ms } = to;
+        let (instrument_of, time_ms) = (instruments.get(instrument), *time_ms);
+        let out = outbound.to(connection);
+        match channel {
+            DataChannel::Book => {
+                let Some(book) = publisher.book(instrument) else { return 0 };
+                let levels = |side| levels(instrument_of, book, side);
+                let (bids, asks) = (levels(Side::Buy), levels(Side::Sell));
+                let code = &instrument_of.code;
+                send(out, |out| {
+                    market_data::encode_book_snapshot(out, code, bids, asks, feed_sequence, time_ms)
+                });
+            }
+            DataChannel::Trades => return 0,
+            DataChannel::Top => {
+                self.top = publisher.top(instrument);
+                let level = |quote: Quote| {
+                    let price = instrument_of.price(quote.price_ticks);
+                    (price, instrument_of.amount(quote.quantity_lots))
+                };
+                let top = market_data::Top {
+                    instrument_code: instrument_of.code.as_str().into(),
+                    bid: self.top.bid.map(level),
+                    ask: self.top.ask.map(level),
+                    feed_sequence,
+                    time_ms,
+                };
+                send(out, |out| market_data::encode_top(out, &top));
+            }
+        }
+        1
+    }
+}
+
+/// A side of a book, as it is written.
+fn levels<'a>(
+    instrument: &'a Instrument,
+    book: &'a Book,
+    side: Side,
+) -> impl Iterator<Item = (Decimal, Decimal)> + 'a {
+    book.levels(side).map(|(price_ticks, quantity_lots, _)| {
+        (instrument.price(price_ticks), instrument.amount(quantity_lots))
+    })
+}
+
+fn encode(
+    frame: &mut Vec<u8>,
+    message: &Message,
+    instrument: &Instrument,
+    feed_sequence: u64,
+    time_ms: i64,
+) {
+    let instrument_code = instrument.code.as_str().into();
+    match *message {
+        Message::Level { side, price_ticks, quantity_lots, .. } => {
+            let (side, price) = (wire_side(side), instrument.price(price_ticks));
+            let amount = instrument.amount(quantity_lots);
+            let level = Level { instrument_code, side, price, amount, feed_sequence, time_ms };
+            send(frame, |out| market_data::encode_level(out, &level));
+        }
+        Message::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
+            let (side, price) = (wire_side(aggressor_side), instrument.price(price_ticks));
+            let amount = instrument.amount(quantity_lots);
+            let trade =
+                Trade { instrument_code, trade_id, side, price, amount, feed_sequence, time_ms };
+            send(frame, |out| market_data::encode_trade(out, &trade));
+        }
+        _ => {}
+    }
+}
+
+fn wire_side(side: Side) -> wire::request::Side {
+    match side {
+        Side::Buy => wire::request::Side::Buy,
+        Side::Sell => wire::request::Side::Sell,
+    }
+}

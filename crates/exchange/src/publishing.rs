@@ -1,0 +1,72 @@
+//! What an exchange publishes, where its own orders come from, and what it says of itself: its settings.
+
+use crate::limits::LimitsError;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// The books' events as datagrams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feed {
+    /// Who is sent them.
+    pub reach: Reach,
+    /// The largest, bytes of UDP payload.
+    pub datagram_bytes_max: usize,
+    /// How often a multicast group is sent the whole books; 0: never.
+    pub snapshot_seconds: f64,
+}
+
+/// Who is sent datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Each subscriber at its address.
+    Unicast,
+    /// A group, at its port order by order, at the next port price by price; and subscribers that name an address, at theirs.
+    Multicast {
+        /// The group and its port.
+        group: SocketAddrV4,
+        /// The address of the interface that they leave by; `0.0.0.0`: the kernel chooses.
+        interface: Ipv4Addr,
+    },
+}
+
+impl Default for Feed {
+    /// Unicast, for an Ethernet without larger frames.
+    fn default() -> Feed {
+        Feed { reach: Reach::Unicast, datagram_bytes_max: 1472, snapshot_seconds: 1.0 }
+    }
+}
+
+impl Feed {
+    pub(crate) fn check(&self) -> Result<(), LimitsError> {
+        LimitsError::check("feed_snapshot_seconds", self.snapshot_seconds, 0.0, 3600.0)
+    }
+
+    /// The port behind the group's has to be one.
+    pub(crate) fn group(&self) -> Option<(SocketAddrV4, Ipv4Addr)> {
+        match self.reach {
+            Reach::Unicast => None,
+            Reach::Multicast { group, interface } => Some((group, interface)),
+        }
+    }
+}
+
+/// Orders of the house into the first instrument, once somebody starts them. They bring that instrument's book at the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HouseFlow {
+    /// Where they come from.
+    pub source: flow::Source,
+    /// When they are due.
+    pub pace: flow::Pace,
+    /// For how long; a recording may end before.
+    pub seconds: f64,
+}
+
+/// What `DESCRIBE` is answered besides the exchange's state. The exchange passes it on and knows nothing of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// The program and its version.
+    pub tool: String,
+    /// Which start of its machine this is.
+    pub boot_id: String,
+    /// The machine's fingerprint.
+    pub machine: serde_json::Value,
+}
