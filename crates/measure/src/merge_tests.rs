@@ -189,19 +189,19 @@ fn what_is_of_another_kind_is_refused() {
     refuses(
         |parts| parts[1].record.resolved["load"]["rate_per_second"] = json!(2000.0),
         expect![
-            "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"
+            "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
         ],
     );
     refuses(
         |parts| parts[1].record.resolved["subject"][0]["backend"] = json!("block"),
         expect![[
-            r#"they measured different things: subject.rust.backend is "spin" in a and "block" in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"#
+            r#"they measured different things: subject.rust.backend is "spin" in a and "block" in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"#
         ]],
     );
     refuses(
         |parts| parts[1].record.resolved["seconds"] = json!(8.0),
         expect![
-            "they measured different things: seconds is 4.0 in a and 8.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"
+            "they measured different things: seconds is 4.0 in a and 8.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
         ],
     );
 }

@@ -135,6 +135,8 @@ pub struct Tick {
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
+    /// Their mean length, bytes, rounded.
+    pub datagram_bytes: u64,
     /// Gaps in the count of messages.
     pub gaps: u64,
     /// Messages that came by replay.
