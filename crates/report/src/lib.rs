@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 pub mod axis;
 mod comparison;
 mod context;
@@ -33,6 +34,7 @@ pub mod table;
 mod tick;
 mod words;
 
+pub use audit::audit;
 pub use comparison::comparison;
 pub use doctor::doctor;
 pub use finding::{Finding, finding};
