@@ -65,6 +65,8 @@ pub(crate) struct FeedSubscribers {
     sender: DatagramSender,
     clock: Clock,
     subscribers: Vec<Subscriber>,
+    /// Who listens to the group.
+    listeners: Vec<(StreamId, Channel)>,
     subscribers_max: usize,
     group: Option<SocketAddrV4>,
     gone: Vec<SubscriberCounts>,
@@ -90,36 +92,55 @@ impl FeedSubscribers {
         if group.is_some() {
             subscribers.extend(groups);
         }
-        FeedSubscribers { sender, clock, subscribers, subscribers_max, group, gone: Vec::new() }
+        let (listeners, gone) = (Vec::new(), Vec::new());
+        FeedSubscribers { sender, clock, subscribers, listeners, subscribers_max, group, gone }
     }
 
-    /// Subscribes a connection, instead of what it was subscribed to before. Gives where its datagrams go.
+    /// Subscribes a connection, instead of what it was subscribed to before: to be sent everything at an address, or to what the group is sent.
     pub fn subscribe(
         &mut self,
         connection: StreamId,
         channel: Channel,
         address: Option<SocketAddr>,
-    ) -> Result<SocketAddr, NotSubscribed> {
-        let group = self.group.map(|group| port_of(group, channel));
-        let to = address.or(group).ok_or(NotSubscribed::NoAddress)?;
-        self.unsubscribe(connection);
-        // Who listens to the group is no subscriber of its own.
-        if address.is_none() {
-            return Ok(to);
+    ) -> Result<(), NotSubscribed> {
+        if address.is_none() && self.group.is_none() {
+            return Err(NotSubscribed::NoAddress);
         }
+        self.unsubscribe(connection);
         let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
-        if own.count() >= self.subscribers_max {
+        if own.count() + self.listeners.len() >= self.subscribers_max {
             return Err(NotSubscribed::Full);
         }
+        let Some(address) = address else {
+            self.listeners.push((connection, channel));
+            return Ok(());
+        };
         let (connection, sending) = (Some(connection), None);
         let (sent, dropped, failed) = (0, 0, 0);
-        let subscriber =
-            Subscriber { connection, channel, address: to, sending, sent, dropped, failed };
-        self.subscribers.push(subscriber);
-        Ok(to)
+        self.subscribers.push(Subscriber {
+            connection,
+            channel,
+            address,
+            sending,
+            sent,
+            dropped,
+            failed,
+        });
+        Ok(())
+    }
+
+    /// What a connection is subscribed to, and where that goes.
+    pub fn of(&self, connection: StreamId) -> Option<(Channel, SocketAddr)> {
+        let is_its = |one: &&Subscriber| one.connection == Some(connection);
+        let own = self.subscribers.iter().find(is_its).map(|one| (one.channel, one.address));
+        own.or_else(|| {
+            let (_, channel) = self.listeners.iter().find(|(id, _)| *id == connection)?;
+            Some((*channel, port_of(self.group?, *channel)))
+        })
     }
 
     pub fn unsubscribe(&mut self, connection: StreamId) {
+        self.listeners.retain(|(id, _)| *id != connection);
         let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
         while let Some(index) = self.subscribers.iter().position(is_its) {
             let counts = self.subscribers.swap_remove(index).counts();

@@ -1,11 +1,13 @@
 //! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
 
 use crate::counts::Counts;
+use crate::house::FlowCounts;
 use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use crate::opening::{self, Opened, Recovery};
 use crate::order_entry::{Close, OrderEntry};
+use crate::plant::FeedCounts;
 use crate::sequencer::ReplayCheck;
-use crate::{Config, ConfigError};
+use crate::{Config, ConfigError, Feed};
 use std::hint::black_box;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
@@ -72,6 +74,7 @@ impl Exchange {
         config.limits.engine().check(config.instruments.count())?;
         let inputs = config.replay_inputs_max as f64;
         LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
+        config.feed.iter().try_for_each(Feed::check)?;
         let Opened { entry, recovery } = opening::open(&config)?;
         let limits = config.limits;
         let frames = limits.frames();
@@ -100,6 +103,16 @@ impl Exchange {
     /// What it has done.
     pub fn counts(&self) -> Counts {
         self.entry.counts()
+    }
+
+    /// What it has published; `None` where nobody was ever subscribed.
+    pub fn feed_counts(&self) -> Option<FeedCounts> {
+        self.entry.plant.as_ref().map(|plant| plant.counts())
+    }
+
+    /// What became of the house's own orders; `None` without any.
+    pub fn flow_counts(&self) -> Option<FlowCounts> {
+        self.entry.house.as_ref().map(|house| house.counts())
     }
 
     /// The engine, to look at: its depth, its open orders.
@@ -208,6 +221,7 @@ impl Exchange {
         let connection = &mut self.connections[id.index()];
         let entry = &mut self.entry;
         let time_ns = (self.wall_ns)();
+        entry.cause_ns = stamp_ns;
         // A ping between two fragments does not pay for the message.
         let mut paid = false;
         loop {
@@ -290,6 +304,9 @@ impl Exchange {
     /// The connection has ended. To say it twice does no harm.
     fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
         self.connections[id.index()].phase = Phase::Ended;
+        if let Some(plant) = &mut self.entry.plant {
+            plant.unsubscribe(id);
+        }
         let accounts = self.entry.sessions.ended(id);
         if !accounts.is_empty() {
             self.entry.cancel_all(accounts, (self.wall_ns)(), outbound);
@@ -344,6 +361,9 @@ impl Service for Exchange {
 
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
         self.look_after(outbound);
+        if let Some(plant) = &mut self.entry.plant {
+            plant.sweep(now_ns);
+        }
         for index in 0..self.used {
             let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
             else {
@@ -370,12 +390,13 @@ impl Service for Exchange {
 
     #[inline]
     fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
+        let awaits = self.entry.observed.is_on && self.entry.turn(self.wall_ns, outbound);
         let sequencer = &self.entry.sequencer;
         if !sequencer.is_sync() {
-            return false;
+            return awaits;
         }
         outbound.release(sequencer.acknowledged());
-        outbound.holds()
+        awaits || outbound.holds()
     }
 
     fn refusal(&self) -> &[u8] {

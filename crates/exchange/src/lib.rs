@@ -19,34 +19,48 @@
 
 mod commands;
 mod counts;
+mod feed_entry;
+mod feed_subscribers;
 mod gateway;
+mod house;
 pub mod instruments;
 pub mod limits;
+mod market_data;
+mod observed;
 mod opening;
 mod operator;
 mod order_entry;
 mod orders;
+mod plant;
+mod publishing;
 mod refusals;
 mod register;
 mod reports;
 mod risk;
 mod sequencer;
 mod sessions;
+mod stamping;
 mod start_book;
 mod text;
 mod tokens;
 
 pub use counts::Counts;
+pub use feed_subscribers::SubscriberCounts;
 pub use gateway::Exchange;
+pub use house::FlowCounts;
 pub use instruments::{Instruments, InstrumentsError};
 pub use limits::{Limits, LimitsError};
+pub use market_data::MarketDataCounts;
 pub use opening::Recovery;
+pub use plant::FeedCounts;
+pub use publishing::{About, Feed, HouseFlow, Reach};
 pub use register::RegisterError;
 pub use risk::{Risk, RiskError};
 pub use sequencer::ReplayCheck;
 pub use start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};
 pub use tokens::{Tokens, TokensError};
 
+use measure::clock::Clock;
 use std::path::PathBuf;
 
 /// What an exchange is made of.
@@ -62,6 +76,14 @@ pub struct Config {
     pub start_book: StartBook,
     /// How much it takes.
     pub limits: Limits,
+    /// What happens in the books, as datagrams; `None`: none. Needs a clock.
+    pub feed: Option<Feed>,
+    /// The house's own orders; `None`: none. Needs a clock.
+    pub flow: Option<HouseFlow>,
+    /// What `DESCRIBE` is told.
+    pub about: About,
+    /// What everything is stamped by: that of the streams. Without one replies and market data have no stamps.
+    pub clock: Option<Clock>,
     /// Where everything is logged before it is executed; `None`: nowhere.
     pub journal: Option<Journal>,
     /// Inputs that are remembered for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
@@ -81,7 +103,7 @@ pub struct Journal {
 }
 
 impl Default for Config {
-    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no journal, no log.
+    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no feed, no clock, no journal, no log.
     fn default() -> Config {
         Config {
             tokens: Tokens::Any,
@@ -89,6 +111,10 @@ impl Default for Config {
             risk: Risk::default(),
             start_book: StartBook::default(),
             limits: Limits::default(),
+            feed: None,
+            flow: None,
+            about: About::default(),
+            clock: None,
             journal: None,
             replay_inputs_max: 0,
             wall_ns: measure::clock::wall_ns,
@@ -117,6 +143,26 @@ pub enum ConfigError {
     /// What stands beside the journal can't be used.
     #[error(transparent)]
     Register(#[from] RegisterError),
+    /// There is a feed or a flow, and nothing to stamp its ticks by.
+    #[error("a feed or a flow needs a clock: give the exchange that of its streams")]
+    NoClock,
+    /// The flow can't be made.
+    #[error(transparent)]
+    Flow(#[from] flow::FlowError),
+    /// A flow and a start book of a file.
+    #[error("a flow brings its own book: leave the file of the start book out, or the flow")]
+    TwoBooks,
+    /// The flow would meet other orders than its own.
+    #[error(
+        "the journal holds inputs already, and a flow begins with its own book: name an empty directory"
+    )]
+    FlowAfterRecovery,
+    /// The feed can't be made.
+    #[error(transparent)]
+    Feed(#[from] feed::PublisherSettingsError),
+    /// There is no socket for the feed.
+    #[error(transparent)]
+    FeedSocket(#[from] transport::datagrams::DatagramError),
     /// The journal did not take the start book.
     #[error("the start book could not be logged: {0}")]
     StartNotTaken(journal::Refused),

@@ -46,6 +46,14 @@ pub struct Limits {
     pub stop_levels_max: u32,
     /// Orders that are open until a date; 0 is an exchange without them.
     pub expiring_orders_max: u32,
+    /// Connections that are subscribed to the feed.
+    pub feed_subscribers_max: usize,
+    /// Datagrams of the feed that are kept to be sent again, for each depth: memory for so many of the largest.
+    pub feed_replay_packets_max: usize,
+    /// Subscriptions to market data as JSON.
+    pub market_data_subscriptions_max: usize,
+    /// Bytes that wait for a client that is sent market data: past that it is skipped until it has read them.
+    pub market_data_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -65,6 +73,10 @@ impl Default for Limits {
             price_levels_max: 16_384,
             stop_levels_max: 4_096,
             expiring_orders_max: 65_536,
+            feed_subscribers_max: 16,
+            feed_replay_packets_max: 16_384,
+            market_data_subscriptions_max: 256,
+            market_data_bytes_max: 256 * 1024,
         }
     }
 }
@@ -109,6 +121,20 @@ impl Limits {
             ("price_levels_max", self.price_levels_max.into(), 1.0, orders_max),
             ("stop_levels_max", self.stop_levels_max.into(), 0.0, orders_max),
             ("expiring_orders_max", self.expiring_orders_max.into(), 0.0, orders_max),
+            ("feed_subscribers_max", self.feed_subscribers_max as f64, 1.0, 4096.0),
+            ("feed_replay_packets_max", self.feed_replay_packets_max as f64, 2.0, 1e6),
+            (
+                "market_data_subscriptions_max",
+                self.market_data_subscriptions_max as f64,
+                0.0,
+                65_536.0,
+            ),
+            (
+                "market_data_bytes_max",
+                self.market_data_bytes_max as f64,
+                1024.0,
+                (1u64 << 40) as f64,
+            ),
         ] {
             LimitsError::check(name, value, min, max)?;
         }

@@ -39,14 +39,14 @@ impl DataChannel {
 
 /// What a connection is subscribed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Subscription {
+pub(crate) struct DataSubscription {
     pub connection: StreamId,
     pub channel: DataChannel,
     pub instrument: u16,
 }
 
 struct Subscriber {
-    of: Subscription,
+    of: DataSubscription,
     /// The first message that he was not sent, while he is skipped.
     skipped_from: Option<u64>,
     /// The top that he was told last.
@@ -67,6 +67,8 @@ pub(crate) struct MarketDataSubscribers {
     subscriptions_max: usize,
     bytes_max: usize,
     counts: MarketDataCounts,
+    /// Somebody is skipped.
+    is_behind: bool,
     /// A message as a frame, for all who are to have it.
     frame: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl MarketDataSubscribers {
             subscriptions_max,
             bytes_max,
             counts: MarketDataCounts::default(),
+            is_behind: false,
             frame: Vec::with_capacity(64 * 1024),
         }
     }
@@ -93,35 +96,46 @@ impl MarketDataSubscribers {
         self.subscribers.is_empty()
     }
 
+    /// Whether somebody is skipped, and may be through with what waits for him.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
     pub fn counts(&self) -> MarketDataCounts {
         self.counts
     }
 
-    /// Subscribes; to say it twice makes no difference. Says whether there was room. What it begins with is sent by [`Self::begin`].
-    pub fn subscribe(&mut self, of: Subscription) -> bool {
+    /// Subscribes; says whether that is new, `None` where there is no room. What he begins with is sent by [`Self::begin`].
+    pub fn subscribe(&mut self, of: DataSubscription) -> Option<bool> {
         if self.subscribers.iter().any(|subscriber| subscriber.of == of) {
-            return true;
+            return Some(false);
         }
-        if self.subscribers.len() >= self.subscriptions_max {
-            return false;
-        }
-        // As one who has missed everything, but is told of no gap.
         let (skipped_from, top) = (None, Top::default());
-        self.subscribers.push(Subscriber { of, skipped_from, top });
-        true
+        let is_room = self.subscribers.len() < self.subscriptions_max;
+        is_room.then(|| {
+            self.subscribers.push(Subscriber { of, skipped_from, top });
+            true
+        })
     }
 
     pub fn unsubscribe(&mut self, connection: StreamId) {
         self.subscribers.retain(|subscriber| subscriber.of.connection != connection);
     }
 
-    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = Subscription> {
-        let is_its = move |one: &Subscription| one.connection == connection;
+    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = DataSubscription> {
+        let is_its = move |one: &DataSubscription| one.connection == connection;
         self.subscribers.iter().map(|subscriber| subscriber.of).filter(is_its)
     }
 
     /// Sends a new subscriber what stands now.
-    pub fn begin(&mut self, of: Subscription, publisher: &Publisher, sequence: u64, to: &mut To) {
+    pub fn begin(
+        &mut self,
+        of: DataSubscription,
+        publisher: &Publisher,
+        sequence: u64,
+        to: &mut To,
+    ) {
         let is_it = |one: &&mut Subscriber| one.of == of;
         let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
         self.counts.messages += subscriber.refresh(publisher, sequence, to);
@@ -165,7 +179,7 @@ impl MarketDataSubscribers {
     pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut To) {
         let (bytes_max, counts) = (self.bytes_max, &mut self.counts);
         for subscriber in &mut self.subscribers {
-            let Subscription { connection, channel, instrument } = subscriber.of;
+            let DataSubscription { connection, channel, instrument } = subscriber.of;
             if let Some(from) = subscriber.skipped_from {
                 if to.outbound.waiting_bytes(connection) > bytes_max / 2 {
                     continue;
@@ -184,6 +198,7 @@ impl MarketDataSubscribers {
                 counts.messages += subscriber.refresh(publisher, sequence, to);
             }
         }
+        self.is_behind = self.subscribers.iter().any(|one| one.skipped_from.is_some());
     }
 }
 
@@ -198,7 +213,7 @@ impl Subscriber {
 
     /// Sends what stands now. Gives how many messages that was.
     fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut To) -> u64 {
-        let Subscription { connection, channel, instrument } = self.of;
+        let DataSubscription { connection, channel, instrument } = self.of;
         let To { instruments, outbound, time_ms } = to;
         let (instrument_of, time_ms) = (instruments.get(instrument), *time_ms);
         let out = outbound.to(connection);

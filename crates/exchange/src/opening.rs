@@ -1,13 +1,22 @@
 //! What an exchange begins with: an empty engine and a start book, or what its journal holds.
 
+use crate::feed_subscribers::FeedSubscribers;
+use crate::house::House;
+use crate::limits::nanoseconds;
 use crate::order_entry::OrderEntry;
 use crate::orders::ClientOrder;
+use crate::plant::Plant;
 use crate::register::{self, Head, Register};
 use crate::sequencer::{Sequencer, StartError};
 use crate::sessions::{HOUSE, Sender, Sessions};
-use crate::{Config, ConfigError, Journal};
-use engine::{Command, Engine, Saved};
+use crate::start_book;
+use crate::{Config, ConfigError, HouseFlow, Journal, StartBook};
+use engine::{Command, Engine, NewOrder, Saved};
+use feed::Channel;
+use flow::Script;
 use journal::{Identity, Replayed};
+use std::net::SocketAddr;
+use transport::datagrams::{DatagramSender, SendOptions};
 use wire::{ClientId, OrderId};
 
 /// What was found in a journal.
@@ -32,20 +41,25 @@ pub(crate) struct Opened {
 
 /// Takes the memory and makes the start book, or recovers.
 pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
-    let orders = config.start_book.orders(&config.instruments)?.into_iter().map(Command::New);
+    let script = config.flow.as_ref().map(|flow| script(config, flow)).transpose()?;
+    let orders = start_orders(config, script.as_ref())?.into_iter().map(Command::New);
     let settings = config.instruments.settings().map(Command::Instrument);
     let start: Vec<Command> = orders.chain(settings).collect();
     let shape = (config.instruments.count(), config.limits.engine());
     let inputs_max = config.replay_inputs_max;
     let Some(journal) = &config.journal else {
         let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(refused)?;
-        let entry = entry(config, sequencer, Register::default(), &[]);
+        let mut entry = entry(config, sequencer, Register::default(), &[]);
+        open_plant(&mut entry, config, script)?;
         return Ok(Opened { entry, recovery: None });
     };
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
     let (appender, replayed) = journal::open(directory, identity, *options)?;
     let Replayed { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
+    if script.is_some() && next_sequence > 0 {
+        return Err(ConfigError::FlowAfterRecovery);
+    }
     let head = Head::new(&config.instruments, start.len() as u64);
     let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
     // Of another start book that is all there nothing is to be told.
@@ -64,7 +78,74 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     open_orders
         .and_then(|orders| entry.orders.restore(orders))
         .map_err(|order| register::strange(directory, &order))?;
+    open_plant(&mut entry, config, script)?;
     Ok(Opened { entry, recovery: Some(recovery) })
+}
+
+/// The flow's inputs, in the first instrument's units.
+fn script(config: &Config, flow: &HouseFlow) -> Result<Script, ConfigError> {
+    let instrument = config.instruments.get(0);
+    let HouseFlow { source, pace, seconds } = flow.clone();
+    Ok(Script::new(&flow::Settings {
+        source,
+        pace,
+        seconds,
+        lots_per_unit: start_book::round_lot(instrument),
+        mid_ticks: instrument.start_price_ticks,
+        price_ticks_max: instrument.price_ticks_max,
+        quantity_lots_max: instrument.quantity_lots_max,
+        limits: config.limits.engine(),
+    })?)
+}
+
+/// The orders that rest at the start. A flow brings the first instrument's.
+fn start_orders(config: &Config, script: Option<&Script>) -> Result<Vec<NewOrder>, ConfigError> {
+    let orders = config.start_book.orders(&config.instruments)?;
+    let Some(script) = script else { return Ok(orders) };
+    if matches!(config.start_book, StartBook::DatabentoMbo(_)) {
+        return Err(ConfigError::TwoBooks);
+    }
+    let mut all = script.start().to_vec();
+    all.extend(orders.into_iter().filter(|order| order.instrument != 0));
+    (1..).zip(&mut all).for_each(|(id, order)| order.order_id = id);
+    Ok(all)
+}
+
+/// The ticker plant of a feed, and the house with its flow.
+fn open_plant(
+    entry: &mut OrderEntry,
+    config: &Config,
+    script: Option<Script>,
+) -> Result<(), ConfigError> {
+    if let Some(feed) = &config.feed {
+        let clock = config.clock.ok_or(ConfigError::NoClock)?;
+        let group = feed.group();
+        let options = SendOptions {
+            multicast_interface: group.map(|(_, interface)| interface),
+            ..SendOptions::default()
+        };
+        let any = SocketAddr::from(([0, 0, 0, 0], 0));
+        let sender = DatagramSender::bind(any, &options)?;
+        let subscribers_max = config.limits.feed_subscribers_max;
+        let group = group.map(|(group, _)| group);
+        let subscribers = FeedSubscribers::new(sender, clock, subscribers_max, group);
+        let settings = entry.published_as.clone();
+        let snapshot_ns = nanoseconds(feed.snapshot_seconds);
+        let subscribers = Some(subscribers);
+        let mut plant = Plant::new(settings, subscribers, &config.limits, Some(clock), snapshot_ns);
+        plant.begin(Channel::Orders, entry.sequencer.engine())?;
+        if group.is_some() {
+            plant.begin(Channel::Levels, entry.sequencer.engine())?;
+        }
+        entry.plant = Some(Box::new(plant));
+        entry.observed.is_on = true;
+    }
+    if let Some(script) = script {
+        let clock = config.clock.ok_or(ConfigError::NoClock)?;
+        entry.house = Some(Box::new(House::new(script, clock)));
+        entry.observed.is_on = true;
+    }
+    Ok(())
 }
 
 fn refused(error: StartError) -> ConfigError {
@@ -85,7 +166,7 @@ fn entry(
         sessions.add(account_id, true);
     }
     let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
-    OrderEntry::new(instruments, sessions, sequencer, risk, register, config.limits)
+    OrderEntry::new(instruments, sessions, sequencer, risk, register, config)
 }
 
 /// An order with its tag, and as the engine has it.

@@ -46,7 +46,7 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let time_ms = wire_time(time_ns);
-                let about = About { from, account_id: None, client_id, time_ms };
+                let about = About { from, account_id: None, client_id, time_ms, stamping: None };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -79,7 +79,8 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let (account_id, time_ms) = (None, wire_time(time_ns));
-                let about = About { from, account_id, client_id, time_ms };
+                let about =
+                    About { from, account_id, client_id, time_ms, stamping: self.stamping(from) };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -115,7 +116,8 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let time_ms = wire_time(time_ns);
-                let about = About { from, account_id, client_id, time_ms };
+                let about =
+                    About { from, account_id, client_id, time_ms, stamping: self.stamping(from) };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }

@@ -1,10 +1,15 @@
 //! From a client's text to a command for the engine, or to a refusal.
 
+use crate::Config;
 use crate::commands;
 use crate::counts::Counts;
+use crate::house::House;
 use crate::instruments::Instruments;
 use crate::limits::Limits;
+use crate::observed::Observed;
 use crate::orders::{ClientOrder, ClientOrders};
+use crate::plant::{Plant, published_as};
+use crate::publishing::About as Described;
 use crate::refusals::{About, Refusals, Refused, limit_of, not_inserted};
 use crate::register::Register;
 use crate::reports::{Asked, Reports, What, status};
@@ -17,12 +22,17 @@ use std::fmt::{Display, Write};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::MessageFault;
-use wire::reply::{self, Subscription, Subscriptions};
+use wire::reply;
 use wire::request::{self, AmendOrder, CancelOrder, CreateOrder, Request, RequestError};
 
-/// The channel there is.
-const CHANNEL: &str = "ORDERS";
 const NOT_AUTHENTICATED: &str = "not authenticated: send AUTHENTICATE with your api_token first";
+
+/// What a connection wishes when it authenticates.
+#[derive(Clone, Copy)]
+struct Wishes {
+    cancel_on_disconnect: Option<bool>,
+    stamps: Option<bool>,
+}
 
 /// A connection is to be closed: the close frame's code and reason.
 pub(crate) struct Close(pub u16, pub &'static str);
@@ -41,6 +51,16 @@ pub(crate) struct OrderEntry {
     /// By `DoneReason as usize`.
     pub done: [u64; DoneReason::ALL.len()],
     pub refusals: Refusals,
+    /// What the ticker plant and the stamps of replies need of each command.
+    pub observed: Observed,
+    /// When what is done now was read, or was to happen.
+    pub cause_ns: u64,
+    /// Who publishes; `None` while nobody is subscribed to anything and there is no feed.
+    pub plant: Option<Box<Plant>>,
+    /// As what is published.
+    pub published_as: feed::PublisherSettings,
+    pub house: Option<Box<House>>,
+    pub about: Described,
     /// By connection: messages before authentication.
     strikes: Vec<u32>,
     /// Where a reason is put together, reused.
@@ -54,8 +74,10 @@ impl OrderEntry {
         sequencer: Sequencer,
         risk: Risk,
         register: Register,
-        limits: Limits,
+        config: &Config,
     ) -> OrderEntry {
+        let limits = config.limits;
+        let published_as = published_as(config, &instruments);
         OrderEntry {
             instruments,
             sessions,
@@ -68,6 +90,12 @@ impl OrderEntry {
             counts: Counts::default(),
             done: [0; DoneReason::ALL.len()],
             refusals: Refusals::new(),
+            observed: Observed::new(config.clock),
+            cause_ns: 0,
+            plant: None,
+            published_as,
+            house: None,
+            about: config.about.clone(),
             strikes: Vec::with_capacity(limits.connections_max),
             reason: String::with_capacity(1024),
         }
@@ -103,14 +131,9 @@ impl OrderEntry {
     ) -> Result<(), Close> {
         self.counts.messages += 1;
         match request::decode_request(text) {
-            Ok(Request::Authenticate { api_token, cancel_on_disconnect, .. }) => {
-                return self.authenticate(
-                    from,
-                    &api_token,
-                    cancel_on_disconnect,
-                    time_ns,
-                    outbound,
-                );
+            Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps }) => {
+                let wishes = Wishes { cancel_on_disconnect, stamps };
+                return self.authenticate(from, &api_token, wishes, time_ns, outbound);
             }
             Ok(_) if !self.sessions.is_authenticated(from) => {
                 self.error(outbound.to(from), &NOT_AUTHENTICATED);
@@ -121,18 +144,18 @@ impl OrderEntry {
             Ok(Request::AmendOrder(amend)) => self.amend_order(from, &amend, time_ns, outbound),
             Ok(Request::MassCancel(cancel)) => self.mass_cancel(from, &cancel, time_ns, outbound),
             Ok(Request::Subscribe { channels }) => {
-                self.subscribe(from, &channels, wire_time(time_ns), outbound.to(from));
+                self.subscribe(from, &channels, time_ns, outbound);
             }
             Ok(Request::InstrumentState(set)) => {
                 self.instrument_state(from, &set, time_ns, outbound);
             }
             Ok(Request::KillSwitch(kill)) => self.kill_switch(from, &kill, time_ns, outbound),
-            Ok(
-                Request::FeedReplay { .. }
-                | Request::FeedSnapshot
-                | Request::StartFlow
-                | Request::Describe,
-            ) => self.error(outbound.to(from), &"there is no feed here yet"),
+            Ok(Request::FeedReplay { from: first, count }) => {
+                self.feed_replay(from, first, count, outbound.to(from));
+            }
+            Ok(Request::FeedSnapshot) => self.feed_snapshot(from, outbound.to(from)),
+            Ok(Request::StartFlow) => self.flow(from, outbound),
+            Ok(Request::Describe) => self.describe(from, outbound.to(from)),
             Err(error) => return self.unreadable(from, &error, wire_time(time_ns), outbound),
         }
         Ok(())
@@ -175,7 +198,8 @@ impl OrderEntry {
                 let _ = write!(self.reason, "{error}");
                 let refused = Refused::new("unreadable", &self.reason);
                 let client_id = Some(&client_id);
-                let about = About { from, account_id: None, client_id, time_ms };
+                let stamping = self.stamping(from);
+                let about = About { from, account_id: None, client_id, time_ms, stamping };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
             _ => self.error(outbound.to(from), error),
@@ -190,12 +214,20 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         api_token: &str,
-        cancel_on_disconnect: Option<bool>,
+        Wishes { cancel_on_disconnect, stamps }: Wishes,
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
+        if stamps == Some(true) && self.observed.clock.is_none() {
+            self.error(outbound.to(from), &"this exchange has no clock to stamp replies with");
+            return self.strike(from);
+        }
         match self.admit(from, api_token, cancel_on_disconnect, time_ns, outbound) {
             Ok(()) => {
+                if let Some(stamps) = stamps {
+                    self.observed.is_on |= stamps;
+                    self.sessions.set_stamps(from, stamps);
+                }
                 self.counts.authenticated += 1;
                 send(outbound.to(from), reply::encode_authenticated);
                 Ok(())
@@ -232,30 +264,6 @@ impl OrderEntry {
         Ok(())
     }
 
-    fn subscribe(
-        &mut self,
-        from: StreamId,
-        channels: &[request::Channel<'_>],
-        time_ms: i64,
-        out: &mut Vec<u8>,
-    ) {
-        if let Some(unknown) = channels.iter().find(|channel| channel.name != CHANNEL) {
-            let unknown = &unknown.name;
-            self.error(out, &format_args!("unknown channel {unknown:?}; there is {CHANNEL}"));
-            return;
-        }
-        if !channels.is_empty() {
-            self.sessions.subscribe(from);
-        }
-        let subscribed = self.sessions.is_subscribed(from);
-        let accounts = self.sessions.account_ids(from).filter(|_| subscribed);
-        let channels = accounts
-            .map(|account| Subscription::Account { account_id: account.into(), name: CHANNEL.into() })
-            .collect();
-        let subscriptions = Subscriptions { channels, time_ms };
-        send(out, |out| reply::encode_subscriptions(out, &subscriptions));
-    }
-
     #[inline]
     fn create_order(
         &mut self,
@@ -289,7 +297,9 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = create.account_id.as_deref();
-                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
+                let time_ms = wire_time(time_ns);
+                let stamping = self.stamping(from);
+                let about = About { from, account_id, client_id, time_ms, stamping };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -313,7 +323,9 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = cancel.account_id.as_deref();
-                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
+                let time_ms = wire_time(time_ns);
+                let stamping = self.stamping(from);
+                let about = About { from, account_id, client_id, time_ms, stamping };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -336,7 +348,9 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = amend.account_id.as_deref();
-                let about = About { from, account_id, client_id, time_ms: wire_time(time_ns) };
+                let time_ms = wire_time(time_ns);
+                let stamping = self.stamping(from);
+                let about = About { from, account_id, client_id, time_ms, stamping };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -352,10 +366,29 @@ pub(crate) fn execute(
     time_ns: u64,
     outbound: &mut Outbound,
 ) -> bool {
+    if entry.observed.is_on {
+        return match entry.execute_observed(asked, command, time_ns, outbound) {
+            Ok(_) => true,
+            Err(refused) => {
+                entry.not_taken(asked, refused, time_ns, outbound);
+                false
+            }
+        };
+    }
     let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
-    let time_ms = wire_time(time_ns);
-    let mut reports =
-        Reports { instruments, sessions, orders, counts, done, refusals, outbound, asked, time_ms };
+    let (time_ms, stamping) = (wire_time(time_ns), None);
+    let mut reports = Reports {
+        instruments,
+        sessions,
+        orders,
+        counts,
+        done,
+        refusals,
+        outbound,
+        asked,
+        time_ms,
+        stamping,
+    };
     let input = Input { time_ns, command };
     match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
         Ok(number) => {

@@ -4,6 +4,7 @@ use crate::counts::Tally;
 use crate::instruments::Violation;
 use crate::orders::InsertError;
 use crate::sessions::Sessions;
+use crate::stamping::{Stamping, send_stamped};
 use crate::text::send;
 use engine::Reject;
 use transport::StreamId;
@@ -30,6 +31,8 @@ pub(crate) struct About<'a> {
     /// The name of the order, or of the request; without one the answer is an `ERROR`.
     pub client_id: Option<&'a ClientId>,
     pub time_ms: i64,
+    /// What the answer is stamped with, if who asked wants that.
+    pub stamping: Option<Stamping>,
 }
 
 impl<'a> Refused<'a> {
@@ -72,6 +75,7 @@ impl Refusals {
         client_id: Option<&ClientId>,
         time_ms: i64,
         uid: &str,
+        stamping: Option<&Stamping>,
     ) {
         self.rejected.add(refused.name);
         if refused.limit {
@@ -83,7 +87,7 @@ impl Refusals {
         };
         let reason = refused.reason.into();
         let rejected = Rejected { client_id, reason, time_ms, uid: uid.into() };
-        send(out, |out| reply::encode_rejected(out, &rejected));
+        send_stamped(out, stamping, |out| reply::encode_rejected(out, &rejected));
     }
 
     /// Refuses a request of an account or an operator.
@@ -95,11 +99,11 @@ impl Refusals {
         refused: &Refused<'_>,
         outbound: &mut Outbound,
     ) {
-        let About { from, account_id, client_id, time_ms } = *about;
+        let About { from, account_id, client_id, time_ms, stamping } = *about;
         // An account that is not authenticated here is called what the client calls it.
         let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
         let uid = account_id.or_else(first).or_else(|| sessions.operator(from)).unwrap_or_default();
-        self.answer(outbound.to(from), refused, client_id, time_ms, uid);
+        self.answer(outbound.to(from), refused, client_id, time_ms, uid, stamping.as_ref());
     }
 }
 

@@ -6,7 +6,7 @@ use crate::orders::{ClientOrder, ClientOrders};
 use crate::refusals::{Refusals, Refused, by_engine, by_journal};
 use crate::sequencer::Sequenced;
 use crate::sessions::Sessions;
-use crate::text::send;
+use crate::stamping::{Stamping, send_stamped};
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -40,6 +40,8 @@ pub(crate) enum What<'a> {
     MassCancel,
     /// An operator's.
     Setting,
+    /// The house's flow.
+    Flow,
 }
 
 /// Writes the reports of one command.
@@ -54,6 +56,8 @@ pub(crate) struct Reports<'a> {
     pub outbound: &'a mut Outbound,
     pub asked: &'a Asked<'a>,
     pub time_ms: i64,
+    /// What replies to who asked are stamped with, if he wants that.
+    pub stamping: Option<Stamping>,
 }
 
 impl Reports<'_> {
@@ -117,7 +121,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        send(self.outbound.to(to), |out| reply::encode_booked(out, &booked));
+        self.send(to, |out| reply::encode_booked(out, &booked));
     }
 
     fn fill(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
@@ -140,7 +144,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        send(self.outbound.to(to), |out| reply::encode_fill(out, &fill));
+        self.send(to, |out| reply::encode_fill(out, &fill));
     }
 
     fn decremented(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
@@ -163,7 +167,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        send(self.outbound.to(to), |out| reply::encode_decremented(out, &decremented));
+        self.send(to, |out| reply::encode_decremented(out, &decremented));
     }
 
     /// As a cancel it is acknowledged to whoever asked for it, and to the order's own connection if that is another.
@@ -191,7 +195,7 @@ impl Reports<'_> {
             uid: self.sessions.account_id(order.account).into(),
         };
         for to in self.both(&client_order, self.asked.from) {
-            send(self.outbound.to(to), |out| reply::encode_amended(out, &amended));
+            self.send(to, |out| reply::encode_amended(out, &amended));
         }
     }
 
@@ -212,7 +216,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        send(self.outbound.to(to), |out| reply::encode_waiting(out, &waiting));
+        self.send(to, |out| reply::encode_waiting(out, &waiting));
     }
 
     fn triggered(&mut self, sequenced: &Sequenced, instrument: u16, order: Party) {
@@ -227,7 +231,7 @@ impl Reports<'_> {
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        send(self.outbound.to(to), |out| reply::encode_triggered(out, &triggered));
+        self.send(to, |out| reply::encode_triggered(out, &triggered));
     }
 
     /// A cancel is acknowledged to the trader who asked for it, and to the order's own connection if that is another. An operator is
@@ -249,7 +253,7 @@ impl Reports<'_> {
         let of_trader = self.asked.account == order.account;
         let requester = self.asked.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
         for to in self.both(&client_order, requester) {
-            send(self.outbound.to(to), |out| reply::encode_done(out, &done));
+            self.send(to, |out| reply::encode_done(out, &done));
         }
     }
 
@@ -270,13 +274,16 @@ impl Reports<'_> {
             self.orders.remove(tag);
         }
         let Asked { from: Some(from), client_id, account, .. } = *self.asked else {
-            // The exchange's own: nobody is told, but it is counted.
+            // The exchange's own: nobody is told, but it is counted. The house counts by itself.
+            if matches!(self.asked.what, What::Flow) {
+                return;
+            }
             self.refusals.rejected.add(refused.name);
             return;
         };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let out = self.outbound.to(from);
-        self.refusals.answer(out, refused, client_id, self.time_ms, uid);
+        self.refusals.answer(out, refused, client_id, self.time_ms, uid, self.stamping.as_ref());
     }
 
     fn applied(&mut self, orders: u32) {
@@ -284,10 +291,17 @@ impl Reports<'_> {
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let (client_id, count) = (client_id.copied(), i64::from(orders));
         let applied = Applied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
-        send(self.outbound.to(from), |out| match what {
+        self.send(from, |out| match what {
             What::MassCancel => reply::encode_mass_cancelled(out, &applied),
             _ => reply::encode_applied(out, &applied),
         });
+    }
+
+    /// Appends a report. It is stamped where it goes to who asked.
+    #[inline]
+    fn send(&mut self, to: StreamId, write: impl FnOnce(&mut Vec<u8>)) {
+        let stamping = self.stamping.as_ref().filter(|_| self.asked.from == Some(to));
+        send_stamped(self.outbound.to(to), stamping, write);
     }
 
     #[inline]

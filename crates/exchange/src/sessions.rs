@@ -77,6 +77,8 @@ struct Session {
     accounts: Vec<u32>,
     /// The operator's name, if it is an operator's.
     operator: Option<Box<str>>,
+    /// Whether replies to orders and cancels are to be stamped.
+    stamps: bool,
 }
 
 pub(crate) struct Account {
@@ -131,6 +133,7 @@ impl Sessions {
         }
         let session = &mut self.sessions[id.index()];
         session.open = true;
+        session.stamps = false;
         session.generation = session.generation.wrapping_add(1);
     }
 
@@ -237,6 +240,21 @@ impl Sessions {
         self.sessions[id.index()].operator.as_deref()
     }
 
+    /// Whether it may do what an operator may: where everybody may trade as anybody, everybody may.
+    pub fn may_operate(&self, id: StreamId) -> bool {
+        self.operator(id).is_some()
+            || (matches!(self.tokens, Tokens::Any) && self.is_authenticated(id))
+    }
+
+    pub fn set_stamps(&mut self, id: StreamId, stamps: bool) {
+        self.sessions[id.index()].stamps = stamps;
+    }
+
+    #[inline]
+    pub fn wants_stamps(&self, id: StreamId) -> bool {
+        self.sessions[id.index()].stamps
+    }
+
     pub fn subscribe(&mut self, id: StreamId) {
         self.sessions[id.index()].subscribed = true;
     }
@@ -270,6 +288,12 @@ impl Sessions {
     #[inline]
     pub fn sender(&self, id: StreamId) -> Sender {
         Sender::of(id, self.sessions[id.index()].generation)
+    }
+
+    /// The connection, if it is still open.
+    pub fn connection(&self, sender: Sender) -> Option<StreamId> {
+        let home = self.sessions.get(sender.stream.index())?;
+        (home.open && home.generation == sender.generation).then_some(sender.stream)
     }
 
     /// Where a report about an order goes: to the connection that sent it while that is open, else to one that is

@@ -4,11 +4,10 @@
 use crate::instruments::{Instrument, Instruments};
 use crate::orders::NO_TAG;
 use crate::sessions::HOUSE;
-use dbn::decode::{DbnDecoder, DecodeRecordRef, DynReader};
-use dbn::{Action, MboMsg};
 use engine::{NewOrder, Side};
+use flow::DatabentoError;
+use flow::databento::price_increment;
 use measure::random::SplitMix64;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Levels per side of a synthetic book.
@@ -43,13 +42,8 @@ pub enum StartBook {
 #[derive(Debug, thiserror::Error)]
 pub enum StartBookError {
     /// The file can't be read or is no DBN.
-    #[error("can't read a book from {file}: {why}; name a Databento MBO file (.dbn or .dbn.zst)")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        why: String,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] DatabentoError),
     /// Nothing is live at its end.
     #[error("{file} has no live order at its end; name a file of schema mbo with a snapshot")]
     Empty {
@@ -92,7 +86,7 @@ fn house_order(instrument: u16, side: Side, price_ticks: i64, quantity_lots: u64
 }
 
 /// A hundredth where the instrument has such an amount, else a lot: sizes that a person would send.
-fn round_lot(instrument: &Instrument) -> u64 {
+pub(crate) fn round_lot(instrument: &Instrument) -> u64 {
     let hundredth = wire::Decimal::new(1, 2).unwrap_or_default();
     instrument.quantity_lots(hundredth).unwrap_or(instrument.quantity_lots_min)
 }
@@ -120,87 +114,10 @@ fn synthetic(instruments: &Instruments) -> Vec<NewOrder> {
     orders
 }
 
-/// An order of a file while it is live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Live {
-    side: Side,
-    price: i64,
-    size: u32,
-    /// Counts up; the lower trades first at a price.
-    priority: u64,
-}
-
-/// The live orders of one instrument of a file.
-#[derive(Debug, Default)]
-struct LiveOrders {
-    instrument_id: Option<u32>,
-    orders: HashMap<u64, Live>,
-    records: u64,
-}
-
-impl LiveOrders {
-    /// Follows Databento's rules: Trade and Fill don't change the book, since a Cancel or a Modify
-    /// comes with them; a Modify keeps its priority unless the price changes or the size grows
-    /// (<https://databento.com/docs/examples/order-book/order-tracking>). A Cancel or a Modify of an
-    /// order that is not known changes nothing.
-    fn apply(&mut self, record: &MboMsg) {
-        if *self.instrument_id.get_or_insert(record.hd.instrument_id) != record.hd.instrument_id {
-            return;
-        }
-        self.records += 1;
-        let priority = self.records;
-        let side = match record.side as u8 {
-            b'B' => Some(Side::Buy),
-            b'A' => Some(Side::Sell),
-            _ => None,
-        };
-        let (price, size) = (record.price, record.size);
-        match (record.action(), side) {
-            (Ok(Action::Clear), _) => self.orders.clear(),
-            (Ok(Action::Add), Some(side)) if price != dbn::UNDEF_PRICE && size > 0 => {
-                self.orders.insert(record.order_id, Live { side, price, size, priority });
-            }
-            (Ok(Action::Modify), _) => {
-                let Some(live) = self.orders.get_mut(&record.order_id) else { return };
-                if live.price != price || size > live.size {
-                    live.priority = priority;
-                }
-                (live.price, live.size) = (price, size);
-            }
-            (Ok(Action::Cancel), _) => {
-                let Some(live) = self.orders.get_mut(&record.order_id) else { return };
-                live.size = live.size.saturating_sub(size);
-                if live.size == 0 {
-                    self.orders.remove(&record.order_id);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The first to trade first, and nothing without a price or a size.
-    fn in_priority(self) -> Vec<Live> {
-        let mut live: Vec<Live> = self.orders.into_values().collect();
-        live.retain(|order| order.size > 0 && order.price != dbn::UNDEF_PRICE);
-        live.sort_unstable_by_key(|order| order.priority);
-        live
-    }
-}
-
 fn databento(path: &Path, instruments: &Instruments) -> Result<Vec<NewOrder>, StartBookError> {
     let file = path.display().to_string();
-    let unreadable =
-        |why: dbn::Error| StartBookError::Unreadable { file: file.clone(), why: why.to_string() };
-    let reader = DynReader::from_file(path).map_err(unreadable)?;
-    let mut decoder = DbnDecoder::new(reader).map_err(unreadable)?;
-    let mut live = LiveOrders::default();
-    while let Some(record) = decoder.decode_record_ref().map_err(unreadable)? {
-        if let Some(record) = record.get::<MboMsg>() {
-            live.apply(record);
-        }
-    }
-    let live = live.in_priority();
-    let increment = live.iter().fold(0, |divisor, order| common_divisor(divisor, order.price));
+    let live = flow::databento::live_orders(path)?;
+    let increment = price_increment(live.iter().map(|order| order.price));
     if live.is_empty() || increment == 0 {
         return Err(StartBookError::Empty { file });
     }
@@ -224,15 +141,6 @@ fn databento(path: &Path, instruments: &Instruments) -> Result<Vec<NewOrder>, St
         orders.push(house_order(0, order.side, price_ticks, quantity_lots));
     }
     Ok(orders)
-}
-
-/// The greatest, of the sizes of both.
-fn common_divisor(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    i64::try_from(a).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -64,8 +64,8 @@ fn unreadable_messages_are_answered_and_the_connection_stays() {
             r#"{"type":"REJECTED","client_id":"c","reason":"field order.type is missing","time":0,"uid":"3001"}"#.into(),
         ),
         (
-            r#"{"type":"SUBSCRIBE","channels":[{"name":"BOOK"}]}"#,
-            error(r#"unknown channel \"BOOK\"; there is ORDERS"#),
+            r#"{"type":"SUBSCRIBE","channels":[{"name":"DEPTH"}]}"#,
+            error(r#"unknown channel \"DEPTH\"; there are ORDERS, FEED, BOOK, TRADES and TOP"#),
         ),
     ] {
         assert_eq!(client.ask(text), reply, "{text}");

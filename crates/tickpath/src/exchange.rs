@@ -1,6 +1,7 @@
 //! `tickpath exchange`: the exchange, or the raw echo in its place.
 
 use crate::cli::ExchangeArguments;
+use crate::plant;
 use crate::process::{die_with, raise_descriptors};
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
@@ -32,7 +33,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         listen(arguments, threads, (limits, clock), &mut Echo::default(), &stop)?;
         return Ok(DONE);
     }
-    let mut exchange = Exchange::new(config(arguments)?)?;
+    let mut exchange = Exchange::new(config(arguments, clock)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
@@ -41,13 +42,15 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
     let check = exchange.replay_check();
     let counts = exchange.counts().with_refused(refused);
+    let mut all = serde_json::to_value(&counts)?;
+    plant::add_counts(&exchange, &mut all)?;
     let result = ExchangeResult {
         orders: counts.orders,
         cancels: counts.cancels,
         state_hash: format!("{:016x}", exchange.state_hash()),
         replay_equal: check.equal,
         replay_detail: check.why,
-        counts: serde_json::to_value(&counts)?,
+        counts: all,
     };
     say(&serde_json::to_string(&result)?);
     Ok(DONE)
@@ -83,7 +86,7 @@ fn tell_recovery(exchange: &Exchange) {
     }
 }
 
-fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
+fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
         (None, true) => {
@@ -121,7 +124,9 @@ fn config(arguments: &ExchangeArguments) -> anyhow::Result<Config> {
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
     let journal = journal(arguments);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
-    Ok(Config { journal, replay_inputs_max, ..config })
+    let (feed, flow) = (plant::feed(&arguments.market_data)?, plant::flow(&arguments.market_data));
+    let (about, clock) = (plant::about(&clock)?, Some(clock));
+    Ok(Config { journal, replay_inputs_max, feed, flow, about, clock, ..config })
 }
 
 fn journal(arguments: &ExchangeArguments) -> Option<Journal> {

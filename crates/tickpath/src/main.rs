@@ -10,6 +10,7 @@ mod history;
 mod merge;
 mod noise;
 mod page;
+mod plant;
 mod print;
 mod process;
 mod progress;

@@ -81,6 +81,12 @@ impl Outbound {
         self.lanes.get(id.index()).is_some_and(|lane| lane.state == State::Open)
     }
 
+    /// Bytes that wait for this connection: what was appended and has not been written.
+    #[inline]
+    pub fn waiting_bytes(&self, id: StreamId) -> usize {
+        self.lanes.get(id.index()).map_or(0, |lane| lane.bytes.len())
+    }
+
     /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
     /// [`Service`] without sockets does it itself.
     pub fn open(&mut self, id: StreamId) {

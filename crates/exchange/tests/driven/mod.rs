@@ -36,6 +36,10 @@ pub fn config() -> Config {
             price_levels_max: 200,
             ..Limits::default()
         },
+        feed: None,
+        flow: None,
+        about: exchange::About::default(),
+        clock: None,
         journal: None,
         replay_inputs_max: 1 << 15,
         wall_ns: || WALL_NS.get(),

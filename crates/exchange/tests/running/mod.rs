@@ -28,6 +28,10 @@ pub fn config() -> Config {
             price_levels_max: 100,
             ..Limits::default()
         },
+        feed: None,
+        flow: None,
+        about: exchange::About::default(),
+        clock: None,
         journal: None,
         replay_inputs_max: 100_000,
         wall_ns: measure::clock::wall_ns,

@@ -1,0 +1,233 @@
+//! What clients ask about the feed and market data, and what an operator asks about the flow and the exchange.
+
+use crate::feed_subscribers::NotSubscribed;
+use crate::market_data::{DataChannel, DataSubscription, To};
+use crate::order_entry::OrderEntry;
+use crate::plant::{Plant, depth};
+use crate::refusals::NO_OPERATOR;
+use crate::text::{send, wire_time};
+use feed::{Channel, ReplayRefused};
+use std::net::SocketAddr;
+use transport::StreamId;
+use transport::serve::Outbound;
+use wire::administration::{Description, Notice, encode_notice};
+use wire::reply::{self, FeedSubscription, Subscription, Subscriptions};
+use wire::request::{self, Depth};
+
+/// The channel of an account's orders.
+const ORDERS: &str = "ORDERS";
+const FEED: &str = "FEED";
+const NO_FEED: &str = "this exchange has no feed; channels BOOK, TRADES and TOP come here as JSON";
+const NOT_A_SUBSCRIBER: &str = "subscribe to channel FEED first";
+
+/// A channel that somebody wants, looked up.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Orders,
+    Feed { channel: Channel, address: Option<SocketAddr> },
+    Data { channel: DataChannel, instrument: u16 },
+}
+
+impl OrderEntry {
+    /// Subscribes to all of them, or tells of the first that can't be: those before it are subscribed then.
+    #[cold]
+    pub fn subscribe(
+        &mut self,
+        from: StreamId,
+        channels: &[request::Channel<'_>],
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        let wanted: Result<Vec<Wanted>, String> =
+            channels.iter().map(|channel| self.wanted(channel)).collect();
+        let mut begun = Vec::new();
+        let subscribed = wanted.and_then(|wanted| {
+            wanted.into_iter().try_for_each(|wanted| match wanted {
+                Wanted::Orders => {
+                    self.sessions.subscribe(from);
+                    Ok(())
+                }
+                Wanted::Feed { channel, address } => self.subscribe_feed(from, channel, address),
+                Wanted::Data { channel, instrument } => {
+                    let of = DataSubscription { connection: from, channel, instrument };
+                    self.subscribe_data(of).map(|is_new| begun.extend(is_new.then_some(of)))
+                }
+            })
+        });
+        if let Err(reason) = subscribed {
+            return self.error(outbound.to(from), &reason);
+        }
+        self.tell_subscriptions(from, time_ns, outbound.to(from));
+        let OrderEntry { plant: Some(plant), instruments, .. } = self else { return };
+        let mut to = To { instruments, outbound, time_ms: wire_time(time_ns) };
+        begun.into_iter().for_each(|of| plant.begin_data(of, &mut to));
+    }
+
+    fn wanted(&self, channel: &request::Channel<'_>) -> Result<Wanted, String> {
+        let request::Channel { name, address, depth, instrument_code } = channel;
+        if name == ORDERS {
+            return Ok(Wanted::Orders);
+        }
+        if name == FEED {
+            let channel = match depth {
+                None | Some(Depth::Orders) => Channel::Orders,
+                Some(Depth::Levels) => Channel::Levels,
+            };
+            return Ok(Wanted::Feed { channel, address: *address });
+        }
+        let Some(channel) = DataChannel::read(name) else {
+            let there_are = "there are ORDERS, FEED, BOOK, TRADES and TOP";
+            return Err(format!("unknown channel {name:?}; {there_are}"));
+        };
+        let Some(code) = instrument_code else {
+            return Err(format!("channel {name} needs an instrument_code"));
+        };
+        let instrument = self.instruments.number(code).map_err(|unknown| unknown.reason)?;
+        Ok(Wanted::Data { channel, instrument })
+    }
+
+    fn subscribe_feed(
+        &mut self,
+        from: StreamId,
+        channel: Channel,
+        address: Option<SocketAddr>,
+    ) -> Result<(), String> {
+        let OrderEntry { plant, sequencer, limits, refusals, .. } = self;
+        let plant = plant.as_mut().filter(|plant| plant.subscribers.is_some()).ok_or(NO_FEED)?;
+        plant.begin(channel, sequencer.engine()).map_err(|error| error.to_string())?;
+        let Some(subscribers) = &mut plant.subscribers else { return Err(NO_FEED.to_owned()) };
+        subscribers.subscribe(from, channel, address).map_err(|why| match why {
+            NotSubscribed::NoAddress => {
+                "channel FEED needs an address: this exchange sends to no group".to_owned()
+            }
+            NotSubscribed::Full => {
+                refusals.limits.add("feed_subscribers_max");
+                let max = limits.feed_subscribers_max;
+                format!("too many subscribers of the feed (limit feed_subscribers_max = {max})")
+            }
+        })
+    }
+
+    /// Says whether he was not subscribed yet.
+    fn subscribe_data(&mut self, of: DataSubscription) -> Result<bool, String> {
+        let OrderEntry { plant, sequencer, limits, refusals, observed, published_as, .. } = self;
+        // Market data as JSON is made from the feed price by price, whether that is sent to anybody or not.
+        let plant = plant.get_or_insert_with(|| {
+            observed.is_on = true;
+            let settings = published_as.clone();
+            Box::new(Plant::new(settings, None, limits, observed.clock, 0))
+        });
+        plant.begin(Channel::Levels, sequencer.engine()).map_err(|error| error.to_string())?;
+        plant.data.subscribe(of).ok_or_else(|| {
+            refusals.limits.add("market_data_subscriptions_max");
+            let max = limits.market_data_subscriptions_max;
+            format!("too many subscriptions (limit market_data_subscriptions_max = {max})")
+        })
+    }
+
+    fn tell_subscriptions(&self, from: StreamId, time_ns: u64, out: &mut Vec<u8>) {
+        let subscribed = self.sessions.is_subscribed(from);
+        let accounts = self.sessions.account_ids(from).filter(|_| subscribed);
+        let mut channels: Vec<Subscription<'_>> = accounts
+            .map(|account| Subscription::Account {
+                account_id: account.into(),
+                name: ORDERS.into(),
+            })
+            .collect();
+        if let Some(plant) = &self.plant {
+            let feed = plant.subscribers.as_ref().and_then(|subscribers| subscribers.of(from));
+            channels.extend(feed.map(|(channel, address)| {
+                let (session, sequence) = (plant.session(), plant.sequence(channel));
+                let depth = depth(channel);
+                Subscription::Feed(FeedSubscription { depth, address, session, sequence })
+            }));
+            channels.extend(plant.data.of(from).map(|of| Subscription::MarketData {
+                name: of.channel.name().into(),
+                instrument_code: self.instruments.get(of.instrument).code.as_str().into(),
+            }));
+        }
+        let subscriptions = Subscriptions { channels, time_ms: wire_time(time_ns) };
+        send(out, |out| reply::encode_subscriptions(out, &subscriptions));
+    }
+
+    /// Datagrams are to be sent again.
+    #[cold]
+    pub fn feed_replay(&mut self, from: StreamId, first: u64, count: u32, out: &mut Vec<u8>) {
+        let refused = self.replay(from, first, count);
+        self.tell_refused(refused, out);
+    }
+
+    fn replay(&mut self, from: StreamId, first: u64, count: u32) -> Result<(), String> {
+        let plant = self.plant.as_mut().ok_or(NO_FEED)?;
+        let channel = plant.channel_of(from).ok_or(NOT_A_SUBSCRIBER)?;
+        let publisher = plant.publisher(channel).ok_or(NO_FEED)?;
+        let sending = publisher.replay(channel, first, count).map_err(|why| match why {
+            ReplayRefused::TooOld => {
+                format!("message {first} is too old to be sent again; ask for a snapshot")
+            }
+            ReplayRefused::NotYet => format!("message {first} has not been sent yet"),
+        })?;
+        plant.send_again(from, channel, sending);
+        Ok(())
+    }
+
+    /// The books are to be sent.
+    #[cold]
+    pub fn feed_snapshot(&mut self, from: StreamId, out: &mut Vec<u8>) {
+        let refused = self.snapshot(from).map_err(str::to_owned);
+        self.tell_refused(refused, out);
+    }
+
+    fn snapshot(&mut self, from: StreamId) -> Result<(), &'static str> {
+        let plant = self.plant.as_mut().ok_or(NO_FEED)?;
+        let channel = plant.channel_of(from).ok_or(NOT_A_SUBSCRIBER)?;
+        let publisher = plant.publisher(channel).ok_or(NO_FEED)?;
+        let sending = publisher.snapshot(channel).ok_or(NO_FEED)?;
+        plant.send_again(from, channel, sending);
+        Ok(())
+    }
+
+    /// Nothing is said where datagrams are on their way.
+    fn tell_refused(&mut self, asked: Result<(), String>, out: &mut Vec<u8>) {
+        if let Err(reason) = asked {
+            self.refusals.rejected.add("feed_refused");
+            let notice = Notice::FeedRefused { reason: reason.into() };
+            send(out, |out| encode_notice(out, &notice));
+        }
+    }
+
+    #[cold]
+    pub fn flow(&mut self, from: StreamId, outbound: &mut Outbound) {
+        let by = self.sessions.sender(from);
+        let started = match self.sessions.may_operate(from) {
+            true => self.start_flow(by),
+            false => Err(NO_OPERATOR.reason),
+        };
+        match started {
+            Ok(()) => send(outbound.to(from), |out| encode_notice(out, &Notice::FlowStarted)),
+            Err(reason) => self.error(outbound.to(from), &reason),
+        }
+    }
+
+    /// Takes some milliseconds where many orders rest: it is not for while somebody measures.
+    #[cold]
+    pub fn describe(&mut self, from: StreamId, out: &mut Vec<u8>) {
+        if !self.sessions.may_operate(from) {
+            return self.error(out, &NO_OPERATOR.reason);
+        }
+        let plant = self.plant.as_ref();
+        let clock =
+            self.observed.clock.map(|clock| serde_json::to_value(clock).unwrap_or_default());
+        let description = Description {
+            tool: self.about.tool.clone(),
+            session: plant.map_or_else(String::new, |plant| plant.session().to_string()),
+            state_hash: format!("{:016x}", self.sequencer.state_hash()),
+            feeds: plant.map_or_else(Vec::new, |plant| plant.states()),
+            clock: clock.unwrap_or_default(),
+            boot_id: self.about.boot_id.clone(),
+            machine: self.about.machine.clone(),
+        };
+        let notice = Notice::Description(Box::new(description));
+        send(out, |out| encode_notice(out, &notice));
+    }
+}

@@ -1,0 +1,433 @@
+//! The ticker plant: what the engine did, as datagrams and as JSON, for those who subscribe.
+//!
+//! ```text
+//!   observed: events of an input ─> pending ─ (durable) ─> feed::Publisher ─> datagrams ─> feed_subscribers
+//!                                                                                └────> market_data: JSON
+//! ```
+//!
+//! An input's events are only remembered while it is executed. They are published in the next turn of the loop, when the answers of this one
+//! have been written; with a journal in sync mode not before the input is durable. So a snapshot, a hash and a replay never show what could be
+//! lost.
+
+use crate::Config;
+use crate::feed_subscribers::{FeedSubscribers, SubscriberCounts};
+use crate::instruments::Instruments;
+use crate::limits::Limits;
+use crate::market_data::{DataSubscription, MarketDataCounts, MarketDataSubscribers, To};
+use crate::sequencer::Sequenced;
+use engine::{Engine, Event, InstrumentState};
+use feed::{
+    Channel, DATAGRAM_BYTES_DEFAULT, Definition, Publisher, PublisherSettings,
+    PublisherSettingsError, Sending,
+};
+use measure::clock::Clock;
+use serde::Serialize;
+use std::collections::VecDeque;
+use transport::StreamId;
+use wire::administration::FeedState;
+use wire::request::Depth;
+
+/// Room for the events that wait: what a few hundred inputs lead to, while a journal makes them durable.
+const PENDING_EVENTS: usize = 1 << 14;
+const PENDING_INPUTS: usize = 1 << 12;
+const JSON_PACKETS: usize = 2048;
+
+/// An input that is done and not published.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// Not to be published before this is acknowledged by the journal; 0: at once.
+    mark: u64,
+    intended_ns: u64,
+    acknowledged_ns: u64,
+    /// How many of the events are its.
+    events: usize,
+    state: Option<(u16, InstrumentState)>,
+}
+
+/// When an input was to happen and when it was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Happened {
+    pub mark: u64,
+    pub intended_ns: u64,
+    pub acknowledged_ns: u64,
+    /// The state that the input gave an instrument.
+    pub state: Option<(u16, InstrumentState)>,
+}
+
+/// A channel of the feed.
+struct Published {
+    publisher: Publisher,
+    /// Inputs that wait and were in the engine when this publisher was made.
+    known: usize,
+    /// What it was made from may be shown from this mark on.
+    shown_from: u64,
+    /// Datagrams with new messages.
+    datagrams: u64,
+    /// The same at the last sweep.
+    datagrams_swept: u64,
+}
+
+/// What was published.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FeedCounts {
+    /// Datagrams with new messages, order by order.
+    pub datagrams: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// Datagrams that one input made so many of that they were gone before they were sent.
+    pub overrun: u64,
+    /// Events that did not go with the published books: 0, or the feed is wrong.
+    pub faults: u64,
+    /// By subscriber, those that are gone with them.
+    pub subscribers: Vec<SubscriberCounts>,
+    /// Of market data as JSON.
+    pub json: MarketDataCounts,
+}
+
+pub(crate) struct Plant {
+    settings: PublisherSettings,
+    orders: Option<Published>,
+    levels: Option<Published>,
+    /// Who is sent datagrams; `None` without a feed.
+    pub subscribers: Option<FeedSubscribers>,
+    pub data: MarketDataSubscribers,
+    clock: Option<Clock>,
+    events: VecDeque<Sequenced>,
+    inputs: VecDeque<Pending>,
+    /// Somebody asked for what was sent before, or for the books, and has not had all of it.
+    asked: bool,
+    snapshot_ns: u64,
+    snapshot_due_ns: u64,
+}
+
+impl Plant {
+    /// With nothing published yet.
+    pub fn new(
+        settings: PublisherSettings,
+        subscribers: Option<FeedSubscribers>,
+        limits: &Limits,
+        clock: Option<Clock>,
+        snapshot_ns: u64,
+    ) -> Plant {
+        let Limits { market_data_subscriptions_max, market_data_bytes_max, .. } = *limits;
+        let data = MarketDataSubscribers::new(market_data_subscriptions_max, market_data_bytes_max);
+        Plant {
+            settings,
+            orders: None,
+            levels: None,
+            subscribers,
+            data,
+            clock,
+            events: VecDeque::with_capacity(PENDING_EVENTS),
+            inputs: VecDeque::with_capacity(PENDING_INPUTS),
+            asked: false,
+            snapshot_ns,
+            snapshot_due_ns: 0,
+        }
+    }
+
+    /// Begins to publish a channel with the books as the engine has them. Costs some milliseconds where it was not published: memory is taken
+    /// and written to.
+    ///
+    /// # Errors
+    /// If no such feed can be made.
+    #[cold]
+    pub fn begin(
+        &mut self,
+        channel: Channel,
+        engine: &Engine,
+    ) -> Result<(), PublisherSettingsError> {
+        if self.published(channel).is_some() {
+            return Ok(());
+        }
+        let channels = vec![channel];
+        let mut publisher =
+            Publisher::new(&PublisherSettings { channels, ..self.settings.clone() })?;
+        engine.save(&mut |piece| publisher.restore(&piece));
+        let published = Published {
+            publisher,
+            known: self.inputs.len(),
+            shown_from: self.inputs.back().map_or(0, |input| input.mark),
+            datagrams: 0,
+            datagrams_swept: 0,
+        };
+        match channel {
+            Channel::Orders => self.orders = Some(published),
+            Channel::Levels => self.levels = Some(published),
+        }
+        Ok(())
+    }
+
+    /// An input was executed.
+    #[inline]
+    pub fn done(&mut self, events: &[Sequenced], happened: Happened) {
+        let before = self.events.len();
+        self.events.extend(events.iter().filter(|sequenced| changes_a_book(&sequenced.event)));
+        let count = self.events.len() - before;
+        let Happened { mark, intended_ns, acknowledged_ns, state } = happened;
+        if count > 0 || state.is_some() {
+            let input = Pending { mark, intended_ns, acknowledged_ns, events: count, state };
+            self.inputs.push_back(input);
+        }
+    }
+
+    /// Whether a turn of the loop has anything to do here: rarely but after an input.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.inputs.is_empty() || self.asked || self.data.is_behind()
+    }
+
+    /// Publishes what is pending and may be: inputs with marks up to `acknowledged`. Says whether there is more to do.
+    #[inline]
+    pub fn publish(&mut self, acknowledged: u64, mut to: To) -> bool {
+        let ready = self.inputs.iter().take_while(|input| input.mark <= acknowledged).count();
+        let mut asked = false;
+        // All of one channel first: its datagrams do not wait until the other's are encoded.
+        for channel in [Channel::Orders, Channel::Levels] {
+            if ready > 0 {
+                self.encode(channel, ready);
+                self.send(channel, &mut to);
+            }
+            asked |= self.send_asked(channel, acknowledged);
+        }
+        let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
+        self.events.drain(..events);
+        if !self.data.is_empty()
+            && let Some(Published { publisher, .. }) = &self.levels
+        {
+            let sequence = publisher.sequence(Channel::Levels);
+            self.data.settle(publisher, sequence, &mut to);
+        }
+        self.asked = asked;
+        asked || !self.inputs.is_empty()
+    }
+
+    fn encode(&mut self, channel: Channel, ready: usize) {
+        let clock = self.clock;
+        let published = match channel {
+            Channel::Orders => self.orders.as_mut(),
+            Channel::Levels => self.levels.as_mut(),
+        };
+        let Some(Published { publisher, known, .. }) = published else { return };
+        let mut first = 0;
+        for input in self.inputs.iter().take(ready) {
+            let of_input = first..first + input.events;
+            first = of_input.end;
+            if *known > 0 {
+                *known -= 1;
+                continue;
+            }
+            for Sequenced { event, trade_id, .. } in self.events.range(of_input) {
+                publisher.event(event, trade_id.cast_unsigned());
+            }
+            if let Some((instrument, state)) = input.state {
+                publisher.state(instrument, state);
+            }
+            let acknowledged_ns = match (input.mark, clock) {
+                // What waited for the journal was not acknowledged before now.
+                (1.., Some(clock)) => clock.now_ns(),
+                _ => input.acknowledged_ns,
+            };
+            publisher.end_of_input(input.intended_ns, acknowledged_ns);
+        }
+    }
+
+    fn send(&mut self, channel: Channel, to: &mut To) {
+        let Plant { orders, levels, subscribers, data, .. } = self;
+        let published = match channel {
+            Channel::Orders => orders.as_mut(),
+            Channel::Levels => levels.as_mut(),
+        };
+        let Some(Published { publisher, datagrams, .. }) = published else { return };
+        while let Some(datagram) = publisher.next(channel) {
+            *datagrams += 1;
+            if let Some(subscribers) = subscribers {
+                subscribers.publish(channel, datagram);
+            }
+            if channel == Channel::Levels && !data.is_empty() {
+                data.hear(datagram, to);
+            }
+        }
+    }
+
+    /// Sends some of what was asked for again. Says whether there is more.
+    fn send_asked(&mut self, channel: Channel, acknowledged: u64) -> bool {
+        let Plant { orders, levels, subscribers, .. } = self;
+        let published = match channel {
+            Channel::Orders => orders.as_mut(),
+            Channel::Levels => levels.as_mut(),
+        };
+        let (Some(published), Some(subscribers)) = (published, subscribers) else { return false };
+        if published.shown_from > acknowledged {
+            return subscribers.has(channel);
+        }
+        subscribers.send_asked(channel, &mut published.publisher)
+    }
+
+    /// Ten times a second: says that the feed is there where there was nothing else to say, and sends the group its snapshot.
+    pub fn sweep(&mut self, now_ns: u64) {
+        let is_due = self.snapshot_ns > 0 && now_ns >= self.snapshot_due_ns;
+        let Plant { orders, levels, subscribers, asked, .. } = self;
+        let Some(subscribers) = subscribers else { return };
+        for (channel, published) in [(Channel::Orders, orders), (Channel::Levels, levels)] {
+            let Some(published) = published else { continue };
+            let Published { publisher, datagrams, datagrams_swept, .. } = published;
+            if datagrams == datagrams_swept
+                && let Some(datagram) = publisher.heartbeat(channel, now_ns)
+            {
+                subscribers.publish(channel, datagram);
+            }
+            *datagrams_swept = *datagrams;
+            if is_due
+                && subscribers.is_multicast()
+                && let Some(sending) = publisher.snapshot(channel)
+            {
+                subscribers.send_group(channel, sending);
+                *asked = true;
+            }
+        }
+        if is_due {
+            self.snapshot_due_ns = now_ns + self.snapshot_ns;
+        }
+    }
+
+    /// The publisher of a channel, where it is published.
+    pub fn publisher(&mut self, channel: Channel) -> Option<&mut Publisher> {
+        let published = match channel {
+            Channel::Orders => self.orders.as_mut(),
+            Channel::Levels => self.levels.as_mut(),
+        };
+        published.map(|published| &mut published.publisher)
+    }
+
+    fn published(&self, channel: Channel) -> Option<&Published> {
+        match channel {
+            Channel::Orders => self.orders.as_ref(),
+            Channel::Levels => self.levels.as_ref(),
+        }
+    }
+
+    /// Sends a new subscriber of market data what stands now.
+    pub fn begin_data(&mut self, of: DataSubscription, to: &mut To) {
+        if let Some(Published { publisher, .. }) = &self.levels {
+            self.data.begin(of, publisher, publisher.sequence(Channel::Levels), to);
+        }
+    }
+
+    /// What a connection is sent as datagrams.
+    pub fn channel_of(&self, connection: StreamId) -> Option<Channel> {
+        self.subscribers.as_ref()?.of(connection).map(|(channel, _)| channel)
+    }
+
+    /// A subscriber is to be sent something again, from the next turns on.
+    pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
+        if let Some(subscribers) = &mut self.subscribers {
+            subscribers.send_again(connection, channel, sending);
+            self.asked = true;
+        }
+    }
+
+    /// A connection is gone, and its subscriptions with it.
+    pub fn unsubscribe(&mut self, connection: StreamId) {
+        self.data.unsubscribe(connection);
+        if let Some(subscribers) = &mut self.subscribers {
+            subscribers.unsubscribe(connection);
+        }
+    }
+
+    /// Which run of the exchange.
+    pub fn session(&self) -> u64 {
+        self.settings.session
+    }
+
+    /// The number of a channel's last message.
+    pub fn sequence(&self, channel: Channel) -> u64 {
+        self.published(channel).map_or(0, |published| published.publisher.sequence(channel))
+    }
+
+    /// Datagrams with new messages of a channel.
+    pub fn datagrams(&self, channel: Channel) -> u64 {
+        self.published(channel).map_or(0, |published| published.datagrams)
+    }
+
+    /// Whether something waits to be published.
+    pub fn is_pending(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
+    /// Where the channels stand.
+    pub fn states(&self) -> Vec<FeedState> {
+        let state = |channel: Channel| {
+            let publisher = &self.published(channel)?.publisher;
+            Some(FeedState {
+                depth: depth(channel).name().to_owned(),
+                sequence: publisher.sequence(channel),
+                book_hash: format!("{:016x}", publisher.book_hash(channel)),
+            })
+        };
+        [Channel::Orders, Channel::Levels].into_iter().filter_map(state).collect()
+    }
+
+    pub fn counts(&self) -> FeedCounts {
+        let all = || [&self.orders, &self.levels].into_iter().flatten();
+        FeedCounts {
+            datagrams: self.datagrams(Channel::Orders),
+            messages: self.sequence(Channel::Orders),
+            overrun: all().map(|published| published.publisher.overrun()).sum(),
+            faults: all().map(|published| published.publisher.faults()).sum(),
+            subscribers: self.subscribers.as_ref().map_or_else(Vec::new, FeedSubscribers::counts),
+            json: self.data.counts(),
+        }
+    }
+}
+
+/// As a subscriber names it.
+pub(crate) fn depth(channel: Channel) -> Depth {
+    match channel {
+        Channel::Orders => Depth::Orders,
+        Channel::Levels => Depth::Levels,
+    }
+}
+
+/// As what an exchange's books are published.
+pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> PublisherSettings {
+    let limits = &config.limits;
+    let (datagram_bytes_max, replay_packets_max) = match &config.feed {
+        Some(feed) => (feed.datagram_bytes_max, limits.feed_replay_packets_max),
+        // For market data as JSON alone: nothing is sent again, but an input's own datagrams must find room.
+        None => (DATAGRAM_BYTES_DEFAULT, limits.feed_replay_packets_max.min(JSON_PACKETS)),
+    };
+    PublisherSettings {
+        session: (config.wall_ns)(),
+        datagram_bytes_max,
+        replay_packets_max,
+        definitions: definitions(instruments),
+        orders_max: limits.open_orders_max,
+        levels_max: limits.price_levels_max,
+        channels: Vec::new(),
+    }
+}
+
+/// What the feed says of the instruments.
+fn definitions(instruments: &Instruments) -> Vec<Definition> {
+    let definition = |instrument: &crate::instruments::Instrument| {
+        let mut code = [0; 32];
+        let bytes = instrument.code.as_bytes();
+        code[..bytes.len()].copy_from_slice(bytes);
+        let unit = |unit: wire::Decimal| (unit.mantissa(), -unit.scale().cast_signed());
+        Definition { code, tick: unit(instrument.tick), lot: unit(instrument.lot) }
+    };
+    instruments.all().iter().map(definition).collect()
+}
+
+/// Whether an event may change what a book shows.
+#[inline]
+fn changes_a_book(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::Rejected { .. }
+            | Event::Applied { .. }
+            | Event::Waiting { .. }
+            | Event::Triggered { .. }
+    )
+}

@@ -1,0 +1,79 @@
+//! What `tickpath exchange` publishes and where its own orders come from, from the command line.
+
+use crate::TOOL;
+use crate::cli::MarketDataArguments;
+use anyhow::{Context, bail};
+use exchange::{About, Exchange, Feed, HouseFlow, Reach};
+use flow::{Pace, Source};
+use host::Root;
+use measure::clock::Clock;
+use measure::schedule::Arrival;
+use std::path::PathBuf;
+
+/// The feed, if there is to be one.
+pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
+    let reach = match arguments.feed.as_str() {
+        "none" => return Ok(None),
+        "unicast" => Reach::Unicast,
+        group => {
+            let group: std::net::SocketAddrV4 = group.parse().with_context(|| {
+                format!("--feed {group} is neither none, unicast nor a multicast GROUP:PORT")
+            })?;
+            if !group.ip().is_multicast() || group.port() == u16::MAX {
+                bail!(
+                    "--feed {group}: a multicast group is within 224.0.0.0/4, and needs its port and the next"
+                );
+            }
+            Reach::Multicast { group, interface: arguments.feed_interface }
+        }
+    };
+    let (datagram_bytes_max, snapshot_seconds) =
+        (arguments.feed_bytes, arguments.feed_snapshot_seconds);
+    Ok(Some(Feed { reach, datagram_bytes_max, snapshot_seconds }))
+}
+
+/// The house's own orders, if there are to be some.
+pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
+    let source = match arguments.flow.as_deref()? {
+        "synthetic" => Source::Synthetic,
+        path => Source::DatabentoMbo(PathBuf::from(path)),
+    };
+    let pace = match arguments.flow_pace.as_str() {
+        "recorded" => Pace::Recorded { speed: arguments.flow_speed },
+        _ => Pace::Fixed {
+            rate_per_second: arguments.flow_rate,
+            arrival: match arguments.flow_arrival.as_str() {
+                "poisson" => Arrival::Poisson,
+                "burst" => Arrival::Burst,
+                _ => Arrival::Uniform,
+            },
+            burst: arguments.flow_burst,
+        },
+    };
+    Some(HouseFlow { source, pace, seconds: arguments.flow_seconds })
+}
+
+/// What `DESCRIBE` is told of the process and the machine.
+pub(crate) fn about(clock: &Clock) -> anyhow::Result<About> {
+    let root = Root::system();
+    let boot_id = root.read("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Ok(About {
+        tool: TOOL.to_owned(),
+        boot_id: boot_id.trim().to_owned(),
+        machine: serde_json::to_value(host::capture(&root, clock, None))?,
+    })
+}
+
+/// What is counted of all this, beside the exchange's own counts.
+pub(crate) fn add_counts(
+    exchange: &Exchange,
+    counts: &mut serde_json::Value,
+) -> anyhow::Result<()> {
+    if let Some(feed) = exchange.feed_counts() {
+        counts["feed"] = serde_json::to_value(feed)?;
+    }
+    if let Some(flow) = exchange.flow_counts() {
+        counts["flow"] = serde_json::to_value(flow)?;
+    }
+    Ok(())
+}
