@@ -12,22 +12,39 @@
 
 #![forbid(unsafe_code)]
 
+mod clock_source;
 mod desk;
+mod exchange_line;
+mod feed_start;
 mod in_flight;
+mod line;
 pub mod market_maker;
+mod mind;
 mod open_loop;
 pub mod order_entry;
+mod outcome;
 pub mod own_orders;
 mod ping_pong;
 pub mod plan;
 mod progress;
 mod raw;
+mod raw_line;
 pub mod risk;
 pub mod run;
+mod samples;
 pub mod signal;
+mod tick_counts;
+mod tick_loop;
+mod tick_phase;
 pub mod tick_plan;
+mod tick_replies;
+mod tick_result;
+mod tick_run;
+mod tick_samples;
+mod web_session;
 mod websocket;
 
 pub use plan::Plan;
 pub use run::{TraderError, run};
 pub use tick_plan::TickPlan;
+pub use tick_run::follow;
