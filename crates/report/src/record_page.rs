@@ -65,6 +65,7 @@ fn headline(record: &RunRecord) -> Markup {
                 " · clock " (record.clock.source) ", " (record.clock.cost_ns) " ns a reading"
             }
         }
+        @if let Some(flow) = words::flow(record) { p { (flow) "." } }
         @if let Some(sources) = words::merged_from(record) { p class="quiet" { (sources) } }
         @if !record.injected.is_empty() {
             p class="warn" { strong { "Faults were injected on purpose: " } (record.injected.join("; ")) "." }

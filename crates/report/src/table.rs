@@ -45,6 +45,9 @@ fn headline(out: &mut String, record: &RunRecord) {
         wrap(out, "  ! ", reason);
     }
     merged_from(out, record);
+    if let Some(flow) = words::flow(record) {
+        wrap(out, "  ", &flow);
+    }
     let messages = words::messages(record);
     for subject in &record.subjects {
         let load = &subject.load;

@@ -14,8 +14,6 @@ use measure::tick::{Audit, MarketMaking, Taken, Tick, Time, Traced};
 const NAME_WIDTH: usize = 13;
 /// The worst ticks that stand in the terminal; the page and the record have all that were kept.
 const WORST_MAX: usize = 5;
-/// What took the cores meanwhile, of one tick.
-const TAKEN_MAX: usize = 3;
 
 /// Appends stages, feed, strategy, the worst ticks and what to know about them.
 pub(crate) fn text(out: &mut String, record: &RunRecord) {
@@ -170,7 +168,7 @@ fn worst(subject: &Subject, most: usize) -> Option<Grid> {
     };
     let rows: Vec<Vec<String>> = subject.traced.iter().take(most).map(row).collect();
     let of = subject.traced.first().map_or("", |traced| traced.of.as_str());
-    let head = ["", "run", "message", "most of it in", "cores taken meanwhile"];
+    let head = ["", "run", "message", "most of it in", "cores taken"];
     (!rows.is_empty()).then(|| Grid {
         title: format!("The worst of {}, {of}", shortened(&subject.name, 40)),
         head: head.map(str::to_owned).to_vec(),
@@ -179,15 +177,25 @@ fn worst(subject: &Subject, most: usize) -> Option<Grid> {
     })
 }
 
-/// What took the cores while a tick was under way.
+/// What took the cores while a tick was under way: by thread and cause, how often and how long.
 fn taken(noise: &[Taken]) -> String {
-    let said = noise.iter().take(TAKEN_MAX).map(|one| match one.length_ns {
-        0 => format!("{}: {}", one.of, one.cause),
-        length_ns => format!("{}: {} {}", one.of, one.cause, latency(length_ns)),
+    let mut sums: Vec<(&str, &str, u64, u64)> = Vec::new();
+    for one in noise {
+        match sums.iter_mut().find(|(of, cause, ..)| (*of, *cause) == (&one.of, &one.cause)) {
+            Some((.., times, length_ns)) => {
+                *times += 1;
+                *length_ns = length_ns.saturating_add(one.length_ns);
+            }
+            None => sums.push((&one.of, &one.cause, 1, one.length_ns)),
+        }
+    }
+    let said = sums.into_iter().map(|(of, cause, times, length_ns)| {
+        let times = if times > 1 { format!(" {times}x") } else { String::new() };
+        let length =
+            if length_ns > 0 { format!(", {}", latency(length_ns)) } else { String::new() };
+        format!("{of} {cause}{times}{length}")
     });
-    let more = noise.len().saturating_sub(TAKEN_MAX);
-    let more = (more > 0).then(|| format!("{more} more"));
-    said.chain(more).collect::<Vec<_>>().join(", ")
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// What the figures rest on: buffers, clocks, the audit.

@@ -1,6 +1,6 @@
 //! What a record says, in the words that the table and the page share.
 
-use crate::number::{count, ns, us};
+use crate::number::{count, ns, plain, rate, us};
 use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
 
 /// What a record is about.
@@ -49,7 +49,7 @@ pub(crate) fn unit(record: &RunRecord) -> Unit {
 pub(crate) fn messages(record: &RunRecord) -> &'static str {
     match about(record) {
         About::Engine | About::Soak | About::Journal => "operations",
-        About::Ticks => "ticks",
+        About::Ticks => "orders",
         _ => "messages",
     }
 }
@@ -114,6 +114,36 @@ pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
     let count = exchange["gateways"].as_u64().filter(|_| exchange["start"] == true)?;
     let name = if count == 1 { "gateway" } else { "gateways" };
     (count > 0).then(|| format!("{count} {name}"))
+}
+
+/// Where ticks come from, how often, and by which way; `None` where there are none.
+pub(crate) fn flow(record: &RunRecord) -> Option<String> {
+    let (flow, feed) = (&record.resolved["flow"], &record.resolved["feed"]);
+    let source = flow["source"].as_str().filter(|_| about(record) == About::Ticks)?;
+    let starts = record.resolved["exchange"]["start"] != false;
+    let when = match (flow["pace"].as_str(), flow["arrival"].as_str()) {
+        _ if !starts => "at the exchange's own pace".to_owned(),
+        (Some("recorded"), _) => {
+            format!("{} x the recorded pace", plain(flow["speed"].as_f64().unwrap_or(1.0)))
+        }
+        (_, Some("burst")) => format!(
+            "{} inputs/s in bursts of {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            rate(flow["burst"].as_f64().unwrap_or(0.0))
+        ),
+        (_, arrival) => format!(
+            "{} inputs/s, {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            arrival.unwrap_or_default()
+        ),
+    };
+    let way = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    Some(format!(
+        "ticks: {source}, {when}, UDP {}, {}; strategy {}",
+        way(&feed["transport"]),
+        way(&record.resolved["network"]),
+        way(&record.resolved["strategy"]["name"])
+    ))
 }
 
 /// The series of a subject that stand in the table of latencies; stages have one of their own.

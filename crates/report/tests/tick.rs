@@ -140,7 +140,9 @@ fn record(change: impl FnOnce(&mut RunRecord)) -> RunRecord {
         complete: true,
         valid: true,
         runs: 6,
-        resolved: serde_json::json!({"kind": "tick", "network": "loopback", "exchange": {"start": true}}),
+        resolved: serde_json::json!({"kind": "tick", "network": "loopback", "exchange": {"start": true},
+            "flow": {"source": "synthetic", "pace": "fixed", "rate_per_second": 10_000.0, "arrival": "uniform"},
+            "feed": {"transport": "unicast"}, "strategy": {"name": "trigger"}}),
         subjects: vec![trader(), floor],
         ..RunRecord::default()
     };
@@ -178,6 +180,20 @@ fn intervals_stand_in_the_order_of_the_way() {
                  tick_to_gateway service    0.800   1.20   2.40    4.00   ~7.20    32.0  240k  0.760-0.840
           ~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"#]],
     );
+}
+
+#[test]
+fn the_headline_says_where_ticks_come_from() {
+    check(&record(|_| ()), "tick-to-trade", expect![[r#"
+        tick-to-trade · valid · 6 runs
+          ticks: synthetic, 10 000 inputs/s, uniform, UDP unicast, loopback; strategy trigger
+          rust: trigger, spin, cores 0 1, 10 000 of 10 000 orders/s, 240k sent, 0 lost"#]]);
+    let with = |path: &[&str], value: serde_json::Value| {
+        let record = record(|record| record.resolved[path[0]][path[1]] = value);
+        part(&record, "tick-to-trade")
+    };
+    assert!(with(&["flow", "pace"], "recorded".into()).contains("1 x the recorded pace"));
+    assert!(with(&["exchange", "start"], false.into()).contains("the exchange's own pace"));
 }
 
 #[test]
@@ -253,14 +269,14 @@ fn the_feed_the_worst_and_what_it_rests_on() {
         &told,
         "The worst of rust",
         expect![[r#"
-        The worst of rust, tick_to_ack
-                 run  message       most of it in         cores taken meanwhile
-        4.07 ms    3    51204  network_in 4.00 ms  trader: switched out 3.95 ms
-          run.json has all their stages (traced).
-          rust: receive buffer 16.0 MiB; the kernel's receive stamps are software; both ends stamp by one
-          clock, the kernel's stamps within 61 ns
-          rust's audit: 960k records, 0 lost; its logger ran on core 0, which is the exchange's too, woke
-          2400 times and took 72.0 ms in all; 0.300 % of the samples lie in those windows"#]],
+            The worst of rust, tick_to_ack
+                     run  message       most of it in                   cores taken
+            4.07 ms    3    51204  network_in 4.00 ms  trader switched out, 3.95 ms
+              run.json has all their stages (traced).
+              rust: receive buffer 16.0 MiB; the kernel's receive stamps are software; both ends stamp by one
+              clock, the kernel's stamps within 61 ns
+              rust's audit: 960k records, 0 lost; its logger ran on core 0, which is the exchange's too, woke
+              2400 times and took 72.0 ms in all; 0.300 % of the samples lie in those windows"#]],
     );
     let unequal = record(|record| record.subjects[0].load.tick[3].book_hash.clear());
     assert!(part(&unequal, "Feed").contains("UNEQUAL"));

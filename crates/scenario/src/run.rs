@@ -47,6 +47,12 @@ pub(crate) struct Asked {
     pub receive_buffer_bytes: u64,
     /// Datagrams are harmed on purpose: gaps are to be.
     pub is_harmed: bool,
+    /// How long it lasts, the warm-up included.
+    pub flow_seconds: f64,
+    /// Its inputs are due many at a time.
+    pub is_burst: bool,
+    /// The trader trades with it.
+    pub trades: bool,
 }
 
 /// What one subject did in one run.

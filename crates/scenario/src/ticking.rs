@@ -1,14 +1,15 @@
 //! One subject of a `tick` scenario in one run: an exchange with a feed and a flow, and a trader that follows it; or the
 //! raw ticker and a trader without stages.
 
-use crate::conduct::ConductError;
+use crate::conduct::{Conduct, ConductError, Entrant};
 use crate::file::{Pace, Scenario, Transport};
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
-use crate::run::Lengths;
+use crate::run::{Asked, Lengths};
 use crate::taken::{Taking, Watching};
 use measure::directory;
 use measure::record::ClientResult;
+use measure::schedule::Arrival;
 use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
 use std::fs;
@@ -212,6 +213,19 @@ impl Lengths {
             order_bytes: self.messages.order,
             reply_bytes: self.messages.order_reply,
         }
+    }
+}
+
+/// What a feed was to be like, for the rules.
+pub(crate) fn asked(conduct: &Conduct, entrant: &Entrant) -> Asked {
+    let scenario = &conduct.scenario;
+    let (warm_up_seconds, seconds) = conduct.phases(entrant);
+    Asked {
+        receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
+        is_harmed: scenario.feed.harm().is_some() && !entrant.is_floor,
+        flow_seconds: warm_up_seconds + seconds,
+        is_burst: scenario.flow.pace == Pace::Fixed && scenario.flow.arrival == Arrival::Burst,
+        trades: scenario.strategy.name == StrategyName::MarketMaking,
     }
 }
 

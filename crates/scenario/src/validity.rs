@@ -22,6 +22,7 @@ const RULES: &[(&str, &[Kind], Check)] = &[
     ("accepted", &[OrderEntry, Engine, Soak, Journal, Tick], accepted),
     // An engine's thread keeps its schedule itself: to be busy when one is due is response time, and no fault.
     ("lateness", &[OrderEntry, Ipc], lateness),
+    ("flow", &[Tick], tick_rules::flow),
     ("ticks", &[Tick], tick_rules::ticks),
     ("book", &[Tick], tick_rules::book),
     ("stages", &[Tick], tick_rules::stages),
