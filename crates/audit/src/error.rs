@@ -58,7 +58,7 @@ pub enum ReadError {
         /// Ours.
         known: u32,
     },
-    /// A record is not what was written, and whole ones stand behind it.
+    /// A record is not what was written.
     #[error(
         "the audit log is damaged: record {number} (byte {at}) is not what was written, {why}; nothing behind it can be \
          trusted: take another copy"

@@ -9,9 +9,8 @@
 //! | 20.. | [`Header`] as JSON; zeros to the end of the block |
 
 use crate::{AuditError, ReadError};
-use measure::clock::Clock;
 use measure::crc32c::{continued, crc32c};
-use measure::wall::Pair;
+use measure::utc::TimeBase;
 use serde::{Deserialize, Serialize};
 
 /// Bytes before the first record.
@@ -34,12 +33,8 @@ pub struct Header {
     pub subject: String,
     /// The program and its version.
     pub tool: String,
-    /// The clock of all stamps.
-    pub clock: Clock,
-    /// That clock beside UTC when the log began. Later readings are records.
-    pub wall: Pair,
-    /// Which boot of which machine the clock counts in (/proc/sys/kernel/random/boot_id); empty if it can't be read.
-    pub boot_id: String,
+    /// The clock of all stamps, and how it lay beside UTC when the log began. Later readings are records.
+    pub time: TimeBase,
     /// Why risk refuses, by the numbers that the decisions have.
     pub reasons: Vec<String>,
 }

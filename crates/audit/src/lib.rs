@@ -14,17 +14,21 @@
 
 #![forbid(unsafe_code)]
 
+mod codec;
 mod error;
 mod file;
 mod logger;
 mod reader;
 mod record;
+mod summary;
 mod windows;
 mod writer;
 
+pub use codec::RECORD_BYTES;
 pub use error::{AuditError, ReadError};
 pub use file::{HEADER_BYTES, HEADER_TEXT_BYTES_MAX, Header, VERSION};
 pub use logger::{Auditor, Finished, Logger, RING_RECORDS_MAX, Settings, start};
 pub use reader::{Reader, Tail};
-pub use record::{Action, KINDS, RECORD_BYTES, Record, Side, TickKind};
+pub use record::{Action, KINDS, Record, Side, TickKind};
+pub use summary::summarise;
 pub use windows::{WINDOWS_MAX, Windows};

@@ -5,6 +5,7 @@ use crate::writer::Writer;
 use crate::{AuditError, Header, RECORD_BYTES, Record};
 use measure::clock::Clock;
 use measure::tick::Audit;
+use measure::utc::{TimeBase, Utc};
 use measure::wall::Wall;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub pause: Duration,
     /// The clock of all stamps.
     pub clock: Clock,
+    /// How far the wall clock may be off UTC (`host::utc`).
+    pub utc: Utc,
     /// The scenario's name.
     pub scenario: String,
     /// Who is measured.
@@ -52,6 +55,7 @@ impl Settings {
             ring_records: 1 << 18,
             pause: Duration::from_millis(10),
             clock,
+            utc: Utc::default(),
             scenario: String::new(),
             subject: String::new(),
             tool: String::new(),
@@ -120,9 +124,12 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
         scenario: settings.scenario.clone(),
         subject: settings.subject.clone(),
         tool: settings.tool.clone(),
-        clock: settings.clock,
-        wall: wall.latest(),
-        boot_id: host::Root::system().read("proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        time: TimeBase {
+            boot_id: host::utc::boot_id(&host::Root::system()),
+            clock: settings.clock,
+            wall: wall.latest(),
+            utc: settings.utc.clone(),
+        },
         reasons: settings.reasons.clone(),
     };
     let header = header.to_bytes()?;
@@ -210,10 +217,10 @@ impl Work {
                 self.tell_wall();
             }
             self.writer.flush();
+            self.windows.add(begin_ns, clock.now_ns());
             if is_last {
                 return self.end();
             }
-            self.windows.add(begin_ns, clock.now_ns());
             std::thread::park_timeout(self.settings.pause);
         }
     }

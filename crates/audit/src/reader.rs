@@ -1,8 +1,8 @@
 //! Reads an audit log, record by record, and tells a torn tail from damage.
 //!
-//! Records are written one behind the other and never again. So what a writer that was killed, or a full disk, leaves is whole records and
-//! then a part of one: *torn*, which is said, and no error. A record that is not whole and has whole ones behind it was changed by something
-//! else, or lost when the machine failed (nothing is synced before the end): that is damage, and refused.
+//! Records are written one behind the other and never again, and no page of the file ends inside one. So what a writer that was killed, or a
+//! full disk, leaves is whole records and then a part of one, and what a machine that failed leaves is whole records and then zeros: *torn*,
+//! which is said, and no error. Anything else was changed by something else: that is damage, and refused.
 
 use crate::file::HEADER_BYTES;
 use crate::{Header, RECORD_BYTES, ReadError, Record};
@@ -15,7 +15,7 @@ pub enum Tail {
     Finished,
     /// Without it, behind a whole record: the logger was killed, or could not write any more.
     Unfinished,
-    /// By so many bytes that are no whole record.
+    /// By a part of a record, or by zeros: a write was cut off.
     Torn {
         /// How many.
         bytes: u64,
@@ -66,7 +66,7 @@ impl<R: Read> Reader<R> {
         }
         let record = Record::from_bytes(&bytes, self.number).filter(|_| length == RECORD_BYTES);
         let Some(record) = record else {
-            self.tail = Some(self.torn(length as u64)?);
+            self.tail = Some(self.torn(&bytes[..length])?);
             return Ok(None);
         };
         if let Record::End { records, .. } = record {
@@ -82,21 +82,21 @@ impl<R: Read> Reader<R> {
         Ok(Some(record))
     }
 
-    /// What stands here is no whole record: the tail, if no whole one follows.
-    fn torn(&mut self, mut bytes_in_all: u64) -> Result<Tail, ReadError> {
-        let mut bytes = [0; RECORD_BYTES];
-        let mut number = self.number;
-        loop {
-            let length = fill(&mut self.from, &mut bytes)?;
-            number += 1;
-            bytes_in_all += length as u64;
-            if length < RECORD_BYTES {
-                return Ok(Tail::Torn { bytes: bytes_in_all });
-            }
-            if Record::from_bytes(&bytes, number).is_some() {
-                return Err(self.damaged("and whole ones stand behind it"));
+    /// What stands here is no whole record: the tail, if it is a part of one or there are zeros to the end of the file.
+    fn torn(&mut self, found: &[u8]) -> Result<Tail, ReadError> {
+        let mut bytes_in_all = found.len() as u64;
+        if found.len() == RECORD_BYTES {
+            let (mut bytes, mut length) = ([0; RECORD_BYTES], found.len());
+            bytes.copy_from_slice(found);
+            while length > 0 {
+                if bytes[..length] != [0; RECORD_BYTES][..length] {
+                    return Err(self.damaged("nor is it where a write was cut off"));
+                }
+                length = fill(&mut self.from, &mut bytes)?;
+                bytes_in_all += length as u64;
             }
         }
+        Ok(Tail::Torn { bytes: bytes_in_all })
     }
 
     fn damaged(&self, why: &'static str) -> ReadError {

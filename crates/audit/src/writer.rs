@@ -44,25 +44,32 @@ impl Writer {
         if self.waiting.is_empty() {
             return;
         }
-        let records = (self.waiting.len() / RECORD_BYTES) as u64;
-        match self.file.write_all(&self.waiting) {
-            Ok(()) => self.written += records,
-            Err(error) => self.give_up(error),
+        let records = self.waiting.len() / RECORD_BYTES;
+        let (bytes, failed) = self.write();
+        let whole = bytes / RECORD_BYTES;
+        self.written += whole as u64;
+        if let Some(error) = failed {
+            // The disk is full, mostly. The run goes on; what was written in part is kept as far as it is whole. Where the rest can't be
+            // cut off the tail is torn, which a reader sees.
+            let _ = self.file.set_len(HEADER_BYTES as u64 + self.written * RECORD_BYTES as u64);
+            self.unwritten += (records - whole) as u64;
+            self.failed = Some(error);
         }
         self.waiting.clear();
     }
 
-    /// The disk is full, mostly. The run goes on; what was written in part is kept as far as it is whole.
-    fn give_up(&mut self, error: io::Error) {
-        let waiting = (self.waiting.len() / RECORD_BYTES) as u64;
-        let bytes = self.file.metadata().map_or(0, |file| file.len());
-        let whole = bytes.saturating_sub(HEADER_BYTES as u64) / RECORD_BYTES as u64;
-        let kept = whole.clamp(self.written, self.written + waiting);
-        self.unwritten += self.written + waiting - kept;
-        self.written = kept;
-        // Without success the tail is torn, which a reader sees.
-        let _ = self.file.set_len(HEADER_BYTES as u64 + kept * RECORD_BYTES as u64);
-        self.failed = Some(error);
+    /// How many bytes of what waits were written, and what went wrong.
+    fn write(&mut self) -> (usize, Option<io::Error>) {
+        let mut done = 0;
+        while done < self.waiting.len() {
+            match self.file.write(&self.waiting[done..]) {
+                Ok(0) => return (done, Some(io::ErrorKind::WriteZero.into())),
+                Ok(written) => done += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (done, Some(error)),
+            }
+        }
+        (done, None)
     }
 
     /// Ends the file. Gives the records in it without the end's own, those that could not be written, and why.
@@ -79,5 +86,61 @@ impl Writer {
         }
         let failed = self.failed.map_or(String::new(), |error| error.to_string());
         (records, self.unwritten, failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom};
+    use std::process::Command;
+
+    /// A file system of 64 KiB, mounted for the length of a test; `None` where that is not allowed.
+    struct SmallDisk(tempfile::TempDir);
+
+    impl SmallDisk {
+        fn mount() -> Option<SmallDisk> {
+            let directory = tempfile::tempdir().unwrap();
+            let mut mount = Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", "size=64k", "tickpath-test"]).arg(directory.path());
+            let is_mounted = mount.output().is_ok_and(|output| output.status.success());
+            is_mounted.then(|| SmallDisk(directory))
+        }
+    }
+
+    impl Drop for SmallDisk {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(self.0.path()).status();
+        }
+    }
+
+    #[test]
+    fn on_a_full_disk_what_fits_is_whole_and_the_rest_is_counted() {
+        let Some(disk) = SmallDisk::mount() else {
+            return eprintln!("skipped: mounting a small disk needs root");
+        };
+        let path = disk.0.path().join("log");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let mut writer = Writer::new(file.try_clone().unwrap(), &[0; HEADER_BYTES]).unwrap();
+        for number in 0..2_000 {
+            writer.add(&Record::Lost { noticed_ns: number, count: 1 });
+            // As the logger does: many a write.
+            if number % 7 == 0 {
+                writer.flush();
+            }
+        }
+        let (records, unwritten, failed) = writer.finish(0, 0);
+        assert_eq!(records + unwritten, 2_000);
+        assert!((1..2_000).contains(&records) && failed.contains("space"), "{records} {failed}");
+        let mut log = file;
+        assert_eq!(log.metadata().unwrap().len() % RECORD_BYTES as u64, 0);
+        // The header of this test is none; what stands behind it must be the first records.
+        log.seek(SeekFrom::Start(HEADER_BYTES as u64)).unwrap();
+        let mut bytes = [0; RECORD_BYTES];
+        for number in 0..records {
+            std::io::Read::read_exact(&mut log, &mut bytes).unwrap();
+            let expected = Record::Lost { noticed_ns: number, count: 1 };
+            assert_eq!(Record::from_bytes(&bytes, number), Some(expected));
+        }
     }
 }

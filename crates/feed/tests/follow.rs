@@ -3,115 +3,14 @@
 #[path = "../../engine/tests/commands/mod.rs"]
 mod commands;
 mod exchange;
+mod following;
 mod network;
 
-use std::collections::HashMap;
-
 use engine::{EngineLimits, Input};
-use exchange::{CHANNELS, Exchange};
-use feed::{
-    Channel, DATAGRAM_BYTES_MIN, Fault, Follower, FollowerSettings, PublisherSettings, Want,
-};
-use network::Network;
+use exchange::Exchange;
+use feed::{DATAGRAM_BYTES_MIN, Fault, PublisherSettings, Want};
+use following::{Following, INSTRUMENTS, following};
 use proptest::prelude::*;
-
-const INSTRUMENTS: u16 = 3;
-/// Questions that a follower may need until it is in sync over a network that loses nothing: a replay that is refused, a snapshot, a replay; each
-/// twice, since what was lost before counts as asked.
-const QUESTIONS_MAX: usize = 16;
-
-fn follower(channel: Channel, limits: &EngineLimits, datagram_bytes_max: usize) -> Follower {
-    let EngineLimits { open_orders_max, price_levels_max, .. } = *limits;
-    Follower::new(FollowerSettings {
-        // Small enough to be too small at times.
-        buffered_datagrams_max: 8,
-        datagram_bytes_max,
-        ..FollowerSettings::new(channel, INSTRUMENTS, open_orders_max, price_levels_max)
-    })
-}
-
-/// A follower, what is between it and the exchange, and what the books were.
-struct Following {
-    channel: Channel,
-    follower: Follower,
-    network: Network,
-    /// By session and number of the last message.
-    hashes: HashMap<(u64, u64), u64>,
-}
-
-impl Following {
-    /// The books as they are now, which are to be found at the other end.
-    fn remember(&mut self, exchange: &Exchange) {
-        let sequence = exchange.publisher.sequence(self.channel);
-        let hash = exchange.book_hash(self.channel);
-        assert_eq!(exchange.publisher.book_hash(self.channel), hash);
-        self.hashes.insert((exchange.session, sequence), hash);
-    }
-
-    fn carry(&mut self, datagrams: Vec<Vec<u8>>) {
-        for datagram in datagrams {
-            for arrived in self.network.carry(datagram) {
-                self.follower.datagram(&arrived);
-                self.check();
-            }
-        }
-    }
-
-    /// A follower that says that it is in sync shows the books as they were at that number.
-    fn check(&self) {
-        if !self.follower.is_in_sync() {
-            return;
-        }
-        let session = self.follower.session().expect("it is in sync with something");
-        if let Some(hash) = self.hashes.get(&(session, self.follower.sequence())) {
-            assert_eq!(self.follower.book_hash(), *hash);
-        }
-    }
-
-    /// What the follower wants is asked of the exchange, and sent.
-    fn ask(&mut self, exchange: &mut Exchange) {
-        let Some(want) = self.follower.wants() else { return };
-        if !self.network.is_answered() {
-            return;
-        }
-        let sending = match want {
-            Want::Replay { from, count } => exchange.publisher.replay(self.channel, from, count),
-            Want::Snapshot => Ok(exchange.publisher.snapshot(self.channel).unwrap()),
-        };
-        match sending {
-            Ok(sending) => self.carry(exchange.sent(sending)),
-            Err(_) => self.follower.refused(),
-        }
-    }
-
-    /// Over a network that has become perfect it comes to be in sync.
-    fn settle(&mut self, exchange: &mut Exchange) {
-        self.network.become_perfect();
-        for _ in 0..QUESTIONS_MAX {
-            let heartbeat = exchange.publisher.heartbeat(self.channel, 0).unwrap().to_vec();
-            self.carry(vec![heartbeat]);
-            self.follower.again();
-            self.ask(exchange);
-        }
-        assert!(self.follower.is_in_sync(), "{:#?}", self.follower.counts());
-        assert_eq!(self.follower.session(), Some(exchange.session));
-        assert_eq!(self.follower.sequence(), exchange.publisher.sequence(self.channel));
-        assert_eq!(self.follower.book_hash(), exchange.book_hash(self.channel));
-    }
-}
-
-fn following(
-    fates: &[u8],
-    limits: &EngineLimits,
-    settings: &PublisherSettings,
-) -> [Following; CHANNELS.len()] {
-    CHANNELS.map(|channel| Following {
-        channel,
-        follower: follower(channel, limits, settings.datagram_bytes_max),
-        network: Network::new(fates.to_vec()),
-        hashes: HashMap::new(),
-    })
-}
 
 fn datagram_bytes() -> impl Strategy<Value = usize> {
     DATAGRAM_BYTES_MIN..400
@@ -162,36 +61,13 @@ proptest! {
         datagram_bytes in datagram_bytes(),
         replay_packets_max in 2_usize..40,
         fates in prop::collection::vec(any::<u8>(), 1..100),
-        restart_at in prop::option::of(0_usize..200),
-        impatience in 1_usize..30,
+        steps in prop::collection::vec(any::<u8>(), 1..100),
     ) {
         let settings = PublisherSettings {
             replay_packets_max,
             ..Exchange::settings(limits, INSTRUMENTS, datagram_bytes)
         };
-        let mut exchange = Exchange::new(limits, &settings);
-        let mut following = following(&fates, &limits, &settings);
-        for (number, input) in inputs.iter().enumerate() {
-            if restart_at == Some(number) {
-                exchange.restart(&settings);
-            }
-            exchange.apply(input);
-            for following in &mut following {
-                following.remember(&exchange);
-                // Packets wait at times, and inputs share one.
-                if number % 3 != 0 {
-                    following.carry(exchange.datagrams(following.channel));
-                }
-                following.ask(&mut exchange);
-                if number % impatience == 0 {
-                    following.follower.again();
-                }
-            }
-        }
-        for following in &mut following {
-            following.carry(exchange.datagrams(following.channel));
-            following.settle(&mut exchange);
-        }
+        following::follows(limits, &settings, &inputs, &fates, &steps);
     }
 
     /// Bits flip, and nobody notices before the datagram is read, as if UDP had no checksum: whatever the follower makes of it, told that its books

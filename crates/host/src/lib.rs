@@ -8,6 +8,7 @@ pub mod error;
 pub mod fingerprint;
 pub mod interrupts;
 pub mod memory;
+pub mod network;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
@@ -17,6 +18,7 @@ pub mod scheduling;
 pub mod storage;
 pub mod thread;
 pub mod topology;
+pub mod utc;
 
 pub use error::HostError;
 pub use fingerprint::capture;

@@ -83,6 +83,13 @@ impl Clock {
         (self.ns_of(count), raw_ns)
     }
 
+    /// By how much this clock ran faster than `CLOCK_MONOTONIC_RAW` between two readings of [`Clock::beside_raw`], in parts in a million: the
+    /// error of its calibration, to some 100 ns over the time between them. `None` where none passed.
+    pub fn rate_off_ppm(from: (u64, u64), to: (u64, u64)) -> Option<f64> {
+        let (ours, raw) = (to.0.checked_sub(from.0)?, to.1.checked_sub(from.1)?);
+        (raw > 0).then(|| (ours as f64 / raw as f64 - 1.0) * 1e6)
+    }
+
     /// This clock and `CLOCK_REALTIME` at the same moment, with a bound of what "same" means.
     pub fn beside_wall(&self) -> Pair {
         let (count, wall_ns, width) = simultaneous(self.source, libc::CLOCK_REALTIME);
@@ -288,6 +295,14 @@ mod tests {
         assert!(other.is_readable());
         let stamps = [clock.now_ns(), other.now_ns(), clock.now_ns()];
         assert!(stamps.is_sorted(), "{stamps:?}");
+    }
+
+    #[test]
+    fn a_rate_that_is_off_is_told_in_parts_in_a_million() {
+        let off = Clock::rate_off_ppm((1_000, 5_000), (1_000_001_003_000, 1_000_000_005_000));
+        assert!((off.unwrap() - 1.002).abs() < 1e-6, "{off:?}");
+        assert_eq!(Clock::rate_off_ppm((1, 5), (2, 5)), None);
+        assert_eq!(Clock::rate_off_ppm((2, 5), (1, 6)), None);
     }
 
     /// Against the kernel's own clock over 50 ms: the calibrated rate must agree within 100 ppm,

@@ -4,6 +4,7 @@
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
 pub mod attribution;
+pub mod audited;
 pub mod calendar;
 pub mod clock;
 pub mod compare;
@@ -41,4 +42,5 @@ pub mod sweep;
 pub mod tick;
 pub mod tick_samples;
 pub mod timeline;
+pub mod utc;
 pub mod wall;

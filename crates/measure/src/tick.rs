@@ -188,8 +188,16 @@ pub struct Time {
     pub kernel_bound_ns: u64,
     /// By how much the exchange's clock may be off the trader's, ns: 0 on one machine; `None` if nobody knows.
     pub exchange_bound_ns: Option<u64>,
-    /// Where the bound comes from: `same machine`, `chrony`, `ptp`, or empty.
+    /// Where the bound comes from: `same machine`, `chrony`, or empty.
     pub bound_from: String,
+    /// Which boot of which machine the trader ran in; empty if it could not be read.
+    pub boot_id: String,
+    /// By how much the trader's clock ran faster than CLOCK_MONOTONIC_RAW over the run, in parts in a million: the error of its calibration.
+    pub rate_off_ppm: Option<f64>,
+    /// How often somebody set the wall clock meanwhile: stamps of the kernel's around it are wrong by as much.
+    pub wall_steps: u64,
+    /// How far the trader's wall clock may be off UTC.
+    pub utc: crate::utc::Utc,
 }
 
 /// What an audit logger did.

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 pub mod axis;
 mod comparison;
 mod context;
@@ -12,6 +13,7 @@ mod doctor;
 mod engine;
 mod figures;
 mod finding;
+mod grid;
 pub mod history;
 pub mod history_page;
 mod ladder;
@@ -25,11 +27,14 @@ pub mod plot;
 mod progress;
 pub mod record_page;
 mod replay;
+mod stages;
 pub mod sweep;
 pub mod sweep_page;
 pub mod table;
+mod tick;
 mod words;
 
+pub use audit::audit;
 pub use comparison::comparison;
 pub use doctor::doctor;
 pub use finding::{Finding, finding};

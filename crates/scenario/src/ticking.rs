@@ -9,6 +9,7 @@ use crate::run::Lengths;
 use crate::taken::{Taking, Watching};
 use measure::directory;
 use measure::record::ClientResult;
+use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,11 +17,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trader::plan::Load;
-use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, TickPlan};
+use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
 use transport::inject::Inject;
 
 /// How long after its start a trader's threads are looked for: they are there by then, and warm up.
 const THREADS_AFTER: Duration = Duration::from_millis(200);
+/// Room for samples of whatever a recording holds: 120 MB.
+const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 /// What a file of samples is called.
 const SAMPLES: &str = "samples";
 
@@ -38,6 +41,7 @@ impl Launch<'_> {
         say("--flow-arrival", format!("{:?}", flow.arrival).to_lowercase());
         say("--flow-burst", flow.burst.to_string());
         if let Some(lengths) = lengths {
+            say("--feed", "unicast".to_owned());
             say("--feed-bytes", lengths.datagram.to_string());
             return;
         }
@@ -110,6 +114,7 @@ impl Launch<'_> {
             progress,
             feed: FeedPlan {
                 inject: if raw.is_some() { Default::default() } else { by_hand.feed.inject },
+                multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
                 ..by_hand.feed
             },
             audit: is_watched.then(|| AuditPlan {
@@ -146,6 +151,8 @@ impl crate::file::Scenario {
             clock: None,
             hlog: String::new(),
             samples: String::new(),
+            samples_max: self.samples_room(),
+            scenario: self.name.clone(),
             progress: false,
             feed: FeedPlan {
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -160,6 +167,18 @@ impl crate::file::Scenario {
             raw: None,
             inject: subject.inject.clone(),
         }
+    }
+}
+
+impl crate::file::Scenario {
+    /// Room for samples: twice what is planned. How many ticks a recording has is not known before.
+    fn samples_room(&self) -> usize {
+        let planned = match (self.flow.pace, self.strategy.name) {
+            (Pace::Recorded, _) => 0,
+            (_, StrategyName::Trigger) => self.messages(self.seconds) / self.strategy.every,
+            (_, StrategyName::MarketMaking) => self.messages(self.seconds),
+        };
+        (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
     }
 }
 

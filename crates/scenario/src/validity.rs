@@ -76,9 +76,9 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
         Engine | Soak | Journal => (load.sent, "operations"),
         Ipc | CoreToCore => (load.received, "messages that came"),
         Tick => {
-            let samples =
-                load.tick.iter().map(|tick| tick.samples.saturating_sub(tick.samples_out_of_order));
-            (samples.sum(), "samples")
+            let in_order =
+                |tick: &measure::tick::Tick| tick.samples.saturating_sub(tick.samples_out_of_order);
+            (load.tick.iter().map(in_order).sum(), "samples")
         }
     };
     let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);

@@ -67,6 +67,11 @@ pub(crate) enum Command {
     /// behind the last whole record and is not counted. Changes nothing. Exits with 3 if the journal is
     /// damaged otherwise, or a part of it is missing.
     Replay(ReplayArguments),
+    /// Read the audit log of a trader, and tell what is in it
+    ///
+    /// What was seen, decided, sent and answered: records by kind, from when to when in UTC and how exact that is, what was
+    /// lost, how long decisions took. Exits with 3 if the log is damaged; a log that was cut off is read as far as it goes.
+    Audit(AuditArguments),
     /// Run one client once against an exchange that runs already
     ///
     /// Prints one line of JSON: what was sent and received, whether it was complete. The latencies
@@ -97,6 +102,9 @@ pub(crate) struct RunArguments {
     /// Find out who disturbs the measured cores as well, before each run and during it (see `noise`)
     #[arg(long)]
     pub noise: bool,
+    /// Of ticks, keep so many of the worst, with all their stamps and what took the cores meanwhile
+    #[arg(long, value_name = "N")]
+    pub trace: Option<usize>,
     /// Go on where that soak was interrupted, as it was asked to
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "connect"])]
     pub resume: Option<PathBuf>,
@@ -396,6 +404,18 @@ pub(crate) struct ReplayArguments {
     /// Print what was found as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct AuditArguments {
+    /// The log
+    pub log: PathBuf,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print every record as a line of JSON instead, behind a first line with the log's header
+    #[arg(long, conflicts_with = "json")]
+    pub records: bool,
 }
 
 #[derive(Args)]

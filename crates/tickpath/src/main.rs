@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod cli;
 mod compare;
 mod doctor;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),
+        cli::Command::Audit(arguments) => audit::audit(&arguments),
         cli::Command::Relay(arguments) => relay::relay(&arguments),
         cli::Command::Workload(arguments) => workload::workload(&arguments),
     };

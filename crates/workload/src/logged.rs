@@ -1,7 +1,6 @@
 //! The flow through a journal, on a schedule: an operation is logged, done, and answered when the journal's mode says that
 //! it may be. Response time is to the answer.
 
-use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::passes::{OPERATION, counted};
 use crate::plan::{JournalMode, Plan};
@@ -10,6 +9,7 @@ use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::filled;
 use crate::timing::{GRACE_NS, LEAD_NS, Timing};
 use engine::{Engine, Input};
+use flow::w1::Flow;
 use host::Root;
 use journal::{Appender, Identity, JournalError, Mode, Options, Refused};
 use measure::matching::{Matching, Storage};

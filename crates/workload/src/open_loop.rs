@@ -1,7 +1,6 @@
 //! The flow on a schedule that is never re-based: a server that is busy when an operation is due is late, and that
 //! is in the response time. The thread that keeps the schedule is the server, so there is no pacer to be late.
 
-use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::passes::{OPERATION, Outcome, counted};
 use crate::plan::Plan;
@@ -10,6 +9,7 @@ use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Burner, Server, filled};
 use crate::timing::{GRACE_NS, LEAD_NS, Timing};
 use engine::Input;
+use flow::w1::Flow;
 use measure::matching::Matching;
 use measure::record::Kind;
 use measure::recorder::{self, Recorder, Series};

@@ -1,7 +1,6 @@
 //! The flow, one operation after the other: pass after pass over the same operations, each with a fresh
 //! engine. The first is not timed: it counts, and the others must end in its state.
 
-use flow::w1::Flow;
 use crate::outbound::{Outbound, REPORTS};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
@@ -9,6 +8,7 @@ use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::{Nobody, filled};
 use crate::{tally, timed};
 use engine::{Engine, Input};
+use flow::w1::Flow;
 use measure::matching::{Counts, Matching};
 use measure::progress::Second;
 use measure::record::{Kind, Load};

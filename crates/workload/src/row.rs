@@ -1,10 +1,10 @@
 //! Who serves the flow: a row of the results. A row is a line of [`ROWS`].
 
-use flow::w1::{DEEP, MID_TICKS, SHALLOW, Shape};
 use engine::{
     AccountSettings, Command, Engine, EngineLimits, Input, InstrumentSettings, InstrumentState,
     PRICE_TICKS_MAX, PositionSettings, SelfTrade,
 };
+use flow::w1::{DEEP, MID_TICKS, SHALLOW, Shape};
 use measure::matching::{EMPTY_DISPATCH, IDEAL};
 
 /// What takes the operations of a row.

@@ -2,7 +2,6 @@
 //! them, now and then, the reference: a fresh small engine does the same block every time, so that a drift of the
 //! machine is told from one of the engine.
 
-use flow::w1::{Flow, SHALLOW};
 use crate::outbound::Outbound;
 use crate::passes::{BACK_TO_BACK, OPERATION};
 use crate::plan::Plan;
@@ -11,6 +10,7 @@ use crate::run::{Bench, Measured, WorkloadError};
 use crate::server::filled;
 use crate::{state, tally, timed};
 use engine::{Cancel, Command, Engine, Input};
+use flow::w1::{Flow, SHALLOW};
 use measure::clock::Clock;
 use measure::matching::{Counts, Matching};
 use measure::record::{Kind, Load};

@@ -4,9 +4,9 @@
 //! The file is 16 hex digits over all that follows, a line of JSON ([`Head`]), then records of
 //! [`Saved::BYTES`]: the flow's live orders, then the engine's pieces in the order of [`Engine::save`].
 
-use flow::w1::{Flow, Live, Shape};
 use crate::plan::Plan;
 use engine::{Engine, NewOrder, Saved};
+use flow::w1::{Flow, Live, Shape};
 use measure::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

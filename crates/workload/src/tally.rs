@@ -1,7 +1,7 @@
 //! What became of operations, by their reports alone.
 
-use flow::w1::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
 use engine::{Command, DoneReason, Event, Input, Reject};
+use flow::w1::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
 use measure::matching::Counts;
 
 /// Takes an operation that was sent into account.

@@ -67,6 +67,5 @@ impl Timing {
 }
 
 // However many operations are in memory, an engine has room for the orders among them.
-const _: () = assert!(
-    crate::plan::OPERATIONS_MAX / 2 + flow::w1::DEEP.live as u64 <= OPEN_ORDERS_MAX as u64
-);
+const _: () =
+    assert!(crate::plan::OPERATIONS_MAX / 2 + flow::w1::DEEP.live as u64 <= OPEN_ORDERS_MAX as u64);

@@ -1,0 +1,92 @@
+use super::*;
+use measure::clock::Deadline;
+use std::net::UdpSocket;
+use std::time::Duration;
+
+/// `None`, said aloud, where it is not allowed or the tools are not there.
+fn networks() -> Option<Networks> {
+    match Networks::create() {
+        Ok(networks) => Some(networks),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn own() -> std::path::PathBuf {
+    std::fs::read_link(OWN).unwrap()
+}
+
+fn bind(address: Ipv4Addr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((address, 0))?;
+    socket.set_read_timeout(Some(Duration::from_secs(5)))?;
+    Ok(socket)
+}
+
+#[test]
+fn what_is_sent_in_one_comes_out_in_the_other_and_nowhere_else() {
+    let Some(networks) = networks() else { return };
+    let (exchange, trader) = (networks.exchange(), networks.trader());
+    let sends = exchange.within(|| bind(exchange.address())).unwrap().unwrap();
+    let receives = trader.within(|| bind(trader.address())).unwrap().unwrap();
+    sends.send_to(b"tick", receives.local_addr().unwrap()).unwrap();
+    let mut into = [0; 8];
+    let (n, from) = receives.recv_from(&mut into).unwrap();
+    assert_eq!((&into[..n], from), (&b"tick"[..], sends.local_addr().unwrap()));
+    assert!(bind(exchange.address()).is_err(), "this network has not that address");
+    // A group goes through the cable as well.
+    let group = Ipv4Addr::new(239, 255, 1, 1);
+    receives.join_multicast_v4(&group, &trader.address()).unwrap();
+    let any = trader.within(|| bind(Ipv4Addr::UNSPECIFIED)).unwrap().unwrap();
+    any.join_multicast_v4(&group, &trader.address()).unwrap();
+    sends.send_to(b"all", (group, any.local_addr().unwrap().port())).unwrap();
+    assert_eq!(any.recv_from(&mut into).unwrap().0, 3);
+}
+
+#[test]
+fn a_process_that_is_started_there_stays_there_and_the_thread_comes_back() {
+    let Some(networks) = networks() else { return };
+    let before = own();
+    let end = networks.trader();
+    let mut ip = Command::new("ip");
+    ip.args(["-o", "address", "show", "dev", DEVICE]);
+    let output = end.within(|| ip.output()).unwrap().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains(&end.address().to_string()), "{shown}");
+    assert_eq!(own(), before);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        end.within(|| panic!("on purpose"))
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(own(), before);
+    // Two runs at a time don't see each other.
+    let others = Networks::create().unwrap();
+    assert_eq!(others.trader().address(), end.address());
+}
+
+/// Nothing has to be cleaned up: with the last who held a namespace goes its device, and with the device the other end of the cable.
+#[test]
+fn what_nobody_holds_is_gone() {
+    let Some(Networks { ends: [first, second] }) = networks() else { return };
+    let has_device = || {
+        let mut ip = Command::new("ip");
+        ip.args(["link", "show", "dev", DEVICE]);
+        first.within(|| ip.output()).unwrap().unwrap().status.success()
+    };
+    assert!(has_device());
+    // Another thread's child may hold it for the moment between fork and exec.
+    drop(second);
+    let deadline = Deadline::after(Duration::from_secs(10));
+    while has_device() {
+        assert!(!deadline.left().is_zero(), "the cable is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn who_may_not_is_told_what_it_takes() {
+    let source = io::Error::from_raw_os_error(libc::EPERM);
+    let error = NetworkError::Kernel { what: "make a network namespace", source };
+    assert!(error.to_string().contains("run as root"), "{error}");
+}

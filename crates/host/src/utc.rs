@@ -1,0 +1,158 @@
+//! What this machine knows of the time: its boot, its PTP clocks, and how far chrony says that the wall clock is off UTC.
+
+use crate::root::Root;
+use measure::clock::{Clock, Deadline};
+use measure::utc::{TimeBase, Utc, chrony_bound_ns};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long chrony's client may take; it asks a daemon on this machine.
+const CHRONY_PATIENCE: Duration = Duration::from_secs(3);
+/// Longest answer that is read, bytes.
+const ANSWER_BYTES_MAX: u64 = 4096;
+
+/// Which boot of which machine this is (random(4)); empty if it can't be read.
+pub fn boot_id(root: &Root) -> String {
+    root.read("proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// By what this machine stamps, with `clock` as the clock of its stamps. Off the path: it starts a process.
+pub fn time_base(clock: Clock) -> TimeBase {
+    let root = Root::system();
+    let utc = utc(&root, "chronyc");
+    TimeBase { boot_id: boot_id(&root), clock, wall: clock.beside_wall(), utc }
+}
+
+/// How far the wall clock may be off UTC, by `chronyc -n -c tracking`; `chronyc` is its client's path.
+pub fn utc(root: &Root, chronyc: &str) -> Utc {
+    let ptp_clocks = ptp_clocks(root);
+    let told = tracking(chronyc)
+        .and_then(|answer| chrony_bound_ns(&answer).map_err(|error| error.to_string()));
+    match told {
+        Ok(bound_ns) => Utc {
+            bound_ns: Some(bound_ns),
+            from: "chrony".to_owned(),
+            why: String::new(),
+            ptp_clocks,
+        },
+        Err(mut why) => {
+            if !ptp_clocks.is_empty() {
+                why += "; there is a PTP clock, but how far the wall clock is off it only phc2sys knows, which does not tell";
+            }
+            Utc { bound_ns: None, from: String::new(), why, ptp_clocks }
+        }
+    }
+}
+
+/// The names of the PTP clocks, as `ptp0 (ena-ptp-05)`.
+fn ptp_clocks(root: &Root) -> Vec<String> {
+    let numbers = root.numbered("sys/class/ptp", "ptp").unwrap_or_default();
+    let name = |number| {
+        let name = root.read_text(format!("sys/class/ptp/ptp{number}/clock_name"));
+        format!("ptp{number} ({})", name.as_deref().unwrap_or("without a name"))
+    };
+    numbers.into_iter().map(name).collect()
+}
+
+/// What chrony's client prints, or why there is nothing.
+fn tracking(chronyc: &str) -> Result<String, String> {
+    let mut command = Command::new(chronyc);
+    command.args(["-n", "-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut client = match command.stdout(Stdio::piped()).spawn() {
+        Ok(client) => client,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(format!("there is no chrony here (no `{chronyc}`)"));
+        }
+        Err(error) => return Err(format!("`{chronyc}` can't be started: {error}")),
+    };
+    let has_ended = ends(&mut client, CHRONY_PATIENCE);
+    if !has_ended {
+        let _ = client.kill();
+    }
+    let status = client.wait();
+    if !has_ended {
+        return Err(format!("`{chronyc}` did not answer within {CHRONY_PATIENCE:?}"));
+    }
+    let mut answer = String::new();
+    let stdout = client.stdout.take().expect("it was asked for");
+    // What is not text is not its answer; the pipe holds more than an answer has.
+    let _ = stdout.take(ANSWER_BYTES_MAX).read_to_string(&mut answer);
+    match status {
+        Ok(status) if status.success() => Ok(answer),
+        _ => Err(format!("chrony does not answer: {}", answer.trim())),
+    }
+}
+
+fn ends(client: &mut Child, patience: Duration) -> bool {
+    let deadline = Deadline::after(patience);
+    loop {
+        match client.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if !deadline.left().is_zero() => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use tempfile::TempDir;
+
+    /// A machine with two PTP clocks, and a client that prints `answer` and ends with `status`.
+    fn machine(answer: &str, status: u8) -> (TempDir, String) {
+        let directory = tempfile::tempdir().unwrap();
+        for (number, name) in [(0, "ena-ptp-05"), (1, "KVM virtual PTP")] {
+            let clock = directory.path().join(format!("sys/class/ptp/ptp{number}"));
+            fs::create_dir_all(&clock).unwrap();
+            fs::write(clock.join("clock_name"), format!("{name}\n")).unwrap();
+        }
+        let client = directory.path().join("chronyc");
+        let script = format!(
+            "#!/bin/sh\n[ \"$*\" = '-n -c tracking' ] || exit 9\necho '{answer}'\nexit {status}\n"
+        );
+        fs::write(&client, script).unwrap();
+        fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+        let client = client.display().to_string();
+        (directory, client)
+    }
+
+    const SYNCHRONISED: &str = "CB00710F,203.0.113.15,3,1485509367.1,-0.000001000,0,0,0,0,0,0.000010000,0.000002000,64.2,Normal";
+
+    #[test]
+    fn chronys_word_is_taken() {
+        let (directory, client) = machine(SYNCHRONISED, 0);
+        let utc = utc(&Root::at(directory.path()), &client);
+        assert_eq!(
+            (utc.bound_ns, utc.from.as_str(), utc.why.as_str()),
+            (Some(8_000), "chrony", "")
+        );
+        assert_eq!(utc.ptp_clocks, ["ptp0 (ena-ptp-05)", "ptp1 (KVM virtual PTP)"]);
+    }
+
+    #[test]
+    fn without_its_word_nobody_knows_and_why_is_said() {
+        let (directory, client) = machine("506 Cannot talk to daemon", 1);
+        let root = Root::at(directory.path());
+        let silent = utc(&root, &client);
+        assert_eq!(silent.bound_ns, None);
+        assert!(silent.why.contains("506") && silent.why.contains("phc2sys"), "{}", silent.why);
+        let absent = utc(&Root::at(directory.path().join("nothing")), "/nowhere/chronyc");
+        assert!(absent.why.contains("no chrony") && !absent.why.contains("PTP"), "{}", absent.why);
+    }
+
+    #[test]
+    fn this_machine_is_one_to_itself() {
+        let clock = Clock::calibrate();
+        let (one, other) = (time_base(clock), time_base(clock));
+        if one.boot_id.is_empty() {
+            return eprintln!("skipped: /proc/sys/kernel/random/boot_id can't be read");
+        }
+        assert!(one.is_same_as(&other));
+    }
+}

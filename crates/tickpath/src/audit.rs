@@ -1,0 +1,92 @@
+//! `tickpath audit`: what is in an audit log.
+
+use crate::cli::AuditArguments;
+use crate::print::show;
+use crate::{DONE, INVALID, TOOL};
+use anyhow::Context;
+use audit::{ReadError, Reader, Record, summarise};
+use measure::audited::Audited;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+
+pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
+    let path = arguments.log.display();
+    let file = File::open(&arguments.log).with_context(|| {
+        format!("cannot read {path}; name an audit log, such as a run's 001.audit")
+    })?;
+    let log = match Reader::new(BufReader::with_capacity(1 << 20, file)) {
+        Ok(log) => log,
+        Err(error) => return refuse(&arguments.log.display().to_string(), error),
+    };
+    let mut printer = arguments.records.then(Printer::new);
+    if let Some(printer) = &mut printer {
+        printer.print(&serde_json::json!({ "header": log.header() }));
+    }
+    let read = summarise(log, |number, record| {
+        if let Some(printer) = &mut printer {
+            printer.print(&Line { number, record });
+        }
+    });
+    if let Some(printer) = printer {
+        printer.end()?;
+    }
+    let audited = match read {
+        Ok(audited) => Audited { tool: TOOL.to_owned(), file: path.to_string(), ..audited },
+        Err(error) => return refuse(&path.to_string(), error),
+    };
+    if arguments.json {
+        show(&format!("{}\n", serde_json::to_string_pretty(&audited)?))?;
+    } else if !arguments.records {
+        show(&report::audit(&audited))?;
+    }
+    Ok(DONE)
+}
+
+/// Damage is a finding; that there is nothing to read is a mistake of who asks.
+fn refuse(path: &str, error: ReadError) -> anyhow::Result<u8> {
+    if !matches!(error, ReadError::Damaged { .. }) {
+        return Err(error).with_context(|| format!("{path} was not read"));
+    }
+    eprintln!("error: {path}: {error}");
+    Ok(INVALID)
+}
+
+/// One record as a line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    number: u64,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+/// Lines of JSON on stdout, many of them.
+struct Printer {
+    stdout: BufWriter<io::StdoutLock<'static>>,
+    failed: Option<io::Error>,
+}
+
+impl Printer {
+    fn new() -> Printer {
+        let stdout = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        Printer { stdout, failed: None }
+    }
+
+    fn print(&mut self, line: &impl Serialize) {
+        if self.failed.is_none() {
+            let printed = serde_json::to_writer(&mut self.stdout, line).map_err(io::Error::from);
+            self.failed = printed.and_then(|()| self.stdout.write_all(b"\n")).err();
+        }
+    }
+
+    /// Whoever has read enough (`| head`) is no error; a full disk is.
+    fn end(mut self) -> anyhow::Result<()> {
+        let failed = self.failed.take().or_else(|| self.stdout.flush().err());
+        match failed {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot print")
+            }
+            _ => Ok(()),
+        }
+    }
+}
