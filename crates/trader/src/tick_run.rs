@@ -281,7 +281,10 @@ fn finish<M: Mind, L: Line>(
         failures.push(format!("{lost} ticks found no room for their stamps; raise samples_max"));
     }
     let complete = failures.is_empty() && !stopped;
-    failures.extend(parts.line.first_complaint().map(|what| format!("first complaint: {what}")));
+    // A market maker's quote that would have traded is refused: that is its life.
+    let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
+    let complaint = parts.line.first_complaint().filter(|_| is_odd);
+    failures.extend(complaint.map(|what| format!("first complaint: {what}")));
     let receiver = &parts.receiver;
     Finished {
         counts,
