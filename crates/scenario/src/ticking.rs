@@ -2,7 +2,7 @@
 //! raw ticker and a trader without stages.
 
 use crate::conduct::ConductError;
-use crate::file::{Network, Pace, Transport};
+use crate::file::{Pace, Scenario, Transport};
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
 use crate::run::Lengths;
@@ -12,7 +12,7 @@ use measure::record::ClientResult;
 use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -128,16 +128,12 @@ impl Launch<'_> {
     }
 }
 
-impl crate::file::Scenario {
+impl Scenario {
     /// What the trader of the subject with that index is told, but for where its files go and on which core it runs.
     pub fn tick_plan(&self, index: usize, target: String) -> TickPlan {
         let subject = &self.subject[index];
         let feed = &self.feed;
-        let any = match self.network {
-            // A group on the loopback interface.
-            Network::Loopback => Ipv4Addr::LOCALHOST,
-            Network::Veth => Ipv4Addr::UNSPECIFIED,
-        };
+        let own = own_address(&target);
         TickPlan {
             subject: subject.name.clone(),
             target,
@@ -155,11 +151,15 @@ impl crate::file::Scenario {
             scenario: self.name.clone(),
             progress: false,
             feed: FeedPlan {
-                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                multicast: (feed.transport == Transport::Multicast).then_some(any),
+                listen: SocketAddr::from((own, 0)),
+                multicast: (feed.transport == Transport::Multicast).then_some(own),
                 receive_buffer_bytes: feed.receive_buffer_bytes,
                 kernel_stamps: feed.kernel_stamps,
+                instruments: self.instruments(),
+                orders_max: self.exchange.open_orders_max,
+                datagram_bytes_max: feed.datagram_bytes,
                 inject: feed.inject,
+                ..FeedPlan::default()
             },
             strategy: self.strategy.clone(),
             risk: Some(self.risk.profile.clone()).filter(|profile| !profile.is_empty()),
@@ -170,7 +170,16 @@ impl crate::file::Scenario {
     }
 }
 
-impl crate::file::Scenario {
+impl Scenario {
+    /// Instruments that the exchange has: those that ship, or those of its file.
+    fn instruments(&self) -> u16 {
+        let shipped = FeedPlan::default().instruments;
+        let text = fs::read_to_string(&self.exchange.instruments).unwrap_or_default();
+        let table = text.parse::<toml::Table>().unwrap_or_default();
+        let listed = table.get("instrument").and_then(toml::Value::as_array);
+        listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
+    }
+
     /// Room for samples: twice what is planned. How many ticks a recording has is not known before.
     fn samples_room(&self) -> usize {
         let planned = match (self.flow.pace, self.strategy.name) {
@@ -179,6 +188,19 @@ impl crate::file::Scenario {
             (_, StrategyName::MarketMaking) => self.messages(self.seconds),
         };
         (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
+    }
+}
+
+/// The address by which this machine reaches `target`, and is reached from there; nothing is sent.
+fn own_address(target: &str) -> Ipv4Addr {
+    let towards = || -> std::io::Result<SocketAddr> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(target)?;
+        socket.local_addr()
+    };
+    match towards() {
+        Ok(SocketAddr::V4(own)) => *own.ip(),
+        _ => Ipv4Addr::LOCALHOST,
     }
 }
 
