@@ -29,9 +29,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         host::thread::pin(core)?;
     }
     if arguments.echo {
-        let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
-        listen(arguments, threads, (limits, clock), &mut Echo::default(), &stop)?;
-        return Ok(DONE);
+        return echo(arguments, threads, clock, &stop);
     }
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
     let limits = exchange.limits().serve();
@@ -53,6 +51,23 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         counts: all,
     };
     say(&serde_json::to_string(&result)?);
+    Ok(DONE)
+}
+
+/// What gives the floor: of orders, or of ticks and orders.
+fn echo(
+    arguments: &ExchangeArguments,
+    threads: Threads,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
+    let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
+        listen(arguments, threads, (limits, clock), &mut Echo::default(), stop)?;
+        return Ok(DONE);
+    };
+    listen(arguments, threads, (limits, clock), &mut ticker, stop)?;
+    say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
     Ok(DONE)
 }
 

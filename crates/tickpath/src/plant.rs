@@ -8,15 +8,47 @@ use flow::{Pace, Source};
 use host::Root;
 use measure::clock::Clock;
 use measure::schedule::Arrival;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
+use transport::datagrams::{DatagramSender, SendOptions};
+use transport::ticker_echo::{TickerEcho, TickerSettings};
 
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
+    let Some(reach) = reach(arguments)? else { return Ok(None) };
+    let (datagram_bytes_max, snapshot_seconds) =
+        (arguments.feed_bytes, arguments.feed_snapshot_seconds);
+    Ok(Some(Feed { reach, datagram_bytes_max, snapshot_seconds }))
+}
+
+/// The raw datagrams in the feed's place, if there is to be one: as many as inputs, at their pace.
+pub(crate) fn ticker(
+    arguments: &MarketDataArguments,
+    clock: Clock,
+) -> anyhow::Result<Option<TickerEcho>> {
+    let Some(reach) = reach(arguments)? else { return Ok(None) };
+    let mut options = SendOptions::default();
+    if let Reach::Multicast { interface, .. } = reach {
+        options.multicast_interface = Some(interface);
+    }
+    let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let sender = DatagramSender::bind(any, &options)?;
+    let settings = TickerSettings {
+        datagram_bytes: arguments.feed_bytes,
+        rate_per_second: arguments.flow_rate,
+        arrival: arrival(arguments),
+        burst: arguments.flow_burst,
+        seconds: arguments.flow_seconds,
+    };
+    Ok(Some(TickerEcho::new(settings, sender, clock)?))
+}
+
+fn reach(arguments: &MarketDataArguments) -> anyhow::Result<Option<Reach>> {
     let reach = match arguments.feed.as_str() {
         "none" => return Ok(None),
         "unicast" => Reach::Unicast,
         group => {
-            let group: std::net::SocketAddrV4 = group.parse().with_context(|| {
+            let group: SocketAddrV4 = group.parse().with_context(|| {
                 format!("--feed {group} is neither none, unicast nor a multicast GROUP:PORT")
             })?;
             if !group.ip().is_multicast() || group.port() == u16::MAX {
@@ -27,9 +59,15 @@ pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Fee
             Reach::Multicast { group, interface: arguments.feed_interface }
         }
     };
-    let (datagram_bytes_max, snapshot_seconds) =
-        (arguments.feed_bytes, arguments.feed_snapshot_seconds);
-    Ok(Some(Feed { reach, datagram_bytes_max, snapshot_seconds }))
+    Ok(Some(reach))
+}
+
+fn arrival(arguments: &MarketDataArguments) -> Arrival {
+    match arguments.flow_arrival.as_str() {
+        "poisson" => Arrival::Poisson,
+        "burst" => Arrival::Burst,
+        _ => Arrival::Uniform,
+    }
 }
 
 /// The house's own orders, if there are to be some.
@@ -42,11 +80,7 @@ pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
         "recorded" => Pace::Recorded { speed: arguments.flow_speed },
         _ => Pace::Fixed {
             rate_per_second: arguments.flow_rate,
-            arrival: match arguments.flow_arrival.as_str() {
-                "poisson" => Arrival::Poisson,
-                "burst" => Arrival::Burst,
-                _ => Arrival::Uniform,
-            },
+            arrival: arrival(arguments),
             burst: arguments.flow_burst,
         },
     };

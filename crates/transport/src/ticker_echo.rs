@@ -5,7 +5,7 @@
 //!
 //! | kind | from | sequence | |
 //! |---|---|---|---|
-//! | `S` | client | IPv4 address · 2^16 + port | datagrams shall go there; answered with `S` and 1, or 0: somebody has them already |
+//! | `S` | client | IPv4 address · 2^16 + port | datagrams shall go there, a multicast group's likewise; answered with `S` and 1, or 0: somebody has them already |
 //! | `G` | client | any | begins the schedule; answered with `G` and the number of datagrams that will come, 0: not without `S`, nor while one runs |
 //! | `E` | server | how many datagrams left | the schedule is over |
 //! | other | client | any | an order: comes back in the length that it asks for, with the stamps if there is room for them |
@@ -28,6 +28,7 @@ use crate::echo::{HEADER_BYTES, Inbound, Message};
 use crate::serve::{Outbound, Service};
 use measure::clock::Clock;
 use measure::schedule::{Arrival, Schedule};
+use serde::Serialize;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// Bytes of a datagram before its padding: the shortest one.
@@ -138,7 +139,7 @@ impl TickerSettings {
 }
 
 /// What a ticker sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TickerCounts {
     /// Datagrams that the kernel took.
     pub datagrams: u64,
