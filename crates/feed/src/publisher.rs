@@ -202,24 +202,18 @@ impl Publisher {
         Some(self.published_mut(channel)?.packets.heartbeat(now_ns))
     }
 
-    /// A snapshot, to be sent by [`Publisher::next_of`]. One that is young enough for the messages since to be kept is sent again; who begins
-    /// with it asks for those. `None` where the channel is not published.
-    ///
-    /// Taking one costs some 10 ns for each order that rests.
+    /// A snapshot, to be sent by [`Publisher::next_of`]. One that was taken a moment ago, or is being sent, is sent to this follower as well, as long
+    /// as the messages since are kept: taking another would end its sending. `None` where the channel is not published.
     pub fn snapshot(&mut self, channel: Channel) -> Option<Sending> {
         let Publisher { books, definitions, orders, levels, .. } = self;
         let Published { packets, snapshot } = match channel {
             Channel::Orders => orders.as_mut()?,
             Channel::Levels => levels.as_mut()?,
         };
-        let next = packets.sequence() + 1;
-        let oldest = packets.oldest_sequence();
-        let middle = oldest + (next - oldest) / 2;
-        let young = snapshot.number > 0 && snapshot.sequence >= middle;
-        if !young {
-            snapshot.take(packets.session(), next, books, definitions);
+        if !snapshot.serves(packets) {
+            snapshot.take(packets, books, definitions);
         }
-        Some(Sending { channel, what: Asked::Snapshot { number: snapshot.number, part: 0 } })
+        Some(Sending { channel, what: Asked::Snapshot { number: snapshot.number(), part: 0 } })
     }
 
     /// Messages `from` to `from + count`, to be sent again by [`Publisher::next_of`]: the datagrams in which they stand.
@@ -248,11 +242,8 @@ impl Publisher {
                 packets.replayed(*packet - 1, *end_sequence)
             }
             Asked::Snapshot { number, part } => {
-                if *number != snapshot.number {
-                    return None;
-                }
                 *part += 1;
-                snapshot.part(*part - 1)
+                snapshot.part(*number, *part - 1, packets)
             }
         }
     }

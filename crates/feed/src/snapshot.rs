@@ -4,6 +4,7 @@ use crate::book::Book;
 use crate::codec::{self, MESSAGE_BYTES_MAX};
 use crate::message::{Channel, Message, PacketHeader, PacketKind};
 use crate::packet::{PACKET_HEADER_BYTES, put_header};
+use crate::packets::Packets;
 use crate::settings::Definition;
 use engine::Side;
 
@@ -16,10 +17,15 @@ pub(crate) struct TakenSnapshot {
     /// Length and messages of each datagram.
     parts: Vec<(usize, u16)>,
     /// How many were taken.
-    pub number: u64,
+    number: u64,
     /// The first number that it does not contain.
-    pub sequence: u64,
+    sequence: u64,
+    /// How many datagrams of the feed had been begun when it was taken, or sent from last.
+    used_at: u64,
 }
+
+/// So many datagrams of the feed after it was taken, or sent from, a snapshot is of use to nobody else.
+const USED_DATAGRAMS: u64 = 64;
 
 /// How many datagrams a snapshot can have.
 pub(crate) fn parts_max(
@@ -50,20 +56,28 @@ impl TakenSnapshot {
             parts: Vec::with_capacity(parts_max),
             number: 0,
             sequence: 0,
+            used_at: 0,
         }
     }
 
-    /// Takes it. `sequence` is the first number that it does not contain.
-    pub fn take(
-        &mut self,
-        session: u64,
-        sequence: u64,
-        books: &[Book],
-        definitions: &[Definition],
-    ) {
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether it will do for one more follower: what came since is kept, and will be for a while.
+    pub fn serves(&self, packets: &Packets) -> bool {
+        let (oldest, next) = (packets.oldest_sequence(), packets.sequence() + 1);
+        let middle = oldest + (next - oldest) / 2;
+        let is_in_use = packets.begun() - self.used_at <= USED_DATAGRAMS;
+        self.number > 0 && (self.sequence == next || is_in_use && self.sequence >= middle)
+    }
+
+    /// Takes it of the books as they are, some 10 ns for each entry.
+    pub fn take(&mut self, packets: &Packets, books: &[Book], definitions: &[Definition]) {
         self.parts.clear();
         self.parts.push((PACKET_HEADER_BYTES, 0));
-        (self.number, self.sequence) = (self.number + 1, sequence);
+        (self.number, self.sequence) = (self.number + 1, packets.sequence() + 1);
+        self.used_at = packets.begun();
         for (instrument, (book, definition)) in (0..).zip(books.iter().zip(definitions)) {
             let Definition { code, tick, lot } = *definition;
             self.append(&Message::Definition {
@@ -100,7 +114,7 @@ impl TakenSnapshot {
                 }
             }
         }
-        self.put_headers(session);
+        self.put_headers(packets.session());
     }
 
     fn put_headers(&mut self, session: u64) {
@@ -137,9 +151,10 @@ impl TakenSnapshot {
         }
     }
 
-    /// One of its datagrams.
-    pub fn part(&mut self, part: usize) -> Option<&mut [u8]> {
-        let (length, _) = *self.parts.get(part)?;
+    /// A datagram of the snapshot of this number, if that is still this one.
+    pub fn part(&mut self, number: u64, part: usize, packets: &Packets) -> Option<&mut [u8]> {
+        let (length, _) = *self.parts.get(part).filter(|_| number == self.number)?;
+        self.used_at = packets.begun();
         let start = part * self.datagram_bytes_max;
         Some(&mut self.bytes[start..start + length])
     }
