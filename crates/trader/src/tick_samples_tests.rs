@@ -4,12 +4,9 @@ use super::*;
 use measure::record::Kind::{Response, Service};
 use proptest::prelude::*;
 
-const SAME: Time = Time {
-    same_clock: true,
-    kernel_bound_ns: 50,
-    exchange_bound_ns: Some(0),
-    bound_from: String::new(),
-};
+fn same() -> Time {
+    Time { same_clock: true, kernel_bound_ns: 50, exchange_bound_ns: Some(0), ..Time::default() }
+}
 
 /// Point `i` is stamped at 1000 times (i + 1).
 fn sample() -> Sample {
@@ -30,18 +27,18 @@ fn judged(sample: Sample, time: &Time) -> (Judged, Vec<Sample>) {
 #[test]
 fn a_way_without_an_end_is_none() {
     for point in NEEDED {
-        let (judged, kept) = judged(with(&[(point, 0)]), &SAME);
+        let (judged, kept) = judged(with(&[(point, 0)]), &same());
         assert_eq!((judged, kept.len()), (Judged::default(), 0), "{point:?}");
     }
     for point in [Point::KernelReceived, Point::Acknowledged] {
-        let (judged, kept) = judged(with(&[(point, 0)]), &SAME);
+        let (judged, kept) = judged(with(&[(point, 0)]), &same());
         assert_eq!((judged.whole, judged.out_of_order, kept.len()), (1, 0, 1), "{point:?}");
     }
 }
 
 #[test]
 fn the_kernels_stamp_may_be_off_by_its_bound() {
-    let at = |kernel_ns| judged(with(&[(Point::KernelReceived, kernel_ns)]), &SAME);
+    let at = |kernel_ns| judged(with(&[(Point::KernelReceived, kernel_ns)]), &same());
     for (kernel_ns, settled_ns) in [(2_950, 3_000), (5_050, 5_000), (3_001, 3_001)] {
         let (judged, kept) = at(kernel_ns);
         assert_eq!((judged.out_of_order, judged.not_adding_up), (0, 0));
@@ -58,7 +55,7 @@ fn the_kernels_stamp_may_be_off_by_its_bound() {
 fn between_two_machines_order_is_not_known() {
     // The exchange's clock is an hour behind.
     let early = AT_EXCHANGE.map(|point| (point, 10 + point as u64));
-    let (judged_alone, kept) = judged(with(&early), &SAME);
+    let (judged_alone, kept) = judged(with(&early), &same());
     assert_eq!((judged_alone.out_of_order, kept.len()), (1, 0));
     let (judged_apart, kept) = judged(with(&early), &Time::default());
     assert_eq!((judged_apart.whole, judged_apart.out_of_order, kept.len()), (1, 0, 1));
@@ -75,7 +72,7 @@ fn series_of(samples: &[Sample], time: &Time) -> Vec<(String, u64, u64)> {
 
 #[test]
 fn every_interval_and_every_stage_is_a_series() {
-    let series = series_of(&[sample(); 3], &SAME);
+    let series = series_of(&[sample(); 3], &same());
     assert_eq!(series.len(), INTERVALS.len() + STAGES.len());
     assert!(series.iter().all(|(_, count, _)| *count == 3));
     let max = |tag: String| series.iter().find(|row| row.0 == tag).map(|row| row.2 / 100 * 100);
@@ -118,10 +115,13 @@ fn what_lies_between_two_machines_is_no_series() {
 }
 
 proptest! {
+    // Each case writes a log.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     /// Whatever the stamps: no panic, and what is kept is in order and adds up.
     #[test]
     fn what_is_kept_adds_up(stamps in prop::collection::vec(prop::array::uniform14(0u64..100), 1..20), bound in 0u64..20) {
-        let time = Time { kernel_bound_ns: bound, ..SAME };
+        let time = Time { kernel_bound_ns: bound, ..same() };
         let mut samples: Vec<Sample> =
             stamps.into_iter().map(|stamps| Sample { number: 0, stamps }).collect();
         let judged = judge(&mut samples, &time);
@@ -147,7 +147,7 @@ proptest! {
             })
             .collect();
         let mut log = Vec::new();
-        write_log(&samples, &SAME, "t", &mut log, SystemTime::now(), start_ns).unwrap();
+        write_log(&samples, &same(), "t", &mut log, SystemTime::now(), start_ns).unwrap();
         let totals = measure::hlog::totals(&log[..]).unwrap();
         for (tag, values) in totals {
             prop_assert_eq!(values.len(), samples.len() as u64, "{}", tag);
