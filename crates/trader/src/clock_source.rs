@@ -3,9 +3,9 @@
 use crate::exchange_line::ExchangeLine;
 use crate::run::{TraderError, dial};
 use crate::tick_plan::TickPlan;
-use host::Root;
 use measure::clock::Clock;
 use measure::tick::Time;
+use measure::utc::TimeBase;
 use std::io;
 
 /// The plan's clock; or that of the exchange, if it says that it runs on this boot of this machine; or one of our own.
@@ -14,7 +14,7 @@ use std::io;
 /// If the exchange can't be asked.
 pub(crate) fn choose(plan: &TickPlan) -> Result<(Clock, Time), TraderError> {
     if let Some(clock) = plan.clock {
-        return Ok((clock, same_machine()));
+        return Ok((clock, time(clock, true)));
     }
     // The floor's end says nothing of itself.
     let theirs = match plan.raw {
@@ -26,17 +26,22 @@ pub(crate) fn choose(plan: &TickPlan) -> Result<(Clock, Time), TraderError> {
         })?,
     };
     Ok(match theirs {
-        Some(clock) => (clock, same_machine()),
-        None => (Clock::calibrate(), Time::default()),
+        Some(clock) => (clock, time(clock, true)),
+        None => {
+            let clock = Clock::calibrate();
+            (clock, time(clock, false))
+        }
     })
 }
 
-fn same_machine() -> Time {
-    Time {
-        same_clock: true,
-        exchange_bound_ns: Some(0),
-        bound_from: "same machine".to_owned(),
-        ..Time::default()
+/// How good the time is, as far as it is known before the run.
+fn time(clock: Clock, same_clock: bool) -> Time {
+    let TimeBase { boot_id, utc, .. } = host::utc::time_base(clock);
+    let known = Time { boot_id, utc, same_clock, ..Time::default() };
+    match same_clock {
+        true => Time { exchange_bound_ns: Some(0), bound_from: "same machine".to_owned(), ..known },
+        // An exchange elsewhere does not say how far its clock is off UTC.
+        false => known,
     }
 }
 
@@ -46,7 +51,7 @@ fn ask(plan: &TickPlan) -> io::Result<Option<Clock>> {
     let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
     line.log_on(&mut stream, plan.first_token)?;
     let theirs = line.describe(&mut stream)?;
-    let boot_id = Root::system().read("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot_id = host::utc::boot_id(&host::Root::system());
     if boot_id.trim().is_empty() || theirs.boot_id.trim() != boot_id.trim() {
         return Ok(None);
     }

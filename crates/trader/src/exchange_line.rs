@@ -272,3 +272,7 @@ fn encode_want(want: Want, out: &mut Vec<u8>) {
         Want::Snapshot => encode_feed_snapshot(out),
     }
 }
+
+#[cfg(test)]
+#[path = "exchange_line_tests.rs"]
+mod tests;

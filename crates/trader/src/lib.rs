@@ -1,10 +1,22 @@
-//! The trader: it sends orders and cancels on a schedule or in ping-pong, and stamps them.
+//! The trader. It sends orders and cancels on a schedule or in ping-pong, and stamps them:
 //!
 //! ```text
 //!   open_loop, ping_pong       when to send what                 (the two load models)
 //!        └─ desk               lanes, messages in flight, the two stamps, the recorder
 //!             ├─ in_flight     what has been sent and not yet answered
 //!             └─ order_entry   how an order is said: `websocket` (JSON) or `raw` (the floor)
+//! ```
+//!
+//! Or it follows a feed and trades on it, and stamps each stage of a tick's way:
+//!
+//! ```text
+//!   tick_run                   set-up, the threads, the end
+//!        └─ tick_loop          joins the five stages; beside it tick_replies (what comes back), tick_phase (what comes when)
+//!             ├─ (transport)   ① ingest: a datagram, stamped by the kernel and by us
+//!             ├─ mind          ② normalise: `feed::Follower`   ③ `signal`, `market_maker`   ④ `risk`
+//!             ├─ line          ⑤ order: `exchange_line` (JSON) or `raw_line` (the floor)
+//!             ├─ own_orders    what lives of ours, the position, the exposure
+//!             └─ samples       the stamps; tick_samples and tick_result make series and a result of them after the run
 //! ```
 //!
 //! One thread does all of it. While it measures it does not allocate, lock, print or encode a
@@ -32,6 +44,8 @@ mod raw_line;
 pub mod risk;
 pub mod run;
 mod samples;
+#[cfg(test)]
+mod scripted;
 pub mod signal;
 mod tick_counts;
 mod tick_loop;

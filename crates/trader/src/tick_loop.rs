@@ -383,3 +383,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         self.failure.get_or_insert(why);
     }
 }
+
+#[cfg(test)]
+#[path = "tick_loop_tests.rs"]
+mod tests;

@@ -67,7 +67,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     fn answer(&mut self, answer: &Answer, at_ns: u64, bytes: usize) {
         let number = answer.number;
-        let accepted = self.orders.living(number).and_then(|order| answer.answers(order));
+        let order = self.orders.living(number);
+        let is_known = order.is_some();
+        let accepted = order.and_then(|order| answer.answers(order));
         if let News::Filled { price_ticks, quantity_lots, .. } = answer.news {
             self.tell_fill(answer, at_ns);
             self.orders.filled(number, price_ticks, quantity_lots);
@@ -88,8 +90,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
                 }
                 self.tell_ack(answer, accepted, at_ns);
             }
-            // A fill of what rests answers nothing.
-            None if matches!(answer.news, News::Filled { .. } | News::Ended { .. }) => {}
+            // What happens to an order that rests answers nothing.
+            None if is_known && matches!(answer.news, News::Filled { .. } | News::Ended { .. }) => {
+            }
             None => self.counts.duplicated += 1,
         }
         match answer.news {

@@ -29,7 +29,9 @@ pub(crate) fn assemble(
     started: (SystemTime, u64),
 ) -> Result<ClientResult, TraderError> {
     let mut samples = std::mem::take(&mut finished.samples);
-    let time = Time { kernel_bound_ns: finished.receiving.kernel_bound_ns, ..time };
+    let receiving = &finished.receiving;
+    let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
+    let time = Time { kernel_bound_ns, wall_steps, ..time };
     let judged = judge(&mut samples, &time);
     write(plan, &samples, &time, started)?;
     let (tick, exchange) = {

@@ -20,7 +20,7 @@ use measure::progress::Second;
 use measure::record::ClientResult;
 use measure::record::Kind;
 use measure::recorder::{Drain, Recorder, Series, recorder};
-use measure::tick::{MarketMaking, Sample};
+use measure::tick::{MarketMaking, Sample, Time};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -57,6 +57,7 @@ pub(crate) struct Receiving {
     pub(crate) buffer_bytes: u64,
     pub(crate) kernel_stamps: String,
     pub(crate) kernel_bound_ns: u64,
+    pub(crate) wall_steps: u64,
 }
 
 /// What became of the book.
@@ -95,6 +96,7 @@ pub fn follow(
     let shown = plan.progress.then(|| recorder(&SHOWN, plan.seconds));
     let (shown, drain) = shown.unzip();
     let (started, start_ns) = (SystemTime::now(), clock.now_ns());
+    let raw_at_start = clock.beside_raw();
     let finished = std::thread::scope(|scope| {
         let measuring = scope.spawn(move || measure(plan, stop, clock, auditor, shown));
         if let Some(drain) = drain {
@@ -102,6 +104,8 @@ pub fn follow(
         }
         measuring.join().map_err(|_| TraderError::Panic)?
     })?;
+    let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
+    let time = Time { rate_off_ppm, ..time };
     let logged = logger.map(audit::Logger::finish);
     tick_result::assemble(plan, finished, time, logged, clock, (started, start_ns))
 }
@@ -281,7 +285,10 @@ fn finish<M: Mind, L: Line>(
         failures.push(format!("{lost} ticks found no room for their stamps; raise samples_max"));
     }
     let complete = failures.is_empty() && !stopped;
-    failures.extend(parts.line.first_complaint().map(|what| format!("first complaint: {what}")));
+    // A market maker's quote that would have traded is refused: that is its life.
+    let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
+    let complaint = parts.line.first_complaint().filter(|_| is_odd);
+    failures.extend(complaint.map(|what| format!("first complaint: {what}")));
     let receiver = &parts.receiver;
     Finished {
         counts,
@@ -297,6 +304,7 @@ fn finish<M: Mind, L: Line>(
             buffer_bytes: receiver.receive_buffer_bytes() as u64,
             kernel_stamps: receiver.kernel_stamps().to_owned(),
             kernel_bound_ns: receiver.wall().map_or(0, |wall| wall.bound_ns()),
+            wall_steps: receiver.wall().map_or(0, |wall| wall.steps()),
         },
         following,
         market_making,
