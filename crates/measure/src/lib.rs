@@ -3,6 +3,7 @@
 //! This crate knows nothing of sockets, orders or machines. It is the only one that reads a clock
 //! (invariant 3 of ARCHITECTURE.md), and it decides which percentile a sample can support.
 
+pub mod attribution;
 pub mod audited;
 pub mod calendar;
 pub mod clock;
@@ -39,6 +40,7 @@ mod sparse;
 pub mod stats;
 pub mod sweep;
 pub mod tick;
+pub mod tick_samples;
 pub mod timeline;
 pub mod utc;
 pub mod wall;

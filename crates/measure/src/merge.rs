@@ -17,7 +17,9 @@ use crate::mergeable::{self, Source};
 pub use crate::mergeable::{Invalid, MergeError, Part, RUNS_MAX};
 use crate::pooling;
 use crate::record::{Clock, Load, MergedFrom, Rule, RunRecord, Subject, Verdict};
+use crate::tick::Traced;
 use serde_json::Value;
+use std::cmp::Reverse;
 
 /// Records that a sentence names one by one.
 const NAMES_MAX: usize = 3;
@@ -44,7 +46,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
     let order: Vec<(usize, usize)> = sources.iter().flat_map(Source::places).collect();
     let runs: Vec<&Totals> = order.iter().map(|(part, run)| &parts[*part].runs[*run]).collect();
     let subjects =
-        first.record.subjects.iter().map(|subject| joined_subject(subject, parts, &runs)).collect();
+        first.record.subjects.iter().map(|one| joined_subject(one, parts, &order, &runs)).collect();
     // First what is of the whole.
     let mut warnings: Vec<String> = forced(parts).into_iter().collect();
     warnings.extend(other_machines(first, parts));
@@ -107,7 +109,12 @@ fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
     Ok(sources)
 }
 
-fn joined_subject(subject: &Subject, parts: &[Part], runs: &[&Totals]) -> Subject {
+fn joined_subject(
+    subject: &Subject,
+    parts: &[Part],
+    order: &[(usize, usize)],
+    runs: &[&Totals],
+) -> Subject {
     let loads: Vec<(Load, f64)> = parts
         .iter()
         .filter_map(|part| {
@@ -115,11 +122,40 @@ fn joined_subject(subject: &Subject, parts: &[Part], runs: &[&Totals]) -> Subjec
             Some((load, f64::from(part.record.runs)))
         })
         .collect();
+    let load = |&(part, run): &(usize, usize)| {
+        parts[part].record.subject(&subject.name).map(|subject| (&subject.load, run))
+    };
+    let of_runs = || order.iter().filter_map(load);
     Subject {
-        load: joined_load(&loads),
+        load: Load {
+            matching: of_runs().filter_map(|(load, run)| load.matching.get(run).cloned()).collect(),
+            tick: of_runs().filter_map(|(load, run)| load.tick.get(run).cloned()).collect(),
+            ..joined_load(&loads)
+        },
         series: pooling::series(&subject.name, runs, runs.len() as u32),
+        // Of samples, and those are not kept: what stages were around a percentile stands in each part's record.
+        attribution: Vec::new(),
+        traced: traced(&subject.name, parts, order),
         ..subject.clone()
     }
+}
+
+/// The worst of all parts, as many as each kept.
+fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced> {
+    let mut all = Vec::new();
+    let mut kept = 0;
+    for (index, part) in parts.iter().enumerate() {
+        let Some(subject) = part.record.subject(subject) else { continue };
+        kept = kept.max(subject.traced.len());
+        for traced in &subject.traced {
+            let place = (index, (traced.run as usize).wrapping_sub(1));
+            let Some(run) = order.iter().position(|known| *known == place) else { continue };
+            all.push(Traced { run: run as u32 + 1, ..traced.clone() });
+        }
+    }
+    all.sort_by_key(|one| (Reverse(one.total_ns), one.run, one.number));
+    all.truncate(kept);
+    all
 }
 
 /// As [`pooling::load`], of loads that each are of several runs: means weigh by runs.

@@ -3,6 +3,7 @@ use crate::machine::Fixed;
 use crate::record::{Kind, Percentiles};
 use crate::recorder::histogram;
 use crate::stats::percentiles;
+use crate::tick::Tick;
 use expect_test::{Expect, expect};
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -101,6 +102,28 @@ fn runs_come_in_order_of_start_and_loads_are_weighed_by_runs() {
     .assert_eq(&record.warnings.join("\n"));
 }
 
+/// Runs are numbered anew, and what each left stands in their order; the worst ticks are those of all.
+#[test]
+fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
+    let mut parts = two();
+    for (part, hashes, worst) in
+        [(0, &["a1", "a2"][..], [(2, 900), (1, 500)]), (1, &["b1"], [(1, 700), (1, 600)])]
+    {
+        let subject = &mut parts[part].record.subjects[0];
+        let tick = |hash: &&str| Tick { book_hash: (*hash).to_owned(), ..Tick::default() };
+        subject.load.tick = hashes.iter().map(tick).collect();
+        let traced = |(run, total_ns)| Traced { run, total_ns, ..Traced::default() };
+        subject.traced = worst.map(traced).into();
+    }
+    let [early, late] = parts;
+    let record = merged(&[late, early]);
+    let rust = record.subject("rust").unwrap();
+    let hashes: Vec<&str> = rust.load.tick.iter().map(|tick| &*tick.book_hash).collect();
+    assert_eq!(hashes, ["a1", "a2", "b1"]);
+    let worst: Vec<(u32, u64)> = rust.traced.iter().map(|one| (one.run, one.total_ns)).collect();
+    assert_eq!(worst, [(2, 900), (3, 700)]);
+}
+
 #[test]
 fn six_records_of_one_run_have_an_interval() {
     let parts: Vec<Part> =
@@ -166,19 +189,19 @@ fn what_is_of_another_kind_is_refused() {
     refuses(
         |parts| parts[1].record.resolved["load"]["rate_per_second"] = json!(2000.0),
         expect![
-            "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"
+            "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
         ],
     );
     refuses(
         |parts| parts[1].record.resolved["subject"][0]["backend"] = json!("block"),
         expect![[
-            r#"they measured different things: subject.rust.backend is "spin" in a and "block" in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"#
+            r#"they measured different things: subject.rust.backend is "spin" in a and "block" in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"#
         ]],
     );
     refuses(
         |parts| parts[1].record.resolved["seconds"] = json!(8.0),
         expect![
-            "they measured different things: seconds is 4.0 in a and 8.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores may differ"
+            "they measured different things: seconds is 4.0 in a and 8.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
         ],
     );
 }

@@ -17,8 +17,15 @@ use std::fmt;
 pub const RUNS_MAX: usize = 1_000;
 
 /// Keys of a resolved scenario in which records that merge may differ.
-const MAY_DIFFER: &[&str] =
-    &["about", "runs", "load.seed", "load.first_token", "exchange.cores", "subject.cores"];
+const MAY_DIFFER: &[&str] = &[
+    "about",
+    "runs",
+    "load.seed",
+    "load.first_token",
+    "exchange.cores",
+    "subject.cores",
+    "audit.core",
+];
 
 /// One record to merge.
 #[derive(Clone)]

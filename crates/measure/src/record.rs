@@ -172,6 +172,9 @@ pub struct Load {
     /// Where operations went through a matching engine, what it did, of each run in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matching: Vec<crate::matching::Matching>,
+    /// Where a feed was read, what came of it, of each run in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tick: Vec<crate::tick::Tick>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -199,6 +202,12 @@ pub struct Subject {
     /// Its latencies.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// Of ticks that became orders, what the way was made of around its percentiles, over all runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attribution: Vec<crate::tick::Attribution>,
+    /// The worst of them, the worst first; as many as were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traced: Vec<crate::tick::Traced>,
 }
 
 impl Subject {
@@ -311,6 +320,10 @@ pub struct RunRecord {
     /// What disturbed the measured cores, and who; where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<crate::noise::Noise>,
+    /// What the exchange said of itself at the end of the first run, where it was asked: its tool, its machine, the hash
+    /// of its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<serde_json::Value>,
     /// Who was measured, in the order of the scenario, then `floor`, then `hiccup`.
     pub subjects: Vec<Subject>,
 }
@@ -335,6 +348,9 @@ pub struct ClientResult {
     pub load: Load,
     /// The clock that stamped it.
     pub clock: Clock,
+    /// What the exchange said of itself in the end (DESCRIPTION on the wire), where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<serde_json::Value>,
 }
 
 /// What an exchange that was started for a run prints on stdout, as one line of JSON, when it is told
@@ -357,36 +373,5 @@ pub struct ExchangeResult {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The example of the design document: what stands there must open.
-    #[test]
-    fn a_record_with_few_and_with_unknown_keys_opens() {
-        let text = r#"{"schema": 1, "tool": "tickpath 0.1.0", "scenario": "order-to-ack",
-          "complete": true, "valid": true, "invalid_because": [], "runs": 6, "runs_void": 0,
-          "warnings": [], "from_the_future": 1,
-          "subjects": [{"name": "rust", "backend": "spin",
-            "load": {"model": "open", "rate_per_second_offered": 10000.0, "sent": 240000},
-            "series": [{"name": "order", "kind": "response", "unit": "ns",
-              "pooled": {"count": 120000, "p50": 1, "p99_999": null, "max": 2},
-              "uncertain": ["p99_99"], "per_run": [{"count": 20000, "p50": 0, "p99": 0}],
-              "interval": {"p50": [0, 0]}}]},
-            {"name": "floor", "backend": "spin", "load": {}, "series": []}]}"#;
-        let example = serde_json::from_str(text).unwrap();
-        assert_eq!(crate::record_schema::faults(&example), [""; 0]);
-        let record: RunRecord = serde_json::from_value(example).unwrap();
-        let order = record.subject("rust").unwrap().series("order", Kind::Response).unwrap();
-        assert_eq!(order.pooled.count, 120_000);
-        let again = serde_json::to_string(&record).unwrap();
-        assert!(serde_json::from_str::<RunRecord>(&again).is_ok());
-    }
-
-    #[test]
-    fn kinds_have_one_name_each() {
-        for kind in [Kind::Response, Kind::Service, Kind::Stage, Kind::Noise, Kind::Lateness] {
-            assert_eq!(Kind::from_name(kind.name()), Some(kind));
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
-        }
-    }
-}
+#[path = "record_tests.rs"]
+mod tests;

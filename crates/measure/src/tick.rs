@@ -135,6 +135,8 @@ pub struct Tick {
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
+    /// Their mean length, bytes, rounded.
+    pub datagram_bytes: u64,
     /// Gaps in the count of messages.
     pub gaps: u64,
     /// Messages that came by replay.
@@ -165,6 +167,8 @@ pub struct Tick {
     pub exchange_book_hash: String,
     /// How the stamps of both ends were brought onto one clock.
     pub time: Time,
+    /// Whether all memory of the trader was locked: none of it could be taken away in mid-run.
+    pub memory_locked: bool,
     /// What became of the audit log; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
@@ -246,35 +250,59 @@ pub struct MarketMaking {
 }
 
 /// What the whole way was made of, around a percentile of the whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Attribution {
     /// `p50` or `p99`: percentiles of the interval `of`.
     pub around: String,
-    /// The name of an interval.
+    /// The name of an interval,
     pub of: String,
-    /// The interval's value there, ns.
+    /// and its kind: one begins when the publication was due, another when it was.
+    pub kind: crate::record::Kind,
+    /// The interval's value there, ns, over all runs.
     pub total_ns: u64,
-    /// Samples within 0.1 % of rank around it.
+    /// Samples around it.
     pub samples: u64,
+    /// They lie within this share of rank on either side: 0.001, or more where so few are in that.
+    pub within_rank: f64,
     /// Mean of each stage over those, ns, in the order of the way; they add up to the mean of the totals.
     pub stages: Vec<(String, f64)>,
 }
 
-/// One of the worst ticks of a run, with all its stamps and what happened on the cores meanwhile.
+/// One of the worst ticks, with all its stamps and what happened on the cores meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Traced {
     /// Which run, from 1.
     pub run: u32,
-    /// The tick.
+    /// The number of its last message on the feed.
     pub number: u64,
+    /// The name of an interval.
+    pub of: String,
+    /// When it began, ns on the clock that stamped.
+    pub begin_ns: u64,
     /// How long the whole took, ns.
     pub total_ns: u64,
-    /// By stage, ns, in the order of the way.
-    pub stages: Vec<(String, u64)>,
-    /// What took a measured core from its thread meanwhile: cause, core, ns from the way's begin, ns it lasted.
-    pub noise: Vec<(String, usize, i64, u64)>,
+    /// By stage, ns, in the order of the way; they add up. Below 0 where two clocks disagree by less than their bound.
+    pub stages: Vec<(String, i64)>,
+    /// What took a measured core from its thread meanwhile.
+    pub noise: Vec<Taken>,
+}
+
+/// A thread did not have its core.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Taken {
+    /// `switched out` or `page fault`.
+    pub cause: String,
+    /// Whose thread: `exchange` or `trader`.
+    pub of: String,
+    /// Its core; `None` if it was not pinned.
+    pub core: Option<usize>,
+    /// Since the way's begin, ns; below 0 where it was under way by then.
+    pub from_ns: i64,
+    /// How long, ns; 0 of a fault, of which the kernel tells only when it began.
+    pub length_ns: u64,
 }

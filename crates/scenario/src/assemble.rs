@@ -4,7 +4,7 @@ use crate::conduct::{Conduct, Entrant};
 use crate::file::Scenario;
 use crate::placement::Placed;
 use crate::run::Run;
-use crate::{advice, validity};
+use crate::{advice, tick_record, validity};
 use host::Cores;
 use measure::calendar::utc;
 use measure::clock::Clock;
@@ -15,12 +15,15 @@ use measure::pooling;
 use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict};
 use measure::stats::percentiles;
 use noise::hiccup;
+use std::path::Path;
 
 /// What a record is made of.
 pub(crate) struct Parts<'a> {
     pub conduct: &'a Conduct,
     pub placed: &'a Placed,
     pub entrants: &'a [Entrant],
+    /// The run directory.
+    pub path: &'a Path,
     pub runs: &'a [Run],
     pub runs_void: u32,
     pub warnings: Vec<String>,
@@ -49,13 +52,15 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         let text = format!("it was interrupted in run {} of {}", runs.len().max(1), scenario.runs);
         invalid_because.insert(0, text);
     }
+    let mut told = Vec::new();
     let mut subjects: Vec<Subject> =
-        parts.entrants.iter().map(|entrant| subject(entrant, &parts)).collect();
+        parts.entrants.iter().map(|entrant| subject(entrant, &parts, &mut told)).collect();
     subjects.extend(hiccup_subject(&parts));
     let injected = scenario.injected();
     let mut warnings = parts.warnings;
     warnings.splice(0..0, advice::of_injected(&injected));
     warnings.extend(parts.noise.as_ref().and_then(advice::of_noise));
+    warnings.extend(told);
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
     let resolved = resolved(scenario, parts.placed);
     RunRecord {
@@ -80,6 +85,10 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
             .unwrap_or_default(),
         merged_from: Vec::new(),
         noise: parts.noise,
+        exchange: runs
+            .iter()
+            .flat_map(|run| &run.measured)
+            .find_map(|one| one.result.exchange.clone()),
         subjects,
     }
 }
@@ -89,6 +98,9 @@ fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
     let mut scenario = scenario.clone();
     if !placed.exchange.is_empty() {
         scenario.exchange.cores = Cores::List(placed.exchange.clone());
+    }
+    if let Some(core) = placed.audit {
+        scenario.audit.core = Cores::List(vec![core]);
     }
     for (subject, cores) in scenario.subject.iter_mut().zip(&placed.subjects) {
         if !cores.is_empty() {
@@ -119,15 +131,19 @@ fn machine_rule(machine: &Machine) -> Rule {
     Rule { rule, verdict: Verdict::Broken, detail: differences.join("; ") }
 }
 
-fn subject(entrant: &Entrant, parts: &Parts) -> Subject {
+fn subject(entrant: &Entrant, parts: &Parts, warnings: &mut Vec<String>) -> Subject {
     let (placed, runs) = (parts.placed, parts.runs);
+    let told = tick_record::told(entrant, parts);
+    warnings.extend(told.warnings);
     Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
         cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),
-        load: load(entrant, runs),
+        load: load(entrant, runs, placed),
         series: series(&entrant.name, parts),
+        attribution: told.attribution,
+        traced: told.traced,
     }
 }
 
@@ -137,14 +153,19 @@ fn series(subject: &str, parts: &Parts) -> Vec<Series> {
     pooling::series(subject, &runs, parts.conduct.scenario.runs)
 }
 
-fn load(entrant: &Entrant, runs: &[Run]) -> Load {
+fn load(entrant: &Entrant, runs: &[Run], placed: &Placed) -> Load {
     let of_entrant = |run: &'_ Run| {
         let measured = run.measured.iter().find(|measured| measured.subject == entrant.name)?;
         let late = run.histogram(&entrant.name, "send", Kind::Lateness);
         let lateness_ns_p99 = late.and_then(|late| percentiles(late).0.p99);
         Some(Load { lateness_ns_p99, ..measured.result.load.clone() })
     };
-    pooling::load(&runs.iter().filter_map(of_entrant).collect::<Vec<_>>())
+    let mut load = pooling::load(&runs.iter().filter_map(of_entrant).collect::<Vec<_>>());
+    for audit in load.tick.iter_mut().filter_map(|tick| tick.audit.as_mut()) {
+        // The trader knows its own core only.
+        audit.shares_core_with = audit.core.map_or("", |core| placed.whose(core)).to_owned();
+    }
+    load
 }
 
 fn hiccup_subject(parts: &Parts) -> Option<Subject> {

@@ -2,6 +2,7 @@
 
 use crate::file::{CORES_PAIRED_MAX, FLOOR, Kind, RUNS_MAX, Scenario, ScenarioError, Subject};
 use crate::matching::journal_mode;
+use crate::tick::TRACE_MAX;
 use host::placement::Cores;
 use trader::plan::{CONNECTIONS_MAX, Load, SECONDS_MAX};
 use transport::gateways::GATEWAYS_MAX;
@@ -46,9 +47,13 @@ impl Scenario {
         require(count as usize <= GATEWAYS_MAX, "exchange.gateways", count.to_string(), &why)?;
         let able = self.exchange.start;
         check_inject("exchange", &self.exchange.inject, able, "an exchange that it starts")?;
-        if let Some((key, value, why)) = self.ipc.fault() {
+        let faults = [self.ipc.fault(), self.flow.fault(), self.feed.fault(), self.audit.fault()];
+        if let Some((key, value, why)) = faults.into_iter().flatten().next() {
             return Err(ScenarioError::Range { key: key.to_owned(), value, why });
         }
+        self.strategy.check()?;
+        let why = format!("0 (none) to {TRACE_MAX} of the worst ticks are kept");
+        require(self.trace <= TRACE_MAX, "trace", self.trace.to_string(), &why)?;
         require(!self.subject.is_empty(), "subject", "[]".to_owned(), "there must be one")?;
         for (index, subject) in self.subject.iter().enumerate() {
             let key = format!("subject.{index}.name");
@@ -81,7 +86,7 @@ impl Scenario {
             Cores::List(cores) => Some(cores.len()),
         };
         match self.kind {
-            Kind::OrderEntry => {
+            Kind::OrderEntry | Kind::Tick => {
                 transport::backend(&subject.backend)?;
                 let able = subject.command.is_empty();
                 check_inject(&format!("subject.{index}"), &subject.inject, able, "its own client")
@@ -140,6 +145,7 @@ impl Scenario {
                 Ok(Load { connections, ..self.load.clone() }.check()?)
             }
             Kind::OrderEntry | Kind::Ipc | Kind::CoreToCore => Ok(self.load.check()?),
+            Kind::Tick => Ok(()),
         }
     }
 

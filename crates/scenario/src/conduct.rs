@@ -148,7 +148,7 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
     match scenario.kind {
-        Kind::OrderEntry if scenario.floor_seconds > 0.0 && reachable => {
+        Kind::OrderEntry | Kind::Tick if scenario.floor_seconds > 0.0 && reachable => {
             entrants.extend(floors(&entrants));
         }
         Kind::Engine if scenario.load.model == Model::PingPong => {

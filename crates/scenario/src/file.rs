@@ -4,10 +4,12 @@
 pub use crate::kind::{CORES_PAIRED_MAX, Engine, Ipc, Journal, Kind};
 use crate::set;
 pub use crate::subject::Subject;
+pub use crate::tick::{Audit, Feed, Flow, Network, Pace, Risk, Transport};
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 use trader::plan::{BadLoad, Load, Model};
+use trader::tick_plan::StrategyPlan;
 use transport::inject::Inject;
 
 /// The scenarios that ship: name, text.
@@ -23,6 +25,10 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("engine-open-loop", include_str!("../../../scenarios/engine-open-loop.toml")),
     ("journal", include_str!("../../../scenarios/journal.toml")),
     ("soak", include_str!("../../../scenarios/soak.toml")),
+    ("tick-to-trade", include_str!("../../../scenarios/tick-to-trade.toml")),
+    ("tick-to-trade-replay", include_str!("../../../scenarios/tick-to-trade-replay.toml")),
+    ("tick-to-trade-burst", include_str!("../../../scenarios/tick-to-trade-burst.toml")),
+    ("market-making", include_str!("../../../scenarios/market-making.toml")),
 ];
 
 /// Runs that one scenario makes at most.
@@ -115,6 +121,27 @@ pub struct Scenario {
     /// Where it is logged.
     #[serde(default)]
     pub journal: Journal,
+    /// What moves the book.
+    #[serde(default)]
+    pub flow: Flow,
+    /// How ticks come in.
+    #[serde(default)]
+    pub feed: Feed,
+    /// What is made of them.
+    #[serde(default)]
+    pub strategy: StrategyPlan,
+    /// What is checked before an order is sent.
+    #[serde(default)]
+    pub risk: Risk,
+    /// Whether everything is written down beside the path.
+    #[serde(default)]
+    pub audit: Audit,
+    /// What lies between the two ends.
+    #[serde(default)]
+    pub network: Network,
+    /// So many of the worst ticks are kept, with all their stamps.
+    #[serde(default)]
+    pub trace: usize,
     /// Who is measured; several are interleaved.
     pub subject: Vec<Subject>,
 }
@@ -231,16 +258,32 @@ impl Scenario {
         let is_scheduled = match self.kind {
             Kind::OrderEntry | Kind::Engine => self.load.model == Model::Open,
             Kind::Ipc | Kind::Journal => true,
+            Kind::Tick => self.flow.pace == Pace::Fixed,
             Kind::CoreToCore | Kind::Soak => false,
         };
-        is_scheduled.then_some(self.load.rate_per_second)
+        is_scheduled.then(|| self.rate_per_second())
+    }
+
+    /// The rate that stands in it, whether or not there is a schedule: an idle thread looks at the clock as often.
+    pub(crate) fn rate_per_second(&self) -> f64 {
+        if self.kind == Kind::Tick { self.flow.rate_per_second } else { self.load.rate_per_second }
+    }
+
+    /// Sets the rate of its schedule, and says which key that is.
+    pub(crate) fn set_rate_per_second(&mut self, rate_per_second: f64) -> &'static str {
+        let (key, rate) = match self.kind {
+            Kind::Tick => ("flow.rate_per_second", &mut self.flow.rate_per_second),
+            _ => ("load.rate_per_second", &mut self.load.rate_per_second),
+        };
+        *rate = rate_per_second;
+        key
     }
 
     /// Messages in so many seconds of its schedule, one at least where there is time at all.
     pub(crate) fn messages(&self, seconds: f64) -> u64 {
         match self.kind {
-            Kind::Ipc | Kind::Engine | Kind::Journal => {
-                let messages = (self.load.rate_per_second * seconds).round() as u64;
+            Kind::Ipc | Kind::Engine | Kind::Journal | Kind::Tick => {
+                let messages = (self.rate_per_second() * seconds).round() as u64;
                 messages.max(u64::from(seconds > 0.0))
             }
             Kind::OrderEntry | Kind::CoreToCore | Kind::Soak => self.load.messages(seconds),
@@ -261,6 +304,7 @@ impl Scenario {
             .chain(subjects)
             .filter(|(_, inject)| !inject.is_none())
             .map(|(who, inject)| format!("{who} {inject}"))
+            .chain(self.feed.harm().map(|harm| format!("feed {harm}")))
             .collect()
     }
 }

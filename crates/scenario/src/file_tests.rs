@@ -53,6 +53,7 @@ fn a_scenario_has_the_keys_of_its_kind_alone() {
     expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
         .assert_eq(&keys("ring"));
     expect!["about hiccup_seconds kind name runs seconds subject"].assert_eq(&keys("core-to-core"));
+    expect!["about audit exchange feed floor_seconds flow hiccup_seconds kind name network risk runs seconds strategy subject trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
 }
 
 #[test]
@@ -139,4 +140,68 @@ fn errors_say_what_why_and_what_to_try() {
     assert!(error.contains("order-to-ack, ping-pong"), "{error}");
     let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
     assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
+}
+
+#[test]
+fn ticks_are_said_as_they_can_be() {
+    let set = |name: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find(name, &sets).map_err(|error| error.to_string())
+    };
+    let day = set("tick-to-trade-replay", &["flow.source=/data/day.dbn", "flow.speed=10"]).unwrap();
+    assert_eq!((day.flow.source.as_str(), day.flow.speed), ("/data/day.dbn", 10.0));
+    assert_eq!(day.rate_per_second_offered(), None);
+    let fixed = set("tick-to-trade-replay", &["flow.source=x", "flow.pace=fixed"]).unwrap();
+    assert_eq!((fixed.rate_per_second_offered(), fixed.messages(0.5)), (Some(10_000.0), 5_000));
+    let harmed = set("tick-to-trade", &["feed.inject.drop_every=100", "trace=0"]).unwrap();
+    assert_eq!((harmed.injected(), harmed.trace), (vec!["feed drop_every=100".to_owned()], 0));
+    let refused = |name: &str, sets: &[&str], expected: Expect| {
+        expected.assert_eq(&set(name, sets).unwrap_err());
+    };
+    refused(
+        "tick-to-trade",
+        &["flow.pace=recorded"],
+        expect![
+            "flow.pace = recorded: only what was recorded has a pace of its own: name a Databento MBO file with flow.source, or set flow.pace=fixed"
+        ],
+    );
+    refused(
+        "tick-to-trade",
+        &["feed.group=10.0.0.1:5"],
+        expect!["feed.group = 10.0.0.1:5: a multicast group and a port, such as 239.255.0.1:26400"],
+    );
+    refused(
+        "tick-to-trade",
+        &["feed.datagram_bytes=70000"],
+        expect!["feed.datagram_bytes = 70000: a datagram has 256 to 65507 bytes"],
+    );
+    refused(
+        "tick-to-trade",
+        &["strategy.every=0"],
+        expect!["strategy.every = 0: an order for every tick (1) or for every so many-th, to 1e9"],
+    );
+    refused(
+        "tick-to-trade",
+        &["audit.core=[1,2]"],
+        expect!["audit.core = 1,2: the logger is one thread: name one core"],
+    );
+    refused(
+        "tick-to-trade",
+        &["trace=1001"],
+        expect!["trace = 1001: 0 (none) to 1000 of the worst ticks are kept"],
+    );
+    refused(
+        "tick-to-trade",
+        &["load.rate_per_second=1"],
+        expect![[
+            r#"--set load.rate_per_second=1: there is no "load" in load.rate_per_second; there are: about, audit, exchange, feed, floor_seconds, flow, hiccup_seconds, kind, name, network, risk, runs, seconds, strategy, subject, trace, warm_up_seconds"#
+        ]],
+    );
+    refused(
+        "order-to-ack",
+        &["feed.kernel_stamps=false"],
+        expect![[
+            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps; there are: about, exchange, floor_seconds, hiccup_seconds, kind, load, name, runs, seconds, subject, warm_up_seconds"#
+        ]],
+    );
 }

@@ -1,5 +1,6 @@
 //! What a scenario measures, and which keys scenarios of each kind have.
 
+use measure::tick::INTERVALS;
 use relay::plan::{BLOCK_BYTES_MAX, KEYS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SLOTS_MAX};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -21,7 +22,14 @@ pub enum Kind {
     Soak,
     /// Orders through an engine and its journal.
     Journal,
+    /// Ticks of an exchange, and the orders that they lead to.
+    Tick,
 }
+
+/// The interval that a trader is judged by.
+const TICK_TO_GATEWAY: &str = INTERVALS[0].name;
+/// The interval that lies within the trader.
+const TICK_TO_TRADE: &str = INTERVALS[2].name;
 
 /// Cores that `core-to-core` pairs at most: 496 pairs, each with a series of its own.
 pub const CORES_PAIRED_MAX: usize = 32;
@@ -39,6 +47,8 @@ const OF_AN_EXCHANGE: &[&str] = &[
     "load.amount",
     "load.first_token",
 ];
+/// Keys that only ticks have.
+const OF_TICKS: &[&str] = &["flow", "feed", "strategy", "risk", "audit", "network", "trace"];
 /// Keys of a schedule.
 const OF_A_SCHEDULE: &[&str] =
     &["warm_up_seconds", "load.rate_per_second", "load.arrival", "load.burst"];
@@ -53,6 +63,7 @@ impl Kind {
             Kind::Engine => "engine",
             Kind::Soak => "soak",
             Kind::Journal => "journal",
+            Kind::Tick => "tick",
         }
     }
 
@@ -64,23 +75,43 @@ impl Kind {
             Kind::Ipc => &[relay::judge::MESSAGE],
             Kind::CoreToCore => &[],
             Kind::Engine | Kind::Soak | Kind::Journal => &[workload::OPERATION],
+            Kind::Tick => &[TICK_TO_GATEWAY],
+        }
+    }
+
+    /// The series that hold every latency once, by which it is told whether none is missing in the log.
+    pub(crate) fn recorded(self) -> &'static [&'static str] {
+        match self {
+            // The trader's own: what lies between two machines may not be known.
+            Kind::Tick => &[TICK_TO_TRADE],
+            kind => kind.replies(),
         }
     }
 
     /// Threads of a subject, each with a core of its own; `None`: one on every core.
     pub(crate) fn threads(self) -> Option<usize> {
         match self {
-            Kind::OrderEntry | Kind::Engine | Kind::Soak => Some(1),
+            Kind::OrderEntry | Kind::Engine | Kind::Soak | Kind::Tick => Some(1),
             Kind::Ipc | Kind::Journal => Some(2),
             Kind::CoreToCore => None,
         }
     }
 
+    /// Whether it takes an exchange in a process of its own.
+    pub(crate) fn has_exchange(self) -> bool {
+        matches!(self, Kind::OrderEntry | Kind::Tick)
+    }
+
     /// Keys that scenarios of other kinds have, or of this one under another load.
     fn absent(self, model: Model) -> Vec<&'static str> {
-        let with = |lists: &[&[&'static str]]| lists.concat();
+        let ticks = if self == Kind::Tick { &[] } else { OF_TICKS };
+        let with = |lists: &[&[&'static str]]| [&lists.concat(), ticks].concat();
         match (self, model) {
-            (Kind::OrderEntry, _) => vec!["ipc", "engine", "journal", "subject.processes"],
+            (Kind::OrderEntry, _) => with(&[&["ipc", "engine", "journal", "subject.processes"]]),
+            (Kind::Tick, _) => with(&[
+                &["load", "ipc", "engine", "journal"],
+                &["subject.processes", "subject.command"],
+            ]),
             (Kind::Ipc, _) => {
                 with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine", "journal"]])
             }

@@ -1,13 +1,17 @@
 //! Starts the processes of one entrant in one run, and hears what they say.
 
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_SECOND_MIN};
+use crate::file::Kind;
 use crate::placement::Placed;
 use crate::process::Process;
 use crate::progress::{Progress, Teller};
+use crate::run::Lengths;
 use host::Cores;
+use measure::clock::Clock;
 use measure::directory;
 use measure::progress::Line;
 use measure::record::{ClientResult, ExchangeResult, MessageBytes};
+use rustix::process::Pid;
 use serde::Deserialize;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -37,33 +41,54 @@ pub(crate) struct Launch<'a> {
 
 /// The first line of an exchange.
 #[derive(Deserialize)]
-struct ReadyLine {
-    listening: String,
+pub(crate) struct Ready {
+    #[serde(rename = "listening")]
+    pub address: String,
+    /// What it stamps on.
+    #[serde(default)]
+    pub clock: Option<Clock>,
+}
+
+/// One client that was started.
+pub(crate) struct Client {
+    process: Process,
+    stderr: PathBuf,
+}
+
+impl Client {
+    pub(crate) fn pid(&self) -> Pid {
+        self.process.pid()
+    }
 }
 
 impl Launch<'_> {
-    /// A fresh exchange, or raw echo, and its address; `None` where the scenario starts none.
-    pub(crate) fn start_exchange(&self) -> Result<Option<(Process, String)>, ConductError> {
+    /// A fresh exchange, or what gives the floor of messages of these lengths, and what it says when it is ready; `None`
+    /// where the scenario starts none.
+    pub(crate) fn start_exchange(
+        &self,
+        lengths: Option<&Lengths>,
+    ) -> Result<Option<(Process, Ready)>, ConductError> {
         if !self.conduct.scenario.exchange.start {
             return Ok(None);
         }
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
         let (stderr, file) = self.stderr(".exchange")?;
-        let mut process = Process::start(self.exchange_command(), "", file, EXCHANGE_PATIENCE)
+        let command = self.exchange_command(lengths);
+        let mut process = Process::start(command, "", file, EXCHANGE_PATIENCE)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
         self.interrupt.watch(&[]);
-        if let Ok(ready) = serde_json::from_str::<ReadyLine>(&line) {
+        if let Ok(ready) = serde_json::from_str::<Ready>(&line) {
             process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
-            return Ok(Some((process, ready.listening)));
+            return Ok(Some((process, ready)));
         }
         // It has ended, or will at its deadline.
         let _ = process.wait();
         Err(failed(said(&stderr).unwrap_or_else(nothing)))
     }
 
-    fn exchange_command(&self) -> Command {
+    fn exchange_command(&self, lengths: Option<&Lengths>) -> Command {
         let spec = &self.conduct.scenario.exchange;
         let mut command = Command::new(&self.conduct.program);
         command.args(["exchange", "--listen", "127.0.0.1:0"]);
@@ -76,6 +101,9 @@ impl Launch<'_> {
         }
         // The floor's too: it is what remains without the exchange's own work.
         command.args(["--gateways", &spec.gateways.to_string()]);
+        if self.conduct.scenario.kind == Kind::Tick {
+            self.feed_arguments(&mut command, lengths.filter(|_| self.entrant.is_floor));
+        }
         if self.entrant.is_floor {
             command.arg("--echo");
             return command;
@@ -142,12 +170,29 @@ impl Launch<'_> {
         plan: &str,
         teller: &mut Teller<'_>,
     ) -> Result<ClientResult, ConductError> {
+        let client = self.start_client(own, plan)?;
+        self.heard(client, teller)
+    }
+
+    /// Our client of that command, or the scenario's own, with its plan.
+    pub(crate) fn start_client(&self, own: &str, plan: &str) -> Result<Client, ConductError> {
         let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
-        let mut process = Process::start(self.command_or(own), plan, file, patience)
+        let process = Process::start(self.command_or(own), plan, file, patience)
             .map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(&[process.pid()]);
+        Ok(Client { process, stderr })
+    }
+
+    /// What a client comes to; what it tells meanwhile is passed on.
+    pub(crate) fn heard(
+        &self,
+        client: Client,
+        teller: &mut Teller<'_>,
+    ) -> Result<ClientResult, ConductError> {
+        let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
+        let Client { mut process, stderr } = client;
         let line = process.last_line_after(&mut |line| {
             let told = serde_json::from_str::<Line>(line);
             if let Ok(told) = &told {

@@ -10,9 +10,11 @@
 //!     └─ relaying  one client that passes messages between threads: watched, judged
 //!     └─ core_to_core  no client: each two cores
 //!     └─ matching  one client that sends orders through an engine
+//!     └─ ticking   one exchange with a feed, one trader that follows it; `taken`: what took their cores
 //!     └─ progress  what happens, for whoever looks on
 //!   run         what one run has left
 //!   assemble    .hlog files, what was said       -> RunRecord
+//!   tick_record samples of ticks             -> what their way was made of, and the worst
 //!   validity    rules                            -> valid, or why not
 //!   advice      what a reader should know        -> warnings
 //!   experiment  two treatments, interleaved      -> pairs of records
@@ -40,6 +42,11 @@ mod set;
 mod stage;
 mod subject;
 pub mod sweep;
+mod taken;
+pub mod tick;
+mod tick_record;
+mod tick_rules;
+mod ticking;
 mod validity;
 
 pub use conduct::{Conduct, ConductError};

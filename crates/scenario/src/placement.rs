@@ -14,6 +14,8 @@ pub(crate) struct Placed {
     pub exchange: Vec<usize>,
     /// Of each subject its measuring threads', in their order; empty where there is no core to choose.
     pub subjects: Vec<Vec<usize>>,
+    /// The audit logger's; `None` where there is none, or no core to choose.
+    pub audit: Option<usize>,
     pub warnings: Vec<String>,
 }
 
@@ -23,6 +25,18 @@ impl Placed {
         let subjects = self.subjects.iter().flatten().copied();
         let cores: BTreeSet<usize> = self.exchange.iter().copied().chain(subjects).collect();
         cores.into_iter().collect()
+    }
+
+    /// Whose core that is: `exchange`, `trader`, or nobody's.
+    pub(crate) fn whose(&self, core: usize) -> &'static str {
+        match (
+            self.exchange.contains(&core),
+            self.subjects.iter().flatten().any(|one| *one == core),
+        ) {
+            (true, _) => "exchange",
+            (false, true) => "trader",
+            (false, false) => "",
+        }
     }
 
     /// Where everything runs that is not measured: no core of those in use, nor their siblings, of
@@ -47,7 +61,7 @@ pub(crate) fn place(
     allowed: &[usize],
     fixed: &Fixed,
 ) -> Result<Placed, HostError> {
-    let starts_exchange = scenario.kind == Kind::OrderEntry && scenario.exchange.start;
+    let starts_exchange = scenario.kind.has_exchange() && scenario.exchange.start;
     let gateways = if starts_exchange { scenario.exchange.gateways as usize } else { 0 };
     let threads = scenario.kind.threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
     let mut roles: Vec<(&Cores, usize)> =
@@ -119,9 +133,45 @@ pub(crate) fn place(
         .chain(starts_exchange.then_some(scenario.exchange.scheduling))
         .collect();
     warnings.extend(classes.into_iter().flat_map(|class| class.warnings(fixed)));
+    let mut placed = Placed { exchange, subjects, audit: None, warnings };
+    place_audit(&mut placed, scenario, topology, allowed)?;
     let mut seen = HashSet::new();
-    warnings.retain(|warning| seen.insert(warning.clone()));
-    Ok(Placed { exchange, subjects, warnings })
+    placed.warnings.retain(|warning| seen.insert(warning.clone()));
+    Ok(placed)
+}
+
+/// The logger comes last: it takes no core from those who are measured. Where there is no other it goes to the
+/// exchange, so that what the trader does is not disturbed by it.
+fn place_audit(
+    placed: &mut Placed,
+    scenario: &Scenario,
+    topology: &Topology,
+    allowed: &[usize],
+) -> Result<(), HostError> {
+    if scenario.kind != Kind::Tick || !scenario.audit.enabled {
+        return Ok(());
+    }
+    let used = placed.cores();
+    placed.audit = match &scenario.audit.core {
+        cores @ Cores::List(list) => {
+            placed.warnings.extend(cores.place(topology, allowed, 1)?.warnings);
+            list.first().copied()
+        }
+        Cores::Auto => {
+            let free = placed.elsewhere(topology, allowed);
+            let free = free.into_iter().rfind(|core| !used.contains(core));
+            free.or_else(|| placed.exchange.first().copied()).or_else(|| used.first().copied())
+        }
+    };
+    let whose = placed.audit.map(|core| (core, placed.whose(core)));
+    if let Some((core, whose)) = whose.filter(|(_, whose)| !whose.is_empty()) {
+        placed.warnings.push(format!(
+            "the audit's logger shares core {core} with the {whose}, which waits while it writes: the record counts \
+             those windows and the samples in them. Give it a core of its own with audit.core=[N], or leave it out with \
+             audit.enabled=false."
+        ));
+    }
+    Ok(())
 }
 
 fn distinct(cores: &[usize]) -> usize {
@@ -150,8 +200,12 @@ mod tests {
     }
 
     fn placed(sets: &[&str], n: usize) -> Placed {
+        of("order-to-ack", sets, n)
+    }
+
+    fn of(name: &str, sets: &[&str], n: usize) -> Placed {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let scenario = Scenario::find("order-to-ack", &sets).unwrap();
+        let scenario = Scenario::find(name, &sets).unwrap();
         let (topology, allowed) = cores(n);
         place(&scenario, &topology, &allowed, &Fixed::default()).unwrap()
     }
@@ -176,7 +230,8 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_runs_elsewhere_if_it_can() {
-        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], warnings: vec![] };
+        let placed =
+            Placed { exchange: vec![0], subjects: vec![vec![1]], audit: None, warnings: vec![] };
         let (mut topology, allowed) = cores(6);
         assert_eq!(placed.elsewhere(&topology, &allowed), [2, 3, 4, 5]);
         assert_eq!(placed.elsewhere(&topology, &[0, 1]), [0, 1]);
@@ -247,5 +302,22 @@ mod tests {
             "{:?}",
             shared.warnings
         );
+    }
+
+    /// The logger keeps off the cores that are measured, or goes to the exchange and it is said.
+    #[test]
+    fn the_audits_logger_disturbs_the_trader_last() {
+        let with = |sets: &[&str], n: usize| of("tick-to-trade", sets, n);
+        let spare = with(&[], 4);
+        assert_eq!((spare.exchange.as_slice(), spare.audit), (&[1][..], Some(3)));
+        assert_eq!((spare.whose(1), spare.whose(2), spare.whose(3)), ("exchange", "trader", ""));
+        assert_eq!(spare.warnings, [""; 0]);
+        let two = with(&[], 2);
+        assert_eq!(two.audit, Some(0));
+        assert!(two.warnings.iter().any(|one| one.contains("shares core 0 with the exchange")));
+        assert_eq!(with(&["audit.core=[1]"], 2).audit, Some(1));
+        assert_eq!(with(&["audit.enabled=false"], 4).audit, None);
+        let alone = with(&["exchange.start=false"], 2);
+        assert!(alone.audit.is_some_and(|core| alone.whose(core).is_empty()), "{alone:?}");
     }
 }

@@ -130,7 +130,8 @@ mod tests {
             noise: false,
             repeats_max: 0,
         };
-        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], warnings: vec![] };
+        let placed =
+            Placed { exchange: vec![0], subjects: vec![vec![1]], audit: None, warnings: vec![] };
         let entrants = entrants(&conduct, &placed);
         let mut said = Vec::new();
         let mut say = |progress: Progress<'_>| {

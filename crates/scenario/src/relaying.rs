@@ -203,7 +203,13 @@ impl Launch<'_> {
         let mut log = io::BufWriter::new(log);
         let load = judge(plan, &told, &all, disturbances.as_deref(), started, &mut log)
             .map_err(record_failed)?;
-        Ok(ClientResult { complete: told.complete, failures, load, clock: told.clock })
+        Ok(ClientResult {
+            complete: told.complete,
+            failures,
+            load,
+            clock: told.clock,
+            exchange: None,
+        })
     }
 }
 

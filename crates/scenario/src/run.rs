@@ -2,6 +2,7 @@
 
 use crate::conduct::Entrant;
 use crate::file::Kind as ScenarioKind;
+use crate::taken::Taking;
 use hdrhistogram::Histogram;
 use measure::record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use noise::hiccup;
@@ -34,7 +35,24 @@ pub(crate) struct Evidence<'a> {
     /// Share of looks of an idle thread on the same core, just before this run, that were late by the
     /// same measure.
     pub late_without_load: Option<f64>,
+    /// What a feed was to be like.
+    pub asked: Asked,
+    pub is_floor: bool,
     pub interrupted: bool,
+}
+
+/// What a feed was to be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub receive_buffer_bytes: u64,
+    /// Datagrams are harmed on purpose: gaps are to be.
+    pub is_harmed: bool,
+    /// How long it lasts, the warm-up included.
+    pub flow_seconds: f64,
+    /// Its inputs are due many at a time.
+    pub is_burst: bool,
+    /// The trader trades with it.
+    pub trades: bool,
 }
 
 /// What one subject did in one run.
@@ -50,6 +68,10 @@ pub(crate) struct Measured {
     pub planned: Option<u64>,
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
+    pub asked: Asked,
+    pub is_floor: bool,
+    /// What took the cores of both ends, where that was looked at.
+    pub taking: Option<Taking>,
 }
 
 /// One run: every subject once, and the floors.
@@ -77,10 +99,9 @@ impl Run {
 
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
         let subject = &measured.subject;
-        let replies = measured.kind.replies().iter();
-        let service: Vec<Option<&Histogram<u64>>> =
-            replies.map(|name| self.histogram(subject, name, Kind::Service)).collect();
-        let first = service.first().copied().flatten();
+        let service = |name: &&str| self.histogram(subject, name, Kind::Service);
+        let first = measured.kind.replies().first().and_then(service);
+        let recorded = measured.kind.recorded().iter().filter_map(service);
         let late_from_ns = first.filter(|one| one.len() >= SAMPLES_FOR_P50_MIN).map(|first| {
             let p50 = first.value_at_quantile(0.5) as f64;
             let looks_ns = LATE_CLOCK_READINGS * measured.result.clock.cost_ns;
@@ -100,22 +121,29 @@ impl Run {
             exchange: measured.exchange.as_ref(),
             offered: measured.offered,
             planned: measured.planned,
-            recorded: service.into_iter().flatten().map(Histogram::len).sum(),
+            recorded: recorded.map(Histogram::len).sum(),
             late_from_ns,
             late: self.histogram(subject, "send", Kind::Lateness).and_then(late),
             late_without_load: idle.and_then(late),
+            asked: measured.asked,
+            is_floor: measured.is_floor,
             interrupted: self.interrupted,
         }
     }
 }
 
+/// How long messages are, and datagrams of a feed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lengths {
+    pub messages: MessageBytes,
+    /// 0 without a feed.
+    pub datagram: u64,
+}
+
 /// The lengths of the messages of the subject that `floor` is the floor of, if `run` has it.
-pub(crate) fn message_bytes(
-    run: &Run,
-    entrants: &[Entrant],
-    floor: &Entrant,
-) -> Option<MessageBytes> {
+pub(crate) fn lengths(run: &Run, entrants: &[Entrant], floor: &Entrant) -> Option<Lengths> {
     let subject = &entrants.iter().find(|one| !one.is_floor && one.index == floor.index)?.name;
-    let measured = run.measured.iter().find(|measured| measured.subject == *subject)?;
-    Some(measured.result.load.message_bytes).filter(|bytes| bytes.order > 0)
+    let load = &run.measured.iter().find(|measured| measured.subject == *subject)?.result.load;
+    let datagram = load.tick.first().map_or(0, |tick| tick.datagram_bytes);
+    Some(Lengths { messages: load.message_bytes, datagram }).filter(|all| all.messages.order > 0)
 }

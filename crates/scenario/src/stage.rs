@@ -5,17 +5,19 @@ use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
 use crate::core_to_core;
 use crate::file::Kind;
-use crate::launch::{self, Launch};
+use crate::launch::{self, Launch, Ready};
 use crate::placement::{Placed, place};
+use crate::process::Process;
 use crate::progress::{Progress, Say, Teller};
-use crate::run::{Measured, Run, message_bytes};
+use crate::run::{Lengths, Measured, Run, lengths};
+use crate::ticking;
 use crate::validity;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
 use measure::directory;
 use measure::machine::Machine;
-use measure::record::{ClientResult, ExchangeResult, MessageBytes, RunRecord};
+use measure::record::{ClientResult, RunRecord};
 use noise::beside::Beside;
 use noise::hiccup;
 use std::fs::{self, File};
@@ -79,6 +81,7 @@ impl Conduct {
             conduct: self,
             placed: &placed,
             entrants: &entrants,
+            path: &path,
             runs: &runs,
             runs_void,
             warnings,
@@ -91,13 +94,20 @@ impl Conduct {
             launch::remove_stderr(&path);
         }
         directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
+        ticking::remove_samples(&path);
         Ok((record, path))
     }
 
     fn check(&self) -> Result<(), ConductError> {
         let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
         let scenario = &self.scenario;
-        if scenario.kind != Kind::OrderEntry {
+        if scenario.kind == Kind::Tick && scenario.flow.is_unnamed() && scenario.exchange.start {
+            return usage(
+                "this scenario replays a recorded day and names none: add --set flow.source=FILE, a Databento MBO \
+                 file (.dbn, .dbn.zst)",
+            );
+        }
+        if !scenario.kind.has_exchange() {
             return match &self.connect {
                 Some(_) => {
                     usage("this scenario stays in this machine's memory; leave out --connect")
@@ -196,7 +206,7 @@ impl Stage<'_, '_> {
         let look = hiccup::Look {
             cores,
             scheduling: scenario.subject[0].scheduling,
-            rate_per_second: scenario.load.rate_per_second,
+            rate_per_second: scenario.rate_per_second(),
             seconds: scenario.hiccup_seconds,
         };
         let hlog = directory::hlog(self.path, number);
@@ -231,9 +241,9 @@ impl Stage<'_, '_> {
                 break;
             }
             self.teller.entrant(self.conduct, entrant);
-            let known = |run| message_bytes(run, entrants, entrant);
-            let bytes = earlier.iter().chain([&run]).find_map(known);
-            match self.one_entrant(number, entrant, bytes) {
+            let known = |run| lengths(run, entrants, entrant);
+            let lengths = earlier.iter().chain([&run]).find_map(known);
+            match self.one_entrant(number, entrant, lengths) {
                 Ok(measured) => {
                     run.failed |= !measured.result.complete && !self.interrupt.is_set();
                     for failure in &measured.result.failures {
@@ -264,7 +274,7 @@ impl Stage<'_, '_> {
         &mut self,
         number: u32,
         entrant: &Entrant,
-        bytes: Option<MessageBytes>,
+        lengths: Option<Lengths>,
     ) -> Result<Measured, ConductError> {
         let launch = Launch {
             conduct: self.conduct,
@@ -275,18 +285,18 @@ impl Stage<'_, '_> {
             entrant,
         };
         match self.conduct.scenario.kind {
-            Kind::OrderEntry => self.order_entry(&launch, bytes),
+            Kind::OrderEntry | Kind::Tick => self.two_ends(&launch, lengths),
             Kind::Ipc => {
                 let mut result = self.traced(&launch, |_| launch.relay())?;
                 if result.clock.cost_ns == 0 {
                     // A client of another language does not say what its clock costs; no less than ours.
                     result.clock.cost_ns = self.clock.cost_ns();
                 }
-                Ok(self.measured(entrant, result, None))
+                Ok(self.measured(entrant, result))
             }
             Kind::Engine | Kind::Soak | Kind::Journal => {
                 let result = self.traced(&launch, |teller| launch.matching(teller))?;
-                Ok(self.measured(entrant, result, None))
+                Ok(self.measured(entrant, result))
             }
             Kind::CoreToCore => {
                 let hlog = directory::hlog(self.path, number);
@@ -295,7 +305,7 @@ impl Stage<'_, '_> {
                 let interrupt = self.interrupt;
                 let result =
                     core_to_core::measure(name, cores, seconds, self.clock, &hlog, interrupt)?;
-                Ok(self.measured(entrant, result, None))
+                Ok(self.measured(entrant, result))
             }
         }
     }
@@ -311,22 +321,31 @@ impl Stage<'_, '_> {
         }
     }
 
-    /// A fresh exchange, or raw echo, and a fresh client.
-    fn order_entry(
+    /// A fresh exchange, or what gives the floor, and a fresh client.
+    fn two_ends(
         &mut self,
         launch: &Launch,
-        bytes: Option<MessageBytes>,
+        lengths: Option<Lengths>,
     ) -> Result<Measured, ConductError> {
         let entrant = launch.entrant;
-        let exchange = launch.start_exchange()?;
-        let target = match &exchange {
-            Some((_, address)) => address.clone(),
-            None if entrant.is_floor => self.conduct.connect_floor.clone().unwrap_or_default(),
-            None => self.conduct.connect.clone().unwrap_or_default(),
+        let Conduct { scenario, connect, connect_floor, .. } = self.conduct;
+        let (process, ready) = match launch.start_exchange(lengths.as_ref())? {
+            Some((process, ready)) => (Some(process), ready),
+            None => {
+                let known = if entrant.is_floor { connect_floor } else { connect };
+                (None, Ready { address: known.clone().unwrap_or_default(), clock: None })
+            }
         };
-        let result = self.traced(launch, |teller| launch.client(target, bytes, teller));
-        let ended = exchange.map(|(process, _)| launch.end_exchange(process));
-        let mut result = result?;
+        let pid = process.as_ref().map(Process::pid);
+        let told = self.traced(launch, |teller| match scenario.kind {
+            Kind::Tick => launch.ticks(pid, ready, lengths, teller),
+            _ => {
+                let bytes = lengths.map(|lengths| lengths.messages);
+                launch.client(ready.address, bytes, teller).map(|result| (result, None))
+            }
+        });
+        let ended = process.map(|process| launch.end_exchange(process));
+        let (mut result, taking) = told?;
         let exchange = match ended {
             Some(Ok(ended)) => ended,
             Some(Err(why)) => {
@@ -336,15 +355,10 @@ impl Stage<'_, '_> {
             }
             None => None,
         };
-        Ok(self.measured(entrant, result, exchange))
+        Ok(Measured { exchange, taking, ..self.measured(entrant, result) })
     }
 
-    fn measured(
-        &self,
-        entrant: &Entrant,
-        result: ClientResult,
-        exchange: Option<ExchangeResult>,
-    ) -> Measured {
+    fn measured(&self, entrant: &Entrant, result: ClientResult) -> Measured {
         let scenario = &self.conduct.scenario;
         let seconds = self.conduct.phases(entrant).1;
         let offered = scenario.rate_per_second_offered();
@@ -355,7 +369,10 @@ impl Stage<'_, '_> {
             offered,
             planned: offered.map(|_| scenario.messages(seconds)),
             result,
-            exchange,
+            exchange: None,
+            is_floor: entrant.is_floor,
+            asked: ticking::asked(self.conduct, entrant),
+            taking: None,
         }
     }
 }

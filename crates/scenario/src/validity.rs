@@ -1,8 +1,9 @@
 //! When a record is a result. Each rule looks at one subject in one run; a rule that broke in any run
 //! is broken. docs/METHODOLOGY.md says why each is there.
 
-use crate::file::Kind::{self, CoreToCore, Engine, Ipc, Journal, OrderEntry, Soak};
+use crate::file::Kind::{self, CoreToCore, Engine, Ipc, Journal, OrderEntry, Soak, Tick};
 use crate::run::{Evidence, LATE_CLOCK_READINGS, LATE_SHARE_OF_SERVICE, Run};
+use crate::tick_rules;
 use measure::record::{Rule, Verdict};
 use measure::sweep::RATE_SHARE_MIN;
 
@@ -14,15 +15,21 @@ pub(crate) const LATE_LOOKS_MAX: f64 = 0.05;
 type Check = fn(&Evidence) -> (Verdict, String);
 
 const RULES: &[(&str, &[Kind], Check)] = &[
-    ("complete", &[OrderEntry, Ipc, CoreToCore, Engine, Soak, Journal], complete),
+    ("complete", &[OrderEntry, Ipc, CoreToCore, Engine, Soak, Journal, Tick], complete),
     ("rate", &[OrderEntry, Ipc, Engine, Journal], rate),
-    ("replies", &[OrderEntry, Ipc, Engine, Journal], replies),
-    ("recorded", &[OrderEntry, Ipc, Engine, Soak, Journal], recorded),
-    ("accepted", &[OrderEntry, Engine, Soak, Journal], accepted),
+    ("replies", &[OrderEntry, Ipc, Engine, Journal, Tick], replies),
+    ("recorded", &[OrderEntry, Ipc, Engine, Soak, Journal, Tick], recorded),
+    ("accepted", &[OrderEntry, Engine, Soak, Journal, Tick], accepted),
     // An engine's thread keeps its schedule itself: to be busy when one is due is response time, and no fault.
     ("lateness", &[OrderEntry, Ipc], lateness),
-    ("accounted", &[OrderEntry], accounted),
-    ("state", &[OrderEntry], state),
+    ("flow", &[Tick], tick_rules::flow),
+    ("ticks", &[Tick], tick_rules::ticks),
+    ("book", &[Tick], tick_rules::book),
+    ("stages", &[Tick], tick_rules::stages),
+    ("receive_buffer", &[Tick], tick_rules::receive_buffer),
+    ("audit", &[Tick], tick_rules::audit),
+    ("accounted", &[OrderEntry, Tick], accounted),
+    ("state", &[OrderEntry, Tick], state),
     ("replay", &[Engine, Soak, Journal], replay),
 ];
 
@@ -69,6 +76,11 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
         OrderEntry => (load.received.saturating_sub(load.rejected), "acks"),
         Engine | Soak | Journal => (load.sent, "operations"),
         Ipc | CoreToCore => (load.received, "messages that came"),
+        Tick => {
+            let in_order =
+                |tick: &measure::tick::Tick| tick.samples.saturating_sub(tick.samples_out_of_order);
+            (load.tick.iter().map(in_order).sum(), "samples")
+        }
     };
     let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);
     (held_if(evidence.recorded == acks && acks > 0), why)
@@ -215,6 +227,7 @@ pub(crate) fn rules(subjects: &[String], runs: &[Run]) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Asked;
     use measure::record::{ClientResult, ExchangeResult, Load, MessageBytes};
 
     fn fine() -> ClientResult {
@@ -254,6 +267,8 @@ mod tests {
             late_from_ns: Some(1_001),
             late: Some(result.load.lateness_ns_p99.map_or(0.0, |permille| permille as f64 / 1e3)),
             late_without_load: Some(0.02),
+            asked: Asked::default(),
+            is_floor: false,
             interrupted: false,
         };
         let broken = |(_, check): &(&str, Check)| check(&evidence).0 == Verdict::Broken;

@@ -100,6 +100,23 @@ pub struct BadLoad {
     why: String,
 }
 
+impl BadLoad {
+    /// Fine, or what the key may be.
+    pub(crate) fn unless(
+        holds: bool,
+        key: &str,
+        value: &dyn ToString,
+        why: &str,
+    ) -> Result<(), BadLoad> {
+        match holds {
+            true => Ok(()),
+            false => {
+                Err(BadLoad { key: key.to_owned(), value: value.to_string(), why: why.to_owned() })
+            }
+        }
+    }
+}
+
 impl From<BadInject> for BadLoad {
     fn from(BadInject { key, value, why }: BadInject) -> BadLoad {
         BadLoad { key, value, why }
@@ -112,12 +129,7 @@ impl Load {
     /// # Errors
     /// The first key that is out of range, with what it may be.
     pub fn check(&self) -> Result<(), BadLoad> {
-        let require = |holds: bool, key: &str, value: &dyn ToString, why: &str| match holds {
-            true => Ok(()),
-            false => {
-                Err(BadLoad { key: key.to_owned(), value: value.to_string(), why: why.to_owned() })
-            }
-        };
+        let require = BadLoad::unless;
         require(
             self.rate_per_second > 0.0 && self.rate_per_second <= RATE_PER_SECOND_MAX,
             "load.rate_per_second",

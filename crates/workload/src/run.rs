@@ -221,5 +221,5 @@ fn measure(
     let complete = failures.is_empty();
     let clock =
         record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() };
-    Ok(ClientResult { complete, failures, load, clock })
+    Ok(ClientResult { complete, failures, load, clock, exchange: None })
 }

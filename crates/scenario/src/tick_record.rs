@@ -1,0 +1,214 @@
+//! What the samples of ticks tell, over all runs of a subject: what the way was made of, and the worst of them.
+
+use crate::assemble::Parts;
+use crate::conduct::Entrant;
+use crate::file::Kind;
+use crate::run::Measured;
+use crate::ticking;
+use measure::attribution::Ways;
+use measure::record::{self, ClientResult};
+use measure::tick::{Attribution, INTERVALS, Interval, Point, Sample, Tick, Traced};
+use measure::tick_samples;
+
+/// From which intervals the way is explained: to the exchange, by which it is judged, and there and back.
+fn explained() -> impl Iterator<Item = &'static Interval> {
+    INTERVALS.iter().filter(|one| {
+        one.kind == record::Kind::Response && matches!(one.to, Point::GatewayIn | Point::Replied)
+    })
+}
+
+/// What one subject's samples tell.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub attribution: Vec<Attribution>,
+    pub traced: Vec<Traced>,
+    pub warnings: Vec<String>,
+}
+
+/// Reads the samples of all runs of `entrant`.
+pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
+    let mut told = Told::default();
+    if parts.conduct.scenario.kind != Kind::Tick {
+        return told;
+    }
+    let name = &entrant.name;
+    let mut runs: Vec<Vec<Sample>> = Vec::new();
+    let mut bound_ns = 0;
+    for (number, run) in (1..).zip(parts.runs) {
+        let measured = run.measured.iter().find(|measured| measured.subject == *name);
+        bound_ns = bound_ns.max(measured.map_or(0, |measured| bound(&measured.result)));
+        let samples = tick_samples::read(&ticking::samples(parts.path, number, name));
+        // A run that broke off may have left none, and says so itself.
+        runs.push(samples.unwrap_or_else(|error| {
+            if measured.is_some_and(|measured| measured.result.complete) {
+                told.warnings
+                    .push(format!("{name}'s samples of run {number} can't be read: {error}"));
+            }
+            Vec::new()
+        }));
+    }
+    let all: Vec<&[Sample]> = runs.iter().map(Vec::as_slice).collect();
+    for interval in explained() {
+        let ways = Ways::new(&all, interval, bound_ns);
+        told.attribution.extend(ways.attributions());
+        // On the whole way, which is the last, where the replies have stamps.
+        let worst = ways.worst(parts.conduct.scenario.trace);
+        told.traced = if worst.is_empty() { told.traced } else { worst };
+    }
+    if entrant.is_floor {
+        told.traced.clear();
+    }
+    for traced in &mut told.traced {
+        let run = &parts.runs[traced.run as usize - 1];
+        let measured = run.measured.iter().find(|measured| measured.subject == *name);
+        if let Some(taking) = measured.and_then(|measured| measured.taking.as_ref()) {
+            taking.note(traced);
+        }
+    }
+    told.warnings.extend(not_watched(name, parts));
+    told
+}
+
+/// By how much stamps of different clocks may disagree.
+fn bound(result: &ClientResult) -> u64 {
+    let of = |tick: &Tick| tick.time.kernel_bound_ns.max(tick.time.exchange_bound_ns.unwrap_or(0));
+    result.load.tick.iter().map(of).max().unwrap_or(0)
+}
+
+/// Why it isn't known what took the cores, where it isn't.
+fn not_watched(name: &str, parts: &Parts) -> Option<String> {
+    let missing = |measured: &'_ Measured| measured.taking.as_ref()?.missing.clone();
+    let own = parts.runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
+    let why = own.filter_map(missing).next()?;
+    Some(format!(
+        "what took the cores of {name}'s worst ticks is not known, or not all of it: {why}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::{Conduct, entrants};
+    use crate::file::Scenario;
+    use crate::placement::Placed;
+    use crate::run::{Asked, Run};
+    use crate::taken::Taking;
+    use measure::clock::Clock;
+    use measure::machine::Machine;
+    use measure::tick::POINTS;
+    use std::path::{Path, PathBuf};
+
+    fn conduct(sets: &[&str]) -> Conduct {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Conduct {
+            scenario: Scenario::find("tick-to-trade", &sets).unwrap(),
+            runs_directory: PathBuf::new(),
+            program: PathBuf::new(),
+            tool: String::new(),
+            command: Vec::new(),
+            connect: None,
+            connect_floor: None,
+            noise: false,
+            repeats_max: 0,
+        }
+    }
+
+    fn run(taking: Option<Taking>) -> Run {
+        let mut result = ClientResult { complete: true, ..ClientResult::default() };
+        result.load.tick = vec![Tick::default()];
+        let measured = Measured {
+            subject: "rust".to_owned(),
+            kind: Kind::Tick,
+            core: None,
+            offered: None,
+            planned: None,
+            result,
+            exchange: None,
+            asked: Asked::default(),
+            is_floor: false,
+            taking,
+        };
+        Run { measured: vec![measured], ..Run::default() }
+    }
+
+    /// 100 ns a stage; tick `slow` takes 5 us on its way out.
+    fn samples(slow: u64) -> Vec<Sample> {
+        let sample = |number| {
+            let mut stamps = std::array::from_fn(|point| 10_000 * number + 100 * point as u64);
+            if number == slow {
+                stamps[Point::GatewayIn as usize..POINTS]
+                    .iter_mut()
+                    .for_each(|stamp| *stamp += 5_000);
+            }
+            Sample { number, stamps }
+        };
+        (1..=1_000).map(sample).collect()
+    }
+
+    fn told_in(directory: &Path, conduct: &Conduct, runs: &[Run]) -> Told {
+        let placed = Placed {
+            exchange: vec![0],
+            subjects: vec![vec![1]],
+            audit: None,
+            warnings: Vec::new(),
+        };
+        let entrants = entrants(conduct, &placed);
+        let parts = Parts {
+            conduct,
+            placed: &placed,
+            entrants: &entrants,
+            path: directory,
+            runs,
+            runs_void: 0,
+            warnings: Vec::new(),
+            machine: &Machine::default(),
+            clock: Clock::calibrate(),
+            started_wall_ms: 0,
+            noise: None,
+        };
+        told(&entrants[0], &parts)
+    }
+
+    #[test]
+    fn the_samples_of_all_runs_are_explained_as_one() {
+        let directory = tempfile::tempdir().unwrap();
+        for (run, slow) in [(1, 7), (2, 9)] {
+            let path = ticking::samples(directory.path(), run, "rust");
+            tick_samples::write(&path, &samples(slow)).unwrap();
+        }
+        let taking = Taking::unknown("nobody looked".to_owned());
+        let runs = [run(None), run(Some(taking))];
+        let told = told_in(directory.path(), &conduct(&["trace=3"]), &runs);
+        let around: Vec<(&str, &str, u64)> = told
+            .attribution
+            .iter()
+            .map(|one| (one.of.as_str(), one.around.as_str(), one.total_ns))
+            .collect();
+        let expected = [
+            ("tick_to_gateway", "p50", 900),
+            ("tick_to_gateway", "p99", 900),
+            ("tick_to_ack", "p50", 1_300),
+            ("tick_to_ack", "p99", 1_300),
+        ];
+        assert_eq!(around, expected);
+        let worst: Vec<(u32, u64, u64)> =
+            told.traced.iter().map(|one| (one.run, one.number, one.total_ns)).collect();
+        assert_eq!(worst, [(2, 9, 6_300), (1, 7, 6_300), (2, 1_000, 1_300)]);
+        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
+        assert!(told.warnings[0].ends_with("nobody looked"), "{:?}", told.warnings);
+        ticking::remove_samples(directory.path());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn samples_that_are_missing_are_said_to_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let told = told_in(directory.path(), &conduct(&[]), &[run(None)]);
+        assert_eq!((told.attribution.len(), told.traced.len()), (0, 0));
+        assert!(
+            told.warnings[0].contains("rust's samples of run 1 can't be read"),
+            "{:?}",
+            told.warnings
+        );
+    }
+}

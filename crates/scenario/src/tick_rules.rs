@@ -1,0 +1,275 @@
+//! Rules of validity that only ticks have.
+
+use crate::run::{Asked, Evidence};
+use measure::record::Verdict;
+use measure::tick::Tick;
+use serde::Deserialize;
+
+type Outcome = (Verdict, String);
+
+fn held_if(holds: bool, why: String) -> Outcome {
+    (if holds { Verdict::Held } else { Verdict::Broken }, why)
+}
+
+fn not_applicable(why: &str) -> Outcome {
+    (Verdict::NotApplicable, why.to_owned())
+}
+
+/// Of a floor there is no book, and nothing in a datagram.
+fn of_book(evidence: &Evidence, rule: fn(&Evidence, &Tick) -> Outcome) -> Outcome {
+    match (evidence.result.load.tick.first(), evidence.is_floor) {
+        (_, true) => not_applicable("the floor keeps no book"),
+        (None, false) => (Verdict::Broken, "the trader says nothing of a feed".to_owned()),
+        (Some(tick), false) => rule(evidence, tick),
+    }
+}
+
+fn of_feed(evidence: &Evidence, rule: fn(&Evidence, &Tick) -> Outcome) -> Outcome {
+    match evidence.result.load.tick.first() {
+        None => (Verdict::Broken, "the trader says nothing of a feed".to_owned()),
+        Some(tick) => rule(evidence, tick),
+    }
+}
+
+/// Every datagram came, once and whole, by the live feed.
+pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |evidence, tick| {
+        let faults: u64 = tick.faults.values().sum();
+        let why = format!(
+            "of {} datagrams the kernel dropped {}; {} gaps, {} messages that came by replay, {faults} faulty datagrams",
+            tick.datagrams, tick.kernel_drops, tick.gaps, tick.messages_replayed
+        );
+        let undisturbed = tick.gaps == 0 && tick.messages_replayed == 0 && faults == 0;
+        let holds = tick.datagrams > 0 && tick.kernel_drops == 0;
+        held_if(holds && (undisturbed || evidence.asked.is_harmed), why)
+    })
+}
+
+/// The book at the end is the exchange's.
+pub(crate) fn book(evidence: &Evidence) -> Outcome {
+    of_book(evidence, |_, tick| {
+        let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
+        if theirs.is_empty() {
+            return not_applicable("the exchange could not be asked for its book");
+        }
+        let at = tick.book_sequence;
+        let why =
+            format!("behind message {at} the trader's book is {ours}, the exchange's {theirs}");
+        held_if(ours == theirs, why)
+    })
+}
+
+/// Stages add up, and nothing happens before its cause.
+pub(crate) fn stages(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |_, tick| {
+        let why = format!(
+            "of {} samples the stages of {} do not add up, and in {} a stamp lies before the one it must follow",
+            tick.samples, tick.samples_not_adding_up, tick.samples_out_of_order
+        );
+        let all_right = tick.samples_not_adding_up == 0 && tick.samples_out_of_order == 0;
+        held_if(all_right && tick.samples > 0, why)
+    })
+}
+
+/// Of an exchange's last words, what became of its own orders.
+#[derive(Deserialize)]
+struct Flow {
+    scheduled: u64,
+    inputs: u64,
+    refused: u64,
+    late_ns_p99: Option<u64>,
+    late_ns_max: Option<u64>,
+}
+
+/// A flow is behind its schedule where one of a hundred inputs is late by more than this share of its length: then it
+/// has less than 99.9 % of its rate.
+const LATE_SHARE_MAX: f64 = 0.001;
+
+/// Every input was executed, with effect, and in time.
+pub(crate) fn flow(evidence: &Evidence) -> Outcome {
+    if evidence.is_floor {
+        return not_applicable("the floor's ticks are a schedule and nothing else");
+    }
+    let Some(exchange) = evidence.exchange else {
+        return not_applicable("the other end is not ours, and keeps its schedule to itself");
+    };
+    let Ok(flow) = serde_json::from_value::<Flow>(exchange.counts["flow"].clone()) else {
+        return (Verdict::Broken, "the exchange says nothing of a flow".to_owned());
+    };
+    let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
+    let Asked { flow_seconds, is_burst, trades, .. } = evidence.asked;
+    let allowed_ns = (flow_seconds * 1e9 * LATE_SHARE_MAX) as u64;
+    let why = format!(
+        "{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; a thousandth of the \
+         flow, {allowed_ns} ns, may be{}",
+        flow.inputs,
+        flow.scheduled,
+        flow.refused,
+        late(flow.late_ns_p99),
+        late(flow.late_ns_max),
+        if is_burst {
+            ", but of a burst, of which the last input waits for all others"
+        } else {
+            ""
+        }
+    );
+    let in_time = is_burst || flow.late_ns_p99.is_none_or(|ns| ns <= allowed_ns);
+    // Who trades takes orders away that the flow would cancel.
+    let with_effect = trades || flow.refused == 0;
+    held_if(flow.inputs == flow.scheduled && flow.inputs > 0 && with_effect && in_time, why)
+}
+
+/// The kernel gave as large a buffer as was asked for.
+pub(crate) fn receive_buffer(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |evidence, tick| {
+        let (got, asked) = (tick.receive_buffer_bytes, evidence.asked.receive_buffer_bytes);
+        let why = format!(
+            "the kernel gave a receive buffer of {got} bytes for {asked}; net.core.rmem_max is its limit for who has \
+             no CAP_NET_ADMIN"
+        );
+        held_if(got >= asked, why)
+    })
+}
+
+/// The audit has everything.
+pub(crate) fn audit(evidence: &Evidence) -> Outcome {
+    of_book(evidence, |_, tick| match &tick.audit {
+        None => not_applicable("nothing was written down"),
+        Some(audit) => {
+            let why = format!("{} records in the audit log, {} lost", audit.records, audit.lost);
+            held_if(audit.lost == 0, why)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Kind;
+    use measure::record::{ClientResult, ExchangeResult};
+    use measure::tick::Audit;
+
+    fn fine() -> Tick {
+        Tick {
+            datagrams: 1_000,
+            samples: 900,
+            receive_buffer_bytes: 4_096,
+            book_hash: "aa".to_owned(),
+            exchange_book_hash: "aa".to_owned(),
+            audit: Some(Audit::default()),
+            ..Tick::default()
+        }
+    }
+
+    type Checked = (&'static str, fn(&Evidence) -> Outcome);
+    const RULES: [Checked; 5] = [
+        ("ticks", ticks),
+        ("book", book),
+        ("stages", stages),
+        ("receive_buffer", receive_buffer),
+        ("audit", audit),
+    ];
+
+    /// The rules with that verdict when `change` has happened.
+    fn with(verdict: Verdict, change: fn(&mut Tick, &mut Evidence)) -> Vec<&'static str> {
+        let no_result = ClientResult::default();
+        let mut evidence = evidence(&no_result);
+        let mut tick = fine();
+        change(&mut tick, &mut evidence);
+        let mut result = ClientResult::default();
+        result.load.tick = vec![tick];
+        let evidence = Evidence { result: &result, ..evidence };
+        RULES
+            .iter()
+            .filter(|(_, rule)| rule(&evidence).0 == verdict)
+            .map(|(name, _)| *name)
+            .collect()
+    }
+
+    fn evidence(result: &ClientResult) -> Evidence<'_> {
+        Evidence {
+            kind: Kind::Tick,
+            result,
+            exchange: None,
+            offered: None,
+            planned: None,
+            recorded: 0,
+            late_from_ns: None,
+            late: None,
+            late_without_load: None,
+            asked: Asked { receive_buffer_bytes: 4_096, flow_seconds: 6.0, ..Asked::default() },
+            is_floor: false,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn each_rule_breaks_by_its_own_cause_alone() {
+        let broken = |change| with(Verdict::Broken, change);
+        assert_eq!(broken(|_, _| ()), [""; 0]);
+        assert_eq!(broken(|tick, _| tick.kernel_drops = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.gaps = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.messages_replayed = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.datagrams = 0), ["ticks"]);
+        assert_eq!(
+            broken(|tick, _| *tick.faults.entry("garbage".to_owned()).or_default() = 1),
+            ["ticks"]
+        );
+        assert_eq!(broken(|tick, _| tick.book_hash = "ab".to_owned()), ["book"]);
+        assert_eq!(broken(|tick, _| tick.samples_not_adding_up = 1), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.samples_out_of_order = 1), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.samples = 0), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 4_095), ["receive_buffer"]);
+        assert_eq!(
+            broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
+            ["audit"]
+        );
+    }
+
+    #[test]
+    fn a_flow_is_whole_has_its_effect_and_is_in_time() {
+        let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
+            let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
+                "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
+            let counts = serde_json::json!({ "flow": flow });
+            let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+            let result = ClientResult::default();
+            let mut evidence = evidence(&result);
+            evidence.exchange = Some(&exchange);
+            change(&mut evidence.asked);
+            super::flow(&evidence).0
+        };
+        let nothing: fn(&mut Asked) = |_| ();
+        assert_eq!(judged(6_000_000, 0, 60_000, nothing), Verdict::Held);
+        assert_eq!(judged(6_000_001, 0, 60_000, nothing), Verdict::Broken);
+        assert_eq!(judged(6_000_001, 0, 60_000, |asked| asked.is_burst = true), Verdict::Held);
+        assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);
+        assert_eq!(judged(1, 1, 60_000, |asked| asked.trades = true), Verdict::Held);
+        assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
+        let result = ClientResult::default();
+        assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
+    }
+
+    /// Gaps that were made on purpose are to be; what the kernel dropped was not.
+    #[test]
+    fn harm_on_purpose_makes_gaps_and_excuses_nothing_else() {
+        let harmed = with(Verdict::Broken, |tick, evidence| {
+            evidence.asked.is_harmed = true;
+            (tick.gaps, tick.messages_replayed) = (9, 18);
+        });
+        assert_eq!(harmed, [""; 0]);
+        let dropped = with(Verdict::Broken, |tick, evidence| {
+            evidence.asked.is_harmed = true;
+            tick.kernel_drops = 1;
+        });
+        assert_eq!(dropped, ["ticks"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_checked() {
+        let unknown = |change| with(Verdict::NotApplicable, change);
+        assert_eq!(unknown(|tick, _| tick.exchange_book_hash.clear()), ["book"]);
+        assert_eq!(unknown(|tick, _| tick.audit = None), ["audit"]);
+        assert_eq!(unknown(|_, evidence| evidence.is_floor = true), ["book", "audit"]);
+    }
+}

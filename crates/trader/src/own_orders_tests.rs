@@ -1,0 +1,104 @@
+//! What the orders add up to, whatever order the answers come in.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn an_order_that_rests_trades_and_ends() {
+    let mut orders = OwnOrders::default();
+    let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
+    assert_eq!((orders.exposed_lots(Side::Buy), orders.unanswered()), (5, 1));
+    assert_eq!(orders.ask(number, Asked::End), None, "one message at a time");
+    assert_eq!(orders.answered(number, true).unwrap().asked, None);
+    orders.booked(number, 77);
+    assert_eq!(
+        orders.quote(Side::Buy).map(|quote| (quote.rests, quote.order_id)),
+        Some((true, 77))
+    );
+    orders.ask(number, Asked::Move { price_ticks: 101, quantity_lots: 8 }).unwrap();
+    assert_eq!(orders.exposed_lots(Side::Buy), 8, "as if it were so already");
+    orders.filled(number, 100, 2);
+    orders.answered(number, true).unwrap();
+    assert_eq!(orders.quote(Side::Buy).map(|quote| quote.open_lots), Some(8));
+    orders.filled(number, 101, 8);
+    orders.end(number);
+    assert_eq!((orders.position_lots(), orders.cash_tick_lots()), (10, -1008));
+    assert_eq!((orders.filled_lots(), orders.orders_filled()), (10, 1));
+    assert_eq!((orders.alive(), orders.exposed_lots(Side::Buy)), (0, 0));
+    assert_eq!(orders.quote(Side::Buy), None);
+}
+
+#[test]
+fn what_is_refused_was_never_there() {
+    let mut orders = OwnOrders::default();
+    let number = orders.enter(Side::Sell, 100, 5, true).unwrap();
+    orders.answered(number, false).unwrap();
+    assert_eq!((orders.alive(), orders.unanswered(), orders.exposed_lots(Side::Sell)), (0, 0, 0));
+    assert_eq!(orders.answered(number, false), None);
+}
+
+/// The amendment left, the order was filled meanwhile, the amendment is refused.
+#[test]
+fn a_message_that_is_overtaken_is_waited_for() {
+    let mut orders = OwnOrders::default();
+    let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
+    orders.answered(number, true).unwrap();
+    orders.ask(number, Asked::Move { price_ticks: 99, quantity_lots: 5 }).unwrap();
+    orders.filled(number, 100, 5);
+    orders.end(number);
+    assert_eq!(orders.quote(Side::Buy), None);
+    assert_eq!((orders.exposed_lots(Side::Buy), orders.unanswered(), orders.alive()), (0, 1, 1));
+    assert!(orders.answered(number, false).is_some());
+    assert_eq!((orders.unanswered(), orders.alive()), (0, 0));
+}
+
+#[test]
+fn a_quote_that_lives_long_is_stepped_over() {
+    let mut orders = OwnOrders::default();
+    let quote = orders.enter(Side::Buy, 1, 1, true).unwrap();
+    orders.answered(quote, true).unwrap();
+    for _ in 0..2 * OWN_ORDERS_MAX {
+        let number = orders.enter(Side::Sell, 9, 1, false).unwrap();
+        assert_ne!(number % OWN_ORDERS_MAX as u64, quote);
+        orders.answered(number, true).unwrap();
+        orders.end(number);
+    }
+    assert_eq!(orders.quote(Side::Buy).map(|order| order.number), Some(quote));
+    assert_eq!(orders.alive(), 1);
+}
+
+#[test]
+fn past_the_limit_there_is_no_number() {
+    let mut orders = OwnOrders::default();
+    for _ in 0..OWN_ORDERS_MAX {
+        orders.enter(Side::Buy, 1, 1, false).unwrap();
+    }
+    assert_eq!(orders.enter(Side::Buy, 1, 1, false), None);
+}
+
+proptest! {
+    /// Whatever comes in whatever order: the sums are those over the orders that live.
+    #[test]
+    fn the_sums_are_those_of_the_orders(steps in prop::collection::vec((0u8..7, 0u64..12, 1i64..50, 1u64..20), 0..200)) {
+        let mut orders = OwnOrders::default();
+        for (step, number, price, lots) in steps {
+            let side = if price % 2 == 0 { Side::Buy } else { Side::Sell };
+            match step {
+                0 => drop(orders.enter(side, price, lots, lots % 2 == 0)),
+                1 => drop(orders.ask(number, Asked::Move { price_ticks: price, quantity_lots: lots })),
+                2 => drop(orders.ask(number, Asked::End)),
+                3 => drop(orders.answered(number, lots % 3 > 0)),
+                4 => orders.booked(number, number + 1),
+                5 => orders.filled(number, price, lots),
+                _ => orders.end(number),
+            }
+            for side in [Side::Buy, Side::Sell] {
+                let living = orders.slots.iter().filter(|order| order.alive && order.side == side);
+                prop_assert_eq!(orders.exposed_lots(side), living.map(exposed_lots).sum::<u64>());
+            }
+            let living = orders.slots.iter().filter(|order| order.alive);
+            prop_assert_eq!(orders.alive() as usize, living.clone().count());
+            prop_assert_eq!(orders.unanswered() as usize, living.filter(|order| order.asked.is_some()).count());
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Stage 4: the trader's own risk, before an order leaves. In memory, deterministic: the limits come from a profile file, the exposure from
+//! the trader's own orders, the time with the question. The exchange has its own; this one protects the trader from himself.
+//!
+//! ```toml
+//! [limits]
+//! amount_max = "10"             # of one order
+//! notional_max = "1000000"      # price times amount of one order
+//! position_max = "100"          # long or short, were all that is open to trade
+//! open_orders_max = 1000
+//! messages_per_second_max = 200000
+//! collar_basis_points = 500     # so far past the middle of the local book a price may be
+//!
+//! [[instrument]]                # reference data; what the exchange says of an instrument must be the same
+//! code = "BTC_USDT"
+//! tick = "0.01"
+//! lot = "0.00001"
+//! ```
+
+use crate::own_orders::{OWN_ORDERS_MAX, OwnOrders};
+use crate::signal::Wish;
+use engine::{PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side, Top};
+use serde::Deserialize;
+use std::path::Path;
+use wire::Decimal;
+
+/// A profile as it stands in its file; what is left out has the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Profile {
+    /// What one trader may do.
+    pub limits: Limits,
+    /// What is known of instruments. Where any is listed, no other is traded.
+    pub instrument: Vec<Reference>,
+}
+
+/// What one trader may do.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// The largest order.
+    pub amount_max: Decimal,
+    /// The largest price times amount of one order.
+    pub notional_max: Decimal,
+    /// The largest position, long or short, were all that is open to trade.
+    pub position_max: Decimal,
+    /// Orders that live at the same time, at most [`OWN_ORDERS_MAX`].
+    pub open_orders_max: u32,
+    /// Messages of a second of the trader's clock. Cancels always pass.
+    pub messages_per_second_max: u32,
+    /// So far past the middle of the local book a price may be, in ten-thousandths of it: above to buy, below to sell.
+    pub collar_basis_points: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let whole = |n: i64| Decimal::new(n, 0).unwrap_or_default();
+        Limits {
+            amount_max: whole(10),
+            notional_max: whole(10_000_000),
+            position_max: whole(1_000),
+            open_orders_max: OWN_ORDERS_MAX as u32,
+            messages_per_second_max: 1_000_000,
+            collar_basis_points: 500,
+        }
+    }
+}
+
+/// What is known of an instrument.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Its code.
+    pub code: String,
+    /// The smallest step of a price.
+    pub tick: Decimal,
+    /// The smallest step of an amount.
+    pub lot: Decimal,
+}
+
+/// Why there is no risk, and so no trading.
+#[derive(Debug, thiserror::Error)]
+pub enum RiskError {
+    /// The profile can't be read.
+    #[error("the risk profile {path} can't be read: {why}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// A limit is out of its range.
+    #[error("the risk profile's {key} is {value}: {why}")]
+    Limit {
+        /// The key.
+        key: &'static str,
+        /// As given.
+        value: String,
+        /// What it may be.
+        why: String,
+    },
+    /// The profile lists instruments, and not this one.
+    #[error("the risk profile has no reference data of {code}; add an [[instrument]] for it")]
+    Unlisted {
+        /// What was to be traded.
+        code: String,
+    },
+    /// The exchange counts in other units.
+    #[error(
+        "reference data of {code} differ: tick {tick} and lot {lot} in the profile, {exchange_tick} and {exchange_lot} at the \
+         exchange; correct the profile"
+    )]
+    Differs {
+        /// The instrument.
+        code: String,
+        /// The profile's.
+        tick: Decimal,
+        /// The profile's.
+        lot: Decimal,
+        /// The exchange's.
+        exchange_tick: Decimal,
+        /// The exchange's.
+        exchange_lot: Decimal,
+    },
+}
+
+impl Profile {
+    /// Reads a profile file.
+    ///
+    /// # Errors
+    /// If it can't be read, or isn't one.
+    pub fn read(path: &Path) -> Result<Profile, RiskError> {
+        let unreadable =
+            |why: String| RiskError::Unreadable { path: path.display().to_string(), why };
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| unreadable(error.to_string()))
+    }
+}
+
+/// Why an order does not leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Refusal {
+    /// Its price is below 1 tick, or above what an engine takes; its quantity likewise.
+    Range,
+    /// Too large.
+    Amount,
+    /// Worth too much.
+    Notional,
+    /// Were all that is open to trade, the position would be too large.
+    Position,
+    /// Too many orders live.
+    OpenOrders,
+    /// Too many messages in this second.
+    MessageRate,
+    /// Too far past the middle of the local book.
+    Collar,
+    /// The local book is empty: there is nothing to hold the price against.
+    NoReference,
+    /// The order that is to be moved or ended does not live, or waits for an answer.
+    NotOpen,
+    /// The connection takes no more, and as much as may waits for it.
+    Backlog,
+}
+
+impl Refusal {
+    /// All, in the order of their numbers.
+    pub const ALL: [Refusal; 10] = [
+        Refusal::Range,
+        Refusal::Amount,
+        Refusal::Notional,
+        Refusal::Position,
+        Refusal::OpenOrders,
+        Refusal::MessageRate,
+        Refusal::Collar,
+        Refusal::NoReference,
+        Refusal::NotOpen,
+        Refusal::Backlog,
+    ];
+
+    /// Under which it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::Range => "range",
+            Refusal::Amount => "amount_max",
+            Refusal::Notional => "notional_max",
+            Refusal::Position => "position_max",
+            Refusal::OpenOrders => "open_orders_max",
+            Refusal::MessageRate => "messages_per_second_max",
+            Refusal::Collar => "collar_basis_points",
+            Refusal::NoReference => "no_reference_price",
+            Refusal::NotOpen => "not_open",
+            Refusal::Backlog => "outbound_bytes_max",
+        }
+    }
+}
+
+/// The limits of one instrument, in ticks and lots, and the count of messages.
+pub struct Risk {
+    quantity_lots_max: u64,
+    notional_max: u128,
+    position_lots_max: i64,
+    open_orders_max: u32,
+    messages_per_second_max: u32,
+    collar_basis_points: i64,
+    second: u64,
+    messages: u32,
+}
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+const BASIS_POINTS: i64 = 10_000;
+
+impl Risk {
+    /// The profile for an instrument whose tick and lot the exchange says are these.
+    ///
+    /// # Errors
+    /// If the profile's reference data differ, or a limit is out of its range.
+    pub fn new(
+        profile: &Profile,
+        code: &str,
+        tick: Decimal,
+        lot: Decimal,
+    ) -> Result<Risk, RiskError> {
+        match profile.instrument.iter().find(|reference| reference.code == code) {
+            None if profile.instrument.is_empty() => {}
+            None => return Err(RiskError::Unlisted { code: code.to_owned() }),
+            Some(reference) if (reference.tick, reference.lot) != (tick, lot) => {
+                return Err(RiskError::Differs {
+                    code: code.to_owned(),
+                    tick: reference.tick,
+                    lot: reference.lot,
+                    exchange_tick: tick,
+                    exchange_lot: lot,
+                });
+            }
+            Some(_) => {}
+        }
+        let limits = &profile.limits;
+        let quantity_max = whole_units("amount_max", limits.amount_max, lot)?;
+        let position_max = whole_units("position_max", limits.position_max, lot)?;
+        let open_orders = limits.open_orders_max;
+        if !(1..=OWN_ORDERS_MAX as u32).contains(&open_orders) {
+            let why = format!("1 to {OWN_ORDERS_MAX}");
+            return Err(out_of_range("open_orders_max", &open_orders, why));
+        }
+        if limits.collar_basis_points > 1_000_000 {
+            let why = "0 to 1000000".to_owned();
+            return Err(out_of_range("collar_basis_points", &limits.collar_basis_points, why));
+        }
+        Ok(Risk {
+            quantity_lots_max: quantity_max.min(QUANTITY_LOTS_MAX),
+            notional_max: notional_max(limits.notional_max, tick, lot)?,
+            position_lots_max: i64::try_from(position_max).unwrap_or(i64::MAX),
+            open_orders_max: open_orders,
+            messages_per_second_max: limits.messages_per_second_max,
+            collar_basis_points: limits.collar_basis_points.into(),
+            second: 0,
+            messages: 0,
+        })
+    }
+
+    /// Whether what is wished may leave at `now_ns`. `top` is the market without the trader's own orders.
+    ///
+    /// # Errors
+    /// The first reason, in the order of [`Refusal`], that it may not.
+    #[inline]
+    pub fn check(
+        &mut self,
+        wish: &Wish,
+        orders: &mut OwnOrders,
+        top: &Top,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        self.judge(wish, orders, top, now_ns)?;
+        self.messages += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn judge(
+        &mut self,
+        wish: &Wish,
+        orders: &mut OwnOrders,
+        top: &Top,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        let second = now_ns / NS_PER_SECOND;
+        if second != self.second {
+            (self.second, self.messages) = (second, 0);
+        }
+        let (side, price_ticks, quantity_lots, open_before) = match *wish {
+            Wish::Enter { side, price_ticks, quantity_lots, .. } => {
+                (side, price_ticks, quantity_lots, None)
+            }
+            Wish::Move { number, price_ticks, quantity_lots } => {
+                let order = open(orders, number)?;
+                (order.side, price_ticks, quantity_lots, Some(order.open_lots))
+            }
+            Wish::End { number } => return open(orders, number).map(drop),
+        };
+        if !(1..=PRICE_TICKS_MAX).contains(&price_ticks)
+            || !(1..=QUANTITY_LOTS_MAX).contains(&quantity_lots)
+        {
+            return Err(Refusal::Range);
+        }
+        if quantity_lots > self.quantity_lots_max {
+            return Err(Refusal::Amount);
+        }
+        if u128::from(price_ticks.cast_unsigned()) * u128::from(quantity_lots) > self.notional_max {
+            return Err(Refusal::Notional);
+        }
+        if open_before.is_none_or(|lots| quantity_lots > lots)
+            && self.would_be_too_much(orders, side, quantity_lots, open_before)
+        {
+            return Err(Refusal::Position);
+        }
+        if open_before.is_none() && orders.alive() >= self.open_orders_max {
+            return Err(Refusal::OpenOrders);
+        }
+        if self.messages >= self.messages_per_second_max {
+            return Err(Refusal::MessageRate);
+        }
+        self.collar(side, price_ticks, top)
+    }
+
+    /// Were all that is open on that side to trade, this one with it.
+    fn would_be_too_much(
+        &self,
+        orders: &OwnOrders,
+        side: Side,
+        quantity_lots: u64,
+        open_before: Option<u64>,
+    ) -> bool {
+        let more = quantity_lots - open_before.unwrap_or(0);
+        let open = i128::from(orders.exposed_lots(side)) + i128::from(more);
+        let position = i128::from(orders.position_lots());
+        let reached = match side {
+            Side::Buy => position + open,
+            Side::Sell => open - position,
+        };
+        reached > i128::from(self.position_lots_max)
+    }
+
+    #[inline]
+    fn collar(&self, side: Side, price_ticks: i64, top: &Top) -> Result<(), Refusal> {
+        let middle = match (top.bid, top.ask) {
+            (Some(bid), Some(ask)) => (bid.price_ticks + ask.price_ticks) / 2,
+            (Some(only), None) | (None, Some(only)) => only.price_ticks,
+            (None, None) => return Err(Refusal::NoReference),
+        };
+        // A tick at least: rounding must not close a cheap instrument.
+        let collar = (middle / BASIS_POINTS * self.collar_basis_points
+            + middle % BASIS_POINTS * self.collar_basis_points / BASIS_POINTS)
+            .max(1);
+        let past = match side {
+            Side::Buy => price_ticks - middle,
+            Side::Sell => middle - price_ticks,
+        };
+        if past > collar { Err(Refusal::Collar) } else { Ok(()) }
+    }
+}
+
+fn open(orders: &mut OwnOrders, number: u64) -> Result<&crate::own_orders::OwnOrder, Refusal> {
+    match orders.living(number) {
+        Some(order) if order.asked.is_none() => Ok(order),
+        _ => Err(Refusal::NotOpen),
+    }
+}
+
+fn out_of_range(key: &'static str, value: &dyn ToString, why: String) -> RiskError {
+    RiskError::Limit { key, value: value.to_string(), why }
+}
+
+/// How many whole lots fit into an amount.
+fn whole_units(key: &'static str, amount: Decimal, lot: Decimal) -> Result<u64, RiskError> {
+    let ratio = ratio(amount, lot).filter(|ratio| *ratio >= 1);
+    let why = || format!("it must be at least one lot, {lot}");
+    Ok(u64::try_from(ratio.ok_or_else(|| out_of_range(key, &amount, why()))?).unwrap_or(u64::MAX))
+}
+
+/// The notional limit in ticks times lots.
+fn notional_max(notional: Decimal, tick: Decimal, lot: Decimal) -> Result<u128, RiskError> {
+    // Step by step, each rounded down: at most one tick's worth of a lot is lost.
+    let product = i128::from(tick.mantissa()) * i128::from(lot.mantissa());
+    let scale = u32::from(tick.scale()) + u32::from(lot.scale());
+    let scaled = i128::from(notional.mantissa())
+        .checked_mul(10i128.pow(scale.saturating_sub(notional.scale().into()).min(38)));
+    let divisor =
+        product.checked_mul(10i128.pow(u32::from(notional.scale()).saturating_sub(scale)));
+    let units = match (scaled, divisor) {
+        (Some(scaled), Some(divisor)) if divisor > 0 => scaled / divisor,
+        // Larger than any order could be.
+        (None, _) => i128::MAX,
+        _ => 0,
+    };
+    match u128::try_from(units) {
+        Ok(units) if units > 0 => Ok(units),
+        _ => Err(out_of_range("notional_max", &notional, "it must be above 0".to_owned())),
+    }
+}
+
+/// How often `unit` fits into `number`.
+fn ratio(number: Decimal, unit: Decimal) -> Option<i128> {
+    let widen = |d: Decimal, other: Decimal| {
+        i128::from(d.mantissa()) * 10i128.pow(u32::from(other.scale().saturating_sub(d.scale())))
+    };
+    let (number, unit) = (widen(number, unit), widen(unit, number));
+    (unit > 0 && number >= 0).then(|| number / unit)
+}
+
+#[cfg(test)]
+#[path = "risk_tests.rs"]
+mod tests;

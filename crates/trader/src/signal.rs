@@ -1,0 +1,170 @@
+//! Stage 3: from a market to what the trader would do. Pure: no clock, no I/O, the same market gives the same wishes.
+
+use crate::own_orders::OwnOrders;
+use crate::tick_plan::StrategyPlan;
+use engine::{Side, Top};
+use wire::request;
+
+/// Wishes that one tick may lead to.
+pub const WISHES_MAX: usize = 8;
+
+/// What a strategy sees.
+pub struct Market<'a> {
+    /// The best prices of everybody else, and what rests there: the trader's own quotes are not in it.
+    pub top: Top,
+    /// The trader's orders.
+    pub orders: &'a OwnOrders,
+}
+
+/// What a strategy would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// A new order.
+    Enter {
+        /// Its side.
+        side: Side,
+        /// Its limit, ticks, at least 1.
+        price_ticks: i64,
+        /// Its quantity, lots, at least 1.
+        quantity_lots: u64,
+        /// It is to rest, and never to trade on arrival (post-only); otherwise it trades at once or not at all (IOC).
+        to_rest: bool,
+    },
+    /// Another place for an order.
+    Move {
+        /// The order.
+        number: u64,
+        /// Its new limit, ticks.
+        price_ticks: i64,
+        /// How much is to be open from now on, lots.
+        quantity_lots: u64,
+    },
+    /// The end of an order.
+    End {
+        /// The order.
+        number: u64,
+    },
+}
+
+/// A strategy.
+pub trait Strategy: Send {
+    /// Looks at the market after a tick that changed it, and appends what it wishes, at most [`WISHES_MAX`].
+    fn tick(&mut self, market: &Market<'_>, wishes: &mut Vec<Wish>);
+}
+
+/// An order for every so many-th tick, priced so far behind the touch that it never trades: immediate or cancelled, it is answered at
+/// once, and leaves no trace in the book.
+pub struct Trigger {
+    every: u64,
+    side: Side,
+    distance_ticks: i64,
+    quantity_lots: u64,
+    ticks: u64,
+}
+
+impl Trigger {
+    /// As planned, with orders of that size.
+    pub fn new(plan: &StrategyPlan, quantity_lots: u64) -> Trigger {
+        let side = match plan.parsed_side() {
+            Some(request::Side::Sell) => Side::Sell,
+            _ => Side::Buy,
+        };
+        Trigger {
+            every: plan.every,
+            side,
+            distance_ticks: plan.distance_ticks,
+            quantity_lots,
+            ticks: 0,
+        }
+    }
+}
+
+impl Strategy for Trigger {
+    #[inline]
+    fn tick(&mut self, market: &Market<'_>, wishes: &mut Vec<Wish>) {
+        self.ticks += 1;
+        if self.ticks < self.every {
+            return;
+        }
+        // Where its own side is empty it stands behind the other: there is nothing to trade with that it would reach.
+        let (near, far) = match self.side {
+            Side::Buy => (market.top.bid, market.top.ask),
+            Side::Sell => (market.top.ask, market.top.bid),
+        };
+        let Some(touch) = near.or(far) else { return };
+        self.ticks = 0;
+        let price_ticks = match self.side {
+            Side::Buy => (touch.price_ticks - self.distance_ticks).max(1),
+            Side::Sell => (touch.price_ticks + self.distance_ticks).min(engine::PRICE_TICKS_MAX),
+        };
+        let (side, quantity_lots) = (self.side, self.quantity_lots);
+        wishes.push(Wish::Enter { side, price_ticks, quantity_lots, to_rest: false });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Quote;
+    use expect_test::expect;
+
+    fn top(bid: i64, ask: i64) -> Top {
+        let quote =
+            |price_ticks| (price_ticks > 0).then_some(Quote { price_ticks, quantity_lots: 5 });
+        Top { bid: quote(bid), ask: quote(ask) }
+    }
+
+    fn wishes(strategy: &mut dyn Strategy, top: Top) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        strategy.tick(&Market { top, orders: &OwnOrders::default() }, &mut wishes);
+        wishes
+    }
+
+    #[test]
+    fn the_trigger_fires_at_every_third_tick_far_behind_the_touch() {
+        let plan = StrategyPlan { every: 3, distance_ticks: 90, ..StrategyPlan::default() };
+        let mut trigger = Trigger::new(&plan, 7);
+        let fired: Vec<usize> =
+            (0..9).map(|tick| wishes(&mut trigger, top(100 + tick, 110)).len()).collect();
+        assert_eq!(fired, [0, 0, 1, 0, 0, 1, 0, 0, 1]);
+        wishes(&mut trigger, top(100, 110));
+        wishes(&mut trigger, top(100, 110));
+        expect![[r#"
+            [
+                Enter {
+                    side: Buy,
+                    price_ticks: 10,
+                    quantity_lots: 7,
+                    to_rest: false,
+                },
+            ]
+        "#]]
+        .assert_debug_eq(&wishes(&mut trigger, top(100, 110)));
+    }
+
+    #[test]
+    fn the_trigger_never_names_a_price_that_there_is_not() {
+        for (side, price) in [("BUY", 1), ("SELL", engine::PRICE_TICKS_MAX)] {
+            let plan = StrategyPlan {
+                side: side.into(),
+                distance_ticks: 1_000_000_000,
+                ..StrategyPlan::default()
+            };
+            let mut trigger = Trigger::new(&plan, 1);
+            let far = engine::PRICE_TICKS_MAX - 1;
+            let top = if side == "BUY" { top(5, 6) } else { top(far, far + 1) };
+            let wished = wishes(&mut trigger, top);
+            assert!(
+                matches!(wished[..], [Wish::Enter { price_ticks, .. }] if price_ticks == price)
+            );
+        }
+    }
+
+    #[test]
+    fn the_trigger_waits_for_a_market() {
+        let mut trigger = Trigger::new(&StrategyPlan::default(), 1);
+        assert_eq!(wishes(&mut trigger, top(0, 0)), []);
+        let one_sided = wishes(&mut trigger, top(0, 20_000));
+        assert!(matches!(one_sided[..], [Wish::Enter { price_ticks: 10_000, .. }]));
+    }
+}
