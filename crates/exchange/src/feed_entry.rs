@@ -3,7 +3,8 @@
 use crate::feed_subscribers::NotSubscribed;
 use crate::market_data::{DataChannel, DataSubscription, To};
 use crate::order_entry::OrderEntry;
-use crate::plant::{Plant, depth};
+use crate::plant::Plant;
+use crate::publishing::depth;
 use crate::refusals::NO_OPERATOR;
 use crate::text::{send, wire_time};
 use feed::{Channel, ReplayRefused};

@@ -7,8 +7,9 @@ use std::net::{SocketAddr, SocketAddrV4};
 use transport::StreamId;
 use transport::datagrams::{DatagramSender, Sent};
 
-/// Datagrams of replays and snapshots that a turn of the loop sends at most, so that new ones do not wait for them.
-const SENT_AGAIN_PER_TURN_MAX: usize = 4;
+/// Between two datagrams of a replay or a snapshot: some 70 MB a second, so that new ones do not wait for them, and a follower with the
+/// system's usual receive buffer loses none while it reads.
+const SENT_AGAIN_GAP_NS: u64 = 20_000;
 /// Subscribers that are gone and still counted one by one.
 const GONE_MAX: usize = 64;
 
@@ -32,12 +33,20 @@ struct Subscriber {
     address: SocketAddr,
     /// What it asked for and has not all been sent.
     sending: Option<Sending>,
+    /// When it may be sent the next of it.
+    again_ns: u64,
     sent: u64,
     dropped: u64,
     failed: u64,
 }
 
 impl Subscriber {
+    fn new(connection: Option<StreamId>, channel: Channel, address: SocketAddr) -> Subscriber {
+        let (sending, again_ns) = (None, 0);
+        let (sent, dropped, failed) = (0, 0, 0);
+        Subscriber { connection, channel, address, sending, again_ns, sent, dropped, failed }
+    }
+
     fn send(&mut self, sender: &mut DatagramSender, datagram: &[u8]) {
         match sender.send(self.address, datagram) {
             Sent::Whole => self.sent += 1,
@@ -79,18 +88,10 @@ impl FeedSubscribers {
         subscribers_max: usize,
         group: Option<SocketAddrV4>,
     ) -> FeedSubscribers {
-        let groups = [Channel::Orders, Channel::Levels].map(|channel| Subscriber {
-            connection: None,
-            channel,
-            address: group.map_or(([0, 0, 0, 0], 0).into(), |group| port_of(group, channel)),
-            sending: None,
-            sent: 0,
-            dropped: 0,
-            failed: 0,
-        });
-        let mut subscribers = Vec::with_capacity(subscribers_max + groups.len());
-        if group.is_some() {
-            subscribers.extend(groups);
+        let mut subscribers = Vec::with_capacity(subscribers_max + 2);
+        for channel in [Channel::Orders, Channel::Levels] {
+            let address = group.map(|group| port_of(group, channel));
+            subscribers.extend(address.map(|address| Subscriber::new(None, channel, address)));
         }
         let (listeners, gone) = (Vec::new(), Vec::new());
         FeedSubscribers { sender, clock, subscribers, listeners, subscribers_max, group, gone }
@@ -115,17 +116,7 @@ impl FeedSubscribers {
             self.listeners.push((connection, channel));
             return Ok(());
         };
-        let (connection, sending) = (Some(connection), None);
-        let (sent, dropped, failed) = (0, 0, 0);
-        self.subscribers.push(Subscriber {
-            connection,
-            channel,
-            address,
-            sending,
-            sent,
-            dropped,
-            failed,
-        });
+        self.subscribers.push(Subscriber::new(Some(connection), channel, address));
         Ok(())
     }
 
@@ -180,22 +171,25 @@ impl FeedSubscribers {
         }
     }
 
-    /// Sends some of what was asked for again. Says whether there is more.
+    /// Sends some of what was asked for again, if it is time. Says whether there is more.
     pub fn send_asked(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
         let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        let now_ns = clock.now_ns();
         let mut more = false;
         for subscriber in subscribers.iter_mut().filter(|one| one.channel == channel) {
-            for _ in 0..SENT_AGAIN_PER_TURN_MAX {
-                let Some(sending) = &mut subscriber.sending else { break };
-                match publisher.next_of(sending) {
-                    Some(datagram) => {
-                        patch_published(datagram, clock.now_ns());
-                        subscriber.send(sender, datagram);
-                    }
-                    None => subscriber.sending = None,
-                }
+            let Some(sending) = &mut subscriber.sending else { continue };
+            more = true;
+            if now_ns < subscriber.again_ns {
+                continue;
             }
-            more |= subscriber.sending.is_some();
+            subscriber.again_ns = now_ns + SENT_AGAIN_GAP_NS;
+            match publisher.next_of(sending) {
+                Some(datagram) => {
+                    patch_published(datagram, clock.now_ns());
+                    subscriber.send(sender, datagram);
+                }
+                None => subscriber.sending = None,
+            }
         }
         more
     }

@@ -1,12 +1,8 @@
 //! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
 
-use crate::counts::Counts;
-use crate::house::FlowCounts;
-use crate::limits::{HTTP_HEAD_BYTES_MAX, Limits, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
+use crate::limits::{HTTP_HEAD_BYTES_MAX, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use crate::opening::{self, Opened, Recovery};
 use crate::order_entry::{Close, OrderEntry};
-use crate::plant::FeedCounts;
-use crate::sequencer::ReplayCheck;
 use crate::{Config, ConfigError, Feed};
 use std::hint::black_box;
 use transport::StreamId;
@@ -21,8 +17,8 @@ pub struct Exchange {
     connections: Vec<Connection>,
     /// How many of them have ever been in use: a sweep stops there.
     used: usize,
-    entry: OrderEntry,
-    recovery: Option<Recovery>,
+    pub(crate) entry: OrderEntry,
+    pub(crate) recovery: Option<Recovery>,
     frames: FrameLimits,
     handshake_ns_max: u64,
     message_ns_max: u64,
@@ -93,60 +89,6 @@ impl Exchange {
             journal_has_failed: false,
             refusal,
         })
-    }
-
-    /// Those it was made with.
-    pub fn limits(&self) -> &Limits {
-        &self.entry.limits
-    }
-
-    /// What it has done.
-    pub fn counts(&self) -> Counts {
-        self.entry.counts()
-    }
-
-    /// What it has published; `None` where nobody was ever subscribed.
-    pub fn feed_counts(&self) -> Option<FeedCounts> {
-        self.entry.plant.as_ref().map(|plant| plant.counts())
-    }
-
-    /// What became of the house's own orders; `None` without any.
-    pub fn flow_counts(&self) -> Option<FlowCounts> {
-        self.entry.house.as_ref().map(|house| house.counts())
-    }
-
-    /// The engine, to look at: its depth, its open orders.
-    pub fn engine(&self) -> &engine::Engine {
-        self.entry.sequencer.engine()
-    }
-
-    /// [`engine::Engine::state_hash`].
-    pub fn state_hash(&self) -> u64 {
-        self.entry.sequencer.state_hash()
-    }
-
-    /// Holds the engine against a replay of all that it was told. Not while messages are expected: it takes the time
-    /// and the memory of a second engine.
-    pub fn replay_check(&self) -> ReplayCheck {
-        self.entry.sequencer.replay_check()
-    }
-
-    /// What was found in the journal; `None` without one.
-    pub fn recovery(&self) -> Option<&Recovery> {
-        self.recovery.as_ref()
-    }
-
-    /// What the journal's writer says, for a thread that follows it; `None` without a journal.
-    pub fn journal_watch(&self) -> Option<journal::Watch> {
-        self.recovery.as_ref().map(|_| self.entry.sequencer.journal_watch())
-    }
-
-    /// Writes what the journal has taken, and ends it: the last that is done with an exchange.
-    ///
-    /// # Errors
-    /// The journal has failed, in words.
-    pub fn close_journal(&mut self) -> Result<(), String> {
-        self.entry.sequencer.close()
     }
 
     /// Answers the HTTP requests that are whole. An upgrade ends this phase: what follows it is

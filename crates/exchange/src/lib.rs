@@ -19,14 +19,15 @@
 
 mod commands;
 mod counts;
+mod execution;
 mod feed_entry;
 mod feed_subscribers;
 mod gateway;
 mod house;
+mod inspection;
 pub mod instruments;
 pub mod limits;
 mod market_data;
-mod observed;
 mod opening;
 mod operator;
 mod order_entry;

@@ -2,7 +2,8 @@
 //! everything else.
 
 use crate::commands;
-use crate::order_entry::{OrderEntry, execute};
+use crate::execution::execute;
+use crate::order_entry::OrderEntry;
 use crate::refusals::{About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
 use crate::reports::{Asked, What};
 use crate::sessions::{Account, AuthenticateError, HOUSE};

@@ -3,21 +3,21 @@
 use crate::Config;
 use crate::commands;
 use crate::counts::Counts;
+use crate::execution::{Observed, execute};
 use crate::house::House;
 use crate::instruments::Instruments;
 use crate::limits::Limits;
-use crate::observed::Observed;
 use crate::orders::{ClientOrder, ClientOrders};
-use crate::plant::{Plant, published_as};
-use crate::publishing::About as Described;
+use crate::plant::Plant;
+use crate::publishing::{About as Described, published_as};
 use crate::refusals::{About, Refusals, Refused, limit_of, not_inserted};
 use crate::register::Register;
-use crate::reports::{Asked, Reports, What, status};
+use crate::reports::{Asked, What, status};
 use crate::risk::Risk;
 use crate::sequencer::Sequencer;
 use crate::sessions::{Admission, AuthenticateError, Sessions};
 use crate::text::{send, wire_time};
-use engine::{Command, DoneReason, Input, NewOrder};
+use engine::{Command, DoneReason, NewOrder};
 use std::fmt::{Display, Write};
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -353,53 +353,6 @@ impl OrderEntry {
                 let about = About { from, account_id, client_id, time_ms, stamping };
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
-        }
-    }
-}
-
-/// Whether the journal took it; if not, whoever asked has been told.
-#[inline]
-pub(crate) fn execute(
-    entry: &mut OrderEntry,
-    asked: &Asked<'_>,
-    command: Command,
-    time_ns: u64,
-    outbound: &mut Outbound,
-) -> bool {
-    if entry.observed.is_on {
-        return match entry.execute_observed(asked, command, time_ns, outbound) {
-            Ok(_) => true,
-            Err(refused) => {
-                entry.not_taken(asked, refused, time_ns, outbound);
-                false
-            }
-        };
-    }
-    let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
-    let (time_ms, stamping) = (wire_time(time_ns), None);
-    let mut reports = Reports {
-        instruments,
-        sessions,
-        orders,
-        counts,
-        done,
-        refusals,
-        outbound,
-        asked,
-        time_ms,
-        stamping,
-    };
-    let input = Input { time_ns, command };
-    match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
-        Ok(number) => {
-            if sequencer.is_sync() {
-                outbound.hold(number + 1);
-            }
-            true
-        }
-        Err(refused) => {
-            reports.not_taken(refused);
-            false
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The ticker plant: what the engine did, as datagrams and as JSON, for those who subscribe.
 //!
 //! ```text
-//!   observed: events of an input ─> pending ─ (durable) ─> feed::Publisher ─> datagrams ─> feed_subscribers
+//!   execution: events of an input ─> pending ─ (durable) ─> feed::Publisher ─> datagrams ─> feed_subscribers
 //!                                                                                └────> market_data: JSON
 //! ```
 //!
@@ -9,28 +9,22 @@
 //! have been written; with a journal in sync mode not before the input is durable. So a snapshot, a hash and a replay never show what could be
 //! lost.
 
-use crate::Config;
 use crate::feed_subscribers::{FeedSubscribers, SubscriberCounts};
-use crate::instruments::Instruments;
 use crate::limits::Limits;
 use crate::market_data::{DataSubscription, MarketDataCounts, MarketDataSubscribers, To};
+use crate::publishing::depth;
 use crate::sequencer::Sequenced;
 use engine::{Engine, Event, InstrumentState};
-use feed::{
-    Channel, DATAGRAM_BYTES_DEFAULT, Definition, Publisher, PublisherSettings,
-    PublisherSettingsError, Sending,
-};
+use feed::{Channel, Publisher, PublisherSettings, PublisherSettingsError, Sending};
 use measure::clock::Clock;
 use serde::Serialize;
 use std::collections::VecDeque;
 use transport::StreamId;
 use wire::administration::FeedState;
-use wire::request::Depth;
 
 /// Room for the events that wait: what a few hundred inputs lead to, while a journal makes them durable.
 const PENDING_EVENTS: usize = 1 << 14;
 const PENDING_INPUTS: usize = 1 << 12;
-const JSON_PACKETS: usize = 2048;
 
 /// An input that is done and not published.
 #[derive(Clone, Copy, Debug)]
@@ -84,10 +78,32 @@ pub struct FeedCounts {
     pub json: MarketDataCounts,
 }
 
-pub(crate) struct Plant {
-    settings: PublisherSettings,
+/// What is published.
+#[derive(Default)]
+struct Channels {
     orders: Option<Published>,
     levels: Option<Published>,
+}
+
+impl Channels {
+    fn get(&self, channel: Channel) -> Option<&Published> {
+        match channel {
+            Channel::Orders => self.orders.as_ref(),
+            Channel::Levels => self.levels.as_ref(),
+        }
+    }
+
+    fn get_mut(&mut self, channel: Channel) -> Option<&mut Published> {
+        match channel {
+            Channel::Orders => self.orders.as_mut(),
+            Channel::Levels => self.levels.as_mut(),
+        }
+    }
+}
+
+pub(crate) struct Plant {
+    settings: PublisherSettings,
+    channels: Channels,
     /// Who is sent datagrams; `None` without a feed.
     pub subscribers: Option<FeedSubscribers>,
     pub data: MarketDataSubscribers,
@@ -113,8 +129,7 @@ impl Plant {
         let data = MarketDataSubscribers::new(market_data_subscriptions_max, market_data_bytes_max);
         Plant {
             settings,
-            orders: None,
-            levels: None,
+            channels: Channels::default(),
             subscribers,
             data,
             clock,
@@ -137,7 +152,7 @@ impl Plant {
         channel: Channel,
         engine: &Engine,
     ) -> Result<(), PublisherSettingsError> {
-        if self.published(channel).is_some() {
+        if self.channels.get(channel).is_some() {
             return Ok(());
         }
         let channels = vec![channel];
@@ -152,8 +167,8 @@ impl Plant {
             datagrams_swept: 0,
         };
         match channel {
-            Channel::Orders => self.orders = Some(published),
-            Channel::Levels => self.levels = Some(published),
+            Channel::Orders => self.channels.orders = Some(published),
+            Channel::Levels => self.channels.levels = Some(published),
         }
         Ok(())
     }
@@ -193,7 +208,7 @@ impl Plant {
         let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
         self.events.drain(..events);
         if !self.data.is_empty()
-            && let Some(Published { publisher, .. }) = &self.levels
+            && let Some(Published { publisher, .. }) = &self.channels.levels
         {
             let sequence = publisher.sequence(Channel::Levels);
             self.data.settle(publisher, sequence, &mut to);
@@ -204,11 +219,8 @@ impl Plant {
 
     fn encode(&mut self, channel: Channel, ready: usize) {
         let clock = self.clock;
-        let published = match channel {
-            Channel::Orders => self.orders.as_mut(),
-            Channel::Levels => self.levels.as_mut(),
-        };
-        let Some(Published { publisher, known, .. }) = published else { return };
+        let Some(published) = self.channels.get_mut(channel) else { return };
+        let Published { publisher, known, .. } = published;
         let mut first = 0;
         for input in self.inputs.iter().take(ready) {
             let of_input = first..first + input.events;
@@ -233,12 +245,9 @@ impl Plant {
     }
 
     fn send(&mut self, channel: Channel, to: &mut To) {
-        let Plant { orders, levels, subscribers, data, .. } = self;
-        let published = match channel {
-            Channel::Orders => orders.as_mut(),
-            Channel::Levels => levels.as_mut(),
-        };
-        let Some(Published { publisher, datagrams, .. }) = published else { return };
+        let Plant { channels, subscribers, data, .. } = self;
+        let Some(published) = channels.get_mut(channel) else { return };
+        let Published { publisher, datagrams, .. } = published;
         while let Some(datagram) = publisher.next(channel) {
             *datagrams += 1;
             if let Some(subscribers) = subscribers {
@@ -252,12 +261,8 @@ impl Plant {
 
     /// Sends some of what was asked for again. Says whether there is more.
     fn send_asked(&mut self, channel: Channel, acknowledged: u64) -> bool {
-        let Plant { orders, levels, subscribers, .. } = self;
-        let published = match channel {
-            Channel::Orders => orders.as_mut(),
-            Channel::Levels => levels.as_mut(),
-        };
-        let (Some(published), Some(subscribers)) = (published, subscribers) else { return false };
+        let Plant { channels, subscribers: Some(subscribers), .. } = self else { return false };
+        let Some(published) = channels.get_mut(channel) else { return false };
         if published.shown_from > acknowledged {
             return subscribers.has(channel);
         }
@@ -267,10 +272,9 @@ impl Plant {
     /// Ten times a second: says that the feed is there where there was nothing else to say, and sends the group its snapshot.
     pub fn sweep(&mut self, now_ns: u64) {
         let is_due = self.snapshot_ns > 0 && now_ns >= self.snapshot_due_ns;
-        let Plant { orders, levels, subscribers, asked, .. } = self;
-        let Some(subscribers) = subscribers else { return };
-        for (channel, published) in [(Channel::Orders, orders), (Channel::Levels, levels)] {
-            let Some(published) = published else { continue };
+        let Plant { channels, subscribers: Some(subscribers), asked, .. } = self else { return };
+        for channel in [Channel::Orders, Channel::Levels] {
+            let Some(published) = channels.get_mut(channel) else { continue };
             let Published { publisher, datagrams, datagrams_swept, .. } = published;
             if datagrams == datagrams_swept
                 && let Some(datagram) = publisher.heartbeat(channel, now_ns)
@@ -293,23 +297,12 @@ impl Plant {
 
     /// The publisher of a channel, where it is published.
     pub fn publisher(&mut self, channel: Channel) -> Option<&mut Publisher> {
-        let published = match channel {
-            Channel::Orders => self.orders.as_mut(),
-            Channel::Levels => self.levels.as_mut(),
-        };
-        published.map(|published| &mut published.publisher)
-    }
-
-    fn published(&self, channel: Channel) -> Option<&Published> {
-        match channel {
-            Channel::Orders => self.orders.as_ref(),
-            Channel::Levels => self.levels.as_ref(),
-        }
+        self.channels.get_mut(channel).map(|published| &mut published.publisher)
     }
 
     /// Sends a new subscriber of market data what stands now.
     pub fn begin_data(&mut self, of: DataSubscription, to: &mut To) {
-        if let Some(Published { publisher, .. }) = &self.levels {
+        if let Some(Published { publisher, .. }) = &self.channels.levels {
             self.data.begin(of, publisher, publisher.sequence(Channel::Levels), to);
         }
     }
@@ -342,12 +335,12 @@ impl Plant {
 
     /// The number of a channel's last message.
     pub fn sequence(&self, channel: Channel) -> u64 {
-        self.published(channel).map_or(0, |published| published.publisher.sequence(channel))
+        self.channels.get(channel).map_or(0, |published| published.publisher.sequence(channel))
     }
 
     /// Datagrams with new messages of a channel.
     pub fn datagrams(&self, channel: Channel) -> u64 {
-        self.published(channel).map_or(0, |published| published.datagrams)
+        self.channels.get(channel).map_or(0, |published| published.datagrams)
     }
 
     /// Whether something waits to be published.
@@ -358,7 +351,7 @@ impl Plant {
     /// Where the channels stand.
     pub fn states(&self) -> Vec<FeedState> {
         let state = |channel: Channel| {
-            let publisher = &self.published(channel)?.publisher;
+            let publisher = &self.channels.get(channel)?.publisher;
             Some(FeedState {
                 depth: depth(channel).name().to_owned(),
                 sequence: publisher.sequence(channel),
@@ -369,7 +362,8 @@ impl Plant {
     }
 
     pub fn counts(&self) -> FeedCounts {
-        let all = || [&self.orders, &self.levels].into_iter().flatten();
+        let Channels { orders, levels } = &self.channels;
+        let all = || [orders, levels].into_iter().flatten();
         FeedCounts {
             datagrams: self.datagrams(Channel::Orders),
             messages: self.sequence(Channel::Orders),
@@ -379,45 +373,6 @@ impl Plant {
             json: self.data.counts(),
         }
     }
-}
-
-/// As a subscriber names it.
-pub(crate) fn depth(channel: Channel) -> Depth {
-    match channel {
-        Channel::Orders => Depth::Orders,
-        Channel::Levels => Depth::Levels,
-    }
-}
-
-/// As what an exchange's books are published.
-pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> PublisherSettings {
-    let limits = &config.limits;
-    let (datagram_bytes_max, replay_packets_max) = match &config.feed {
-        Some(feed) => (feed.datagram_bytes_max, limits.feed_replay_packets_max),
-        // For market data as JSON alone: nothing is sent again, but an input's own datagrams must find room.
-        None => (DATAGRAM_BYTES_DEFAULT, limits.feed_replay_packets_max.min(JSON_PACKETS)),
-    };
-    PublisherSettings {
-        session: (config.wall_ns)(),
-        datagram_bytes_max,
-        replay_packets_max,
-        definitions: definitions(instruments),
-        orders_max: limits.open_orders_max,
-        levels_max: limits.price_levels_max,
-        channels: Vec::new(),
-    }
-}
-
-/// What the feed says of the instruments.
-fn definitions(instruments: &Instruments) -> Vec<Definition> {
-    let definition = |instrument: &crate::instruments::Instrument| {
-        let mut code = [0; 32];
-        let bytes = instrument.code.as_bytes();
-        code[..bytes.len()].copy_from_slice(bytes);
-        let unit = |unit: wire::Decimal| (unit.mantissa(), -unit.scale().cast_signed());
-        Definition { code, tick: unit(instrument.tick), lot: unit(instrument.lot) }
-    };
-    instruments.all().iter().map(definition).collect()
 }
 
 /// Whether an event may change what a book shows.
@@ -431,3 +386,7 @@ fn changes_a_book(event: &Event) -> bool {
             | Event::Triggered { .. }
     )
 }
+
+#[cfg(test)]
+#[path = "plant_tests.rs"]
+mod tests;

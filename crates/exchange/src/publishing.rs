@@ -1,7 +1,14 @@
 //! What an exchange publishes, where its own orders come from, and what it says of itself: its settings.
 
+use crate::Config;
+use crate::instruments::{Instrument, Instruments};
 use crate::limits::LimitsError;
+use feed::{Channel, DATAGRAM_BYTES_DEFAULT, Definition, PublisherSettings};
 use std::net::{Ipv4Addr, SocketAddrV4};
+use wire::request::Depth;
+
+/// Datagrams that are kept where they are only made for market data as JSON.
+const JSON_PACKETS: usize = 2048;
 
 /// The books' events as datagrams.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,4 +76,43 @@ pub struct About {
     pub boot_id: String,
     /// The machine's fingerprint.
     pub machine: serde_json::Value,
+}
+
+/// As a subscriber names it.
+pub(crate) fn depth(channel: Channel) -> Depth {
+    match channel {
+        Channel::Orders => Depth::Orders,
+        Channel::Levels => Depth::Levels,
+    }
+}
+
+/// As what an exchange's books are published.
+pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> PublisherSettings {
+    let limits = &config.limits;
+    let (datagram_bytes_max, replay_packets_max) = match &config.feed {
+        Some(feed) => (feed.datagram_bytes_max, limits.feed_replay_packets_max),
+        // For market data as JSON alone: nothing is sent again, but an input's own datagrams must find room.
+        None => (DATAGRAM_BYTES_DEFAULT, limits.feed_replay_packets_max.min(JSON_PACKETS)),
+    };
+    PublisherSettings {
+        session: (config.wall_ns)(),
+        datagram_bytes_max,
+        replay_packets_max,
+        definitions: definitions(instruments),
+        orders_max: limits.open_orders_max,
+        levels_max: limits.price_levels_max,
+        channels: Vec::new(),
+    }
+}
+
+/// What the feed says of the instruments.
+fn definitions(instruments: &Instruments) -> Vec<Definition> {
+    let definition = |instrument: &Instrument| {
+        let mut code = [0; 32];
+        let bytes = instrument.code.as_bytes();
+        code[..bytes.len()].copy_from_slice(bytes);
+        let unit = |unit: wire::Decimal| (unit.mantissa(), -unit.scale().cast_signed());
+        Definition { code, tick: unit(instrument.tick), lot: unit(instrument.lot) }
+    };
+    instruments.all().iter().map(definition).collect()
 }

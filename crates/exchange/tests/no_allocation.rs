@@ -136,7 +136,17 @@ fn all_order_types(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
 
 /// The allocator's calls inside the exchange over `rounds`, after as many as a warm-up.
 fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
-    let mut driven = Driven::new(exchange::Config { start_book: StartBook::Synthetic, ..quick() });
+    let config = exchange::Config { start_book: StartBook::Synthetic, ..quick() };
+    calls_of(rounds, round_of, Driven::new(config), |_| {})
+}
+
+/// The same of an exchange that was made otherwise; `begin` is done when all are authenticated.
+fn calls_of(
+    rounds: u64,
+    round_of: Round,
+    mut driven: Driven,
+    begin: impl Fn(&mut Driven),
+) -> (u64, Driven) {
     let mut bytes = Vec::with_capacity(64 * 1024);
     for stream in 0..ACCOUNTS {
         driven.connect(stream);
@@ -145,6 +155,7 @@ fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
         driven.feed(stream, &bytes);
         driven.answers(stream).clear();
     }
+    begin(&mut driven);
     let mut text = String::with_capacity(64);
     let mut run = |driven: &mut Driven, rounds: std::ops::Range<u64>| {
         let mut inside = 0;
@@ -154,6 +165,7 @@ fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
                 round_of(&mut bytes, &mut text, round);
                 let before = CALLS.get();
                 driven.feed(stream, &bytes);
+                driven.turn();
                 inside += CALLS.get() - before;
                 assert!(!driven.answers(stream).is_empty());
                 (0..ACCOUNTS).for_each(|stream| driven.answers(stream).clear());
@@ -203,5 +215,33 @@ fn the_other_order_types_do_not_allocate() {
     let counts = driven.exchange.counts();
     assert_eq!((counts.amended, counts.mass_cancels), (2 * 4_400, 4_400), "{counts:?}");
     assert!(counts.trades > 1_000 && counts.waiting > 1_000, "{counts:?}");
+    assert_eq!(inside, 0);
+}
+
+/// With both depths of the feed sent, market data as JSON, and stamps.
+#[test]
+fn what_is_published_and_stamped_does_not_allocate() {
+    let clock = Some(measure::clock::Clock::calibrate());
+    let feed = Some(exchange::Feed::default());
+    let start_book = StartBook::Synthetic;
+    let config = exchange::Config { clock, feed, start_book, ..quick() };
+    let sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (inside, driven) = calls_of(1_000, trades_and_refusals, Driven::new(config), |driven| {
+        for (stream, depth) in [(0, "ORDERS"), (1, "LEVELS")] {
+            let address = sockets[stream as usize].local_addr().unwrap();
+            let feed = format!(r#"{{"name":"FEED","address":"{address}","depth":"{depth}"}}"#);
+            let data = ["BOOK", "TRADES", "TOP"]
+                .map(|name| format!(r#"{{"name":"{name}","instrument_code":"BTC_USDT"}}"#));
+            let channels = format!("{feed},{}", data.join(","));
+            let stamps = r#"{"type":"AUTHENTICATE","api_token":"s","stamps":true}"#;
+            driven.ask(stream, stamps);
+            let subscribe = format!(r#"{{"type":"SUBSCRIBE","channels":[{channels}]}}"#);
+            let answers = driven.ask(stream, &subscribe);
+            assert_eq!(answers.len(), 3, "{answers:?}");
+        }
+    });
+    let feed = driven.exchange.feed_counts().unwrap();
+    assert!(feed.datagrams >= 4_400 && feed.json.messages > 4_400, "{feed:?}");
+    assert!(feed.subscribers.iter().all(|subscriber| subscriber.sent >= 4_400), "{feed:?}");
     assert_eq!(inside, 0);
 }

@@ -23,14 +23,15 @@ pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Res
     let day = records.iter().position(|record| !is_of_start(record)).ok_or_else(empty)?;
     let (start, day) = records.split_at(day);
     let units = Units { increment, lots_per_unit: settings.lots_per_unit };
-    let mut player = Player { units, live: LiveOrders::default(), numbers: HashMap::new(), writer };
+    let (live, numbers, held) = (LiveOrders::default(), HashMap::new(), Vec::new());
+    let mut player = Player { units, live, numbers, held, writer };
     player.rest(start)?;
     let begin_ns = day.first().map_or(0, |record| record.hd.ts_event);
     let mut latest_ns = 0;
     for record in day {
         // The recorder's clock may step back by a little; ours does not.
         latest_ns = latest_ns.max(record.hd.ts_event.saturating_sub(begin_ns));
-        if !player.hear(record, latest_ns)? {
+        if !(player.hear(record, latest_ns)? && player.bring_held(latest_ns)?) {
             break;
         }
     }
@@ -65,6 +66,8 @@ struct Player<'a> {
     live: LiveOrders,
     /// From the recorder's id to ours, of orders that were ever entered.
     numbers: HashMap<u64, u32>,
+    /// Orders that are held back, in the order in which that began.
+    held: Vec<u64>,
     writer: &'a mut Writer,
 }
 
@@ -77,7 +80,7 @@ impl Player<'_> {
             let (price_ticks, lots) = (self.units.ticks(order.price), self.units.lots(order.size));
             // A snapshot taken before an opening may be crossed.
             if self.would_trade(order.side, price_ticks) {
-                self.writer.skipped.crossing += 1;
+                self.hold_back(id);
                 continue;
             }
             let number = self.writer.rest(order.side, price_ticks, lots)?;
@@ -118,6 +121,10 @@ impl Player<'_> {
         let crosses =
             goal.is_some_and(|(side, price_ticks, _)| self.would_trade(side, price_ticks));
         let (action, number, price_ticks, lots) = match (here, goal.filter(|_| !crosses)) {
+            (Some(_), None) if crosses => {
+                self.hold_back(id);
+                (Action::Cancel, number.unwrap_or(0), 0, 0)
+            }
             (Some(_), None) => (Action::Cancel, number.unwrap_or(0), 0, 0),
             (Some(here), Some((_, price_ticks, lots))) => {
                 if (here.price_ticks, here.lots) == (price_ticks, lots) {
@@ -132,7 +139,7 @@ impl Player<'_> {
                 (Action::Add(side), number, price_ticks, lots)
             }
             (None, None) if crosses => {
-                self.writer.skipped.crossing += 1;
+                self.hold_back(id);
                 return Ok(true);
             }
             (None, None) => {
@@ -141,6 +148,28 @@ impl Player<'_> {
             }
         };
         self.writer.write(Step { offset_ns: 0, price_ticks, lots, number, action }, at_ns)
+    }
+
+    fn hold_back(&mut self, id: u64) {
+        if !self.held.contains(&id) {
+            self.writer.skipped.crossing += 1;
+            self.held.push(id);
+        }
+    }
+
+    /// Brings what was held back and need not be any more.
+    fn bring_held(&mut self, at_ns: u64) -> Result<bool, FlowError> {
+        for id in std::mem::take(&mut self.held) {
+            let order = self.live.orders.get(&id).copied();
+            match order {
+                Some(order) if self.would_trade(order.side, self.units.ticks(order.price)) => {
+                    self.held.push(id);
+                }
+                Some(_) if !self.bring(id, at_ns)? => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(true)
     }
 
     fn next_number(&mut self) -> u32 {

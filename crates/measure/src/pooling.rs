@@ -3,6 +3,7 @@
 use crate::hlog::Totals;
 use crate::record::{Kind, Load, Percentiles, Series};
 use crate::stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
+use crate::tick::{INTERVALS, STAGES};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -21,14 +22,21 @@ pub fn series(subject: &str, runs: &[&Totals], runs_planned: u32) -> Vec<Series>
         .into_iter()
         .map(|((name, kind), runs)| pooled(name, kind, &runs, runs_planned))
         .collect();
-    series.sort_by_key(|series| rank(&series.name));
+    series.sort_by_key(rank);
     series
 }
 
-/// Orders, then cancels, then the cycle, then the rest.
-fn rank(name: &str) -> usize {
-    let order = ["order", "cancel", "cycle"];
-    order.iter().position(|known| *known == name).unwrap_or(order.len())
+/// Orders, then cancels, then the cycle, then intervals on the way of a tick, then the rest, then stages.
+fn rank(series: &Series) -> (bool, usize) {
+    let intervals = INTERVALS.iter().map(|interval| interval.name);
+    let place = match series.kind {
+        Kind::Stage => STAGES.iter().position(|stage| stage.name == series.name),
+        _ => ["order", "cancel", "cycle"]
+            .into_iter()
+            .chain(intervals)
+            .position(|name| name == series.name),
+    };
+    (series.kind == Kind::Stage, place.unwrap_or(usize::MAX))
 }
 
 /// Name and kind of the series that a log's tag names, if it is one of `subject`.

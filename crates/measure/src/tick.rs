@@ -167,6 +167,8 @@ pub struct Tick {
     pub exchange_book_hash: String,
     /// How the stamps of both ends were brought onto one clock.
     pub time: Time,
+    /// Whether all memory of the trader was locked: none of it could be taken away in mid-run.
+    pub memory_locked: bool,
     /// What became of the audit log; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,

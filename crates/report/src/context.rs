@@ -179,12 +179,21 @@ const JOURNAL: &[&str] = &[
     "A failure of power: what a disk says that it has made durable is believed.",
 ];
 
+const TICKS: &[&str] = &[
+    "TLS: the connection is plain.",
+    "Ticks that led to no order: they are counted, checked and in the book, but have no way to the exchange.",
+    "What the hypervisor took: the kernel doesn't know, so it stands in whatever stage it met.",
+];
+
 /// What the set-up leaves out.
 fn surroundings(record: &RunRecord) -> Vec<String> {
     let mut lines: Vec<&str> = Vec::new();
     let starts_exchange = record.resolved["exchange"]["start"].as_bool();
     if starts_exchange == Some(true) {
-        lines.push("Anything beyond loopback: no NIC, no switch, no distance.");
+        lines.push(match record.resolved["network"].as_str() {
+            Some("veth") => "Anything beyond a veth pair between two network namespaces: no NIC, no switch, no distance.",
+            _ => "Anything beyond loopback: no NIC, no switch, no distance.",
+        });
         lines.push(
             "Two machines: exchange and trader share caches, memory and, on a virtual machine, the hypervisor's schedule.",
         );
@@ -198,6 +207,7 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
         About::Noise => NOISE,
         About::Engine | About::Soak => ENGINE,
         About::Journal => JOURNAL,
+        About::Ticks => TICKS,
     });
     let is_ping_pong = record.subjects.iter().any(|subject| subject.load.model == "ping-pong");
     if is_ping_pong {
@@ -211,7 +221,9 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
     if matches!(about(record), About::Cores | About::Noise) {
         return lines.into_iter().map(str::to_owned).collect();
     }
-    if about(record) == About::Orders && !record.subjects.iter().any(Subject::is_floor) {
+    if matches!(about(record), About::Orders | About::Ticks)
+        && !record.subjects.iter().any(Subject::is_floor)
+    {
         lines.push(
             "The floor: there was no raw echo beside it, so what the software adds is not known.",
         );

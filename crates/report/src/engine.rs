@@ -1,6 +1,7 @@
 //! What an engine did beside its latencies: throughput, what became of operations, the share below a
-//! microsecond, and how a soak went on. Each is a grid that the terminal and the page draw their own way.
+//! microsecond, and how a soak went on.
 
+use crate::grid::Grid;
 use crate::line::{shortened, wrap};
 use crate::number::{count, duration, mebibytes, millions, ns, percent, rate, seconds};
 use crate::over_floor::is_floor_of;
@@ -8,7 +9,6 @@ use crate::words::{self, About};
 use maud::{Markup, html};
 use measure::matching::{Counts, IDEAL, Matching, Storage, Stretch, operations_per_second};
 use measure::record::{Kind, RunRecord, Series, Subject};
-use std::fmt::Write;
 
 /// Forty thousand million operations: 463 000 a second for a day.
 const A_DAYS_OPERATIONS: f64 = 40e9;
@@ -18,21 +18,13 @@ const NAME_WIDTH: usize = 13;
 /// Columns of what a file system says of itself.
 const STORAGE_WIDTH: usize = 16;
 
-/// A small table: its name stands over the first column.
-struct Grid {
-    title: String,
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-    notes: Vec<String>,
-}
-
 fn grids(record: &RunRecord) -> Vec<Grid> {
     let about = words::about(record);
     let of_kind = match about {
         About::Engine => vec![throughput(record), shares(record), became(record)],
         About::Soak => vec![became(record)],
         About::Journal => vec![became(record), storages(record)],
-        About::Orders | About::Threads | About::Cores | About::Noise => Vec::new(),
+        About::Orders | About::Threads | About::Cores | About::Noise | About::Ticks => Vec::new(),
     };
     let mut grids: Vec<Grid> = of_kind.into_iter().filter(|grid| !grid.rows.is_empty()).collect();
     grids.extend(record.subjects.iter().flat_map(stretches));
@@ -45,26 +37,7 @@ pub(crate) fn text(out: &mut String, record: &RunRecord) {
     if let Some(note) = clock_note(record) {
         wrap(out, "  ", &note);
     }
-    for grid in grids {
-        let lines: Vec<&Vec<String>> = std::iter::once(&grid.head).chain(&grid.rows).collect();
-        let wide = |column: usize| {
-            let cells = lines.iter().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let _ = writeln!(out, "\n{}", grid.title);
-        for line in &lines {
-            let mut text = String::new();
-            for (column, cell) in line.iter().enumerate() {
-                let width = wide(column);
-                let _ = match column {
-                    0 => write!(text, "{cell:<width$}"),
-                    _ => write!(text, "  {cell:>width$}"),
-                };
-            }
-            let _ = writeln!(out, "{}", text.trim_end());
-        }
-        grid.notes.iter().for_each(|note| wrap(out, "  ", note));
-    }
+    grids.iter().for_each(|grid| grid.text(out));
 }
 
 /// The grids for a page.
@@ -72,31 +45,7 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     let grids = grids(record);
     html! {
         @if let Some(note) = clock_note(record) { p class="quiet" { (note) } }
-        @for grid in &grids {
-            h2 { (grid.title) }
-            div class="box" {
-                table {
-                    thead {
-                        tr {
-                            @for (column, cell) in grid.head.iter().enumerate() {
-                                th scope="col" class=[(column > 0).then_some("n")] { (cell) }
-                            }
-                        }
-                    }
-                    tbody {
-                        @for row in &grid.rows {
-                            tr {
-                                @for (column, cell) in row.iter().enumerate() {
-                                    @if column == 0 { th scope="row" { (cell) } }
-                                    @else { td class="n" { (cell) } }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            @for note in &grid.notes { p class="quiet" { (note) } }
-        }
+        @for grid in &grids { (grid.section()) }
     }
 }
 

@@ -172,7 +172,7 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                             @for subject in loaded() { td class="n" { (subject.backend) } }
                         }
                         tr {
-                            th scope="row" { @if words::about(record) == About::Orders { "exchange and trader on" } @else { "on" } }
+                            th scope="row" { @if matches!(words::about(record), About::Orders | About::Ticks) { "exchange and trader on" } @else { "on" } }
                             @for subject in loaded() { td class="n" { (cores(&subject.cores)) } }
                         }
                         @if let Some(gateways) = gateways(record) {

@@ -75,7 +75,8 @@ fn panels<'a>(record: &RunRecord, timeline: &'a Timeline) -> Vec<Panel<'a>> {
 fn is_main(subject: &Subject, tag: &str) -> bool {
     let series = series_of(tag, &subject.name);
     let is_told = |(name, kind): (String, Kind)| {
-        !matches!(name.as_str(), "cancel") && !matches!(kind, Kind::Noise | Kind::Lateness)
+        !matches!(name.as_str(), "cancel")
+            && !matches!(kind, Kind::Noise | Kind::Lateness | Kind::Stage)
     };
     !subject.is_floor() && series.is_some_and(is_told)
 }

@@ -1,7 +1,9 @@
 //! `report.html`: one record as a page, the verdict first.
 
 use crate::words::About;
-use crate::{context, core_matrix, curves, engine, figures, ladder, noise, over_time, page, words};
+use crate::{
+    context, core_matrix, curves, engine, figures, ladder, noise, over_time, page, tick, words,
+};
 use maud::{Markup, html};
 use measure::machine::Machine;
 use measure::record::{Rule, RunRecord, Verdict};
@@ -25,6 +27,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         @if words::about(record) != About::Noise { (figures::latencies(record)) }
         (engine::section(record))
         (figures::over_the_floor(record))
+        (tick::section(record))
         // A machine of 32 cores has 496 pairs: the map shows them.
         @if words::about(record) != About::Cores {
             (curves::section(record, beside.timeline.ok()))
@@ -62,6 +65,7 @@ fn headline(record: &RunRecord) -> Markup {
                 " · clock " (record.clock.source) ", " (record.clock.cost_ns) " ns a reading"
             }
         }
+        @if let Some(flow) = words::flow(record) { p { (flow) "." } }
         @if let Some(sources) = words::merged_from(record) { p class="quiet" { (sources) } }
         @if !record.injected.is_empty() {
             p class="warn" { strong { "Faults were injected on purpose: " } (record.injected.join("; ")) "." }

@@ -7,6 +7,7 @@ use crate::line::{clip, shortened, wrap};
 use crate::noise;
 use crate::number::{count, rate, us};
 use crate::over_floor::{Over, added};
+use crate::tick;
 use crate::words::{self, About, cell, cores, interval, not_checked, shown, title};
 use measure::record::{Percentiles, RunRecord};
 use measure::stats::PERCENTILES;
@@ -22,6 +23,7 @@ pub fn table(record: &RunRecord) -> String {
     }
     engine::text(&mut out, record);
     over_the_floor(&mut out, record);
+    tick::text(&mut out, record);
     noise::text(&mut out, record);
     notes(&mut out, record);
     out
@@ -43,6 +45,9 @@ fn headline(out: &mut String, record: &RunRecord) {
         wrap(out, "  ! ", reason);
     }
     merged_from(out, record);
+    if let Some(flow) = words::flow(record) {
+        wrap(out, "  ", &flow);
+    }
     let messages = words::messages(record);
     for subject in &record.subjects {
         let load = &subject.load;
@@ -118,6 +123,13 @@ const COLUMNS_ENGINE: Columns = Columns {
 const COLUMNS_JOURNAL: Columns =
     Columns { name_width: 9, title_width: 19, percentiles: COLUMNS.percentiles };
 
+/// Of intervals on a tick's way, which have long names.
+const COLUMNS_TICKS: Columns = Columns {
+    name_width: 9,
+    title_width: 25,
+    percentiles: &[("p50", 7), ("p90", 7), ("p99", 7), ("p99_9", 8), ("p99_99", 8)],
+};
+
 /// The percentile of that name.
 fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
     let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
@@ -135,6 +147,7 @@ fn latencies(out: &mut String, record: &RunRecord) {
         About::Engine | About::Soak => COLUMNS_ENGINE,
         About::Orders | About::Cores | About::Noise => COLUMNS,
         About::Journal => COLUMNS_JOURNAL,
+        About::Ticks => COLUMNS_TICKS,
     };
     let unit = words::unit(record);
     let _ = write!(out, "\n{:<name_width$}{:<title_width$}", unit.name, "");
@@ -181,6 +194,7 @@ fn over_the_floor(out: &mut String, record: &RunRecord) {
     let unit = words::unit(record);
     let (name_width, title_width) = match words::about(record) {
         About::Engine => (COLUMNS_ENGINE.name_width, COLUMNS_ENGINE.title_width),
+        About::Ticks => (COLUMNS_TICKS.name_width, COLUMNS_TICKS.title_width),
         _ => (COLUMNS.name_width, COLUMNS.title_width),
     };
     let _ = writeln!(

@@ -1,6 +1,6 @@
 //! What a record says, in the words that the table and the page share.
 
-use crate::number::{count, ns, us};
+use crate::number::{count, ns, plain, rate, us};
 use measure::record::{Kind, Rule, RunRecord, Series, Subject, Verdict};
 
 /// What a record is about.
@@ -20,6 +20,8 @@ pub(crate) enum About {
     Soak,
     /// The same with a journal.
     Journal,
+    /// Ticks that become orders.
+    Ticks,
 }
 
 /// What latencies are shown in.
@@ -32,10 +34,13 @@ pub(crate) struct Unit {
 /// Of most records, and of tables over several.
 pub(crate) const US: Unit = Unit { name: "us", show: us };
 
+/// Of what takes some tens of nanoseconds.
+pub(crate) const NS: Unit = Unit { name: "ns", show: ns };
+
 /// The unit that suits the record: an engine's operation takes some tens of nanoseconds.
 pub(crate) fn unit(record: &RunRecord) -> Unit {
     match about(record) {
-        About::Engine | About::Soak => Unit { name: "ns", show: ns },
+        About::Engine | About::Soak => NS,
         _ => US,
     }
 }
@@ -44,6 +49,7 @@ pub(crate) fn unit(record: &RunRecord) -> Unit {
 pub(crate) fn messages(record: &RunRecord) -> &'static str {
     match about(record) {
         About::Engine | About::Soak | About::Journal => "operations",
+        About::Ticks => "orders",
         _ => "messages",
     }
 }
@@ -57,6 +63,7 @@ pub(crate) fn about(record: &RunRecord) -> About {
         Some("engine") => About::Engine,
         Some("soak") => About::Soak,
         Some("journal") => About::Journal,
+        Some("tick") => About::Ticks,
         _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
         _ => About::Orders,
     }
@@ -66,6 +73,9 @@ pub(crate) fn about(record: &RunRecord) -> About {
 pub(crate) fn floor(record: &RunRecord) -> &'static str {
     match about(record) {
         About::Engine | About::Soak => "no engine, one report an operation through the same loop",
+        About::Ticks => {
+            "a raw datagram in and raw bytes out and back, as long as the real ones, on the same cores"
+        }
         _ => "a raw echo of the same bytes on the same cores",
     }
 }
@@ -106,9 +116,40 @@ pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
     (count > 0).then(|| format!("{count} {name}"))
 }
 
-/// The series of a subject that stand in the table of latencies.
+/// Where ticks come from, how often, and by which way; `None` where there are none.
+pub(crate) fn flow(record: &RunRecord) -> Option<String> {
+    let (flow, feed) = (&record.resolved["flow"], &record.resolved["feed"]);
+    let source = flow["source"].as_str().filter(|_| about(record) == About::Ticks)?;
+    let starts = record.resolved["exchange"]["start"] != false;
+    let when = match (flow["pace"].as_str(), flow["arrival"].as_str()) {
+        _ if !starts => "at the exchange's own pace".to_owned(),
+        (Some("recorded"), _) => {
+            format!("{} x the recorded pace", plain(flow["speed"].as_f64().unwrap_or(1.0)))
+        }
+        (_, Some("burst")) => format!(
+            "{} inputs/s in bursts of {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            rate(flow["burst"].as_f64().unwrap_or(0.0))
+        ),
+        (_, arrival) => format!(
+            "{} inputs/s, {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            arrival.unwrap_or_default()
+        ),
+    };
+    let way = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    Some(format!(
+        "ticks: {source}, {when}, UDP {}, {}; strategy {}",
+        way(&feed["transport"]),
+        way(&record.resolved["network"]),
+        way(&record.resolved["strategy"]["name"])
+    ))
+}
+
+/// The series of a subject that stand in the table of latencies; stages have one of their own.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
-    subject.series.iter().filter(|series| series.kind != Kind::Lateness)
+    let is_shown = |series: &&Series| !matches!(series.kind, Kind::Lateness | Kind::Stage);
+    subject.series.iter().filter(is_shown)
 }
 
 /// What a series is called in its row.

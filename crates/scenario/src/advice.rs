@@ -25,7 +25,7 @@ pub(crate) fn of_noise(noise: &Noise) -> Option<String> {
 pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> Vec<String> {
     let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();
     let has_floor = subjects.iter().any(|subject| subject.name == FLOOR);
-    if scenario.kind == ScenarioKind::OrderEntry && !has_floor {
+    if scenario.kind.has_exchange() && !has_floor {
         advice.push(
             "no floor was measured, so it can't be told what the machine costs and what the \
              software: --set floor_seconds=2, and with --connect also --connect-floor."

@@ -269,6 +269,16 @@ impl Scenario {
         if self.kind == Kind::Tick { self.flow.rate_per_second } else { self.load.rate_per_second }
     }
 
+    /// Sets the rate of its schedule, and says which key that is.
+    pub(crate) fn set_rate_per_second(&mut self, rate_per_second: f64) -> &'static str {
+        let (key, rate) = match self.kind {
+            Kind::Tick => ("flow.rate_per_second", &mut self.flow.rate_per_second),
+            _ => ("load.rate_per_second", &mut self.load.rate_per_second),
+        };
+        *rate = rate_per_second;
+        key
+    }
+
     /// Messages in so many seconds of its schedule, one at least where there is time at all.
     pub(crate) fn messages(&self, seconds: f64) -> u64 {
         match self.kind {

@@ -28,6 +28,8 @@ pub enum Kind {
 
 /// The interval that a trader is judged by.
 const TICK_TO_GATEWAY: &str = INTERVALS[0].name;
+/// The interval that lies within the trader.
+const TICK_TO_TRADE: &str = INTERVALS[2].name;
 
 /// Cores that `core-to-core` pairs at most: 496 pairs, each with a series of its own.
 pub const CORES_PAIRED_MAX: usize = 32;
@@ -74,6 +76,15 @@ impl Kind {
             Kind::CoreToCore => &[],
             Kind::Engine | Kind::Soak | Kind::Journal => &[workload::OPERATION],
             Kind::Tick => &[TICK_TO_GATEWAY],
+        }
+    }
+
+    /// The series that hold every latency once, by which it is told whether none is missing in the log.
+    pub(crate) fn recorded(self) -> &'static [&'static str] {
+        match self {
+            // The trader's own: what lies between two machines may not be known.
+            Kind::Tick => &[TICK_TO_TRADE],
+            kind => kind.replies(),
         }
     }
 

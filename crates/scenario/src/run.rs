@@ -47,6 +47,12 @@ pub(crate) struct Asked {
     pub receive_buffer_bytes: u64,
     /// Datagrams are harmed on purpose: gaps are to be.
     pub is_harmed: bool,
+    /// How long it lasts, the warm-up included.
+    pub flow_seconds: f64,
+    /// Its inputs are due many at a time.
+    pub is_burst: bool,
+    /// The trader trades with it.
+    pub trades: bool,
 }
 
 /// What one subject did in one run.
@@ -93,10 +99,9 @@ impl Run {
 
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
         let subject = &measured.subject;
-        let replies = measured.kind.replies().iter();
-        let service: Vec<Option<&Histogram<u64>>> =
-            replies.map(|name| self.histogram(subject, name, Kind::Service)).collect();
-        let first = service.first().copied().flatten();
+        let service = |name: &&str| self.histogram(subject, name, Kind::Service);
+        let first = measured.kind.replies().first().and_then(service);
+        let recorded = measured.kind.recorded().iter().filter_map(service);
         let late_from_ns = first.filter(|one| one.len() >= SAMPLES_FOR_P50_MIN).map(|first| {
             let p50 = first.value_at_quantile(0.5) as f64;
             let looks_ns = LATE_CLOCK_READINGS * measured.result.clock.cost_ns;
@@ -116,7 +121,7 @@ impl Run {
             exchange: measured.exchange.as_ref(),
             offered: measured.offered,
             planned: measured.planned,
-            recorded: service.into_iter().flatten().map(Histogram::len).sum(),
+            recorded: recorded.map(Histogram::len).sum(),
             late_from_ns,
             late: self.histogram(subject, "send", Kind::Lateness).and_then(late),
             late_without_load: idle.and_then(late),

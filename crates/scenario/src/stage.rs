@@ -9,7 +9,7 @@ use crate::launch::{self, Launch, Ready};
 use crate::placement::{Placed, place};
 use crate::process::Process;
 use crate::progress::{Progress, Say, Teller};
-use crate::run::{Asked, Lengths, Measured, Run, lengths};
+use crate::run::{Lengths, Measured, Run, lengths};
 use crate::ticking;
 use crate::validity;
 use host::scheduling::has_fair_server;
@@ -371,10 +371,7 @@ impl Stage<'_, '_> {
             result,
             exchange: None,
             is_floor: entrant.is_floor,
-            asked: Asked {
-                receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
-                is_harmed: scenario.feed.harm().is_some() && !entrant.is_floor,
-            },
+            asked: ticking::asked(self.conduct, entrant),
             taking: None,
         }
     }

@@ -111,11 +111,11 @@ impl Sweep {
         let path = directory::create(runs, &format!("sweep-{}", scenario.name))
             .map_err(|source| record_failed(runs, source))?;
         let mut sweep = self.empty_record();
-        let mut search = Search::new(scenario.load.rate_per_second, self.steps());
+        let mut search = Search::new(scenario.rate_per_second(), self.steps());
         let mut listed = self.listed().iter().copied();
         let mut next = match self.rates {
             Rates::List(_) => listed.next(),
-            Rates::Search { .. } => Some(scenario.load.rate_per_second),
+            Rates::Search { .. } => Some(scenario.rate_per_second()),
         };
         while let Some(rate) = next.filter(|_| !interrupt.is_set()) {
             match self.point(&path, rate, interrupt, again(&mut say)) {
@@ -184,7 +184,7 @@ impl Sweep {
                 "{objective}: there is no series {series:?}; there are: {known}"
             ));
         }
-        let first = self.listed().first().copied().unwrap_or(scenario.load.rate_per_second);
+        let first = self.listed().first().copied().unwrap_or(scenario.rate_per_second());
         if !self.tells_at(first) {
             return usage(format!(
                 "{objective}: {} samples in {} runs at {first} messages/s are too few to tell {}; add \
@@ -198,11 +198,14 @@ impl Sweep {
     }
 
     /// Samples of one series in all runs at a rate: of messages between threads all, of orders half of the
-    /// messages, for there are as many cancels.
+    /// messages, for there are as many cancels; of ticks those that lead to an order.
     fn samples_at(&self, rate_per_second: f64) -> u64 {
         let mut scenario = self.conduct.scenario.clone();
-        scenario.load.rate_per_second = rate_per_second;
-        let series = scenario.kind.replies().len().max(1) as u64;
+        scenario.set_rate_per_second(rate_per_second);
+        let series = match scenario.kind {
+            Kind::Tick => scenario.strategy.every,
+            kind => kind.replies().len().max(1) as u64,
+        };
         scenario.messages(scenario.seconds) / series * u64::from(scenario.runs)
     }
 
@@ -245,11 +248,10 @@ impl Sweep {
         say: Say<'_>,
     ) -> Result<Point, ConductError> {
         let mut conduct = self.conduct.clone();
-        conduct.scenario.load.rate_per_second = rate_per_second;
+        let key = conduct.scenario.set_rate_per_second(rate_per_second);
         conduct.runs_directory = path.to_owned();
         conduct.command.clone_from(&self.point_command);
-        let rate = format!("load.rate_per_second={rate_per_second}");
-        conduct.command.extend(["--set".to_owned(), rate]);
+        conduct.command.extend(["--set".to_owned(), format!("{key}={rate_per_second}")]);
         let (record, directory) = conduct.carry_out(interrupt, say)?;
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Point::of(&record, name, rate_per_second, self.objective.as_ref()))

@@ -41,7 +41,7 @@ pub(crate) struct Watching {
 }
 
 /// What took the cores of one run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Taking {
     /// Begin and end, ns on the clock that stamps; whose, and what it was.
     spans: Vec<(u64, u64, Whose, What)>,
@@ -68,7 +68,7 @@ impl Watching {
         let Watching { whose, watch, clock, start } = self;
         let watched = match watch {
             Ok(watch) => watch.finish(),
-            Err(why) => return Taking { missing: Some(why), ..Taking::default() },
+            Err(why) => return Taking::unknown(why),
         };
         let end = Moment::now(clock);
         let span = |one: &Disturbance| {
@@ -106,6 +106,10 @@ fn busiest_on(pid: Pid, core: usize) -> Option<i32> {
 }
 
 impl Taking {
+    pub(crate) fn unknown(why: String) -> Taking {
+        Taking { spans: Vec::new(), missing: Some(why) }
+    }
+
     /// Notes with a tick what took a core on its way.
     pub(crate) fn note(&self, traced: &mut Traced) {
         let (begin_ns, end_ns) = (traced.begin_ns, traced.begin_ns + traced.total_ns);

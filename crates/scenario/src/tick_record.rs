@@ -84,3 +84,131 @@ fn not_watched(name: &str, parts: &Parts) -> Option<String> {
         "what took the cores of {name}'s worst ticks is not known, or not all of it: {why}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::{Conduct, entrants};
+    use crate::file::Scenario;
+    use crate::placement::Placed;
+    use crate::run::{Asked, Run};
+    use crate::taken::Taking;
+    use measure::clock::Clock;
+    use measure::machine::Machine;
+    use measure::tick::POINTS;
+    use std::path::{Path, PathBuf};
+
+    fn conduct(sets: &[&str]) -> Conduct {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Conduct {
+            scenario: Scenario::find("tick-to-trade", &sets).unwrap(),
+            runs_directory: PathBuf::new(),
+            program: PathBuf::new(),
+            tool: String::new(),
+            command: Vec::new(),
+            connect: None,
+            connect_floor: None,
+            noise: false,
+            repeats_max: 0,
+        }
+    }
+
+    fn run(taking: Option<Taking>) -> Run {
+        let mut result = ClientResult { complete: true, ..ClientResult::default() };
+        result.load.tick = vec![Tick::default()];
+        let measured = Measured {
+            subject: "rust".to_owned(),
+            kind: Kind::Tick,
+            core: None,
+            offered: None,
+            planned: None,
+            result,
+            exchange: None,
+            asked: Asked::default(),
+            is_floor: false,
+            taking,
+        };
+        Run { measured: vec![measured], ..Run::default() }
+    }
+
+    /// 100 ns a stage; tick `slow` takes 5 us on its way out.
+    fn samples(slow: u64) -> Vec<Sample> {
+        let sample = |number| {
+            let mut stamps = std::array::from_fn(|point| 10_000 * number + 100 * point as u64);
+            if number == slow {
+                stamps[Point::GatewayIn as usize..POINTS]
+                    .iter_mut()
+                    .for_each(|stamp| *stamp += 5_000);
+            }
+            Sample { number, stamps }
+        };
+        (1..=1_000).map(sample).collect()
+    }
+
+    fn told_in(directory: &Path, conduct: &Conduct, runs: &[Run]) -> Told {
+        let placed = Placed {
+            exchange: vec![0],
+            subjects: vec![vec![1]],
+            audit: None,
+            warnings: Vec::new(),
+        };
+        let entrants = entrants(conduct, &placed);
+        let parts = Parts {
+            conduct,
+            placed: &placed,
+            entrants: &entrants,
+            path: directory,
+            runs,
+            runs_void: 0,
+            warnings: Vec::new(),
+            machine: &Machine::default(),
+            clock: Clock::calibrate(),
+            started_wall_ms: 0,
+            noise: None,
+        };
+        told(&entrants[0], &parts)
+    }
+
+    #[test]
+    fn the_samples_of_all_runs_are_explained_as_one() {
+        let directory = tempfile::tempdir().unwrap();
+        for (run, slow) in [(1, 7), (2, 9)] {
+            let path = ticking::samples(directory.path(), run, "rust");
+            tick_samples::write(&path, &samples(slow)).unwrap();
+        }
+        let taking = Taking::unknown("nobody looked".to_owned());
+        let runs = [run(None), run(Some(taking))];
+        let told = told_in(directory.path(), &conduct(&["trace=3"]), &runs);
+        let around: Vec<(&str, &str, u64)> = told
+            .attribution
+            .iter()
+            .map(|one| (one.of.as_str(), one.around.as_str(), one.total_ns))
+            .collect();
+        let expected = [
+            ("tick_to_gateway", "p50", 900),
+            ("tick_to_gateway", "p99", 900),
+            ("tick_to_ack", "p50", 1_300),
+            ("tick_to_ack", "p99", 1_300),
+        ];
+        assert_eq!(around, expected);
+        let worst: Vec<(u32, u64, u64)> =
+            told.traced.iter().map(|one| (one.run, one.number, one.total_ns)).collect();
+        assert_eq!(worst, [(2, 9, 6_300), (1, 7, 6_300), (2, 1_000, 1_300)]);
+        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
+        assert!(told.warnings[0].ends_with("nobody looked"), "{:?}", told.warnings);
+        ticking::remove_samples(directory.path());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn samples_that_are_missing_are_said_to_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let told = told_in(directory.path(), &conduct(&[]), &[run(None)]);
+        assert_eq!((told.attribution.len(), told.traced.len()), (0, 0));
+        assert!(
+            told.warnings[0].contains("rust's samples of run 1 can't be read"),
+            "{:?}",
+            told.warnings
+        );
+    }
+}

@@ -1,8 +1,9 @@
 //! Rules of validity that only ticks have.
 
-use crate::run::Evidence;
+use crate::run::{Asked, Evidence};
 use measure::record::Verdict;
 use measure::tick::Tick;
+use serde::Deserialize;
 
 type Outcome = (Verdict, String);
 
@@ -70,6 +71,54 @@ pub(crate) fn stages(evidence: &Evidence) -> Outcome {
     })
 }
 
+/// Of an exchange's last words, what became of its own orders.
+#[derive(Deserialize)]
+struct Flow {
+    scheduled: u64,
+    inputs: u64,
+    refused: u64,
+    late_ns_p99: Option<u64>,
+    late_ns_max: Option<u64>,
+}
+
+/// A flow is behind its schedule where one of a hundred inputs is late by more than this share of its length: then it
+/// has less than 99.9 % of its rate.
+const LATE_SHARE_MAX: f64 = 0.001;
+
+/// Every input was executed, with effect, and in time.
+pub(crate) fn flow(evidence: &Evidence) -> Outcome {
+    if evidence.is_floor {
+        return not_applicable("the floor's ticks are a schedule and nothing else");
+    }
+    let Some(exchange) = evidence.exchange else {
+        return not_applicable("the other end is not ours, and keeps its schedule to itself");
+    };
+    let Ok(flow) = serde_json::from_value::<Flow>(exchange.counts["flow"].clone()) else {
+        return (Verdict::Broken, "the exchange says nothing of a flow".to_owned());
+    };
+    let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
+    let Asked { flow_seconds, is_burst, trades, .. } = evidence.asked;
+    let allowed_ns = (flow_seconds * 1e9 * LATE_SHARE_MAX) as u64;
+    let why = format!(
+        "{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; a thousandth of the \
+         flow, {allowed_ns} ns, may be{}",
+        flow.inputs,
+        flow.scheduled,
+        flow.refused,
+        late(flow.late_ns_p99),
+        late(flow.late_ns_max),
+        if is_burst {
+            ", but of a burst, of which the last input waits for all others"
+        } else {
+            ""
+        }
+    );
+    let in_time = is_burst || flow.late_ns_p99.is_none_or(|ns| ns <= allowed_ns);
+    // Who trades takes orders away that the flow would cancel.
+    let with_effect = trades || flow.refused == 0;
+    held_if(flow.inputs == flow.scheduled && flow.inputs > 0 && with_effect && in_time, why)
+}
+
 /// The kernel gave as large a buffer as was asked for.
 pub(crate) fn receive_buffer(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |evidence, tick| {
@@ -97,8 +146,7 @@ pub(crate) fn audit(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::file::Kind;
-    use crate::run::Asked;
-    use measure::record::ClientResult;
+    use measure::record::{ClientResult, ExchangeResult};
     use measure::tick::Audit;
 
     fn fine() -> Tick {
@@ -125,20 +173,7 @@ mod tests {
     /// The rules with that verdict when `change` has happened.
     fn with(verdict: Verdict, change: fn(&mut Tick, &mut Evidence)) -> Vec<&'static str> {
         let no_result = ClientResult::default();
-        let mut evidence = Evidence {
-            kind: Kind::Tick,
-            result: &no_result,
-            exchange: None,
-            offered: None,
-            planned: None,
-            recorded: 0,
-            late_from_ns: None,
-            late: None,
-            late_without_load: None,
-            asked: Asked { receive_buffer_bytes: 4_096, is_harmed: false },
-            is_floor: false,
-            interrupted: false,
-        };
+        let mut evidence = evidence(&no_result);
         let mut tick = fine();
         change(&mut tick, &mut evidence);
         let mut result = ClientResult::default();
@@ -149,6 +184,23 @@ mod tests {
             .filter(|(_, rule)| rule(&evidence).0 == verdict)
             .map(|(name, _)| *name)
             .collect()
+    }
+
+    fn evidence(result: &ClientResult) -> Evidence<'_> {
+        Evidence {
+            kind: Kind::Tick,
+            result,
+            exchange: None,
+            offered: None,
+            planned: None,
+            recorded: 0,
+            late_from_ns: None,
+            late: None,
+            late_without_load: None,
+            asked: Asked { receive_buffer_bytes: 4_096, flow_seconds: 6.0, ..Asked::default() },
+            is_floor: false,
+            interrupted: false,
+        }
     }
 
     #[test]
@@ -172,6 +224,30 @@ mod tests {
             broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
             ["audit"]
         );
+    }
+
+    #[test]
+    fn a_flow_is_whole_has_its_effect_and_is_in_time() {
+        let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
+            let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
+                "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
+            let counts = serde_json::json!({ "flow": flow });
+            let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+            let result = ClientResult::default();
+            let mut evidence = evidence(&result);
+            evidence.exchange = Some(&exchange);
+            change(&mut evidence.asked);
+            super::flow(&evidence).0
+        };
+        let nothing: fn(&mut Asked) = |_| ();
+        assert_eq!(judged(6_000_000, 0, 60_000, nothing), Verdict::Held);
+        assert_eq!(judged(6_000_001, 0, 60_000, nothing), Verdict::Broken);
+        assert_eq!(judged(6_000_001, 0, 60_000, |asked| asked.is_burst = true), Verdict::Held);
+        assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);
+        assert_eq!(judged(1, 1, 60_000, |asked| asked.trades = true), Verdict::Held);
+        assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
+        let result = ClientResult::default();
+        assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
     }
 
     /// Gaps that were made on purpose are to be; what the kernel dropped was not.

@@ -1,26 +1,30 @@
 //! One subject of a `tick` scenario in one run: an exchange with a feed and a flow, and a trader that follows it; or the
 //! raw ticker and a trader without stages.
 
-use crate::conduct::ConductError;
-use crate::file::{Network, Pace, Transport};
+use crate::conduct::{Conduct, ConductError, Entrant};
+use crate::file::{Pace, Scenario, Transport};
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
-use crate::run::Lengths;
+use crate::run::{Asked, Lengths};
 use crate::taken::{Taking, Watching};
 use measure::directory;
 use measure::record::ClientResult;
+use measure::schedule::Arrival;
+use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trader::plan::Load;
-use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, TickPlan};
+use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
 use transport::inject::Inject;
 
 /// How long after its start a trader's threads are looked for: they are there by then, and warm up.
 const THREADS_AFTER: Duration = Duration::from_millis(200);
+/// Room for samples of whatever a recording holds: 120 MB.
+const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 /// What a file of samples is called.
 const SAMPLES: &str = "samples";
 
@@ -38,6 +42,7 @@ impl Launch<'_> {
         say("--flow-arrival", format!("{:?}", flow.arrival).to_lowercase());
         say("--flow-burst", flow.burst.to_string());
         if let Some(lengths) = lengths {
+            say("--feed", "unicast".to_owned());
             say("--feed-bytes", lengths.datagram.to_string());
             return;
         }
@@ -110,6 +115,7 @@ impl Launch<'_> {
             progress,
             feed: FeedPlan {
                 inject: if raw.is_some() { Default::default() } else { by_hand.feed.inject },
+                multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
                 ..by_hand.feed
             },
             audit: is_watched.then(|| AuditPlan {
@@ -123,16 +129,12 @@ impl Launch<'_> {
     }
 }
 
-impl crate::file::Scenario {
+impl Scenario {
     /// What the trader of the subject with that index is told, but for where its files go and on which core it runs.
     pub fn tick_plan(&self, index: usize, target: String) -> TickPlan {
         let subject = &self.subject[index];
         let feed = &self.feed;
-        let any = match self.network {
-            // A group on the loopback interface.
-            Network::Loopback => Ipv4Addr::LOCALHOST,
-            Network::Veth => Ipv4Addr::UNSPECIFIED,
-        };
+        let own = own_address(&target);
         TickPlan {
             subject: subject.name.clone(),
             target,
@@ -146,13 +148,19 @@ impl crate::file::Scenario {
             clock: None,
             hlog: String::new(),
             samples: String::new(),
+            samples_max: self.samples_room(),
+            scenario: self.name.clone(),
             progress: false,
             feed: FeedPlan {
-                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                multicast: (feed.transport == Transport::Multicast).then_some(any),
+                listen: SocketAddr::from((own, 0)),
+                multicast: (feed.transport == Transport::Multicast).then_some(own),
                 receive_buffer_bytes: feed.receive_buffer_bytes,
                 kernel_stamps: feed.kernel_stamps,
+                instruments: self.instruments(),
+                orders_max: self.exchange.open_orders_max,
+                datagram_bytes_max: feed.datagram_bytes,
                 inject: feed.inject,
+                ..FeedPlan::default()
             },
             strategy: self.strategy.clone(),
             risk: Some(self.risk.profile.clone()).filter(|profile| !profile.is_empty()),
@@ -160,6 +168,40 @@ impl crate::file::Scenario {
             raw: None,
             inject: subject.inject.clone(),
         }
+    }
+}
+
+impl Scenario {
+    /// Instruments that the exchange has: those that ship, or those of its file.
+    fn instruments(&self) -> u16 {
+        let shipped = FeedPlan::default().instruments;
+        let text = fs::read_to_string(&self.exchange.instruments).unwrap_or_default();
+        let table = text.parse::<toml::Table>().unwrap_or_default();
+        let listed = table.get("instrument").and_then(toml::Value::as_array);
+        listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
+    }
+
+    /// Room for samples: twice what is planned. How many ticks a recording has is not known before.
+    fn samples_room(&self) -> usize {
+        let planned = match (self.flow.pace, self.strategy.name) {
+            (Pace::Recorded, _) => 0,
+            (_, StrategyName::Trigger) => self.messages(self.seconds) / self.strategy.every,
+            (_, StrategyName::MarketMaking) => self.messages(self.seconds),
+        };
+        (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
+    }
+}
+
+/// The address by which this machine reaches `target`, and is reached from there; nothing is sent.
+fn own_address(target: &str) -> Ipv4Addr {
+    let towards = || -> std::io::Result<SocketAddr> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(target)?;
+        socket.local_addr()
+    };
+    match towards() {
+        Ok(SocketAddr::V4(own)) => *own.ip(),
+        _ => Ipv4Addr::LOCALHOST,
     }
 }
 
@@ -171,6 +213,19 @@ impl Lengths {
             order_bytes: self.messages.order,
             reply_bytes: self.messages.order_reply,
         }
+    }
+}
+
+/// What a feed was to be like, for the rules.
+pub(crate) fn asked(conduct: &Conduct, entrant: &Entrant) -> Asked {
+    let scenario = &conduct.scenario;
+    let (warm_up_seconds, seconds) = conduct.phases(entrant);
+    Asked {
+        receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
+        is_harmed: scenario.feed.harm().is_some() && !entrant.is_floor,
+        flow_seconds: warm_up_seconds + seconds,
+        is_burst: scenario.flow.pace == Pace::Fixed && scenario.flow.arrival == Arrival::Burst,
+        trades: scenario.strategy.name == StrategyName::MarketMaking,
     }
 }
 

@@ -22,6 +22,7 @@ const RULES: &[(&str, &[Kind], Check)] = &[
     ("accepted", &[OrderEntry, Engine, Soak, Journal, Tick], accepted),
     // An engine's thread keeps its schedule itself: to be busy when one is due is response time, and no fault.
     ("lateness", &[OrderEntry, Ipc], lateness),
+    ("flow", &[Tick], tick_rules::flow),
     ("ticks", &[Tick], tick_rules::ticks),
     ("book", &[Tick], tick_rules::book),
     ("stages", &[Tick], tick_rules::stages),
@@ -76,9 +77,9 @@ fn recorded(evidence: &Evidence) -> (Verdict, String) {
         Engine | Soak | Journal => (load.sent, "operations"),
         Ipc | CoreToCore => (load.received, "messages that came"),
         Tick => {
-            let samples =
-                load.tick.iter().map(|tick| tick.samples.saturating_sub(tick.samples_out_of_order));
-            (samples.sum(), "samples")
+            let in_order =
+                |tick: &measure::tick::Tick| tick.samples.saturating_sub(tick.samples_out_of_order);
+            (load.tick.iter().map(in_order).sum(), "samples")
         }
     };
     let why = format!("{} latencies in the log for {acks} {what}", evidence.recorded);

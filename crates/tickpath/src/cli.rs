@@ -102,6 +102,9 @@ pub(crate) struct RunArguments {
     /// Find out who disturbs the measured cores as well, before each run and during it (see `noise`)
     #[arg(long)]
     pub noise: bool,
+    /// Of ticks, keep so many of the worst, with all their stamps and what took the cores meanwhile
+    #[arg(long, value_name = "N")]
+    pub trace: Option<usize>,
     /// Go on where that soak was interrupted, as it was asked to
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "connect"])]
     pub resume: Option<PathBuf>,

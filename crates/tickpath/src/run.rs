@@ -9,9 +9,11 @@ use crate::{DONE, INVALID, signals};
 use scenario::{Conduct, Scenario};
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
+    let mut sets = arguments.set.clone();
+    sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
     let scenario = match &arguments.resume {
-        Some(run) => Scenario::resumed(run, &arguments.set)?,
-        None => Scenario::find(&arguments.scenario, &arguments.set)?,
+        Some(run) => Scenario::resumed(run, &sets)?,
+        None => Scenario::find(&arguments.scenario, &sets)?,
     };
     let conduct = Conduct {
         connect: arguments.connect.clone(),

@@ -7,18 +7,22 @@ use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
 use measure::progress::Second;
 use scenario::Scenario;
+use scenario::file::Kind;
 use scenario::progress::{Part, Progress};
+use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
+use trader::TickPlan;
 use trader::plan::{Model, Plan, Wire};
+use trader::tick_plan::AuditPlan;
 
 pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
-    let mut plan = match &arguments.plan {
+    let mut job = match &arguments.plan {
         Some(path) => read_plan(&path.display().to_string())?,
-        None => plan(arguments)?,
+        None => by_hand(arguments)?,
     };
-    raise_descriptors(plan.load.connections as u64);
+    raise_descriptors(job.connections() as u64);
     let holds_a_run = |log: &Path| log.metadata().is_ok_and(|metadata| metadata.len() > 0);
     if arguments.plan.is_none() && holds_a_run(&arguments.hlog) {
         // Two runs in one log would be one result that nobody measured.
@@ -28,39 +32,78 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         );
     }
     let stop = signals::stop_flag()?;
-    let by_hand = arguments.plan.is_none();
-    let mut screen = by_hand.then(|| Screen::new(arguments.quiet)).flatten();
+    let is_by_hand = arguments.plan.is_none();
+    let mut screen = is_by_hand.then(|| Screen::new(arguments.quiet)).flatten();
     if let Some(screen) = &mut screen {
-        plan.progress = true;
-        screen.show(Progress::Part(part(&plan)));
+        job.tell_progress();
+        screen.show(Progress::Part(job.part()));
     }
-    keep_off(plan.core);
+    keep_off(job.core());
     let mut show = |second: &Second| match &mut screen {
         Some(screen) => screen.show(Progress::Second(second)),
         None => tell(second),
     };
-    let result = trader::run(&plan, &stop, &mut show);
+    let result = match &job {
+        Job::Load(plan) => trader::run(plan, &stop, &mut show),
+        Job::Ticks(plan) => trader::follow(plan, &stop, &mut show),
+    };
     drop(screen);
     let result = result?;
     println!("{}", serde_json::to_string(&result)?);
     Ok(if result.complete { DONE } else { INVALID })
 }
 
-/// The one part of a run by hand.
-fn part(plan: &Plan) -> Part<'_> {
-    let open = plan.load.model == Model::Open;
-    Part {
-        run: 1,
-        runs: 1,
-        name: &plan.subject,
-        warm_up_seconds: plan.warm_up_seconds,
-        seconds: plan.seconds,
-        rate_per_second_offered: open.then_some(plan.load.rate_per_second),
-        seconds_left: plan.warm_up_seconds + plan.seconds,
+/// What one client does in one run.
+enum Job {
+    /// Sends a load.
+    Load(Plan),
+    /// Follows a feed.
+    Ticks(Box<TickPlan>),
+}
+
+impl Job {
+    fn connections(&self) -> usize {
+        if let Job::Load(plan) = self { plan.load.connections } else { 1 }
+    }
+
+    fn core(&self) -> Option<usize> {
+        match self {
+            Job::Load(plan) => plan.core,
+            Job::Ticks(plan) => plan.core,
+        }
+    }
+
+    fn tell_progress(&mut self) {
+        match self {
+            Job::Load(plan) => plan.progress = true,
+            Job::Ticks(plan) => plan.progress = true,
+        }
+    }
+
+    /// The one part of a run by hand.
+    fn part(&self) -> Part<'_> {
+        let (name, warm_up_seconds, seconds) = match self {
+            Job::Load(plan) => (&plan.subject, plan.warm_up_seconds, plan.seconds),
+            Job::Ticks(plan) => (&plan.subject, plan.warm_up_seconds, plan.seconds),
+        };
+        let rate_per_second_offered = match self {
+            Job::Load(plan) if plan.load.model == Model::Open => Some(plan.load.rate_per_second),
+            // An exchange's flow has the rate that it was started with.
+            Job::Load(_) | Job::Ticks(_) => None,
+        };
+        Part {
+            run: 1,
+            runs: 1,
+            name,
+            warm_up_seconds,
+            seconds,
+            rate_per_second_offered,
+            seconds_left: warm_up_seconds + seconds,
+        }
     }
 }
 
-fn read_plan(path: &str) -> anyhow::Result<Plan> {
+fn read_plan(path: &str) -> anyhow::Result<Job> {
     let text = match path {
         "-" => {
             let mut text = String::new();
@@ -69,26 +112,46 @@ fn read_plan(path: &str) -> anyhow::Result<Plan> {
         }
         path => std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?,
     };
-    serde_json::from_str(&text).with_context(|| format!("{path} is no plan; see CONTRACT.md"))
+    let no_plan = || format!("{path} is no plan; see CONTRACT.md");
+    let value: Value = serde_json::from_str(&text).with_context(no_plan)?;
+    let job = match value.get("feed") {
+        Some(_) => serde_json::from_value(value).map(|plan| Job::Ticks(Box::new(plan))),
+        None => serde_json::from_value(value).map(Job::Load),
+    };
+    job.with_context(no_plan)
 }
 
-fn plan(arguments: &TradeArguments) -> anyhow::Result<Plan> {
+fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
     let scenario = arguments.scenario.as_deref().unwrap_or_default();
     let scenario = Scenario::find(scenario, &arguments.set)?;
-    let subject = match &arguments.subject {
-        None => &scenario.subject[0],
-        Some(name) => match scenario.subject.iter().find(|subject| subject.name == *name) {
-            Some(subject) => subject,
+    let index = match &arguments.subject {
+        None => 0,
+        Some(name) => match scenario.subject.iter().position(|subject| subject.name == *name) {
+            Some(index) => index,
             None => bail!("{} has no subject {name:?}", scenario.name),
         },
     };
+    let subject = &scenario.subject[index];
+    let target = arguments.connect.clone().unwrap_or_default();
+    let hlog = arguments.hlog.display().to_string();
     let core = match &subject.cores {
         host::Cores::Auto => None,
         host::Cores::List(cores) => cores.first().copied(),
     };
-    Ok(Plan {
+    if scenario.kind == Kind::Tick {
+        let beside = |what: &str| arguments.hlog.with_extension(what).display().to_string();
+        let audit = AuditPlan { file: beside("audit"), core: None };
+        return Ok(Job::Ticks(Box::new(TickPlan {
+            core,
+            hlog,
+            samples: beside("samples"),
+            audit: scenario.audit.enabled.then_some(audit),
+            ..scenario.tick_plan(index, target)
+        })));
+    }
+    Ok(Job::Load(Plan {
         subject: subject.name.clone(),
-        target: arguments.connect.clone().unwrap_or_default(),
+        target,
         wire: Wire::WebsocketJson,
         backend: subject.backend.clone(),
         core,
@@ -97,7 +160,7 @@ fn plan(arguments: &TradeArguments) -> anyhow::Result<Plan> {
         warm_up_seconds: scenario.warm_up_seconds,
         seconds: scenario.seconds,
         inject: subject.inject.clone(),
-        hlog: arguments.hlog.display().to_string(),
+        hlog,
         progress: false,
-    })
+    }))
 }

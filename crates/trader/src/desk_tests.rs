@@ -2,63 +2,11 @@
 
 use super::*;
 use crate::raw::Raw;
+use crate::scripted::Scripted;
 use measure::record::MessageBytes;
 use measure::recorder::recorder;
-use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::io;
-use std::net::{TcpListener, TcpStream};
-use std::rc::Rc;
 use std::time::SystemTime;
 use transport::echo;
-
-/// Streams that do as they are told: each write takes so many bytes at such a time, each read gives
-/// such bytes at such a time.
-#[derive(Default)]
-struct Script {
-    writes: VecDeque<(usize, u64)>,
-    reads: VecDeque<(Vec<u8>, u64)>,
-    written: Vec<u8>,
-}
-
-#[derive(Clone, Default)]
-struct Scripted(Rc<RefCell<Script>>);
-
-impl Streams for Scripted {
-    fn add(&mut self, _: TcpStream) -> io::Result<StreamId> {
-        Ok(StreamId(0))
-    }
-    fn remove(&mut self, _: StreamId) {}
-    fn shutdown(&mut self, _: StreamId) {}
-    fn listen(&mut self, _: TcpListener) -> io::Result<()> {
-        Ok(())
-    }
-    fn accept(&mut self) -> io::Result<Option<StreamId>> {
-        Ok(None)
-    }
-    fn wait(&mut self, _: u64, _: &mut Vec<Ready>) -> io::Result<()> {
-        Ok(())
-    }
-    fn read(&mut self, _: StreamId, into: &mut [u8]) -> Read {
-        match self.0.borrow_mut().reads.pop_front() {
-            None => Read::Empty,
-            Some((bytes, stamp_ns)) => {
-                into[..bytes.len()].copy_from_slice(&bytes);
-                Read::Bytes { n: bytes.len(), stamp_ns }
-            }
-        }
-    }
-    fn write(&mut self, _: StreamId, from: &[u8]) -> Write {
-        let mut script = self.0.borrow_mut();
-        let (n, stamp_ns) = script.writes.pop_front().expect("no write was expected");
-        let n = n.min(from.len());
-        script.written.extend_from_slice(&from[..n]);
-        Write::Bytes { n, stamp_ns }
-    }
-    fn watch_writable(&mut self, _: StreamId, _: bool) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 const BYTES: MessageBytes =
     MessageBytes { order: 200, order_reply: 300, cancel: 100, cancel_reply: 250 };

@@ -120,9 +120,14 @@ impl Strategy for MarketMaker {
             // A market with one side has no middle.
             _ => [None; 2],
         };
-        for (side, target) in [Side::Buy, Side::Sell].into_iter().zip(targets) {
-            wishes.extend(self.wish(side, target, market.orders.quote(side)));
-        }
+        let [bid, ask] = [Side::Buy, Side::Sell]
+            .map(|side| self.wish(side, targets[side as usize], market.orders.quote(side)));
+        // The one that gives way goes first: the bid that comes up must not meet our own offer where that was.
+        let rises = market.orders.quote(Side::Sell).is_some_and(|ask| {
+            targets[Side::Buy as usize].is_some_and(|target| target >= ask.price_ticks)
+        });
+        let in_turn = if rises { [ask, bid] } else { [bid, ask] };
+        wishes.extend(in_turn.into_iter().flatten());
     }
 }
 

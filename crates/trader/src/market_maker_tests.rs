@@ -108,6 +108,15 @@ fn a_quote_is_moved_when_it_is_off_by_the_threshold() {
 }
 
 #[test]
+fn the_quote_that_gives_way_goes_first() {
+    let orders = quoting(103, 107);
+    let up = said(&mut maker(), top((110, 5), (120, 5)), &orders);
+    assert_eq!(up, "move 1 to 117, move 0 to 113", "the bid would have met our offer at 107");
+    let down = said(&mut maker(), top((90, 5), (100, 5)), &orders);
+    assert_eq!(down, "move 0 to 93, move 1 to 97");
+}
+
+#[test]
 fn without_a_market_there_are_no_quotes() {
     let orders = quoting(103, 107);
     assert_eq!(said(&mut maker(), Top::default(), &orders), "end 0, end 1");

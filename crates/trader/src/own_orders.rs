@@ -42,8 +42,8 @@ pub struct OwnOrder {
     pub order_id: u64,
     /// The sample of the tick that led to the message that waits for an answer.
     pub sample: Option<u32>,
-    /// When that message was sent, ns.
-    pub sent_ns: u64,
+    /// That message belongs to the measured part.
+    pub measured: bool,
     /// It trades no more; its number lives on while a message about it waits for an answer.
     ended: bool,
     alive: bool,
@@ -59,7 +59,7 @@ const NONE: OwnOrder = OwnOrder {
     traded: false,
     order_id: 0,
     sample: None,
-    sent_ns: 0,
+    measured: false,
     ended: false,
     alive: false,
 };
@@ -220,6 +220,11 @@ impl OwnOrders {
         if self.quotes[side] == Some(number) {
             self.quotes[side] = None;
         }
+    }
+
+    /// The slot of that number, whoever has it now.
+    pub(crate) fn at(&self, number: u64) -> &OwnOrder {
+        &self.slots[number as usize % OWN_ORDERS_MAX]
     }
 
     /// The quote of that side, while it lives.

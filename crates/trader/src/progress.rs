@@ -2,30 +2,54 @@
 
 use crate::desk::{CANCEL_SERVICE, ORDER_RESPONSE, ORDER_SERVICE, SEND_LATENESS};
 use crate::plan::Model;
+use hdrhistogram::Histogram;
 use measure::progress::Second;
 use measure::recorder::{INTERVAL_NS, Interval};
 use measure::stats::percentile;
 
-/// Tells of one second after the other.
-pub(crate) struct Teller<'a> {
-    model: Model,
+/// One second after the other.
+#[derive(Default)]
+pub(crate) struct Seconds {
     /// Start of the first, ns.
     from_ns: Option<u64>,
+}
+
+impl Seconds {
+    /// What is told of an interval in which so many messages were sent; `None` of a crumb at the end.
+    pub(crate) fn second(
+        &mut self,
+        interval: &Interval,
+        messages: u64,
+        series: &str,
+        values: &Histogram<u64>,
+    ) -> Option<Second> {
+        let from_ns = *self.from_ns.get_or_insert(interval.start_ns);
+        let length_ns = interval.end_ns.saturating_sub(interval.start_ns);
+        // The last one may be a few microseconds long: nobody could read that.
+        (length_ns >= INTERVAL_NS / 2).then(|| Second {
+            seconds: interval.end_ns.saturating_sub(from_ns) as f64 / 1e9,
+            messages_per_second: messages as f64 / (length_ns as f64 / 1e9),
+            series: series.to_owned(),
+            p50_ns: percentile(values, 0.5),
+            p99_ns: percentile(values, 0.99),
+            seconds_left: None,
+        })
+    }
+}
+
+/// Tells of the seconds of a load.
+pub(crate) struct Teller<'a> {
+    model: Model,
+    seconds: Seconds,
     tell: &'a mut dyn FnMut(&Second),
 }
 
 impl<'a> Teller<'a> {
     pub(crate) fn new(model: Model, tell: &'a mut dyn FnMut(&Second)) -> Teller<'a> {
-        Teller { model, from_ns: None, tell }
+        Teller { model, seconds: Seconds::default(), tell }
     }
 
     pub(crate) fn tell(&mut self, interval: &Interval) {
-        let from_ns = *self.from_ns.get_or_insert(interval.start_ns);
-        let length_ns = interval.end_ns.saturating_sub(interval.start_ns);
-        // The last one may be a few microseconds long: nobody could read that.
-        if length_ns < INTERVAL_NS / 2 {
-            return;
-        }
         let count = |series: usize| interval.histograms[series].len();
         let (messages, name, series) = match self.model {
             Model::Open => (count(SEND_LATENESS), "order.response", ORDER_RESPONSE),
@@ -34,14 +58,9 @@ impl<'a> Teller<'a> {
             }
         };
         let values = &interval.histograms[series];
-        (self.tell)(&Second {
-            seconds: interval.end_ns.saturating_sub(from_ns) as f64 / 1e9,
-            messages_per_second: messages as f64 / (length_ns as f64 / 1e9),
-            series: name.to_owned(),
-            p50_ns: percentile(values, 0.5),
-            p99_ns: percentile(values, 0.99),
-            seconds_left: None,
-        });
+        if let Some(second) = self.seconds.second(interval, messages, name, values) {
+            (self.tell)(&second);
+        }
     }
 }
 

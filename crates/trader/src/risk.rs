@@ -158,11 +158,13 @@ pub enum Refusal {
     NoReference,
     /// The order that is to be moved or ended does not live, or waits for an answer.
     NotOpen,
+    /// The connection takes no more, and as much as may waits for it.
+    Backlog,
 }
 
 impl Refusal {
     /// All, in the order of their numbers.
-    pub const ALL: [Refusal; 9] = [
+    pub const ALL: [Refusal; 10] = [
         Refusal::Range,
         Refusal::Amount,
         Refusal::Notional,
@@ -172,6 +174,7 @@ impl Refusal {
         Refusal::Collar,
         Refusal::NoReference,
         Refusal::NotOpen,
+        Refusal::Backlog,
     ];
 
     /// Under which it is counted.
@@ -186,6 +189,7 @@ impl Refusal {
             Refusal::Collar => "collar_basis_points",
             Refusal::NoReference => "no_reference_price",
             Refusal::NotOpen => "not_open",
+            Refusal::Backlog => "outbound_bytes_max",
         }
     }
 }
@@ -200,7 +204,6 @@ pub struct Risk {
     collar_basis_points: i64,
     second: u64,
     messages: u32,
-    refused: [u64; Refusal::ALL.len()],
 }
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -252,14 +255,13 @@ impl Risk {
             collar_basis_points: limits.collar_basis_points.into(),
             second: 0,
             messages: 0,
-            refused: [0; Refusal::ALL.len()],
         })
     }
 
     /// Whether what is wished may leave at `now_ns`. `top` is the market without the trader's own orders.
     ///
     /// # Errors
-    /// The first reason, in the order of [`Refusal`], that it may not. It is counted.
+    /// The first reason, in the order of [`Refusal`], that it may not.
     #[inline]
     pub fn check(
         &mut self,
@@ -268,12 +270,9 @@ impl Risk {
         top: &Top,
         now_ns: u64,
     ) -> Result<(), Refusal> {
-        let checked = self.judge(wish, orders, top, now_ns);
-        match checked {
-            Ok(()) => self.messages += 1,
-            Err(refusal) => self.refused[refusal as usize] += 1,
-        }
-        checked
+        self.judge(wish, orders, top, now_ns)?;
+        self.messages += 1;
+        Ok(())
     }
 
     #[inline]
@@ -357,11 +356,6 @@ impl Risk {
             Side::Sell => middle - price_ticks,
         };
         if past > collar { Err(Refusal::Collar) } else { Ok(()) }
-    }
-
-    /// What was refused, by reason, where anything was.
-    pub fn refused(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
-        Refusal::ALL.into_iter().zip(self.refused).filter(|(_, count)| *count > 0)
     }
 }
 

@@ -49,6 +49,23 @@ pub enum TraderError {
         /// What went wrong.
         source: io::Error,
     },
+    /// No datagrams can be received as asked.
+    #[error(transparent)]
+    Datagrams(#[from] transport::datagrams::DatagramError),
+    /// The feed can't be followed.
+    #[error("the feed of {target}: {why}")]
+    Feed {
+        /// `HOST:PORT`.
+        target: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// There is no risk, and so no trading.
+    #[error(transparent)]
+    Risk(#[from] crate::risk::RiskError),
+    /// The audit log can't be begun.
+    #[error(transparent)]
+    Audit(#[from] audit::AuditError),
     /// The thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] host::HostError),
@@ -193,17 +210,22 @@ fn measure_over<E: OrderEntry>(
 }
 
 fn connect<E: OrderEntry>(plan: &Plan, lane: usize, entry: &mut E) -> io::Result<TcpStream> {
-    let addresses: Vec<SocketAddr> = plan.target.to_socket_addrs()?.collect();
+    let mut stream = dial(&plan.target)?;
+    let accounts: Vec<usize> = (lane..plan.load.accounts).step_by(plan.load.connections).collect();
+    entry.log_on(lane, &mut stream, &accounts)?;
+    Ok(stream)
+}
+
+/// A fresh connection to `HOST:PORT` that blocks, but not for ever.
+pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = target.to_socket_addrs()?.collect();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
         match TcpStream::connect_timeout(&address, LOG_ON) {
-            Ok(mut stream) => {
+            Ok(stream) => {
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(Some(LOG_ON))?;
                 stream.set_write_timeout(Some(LOG_ON))?;
-                let accounts: Vec<usize> =
-                    (lane..plan.load.accounts).step_by(plan.load.connections).collect();
-                entry.log_on(lane, &mut stream, &accounts)?;
                 return Ok(stream);
             }
             Err(error) => last = error,

@@ -66,7 +66,7 @@ pub struct TickPlan {
     /// The floor: the same loop over bytes without meaning, no book, no signal, no risk.
     #[serde(default)]
     pub raw: Option<RawPlan>,
-    /// Harm to do on purpose to the stream of orders: `delay_us` shows in the stage `network_out`.
+    /// Harm to do on purpose to the stream of orders: `delay_us` shows in the stage `order`.
     #[serde(default, skip_serializing_if = "Inject::is_none")]
     pub inject: Inject,
 }
@@ -83,6 +83,14 @@ pub struct FeedPlan {
     pub receive_buffer_bytes: usize,
     /// Whether the kernel stamps what it receives.
     pub kernel_stamps: bool,
+    /// Instruments that the exchange has: as many books are kept, and hashed together.
+    pub instruments: u16,
+    /// Orders that rest in one book at most: the exchange's `open_orders_max`.
+    pub orders_max: u32,
+    /// Prices of one side of a book at most: the exchange's `price_levels_max`.
+    pub levels_max: u32,
+    /// The feed's longest datagram, bytes: the exchange's `--feed-bytes`.
+    pub datagram_bytes_max: usize,
     /// Harm to do on purpose to what is received.
     pub inject: DatagramHarm,
 }
@@ -94,6 +102,10 @@ impl Default for FeedPlan {
             multicast: None,
             receive_buffer_bytes: 8 << 20,
             kernel_stamps: true,
+            instruments: 4,
+            orders_max: 65_536,
+            levels_max: 16_384,
+            datagram_bytes_max: 1_472,
             inject: DatagramHarm::default(),
         }
     }
@@ -220,6 +232,19 @@ impl TickPlan {
             &bytes,
             "must be 1 to 1 GiB",
         )?;
+        for (key, value, max) in [
+            ("feed.instruments", u64::from(self.feed.instruments), 1_024),
+            ("feed.orders_max", self.feed.orders_max.into(), (1 << 24) - 2),
+            ("feed.levels_max", self.feed.levels_max.into(), (1 << 24) - 2),
+            (
+                "feed.datagram_bytes_max",
+                self.feed.datagram_bytes_max as u64,
+                DATAGRAM_BYTES_MAX as u64,
+            ),
+        ] {
+            let why = format!("must be 1 to {max}, as at the exchange");
+            BadLoad::unless((1..=max).contains(&value), key, &value, &why)?;
+        }
         if let Some(clock) = &self.clock {
             let name = clock.source().name();
             let why = "this machine has no such counter; leave the clock out";

@@ -63,7 +63,15 @@ impl Decimal {
         Decimal::normalised(i128::from(mantissa), scale)
     }
 
-    fn normalised(mut mantissa: i128, mut scale: u8) -> Option<Decimal> {
+    fn normalised(mut wide: i128, mut scale: u8) -> Option<Decimal> {
+        // A wide division costs as much as the rest of a price's encoding, and is hardly ever needed.
+        let mut mantissa = loop {
+            match i64::try_from(wide) {
+                Ok(narrow) => break narrow,
+                Err(_) if scale > 0 && wide % 10 == 0 => (wide, scale) = (wide / 10, scale - 1),
+                Err(_) => return None,
+            }
+        };
         while scale > 0 && mantissa % 10 == 0 {
             if mantissa == 0 {
                 return Some(Decimal::ZERO);
@@ -71,9 +79,9 @@ impl Decimal {
             mantissa /= 10;
             scale -= 1;
         }
-        let fits = mantissa.unsigned_abs() < MANTISSA_END as u128
+        let fits = mantissa.unsigned_abs() < MANTISSA_END as u64
             && usize::from(scale) <= DECIMAL_DIGITS_MAX;
-        fits.then_some(Decimal { mantissa: mantissa as i64, scale })
+        fits.then_some(Decimal { mantissa, scale })
     }
 
     /// Reads `-?digits(.digits)?`. No exponent, no plus sign, no bare point; zeros in front and at the

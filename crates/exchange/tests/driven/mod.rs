@@ -81,6 +81,11 @@ impl Driven {
         self.exchange.sweep(0, &mut self.outbound);
     }
 
+    /// A turn of the server's loop, but for its reads and writes.
+    pub fn turn(&mut self) {
+        self.exchange.elsewhere(&mut self.outbound);
+    }
+
     /// As if one or more reads had brought the bytes. What comes after the exchange has ended the
     /// connection is not read, as in `transport::serve`.
     pub fn feed(&mut self, stream: u32, mut bytes: &[u8]) {

@@ -63,9 +63,9 @@ impl Running {
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
+        let clock = config.clock.unwrap_or_else(Clock::calibrate);
         let mut exchange = Exchange::new(config).unwrap();
         let thread = std::thread::spawn(move || {
-            let clock = Clock::calibrate();
             let mut streams = open(clock);
             streams.listen(listener).unwrap();
             let limits = exchange.limits().serve();

@@ -1,4 +1,4 @@
-//! Commands whose events somebody watches: a client who wants stamps, or the ticker plant.
+//! How commands are executed: straight through, or, where somebody watches (a client who wants stamps, the ticker plant), with their events put aside.
 
 use crate::market_data::To;
 use crate::order_entry::OrderEntry;
@@ -166,4 +166,51 @@ fn state_of(command: &Command, events: &[Sequenced]) -> Option<(u16, engine::Ins
     let Command::Instrument(settings) = command else { return None };
     let applied = events.iter().any(|sequenced| matches!(sequenced.event, Event::Applied { .. }));
     applied.then_some((settings.instrument, settings.state))
+}
+
+/// Whether the journal took it; if not, whoever asked has been told.
+#[inline]
+pub(crate) fn execute(
+    entry: &mut OrderEntry,
+    asked: &Asked<'_>,
+    command: Command,
+    time_ns: u64,
+    outbound: &mut Outbound,
+) -> bool {
+    if entry.observed.is_on {
+        return match entry.execute_observed(asked, command, time_ns, outbound) {
+            Ok(_) => true,
+            Err(refused) => {
+                entry.not_taken(asked, refused, time_ns, outbound);
+                false
+            }
+        };
+    }
+    let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
+    let (time_ms, stamping) = (wire_time(time_ns), None);
+    let mut reports = Reports {
+        instruments,
+        sessions,
+        orders,
+        counts,
+        done,
+        refusals,
+        outbound,
+        asked,
+        time_ms,
+        stamping,
+    };
+    let input = Input { time_ns, command };
+    match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
+        Ok(number) => {
+            if sequencer.is_sync() {
+                outbound.hold(number + 1);
+            }
+            true
+        }
+        Err(refused) => {
+            reports.not_taken(refused);
+            false
+        }
+    }
 }

@@ -1,0 +1,83 @@
+//! When what is published.
+
+use super::*;
+use crate::Config;
+use crate::instruments::Instruments;
+use crate::publishing::published_as;
+use engine::{Command, EngineLimits, Input, NewOrder, Side};
+use transport::serve::Outbound;
+
+/// An engine, and a plant beside it that publishes order by order.
+struct Beside {
+    engine: Engine,
+    plant: Plant,
+    instruments: Instruments,
+    outbound: Outbound,
+    orders: u64,
+}
+
+impl Beside {
+    fn new() -> Beside {
+        let config = Config::default();
+        let instruments = Instruments::shipped();
+        let settings = published_as(&config, &instruments);
+        let engine = Engine::new(instruments.count(), EngineLimits::matching_only(1000, 1000));
+        let mut plant = Plant::new(settings, None, &config.limits, None, 0);
+        plant.begin(Channel::Orders, &engine).unwrap();
+        Beside { engine, plant, instruments, outbound: Outbound::default(), orders: 0 }
+    }
+
+    /// An order that rests, executed with a mark.
+    fn order(&mut self, mark: u64) {
+        self.orders += 1;
+        let order = NewOrder { order_id: self.orders, ..NewOrder::limit(Side::Buy, 100, 1) };
+        let mut events = Vec::new();
+        self.engine.apply(&Input { time_ns: 0, command: Command::New(order) }, &mut |event| {
+            events.push(Sequenced { event, order_book_sequence: 0, trade_id: 0 });
+        });
+        let (intended_ns, acknowledged_ns, state) = (0, 0, None);
+        self.plant.done(&events, Happened { mark, intended_ns, acknowledged_ns, state });
+    }
+
+    /// Publishes what may be, and gives how many messages there have been, and whether there is more.
+    fn publish(&mut self, acknowledged: u64) -> (u64, bool) {
+        let to = To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
+        let more = self.plant.publish(acknowledged, to);
+        (self.plant.sequence(Channel::Orders), more)
+    }
+}
+
+#[test]
+fn an_input_is_published_when_it_is_durable_and_not_before() {
+    let mut beside = Beside::new();
+    (1..=3).for_each(|mark| beside.order(mark));
+    assert_eq!(beside.publish(0), (0, true));
+    assert_eq!(beside.publish(1), (1, true));
+    assert_eq!(beside.plant.datagrams(Channel::Orders), 1);
+    assert!(beside.plant.is_pending());
+    assert_eq!(beside.publish(1), (1, true));
+    assert_eq!(beside.publish(3), (3, false));
+    // Both were ready at once: they are packed.
+    assert_eq!(beside.plant.datagrams(Channel::Orders), 2);
+    // Without a journal nothing waits.
+    beside.order(0);
+    assert_eq!(beside.publish(0), (4, false));
+}
+
+/// A channel that is published from now on knows what is in the engine already, and is told of it only once.
+#[test]
+fn a_channel_that_begins_later_has_the_same_books() {
+    let mut beside = Beside::new();
+    beside.order(1);
+    beside.order(2);
+    beside.publish(1);
+    beside.plant.begin(Channel::Levels, &beside.engine).unwrap();
+    beside.order(3);
+    assert_eq!(beside.publish(3), (3, false));
+    assert_eq!(beside.plant.sequence(Channel::Levels), 1);
+    for publisher in [Channel::Orders, Channel::Levels] {
+        let book = beside.plant.publisher(publisher).unwrap().book(0).unwrap();
+        assert_eq!(book.level(Side::Buy, 100), (3, 3));
+    }
+    assert_eq!(beside.plant.counts().faults, 0);
+}

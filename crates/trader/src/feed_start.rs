@@ -1,0 +1,204 @@
+//! From a log-on to a book in sync: what has to be so before the first tick is traded on.
+
+use crate::exchange_line::ExchangeLine;
+use crate::market_maker::MarketMaker;
+use crate::mind::FeedMind;
+use crate::outcome::Outcome;
+use crate::risk::{Profile, Risk};
+use crate::run::TraderError;
+use crate::signal::{Strategy, Trigger};
+use crate::tick_plan::{StrategyName, TickPlan};
+use crate::tick_run::receive_options;
+use feed::{Channel, Follower, FollowerSettings};
+use measure::clock::{Clock, Deadline};
+use std::net::{IpAddr, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use transport::datagrams::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
+use wire::Decimal;
+
+/// How long a snapshot may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A wish that nothing came of for so long is said again,
+const AGAIN: Duration = Duration::from_millis(100);
+/// and in between the socket is looked at so often.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// A feed that is followed.
+pub(crate) struct Followed {
+    pub(crate) receiver: DatagramReceiver,
+    pub(crate) mind: FeedMind,
+    pub(crate) instrument: u16,
+}
+
+/// Subscribes, brings the books into sync, and makes the strategy and its risk in the units that the feed tells.
+///
+/// # Errors
+/// If there is no such feed or instrument, nothing comes, or risk does not know the instrument.
+pub(crate) fn follow(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    clock: Clock,
+    line: &mut ExchangeLine,
+    stream: &mut TcpStream,
+) -> Result<Followed, TraderError> {
+    let mut receiver = subscribe(plan, clock, line, stream)?;
+    let feed = &plan.feed;
+    let mut follower = Follower::new(FollowerSettings {
+        datagram_bytes_max: feed.datagram_bytes_max,
+        ..FollowerSettings::new(Channel::Orders, feed.instruments, feed.orders_max, feed.levels_max)
+    });
+    synchronise(plan, stop, &mut receiver, &mut follower, line, stream)?;
+    let (instrument, tick, lot) = instrument(plan, &follower)?;
+    line.count_in(tick, lot);
+    let profile = plan.risk.as_ref().map(|path| Profile::read(Path::new(path))).transpose()?;
+    let risk = Risk::new(&profile.unwrap_or_default(), &plan.instrument, tick, lot)?;
+    let (strategy, outcome) = strategy(plan, instrument, lot)?;
+    let mind = FeedMind::new(follower, instrument, strategy, risk, outcome);
+    Ok(Followed { receiver, mind, instrument })
+}
+
+fn wrong(plan: &TickPlan, why: String) -> TraderError {
+    TraderError::Feed { target: plan.target.clone(), why }
+}
+
+/// Unicast: where we listen is told to the exchange. Multicast: the exchange tells where to listen.
+fn subscribe(
+    plan: &TickPlan,
+    clock: Clock,
+    line: &mut ExchangeLine,
+    stream: &mut TcpStream,
+) -> Result<DatagramReceiver, TraderError> {
+    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let receiver = match plan.feed.multicast {
+        None => {
+            let options = receive_options(plan, None);
+            let receiver = DatagramReceiver::bind(plan.feed.listen, &options, clock)?;
+            let address = receiver.local_addr().map_err(failed)?;
+            line.subscribe(stream, Some(address)).map_err(failed)?;
+            receiver
+        }
+        Some(interface) => {
+            let group = line.subscribe(stream, None).map_err(failed)?.address;
+            let IpAddr::V4(ip) = group.ip() else {
+                return Err(wrong(plan, format!("its group {group} is not an IPv4 address")));
+            };
+            let options = receive_options(plan, Some((ip, interface)));
+            DatagramReceiver::bind(group, &options, clock)?
+        }
+    };
+    Ok(receiver.harmed_by(plan.feed.inject))
+}
+
+fn synchronise(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    receiver: &mut DatagramReceiver,
+    follower: &mut Follower,
+    line: &mut ExchangeLine,
+    stream: &mut TcpStream,
+) -> Result<(), TraderError> {
+    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let mut datagram = vec![0; DATAGRAM_BYTES_MAX];
+    let deadline = Deadline::after(PATIENCE);
+    let mut again = Deadline::after(AGAIN);
+    while !follower.is_in_sync() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(TraderError::Interrupted);
+        }
+        if let Some(want) = follower.wants() {
+            line.want(stream, want).map_err(failed)?;
+            again = Deadline::after(AGAIN);
+        }
+        match receiver.receive(&mut datagram) {
+            Datagram::Bytes { n, .. } => {
+                follower.datagram(&datagram[..n]);
+            }
+            Datagram::Empty => std::thread::sleep(PAUSE),
+            Datagram::Failed(source) => return Err(failed(source)),
+        }
+        if again.left().is_zero() {
+            follower.again();
+            again = Deadline::after(AGAIN);
+        }
+        if deadline.left().is_zero() {
+            let faults: Vec<&str> = follower.counts().faults.met().map(|(name, _)| name).collect();
+            let came = follower.counts().datagrams;
+            let why = format!(
+                "no book in {} s: {came} datagrams came, faults: {faults:?}. Does a firewall drop UDP, or are \
+                 feed.instruments, orders_max, levels_max and datagram_bytes_max not the exchange's?",
+                PATIENCE.as_secs()
+            );
+            return Err(wrong(plan, why));
+        }
+    }
+    Ok(())
+}
+
+/// The number, the tick and the lot of what is traded.
+fn instrument(
+    plan: &TickPlan,
+    follower: &Follower,
+) -> Result<(u16, Decimal, Decimal), TraderError> {
+    let known = |number: u16| Some((number, follower.definition(number)?));
+    let mut all = (0..plan.feed.instruments).filter_map(known);
+    let code = plan.instrument.as_bytes();
+    let found = all.find(|(_, definition)| {
+        definition.code.starts_with(code) && definition.code[code.len()..].iter().all(|b| *b == 0)
+    });
+    let Some((number, definition)) = found else {
+        return Err(wrong(plan, format!("it has no instrument {}", plan.instrument)));
+    };
+    let (tick, lot) = (decimal(definition.tick), decimal(definition.lot));
+    match (tick, lot) {
+        (Some(tick), Some(lot)) => Ok((number, tick, lot)),
+        _ => Err(wrong(plan, format!("its tick or lot of {} is no decimal", plan.instrument))),
+    }
+}
+
+/// From mantissa and exponent of ten.
+fn decimal((mantissa, exponent): (i64, i8)) -> Option<Decimal> {
+    let decimal = match u8::try_from(-i16::from(exponent)) {
+        Ok(scale) => Decimal::new(mantissa, scale),
+        Err(_) => {
+            let factor = 10i64.checked_pow(exponent.unsigned_abs().into())?;
+            Decimal::new(mantissa.checked_mul(factor)?, 0)
+        }
+    };
+    decimal.filter(|decimal| *decimal > Decimal::ZERO)
+}
+
+fn strategy(
+    plan: &TickPlan,
+    instrument: u16,
+    lot: Decimal,
+) -> Result<(Box<dyn Strategy>, Option<Outcome>), TraderError> {
+    let amount = Decimal::parse(&plan.strategy.amount).unwrap_or_default();
+    let lots = amount.in_units_of(lot).ok().and_then(|lots| u64::try_from(lots).ok());
+    let Some(lots) = lots.filter(|lots| *lots > 0) else {
+        let why = format!("strategy.amount = {amount} is no multiple of the lot {lot}");
+        return Err(wrong(plan, why));
+    };
+    Ok(match plan.strategy.name {
+        StrategyName::Trigger => (Box::new(Trigger::new(&plan.strategy, lots)), None),
+        StrategyName::MarketMaking => {
+            let maker = MarketMaker::new(&plan.strategy, lots);
+            (Box::new(maker), Some(Outcome::new(instrument)))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_come_as_mantissa_and_exponent() {
+        let is = |mantissa, exponent| decimal((mantissa, exponent)).map(|d| d.to_string());
+        assert_eq!(is(1, -2).as_deref(), Some("0.01"));
+        assert_eq!(is(5, 3).as_deref(), Some("5000"));
+        assert_eq!(is(25, 0).as_deref(), Some("25"));
+        assert_eq!((is(0, 0), is(-1, 0), is(1, -100), is(9, 100)), (None, None, None, None));
+    }
+}

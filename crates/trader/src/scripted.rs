@@ -1,0 +1,67 @@
+//! For tests: streams that do as they are told. Each write takes so many bytes at such a time, each read gives such bytes at such a time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
+use transport::{Read, Ready, StreamId, Streams, Write};
+
+#[derive(Default)]
+pub(crate) struct Script {
+    pub(crate) writes: VecDeque<(usize, u64)>,
+    pub(crate) reads: VecDeque<(Vec<u8>, u64)>,
+    pub(crate) written: Vec<u8>,
+    /// Whether the stream is watched for taking bytes again.
+    pub(crate) watched: bool,
+    /// How often somebody waited.
+    pub(crate) waits: u32,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Scripted(pub(crate) Rc<RefCell<Script>>);
+
+impl Streams for Scripted {
+    fn add(&mut self, _: TcpStream) -> io::Result<StreamId> {
+        Ok(StreamId(0))
+    }
+    fn remove(&mut self, _: StreamId) {}
+    fn shutdown(&mut self, _: StreamId) {}
+    fn listen(&mut self, _: TcpListener) -> io::Result<()> {
+        Ok(())
+    }
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
+        Ok(None)
+    }
+    fn wait(&mut self, _: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let mut script = self.0.borrow_mut();
+        script.waits += 1;
+        if script.watched && !script.writes.is_empty() {
+            ready.push(Ready::Writable(StreamId(0)));
+        }
+        if !script.reads.is_empty() {
+            ready.push(Ready::Readable(StreamId(0)));
+        }
+        Ok(())
+    }
+    fn read(&mut self, _: StreamId, into: &mut [u8]) -> Read {
+        match self.0.borrow_mut().reads.pop_front() {
+            None => Read::Empty,
+            Some((bytes, stamp_ns)) => {
+                into[..bytes.len()].copy_from_slice(&bytes);
+                Read::Bytes { n: bytes.len(), stamp_ns }
+            }
+        }
+    }
+    fn write(&mut self, _: StreamId, from: &[u8]) -> Write {
+        let mut script = self.0.borrow_mut();
+        let (n, stamp_ns) = script.writes.pop_front().expect("no write was expected");
+        let n = n.min(from.len());
+        script.written.extend_from_slice(&from[..n]);
+        Write::Bytes { n, stamp_ns }
+    }
+    fn watch_writable(&mut self, _: StreamId, watch: bool) -> io::Result<()> {
+        self.0.borrow_mut().watched = watch;
+        Ok(())
+    }
+}

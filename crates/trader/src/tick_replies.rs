@@ -1,0 +1,220 @@
+//! What the exchange answers, and what is told of all of it to the audit log.
+
+use crate::line::{Answer, Heard, Line, News, Reply};
+use crate::mind::{Kind, Mind, Tick};
+use crate::signal::Wish;
+use crate::tick_loop::{TickLoop, Verdict};
+use audit::{Action, Record, TickKind};
+use engine::Side;
+use measure::tick::Point;
+use transport::Read;
+
+impl<M: Mind, L: Line> TickLoop<M, L> {
+    /// Reads the stream once.
+    pub(crate) fn read(&mut self) {
+        let parts = &mut self.parts;
+        match parts.streams.read(parts.stream, parts.line.space()) {
+            Read::Empty => return,
+            Read::Closed => {
+                let why = "the exchange's connection ended in mid-run: the other end closed it";
+                return self.fail(why.to_owned());
+            }
+            Read::Failed(error) => {
+                let why = format!("the exchange's connection ended in mid-run: {error}");
+                return self.fail(why);
+            }
+            Read::Bytes { n, stamp_ns } => parts.line.filled(n, stamp_ns),
+        }
+        let unsent_bytes = self.out.len();
+        loop {
+            match self.parts.line.next(&mut self.out) {
+                Ok(Some(reply)) => self.hear(reply),
+                Ok(None) => break,
+                Err(why) => return self.fail(why),
+            }
+        }
+        // A pong goes out at once.
+        if self.out.len() > unsent_bytes {
+            self.write();
+        }
+    }
+
+    fn hear(&mut self, reply: Reply) {
+        match reply.heard {
+            Heard::Answer(answer) => self.answer(&answer, reply.first_byte_ns, reply.bytes),
+            Heard::FlowStarted => (self.flow_has_started, self.awaits) = (true, false),
+            Heard::FlowEnded { sequence } => self.flow_ended = Some(sequence),
+            Heard::FeedRefused => {
+                self.parts.mind.refused();
+                self.recover(reply.first_byte_ns);
+            }
+            Heard::Description(description) => {
+                self.awaits = false;
+                self.description = Some(description);
+            }
+            Heard::Aside => {}
+            Heard::Unexpected => {
+                self.counts.unexpected += 1;
+                if !self.flow_has_started {
+                    let complaint =
+                        self.parts.line.first_complaint().unwrap_or("it says something else");
+                    let why = format!("the exchange does not begin its flow: {complaint}");
+                    self.fail(why);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer, at_ns: u64, bytes: usize) {
+        let number = answer.number;
+        let order = self.orders.living(number);
+        let is_known = order.is_some();
+        let accepted = order.and_then(|order| answer.answers(order));
+        if let News::Filled { price_ticks, quantity_lots, .. } = answer.news {
+            self.tell_fill(answer, at_ns);
+            self.orders.filled(number, price_ticks, quantity_lots);
+        }
+        match accepted
+            .and_then(|accepted| Some((accepted, self.orders.answered(number, accepted)?)))
+        {
+            Some((accepted, order)) => {
+                self.counts.heard += 1;
+                self.counts.heard_bytes += bytes as u64;
+                if order.measured {
+                    self.counts.received += 1;
+                    self.counts.rejected += u64::from(!accepted);
+                }
+                if let Some(place) = order.sample {
+                    self.parts.samples.replied(place, answer.stamps, at_ns);
+                    self.show(place);
+                }
+                self.tell_ack(answer, accepted, at_ns);
+            }
+            // What happens to an order that rests answers nothing.
+            None if is_known && matches!(answer.news, News::Filled { .. } | News::Ended { .. }) => {
+            }
+            None => self.counts.duplicated += 1,
+        }
+        match answer.news {
+            News::Booked { order_id } => self.orders.booked(number, order_id),
+            News::Ended { .. } => self.orders.end(number),
+            _ => {}
+        }
+    }
+
+    /// For who looks on.
+    fn show(&mut self, place: u32) {
+        if let (Some(shown), Some(sample)) = (&mut self.parts.shown, self.parts.samples.get(place))
+        {
+            let at = |point: Point| sample.stamps[point as usize];
+            shown.record(0, at(Point::GatewayIn).saturating_sub(at(Point::Intended)));
+        }
+    }
+
+    /// The tick, what was decided about it, and what was sent.
+    #[cold]
+    pub(crate) fn tell(&mut self, tick: &Tick, came: [u64; 3], decided: [u64; 2]) {
+        let [kernel_ns, read_ns, normalised_ns] = came;
+        let Some(mut audit) = self.parts.audit.take() else { return };
+        audit.tell(&Record::Tick {
+            number: tick.number,
+            kind: match tick.kind {
+                Kind::Live | Kind::NotNow => TickKind::Live,
+                Kind::Replay => TickKind::Replay,
+                Kind::Snapshot => TickKind::Snapshot,
+                Kind::Heartbeat => TickKind::Heartbeat,
+            },
+            messages: tick.messages,
+            intended_ns: tick.intended_ns,
+            acknowledged_ns: tick.acknowledged_ns,
+            published_ns: tick.published_ns,
+            kernel_ns,
+            read_ns,
+            normalised_ns,
+        });
+        let (instrument, sent_ns) = (self.parts.instrument, self.counts.last_sent_ns);
+        let [decided_ns, checked_ns] = decided;
+        for verdict in self.verdicts() {
+            let (side, action, price_ticks, quantity_lots) = self.about(verdict);
+            audit.tell(&Record::Decision {
+                tick: tick.number,
+                instrument,
+                side,
+                decided_ns,
+                checked_ns,
+                price_ticks,
+                quantity_lots,
+                refused: verdict.refused.map(|refusal| refusal as u16),
+            });
+            if verdict.refused.is_none() {
+                audit.tell(&Record::Order {
+                    order: verdict.number,
+                    tick: tick.number,
+                    action,
+                    instrument,
+                    side,
+                    sent_ns,
+                    price_ticks,
+                    quantity_lots,
+                });
+            }
+        }
+        self.parts.audit = Some(audit);
+    }
+
+    /// As the log says it.
+    fn about(&self, verdict: &Verdict) -> (audit::Side, Action, i64, u64) {
+        let own = |number| {
+            let order = self.orders.at(number);
+            (side(order.side), order.price_ticks, order.open_lots)
+        };
+        match verdict.wish {
+            Wish::Enter { side: of, price_ticks, quantity_lots, .. } => {
+                (side(of), Action::New, price_ticks, quantity_lots)
+            }
+            Wish::Move { number, price_ticks, quantity_lots } => {
+                (own(number).0, Action::Amend, price_ticks, quantity_lots)
+            }
+            Wish::End { number } => {
+                let (side, price_ticks, quantity_lots) = own(number);
+                (side, Action::Cancel, price_ticks, quantity_lots)
+            }
+        }
+    }
+
+    fn tell_ack(&mut self, answer: &Answer, accepted: bool, replied_ns: u64) {
+        let order_id = match answer.news {
+            News::Booked { order_id } => order_id,
+            _ => self.orders.at(answer.number).order_id,
+        };
+        if let Some(audit) = &mut self.parts.audit {
+            let stamps = answer.stamps.unwrap_or_default();
+            let order = answer.number;
+            audit.tell(&Record::Ack { order, order_id, accepted, replied_ns, stamps });
+        }
+    }
+
+    fn tell_fill(&mut self, answer: &Answer, read_ns: u64) {
+        let News::Filled { price_ticks, quantity_lots, trade_id } = answer.news else { return };
+        let (own, instrument) = (*self.orders.at(answer.number), self.parts.instrument);
+        if let Some(audit) = &mut self.parts.audit {
+            audit.tell(&Record::Fill {
+                order: answer.number,
+                order_id: own.order_id,
+                instrument,
+                side: side(own.side),
+                read_ns,
+                price_ticks,
+                quantity_lots,
+                trade_id,
+            });
+        }
+    }
+}
+
+fn side(side: Side) -> audit::Side {
+    match side {
+        Side::Buy => audit::Side::Buy,
+        Side::Sell => audit::Side::Sell,
+    }
+}

@@ -1,0 +1,175 @@
+//! From the stamps of a run to what it leaves: series, the file of samples, what was counted.
+
+use crate::risk::Refusal;
+use crate::run::TraderError;
+use crate::tick_phase::orders_of;
+use crate::tick_plan::TickPlan;
+use crate::tick_run::{Finished, Following};
+use crate::tick_samples::{judge, write_log};
+use audit::{Finished as Logged, Windows};
+use measure::clock::Clock;
+use measure::record::{self, ClientResult, Load, MessageBytes};
+use measure::tick::{Audit, Point, Sample, Tick, Time};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Writes the log and the samples, and says what became of the run.
+///
+/// # Errors
+/// If the log or the samples can't be written.
+pub(crate) fn assemble(
+    plan: &TickPlan,
+    mut finished: Finished,
+    time: Time,
+    logged: Option<Logged>,
+    clock: Clock,
+    started: (SystemTime, u64),
+) -> Result<ClientResult, TraderError> {
+    let mut samples = std::mem::take(&mut finished.samples);
+    let receiving = &finished.receiving;
+    let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
+    let time = Time { kernel_bound_ns, wall_steps, ..time };
+    let judged = judge(&mut samples, &time);
+    write(plan, &samples, &time, started)?;
+    let (tick, exchange) = {
+        let mut tick = tick(&finished, time);
+        tick.samples = judged.whole;
+        tick.samples_out_of_order = judged.out_of_order;
+        tick.samples_not_adding_up = judged.not_adding_up;
+        tick.audit = logged.map(|logged| audit(plan, logged, &samples));
+        let description = finished.description.as_deref();
+        (tick, description.and_then(|description| serde_json::to_value(description).ok()))
+    };
+    let mut failures = std::mem::take(&mut finished.failures);
+    if judged.whole == 0 && finished.counts.received > 0 && plan.raw.is_none() {
+        let why = "replies came, and none had the exchange's stamps: is it an older tickpath?";
+        failures.push(why.to_owned());
+    }
+    Ok(ClientResult {
+        complete: finished.complete,
+        failures,
+        load: load(&finished, tick),
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        exchange,
+    })
+}
+
+fn write(
+    plan: &TickPlan,
+    samples: &[Sample],
+    time: &Time,
+    (started, start_ns): (SystemTime, u64),
+) -> Result<(), TraderError> {
+    let failed = |path: &str| {
+        let path = path.to_owned();
+        move |source| TraderError::Log { path, source }
+    };
+    let log = File::options().create(true).append(true).open(&plan.hlog);
+    let mut log = io::BufWriter::new(log.map_err(failed(&plan.hlog))?);
+    write_log(samples, time, &plan.subject, &mut log, started, start_ns)
+        .map_err(failed(&plan.hlog))?;
+    measure::tick_samples::write(Path::new(&plan.samples), samples).map_err(failed(&plan.samples))
+}
+
+fn tick(finished: &Finished, time: Time) -> Tick {
+    let (counts, receiving) = (&finished.counts, &finished.receiving);
+    let mut tick = Tick {
+        datagrams: counts.datagrams,
+        messages: counts.messages,
+        datagram_bytes: mean(counts.datagram_bytes, counts.datagrams),
+        kernel_drops: receiving.dropped,
+        receive_buffer_bytes: receiving.buffer_bytes,
+        kernel_stamps: receiving.kernel_stamps.clone(),
+        refused: Refusal::ALL
+            .into_iter()
+            .map(|refusal| (refusal.name().to_owned(), counts.refused[refusal as usize]))
+            .filter(|(_, count)| *count > 0)
+            .collect(),
+        time,
+        market_making: finished.market_making.clone(),
+        memory_locked: finished.memory_locked,
+        ..Tick::default()
+    };
+    if let Some(following) = &finished.following {
+        followed(&mut tick, finished, following);
+    }
+    tick
+}
+
+fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
+    let counts = &following.counts;
+    tick.gaps = counts.gaps;
+    tick.messages_replayed = counts.replayed;
+    tick.snapshots = counts.snapshots;
+    let faults = counts.faults.met().map(|(name, count)| (name.to_owned(), count));
+    tick.faults = faults.collect::<BTreeMap<_, _>>();
+    let others = [
+        ("duplicate", counts.duplicates),
+        ("not_kept", counts.not_kept),
+        ("cut", finished.receiving.cut),
+    ];
+    for (name, count) in others.into_iter().filter(|(_, count)| *count > 0) {
+        tick.faults.insert(name.to_owned(), count);
+    }
+    tick.book_hash = format!("{:016x}", following.book_hash);
+    tick.book_sequence = following.sequence;
+    let theirs = finished.description.as_ref().and_then(|it| orders_of(&it.feeds));
+    // Of another message it would say nothing.
+    if let Some(theirs) = theirs.filter(|theirs| theirs.sequence == following.sequence) {
+        tick.exchange_book_hash.clone_from(&theirs.book_hash);
+    }
+}
+
+fn audit(plan: &TickPlan, logged: Logged, samples: &[Sample]) -> Audit {
+    let Logged { mut audit, windows } = logged;
+    let is_shared = audit.core.is_some() && audit.core == plan.core;
+    if is_shared {
+        audit.shares_core_with = "trader".to_owned();
+    }
+    audit.samples_in_windows = in_windows(&windows, samples);
+    audit
+}
+
+fn in_windows(windows: &Windows, samples: &[Sample]) -> u64 {
+    let at = |sample: &Sample, point: Point| sample.stamps[point as usize];
+    let is_in = |sample: &&Sample| {
+        windows.overlap(at(sample, Point::Published), at(sample, Point::Replied))
+    };
+    samples.iter().filter(is_in).count() as u64
+}
+
+fn load(finished: &Finished, tick: Tick) -> Load {
+    let (counts, usage) = (&finished.counts, &finished.usage);
+    let span_ns = |end_ns: u64| end_ns.saturating_sub(finished.measured_from_ns) as f64;
+    let per_second = |count: u64, ns: f64| if ns > 0.0 { count as f64 / (ns / 1e9) } else { 0.0 };
+    let share = |ns: u64, of: f64| if of > 0.0 { ns as f64 / of } else { 0.0 };
+    Load {
+        model: "tick".to_owned(),
+        rate_per_second_achieved: per_second(counts.sent, span_ns(counts.last_sent_ns)),
+        sent: counts.sent,
+        received: counts.received,
+        lost: finished.unanswered,
+        duplicated: counts.duplicated,
+        rejected: counts.rejected,
+        unexpected: counts.unexpected,
+        held_back: counts.refused[Refusal::Backlog as usize],
+        message_bytes: MessageBytes {
+            order: mean(counts.said_bytes, counts.said),
+            order_reply: mean(counts.heard_bytes, counts.heard),
+            ..MessageBytes::default()
+        },
+        warm_up_sent: counts.warm_up_sent,
+        context_switches_involuntary: usage.context_switches_involuntary,
+        core_waited_share: share(usage.core_waited_ns, span_ns(finished.ended_ns)),
+        page_faults: usage.page_faults_minor + usage.page_faults_major,
+        tick: vec![tick],
+        ..Load::default()
+    }
+}
+
+fn mean(sum: u64, count: u64) -> u64 {
+    if count == 0 { 0 } else { sum.div_ceil(count) }
+}

@@ -1,0 +1,315 @@
+//! One run of one [`TickPlan`]: connect, follow the feed, trade on it until the flow is over, compare, tell.
+
+use crate::exchange_line::ExchangeLine;
+use crate::feed_start::{self, Followed};
+use crate::line::Line;
+use crate::mind::{Mind, NoMind};
+use crate::raw_line::RawLine;
+use crate::risk::Refusal;
+use crate::run::{TraderError, dial};
+use crate::samples::Samples;
+use crate::tick_counts::TickCounts;
+use crate::tick_loop::{Parts, TickLoop};
+use crate::tick_phase::Phase;
+use crate::tick_plan::{RawPlan, TickPlan};
+use crate::{clock_source, tick_result};
+use audit::Auditor;
+use host::thread::Usage;
+use measure::clock::Clock;
+use measure::progress::Second;
+use measure::record::ClientResult;
+use measure::record::Kind;
+use measure::recorder::{Drain, Recorder, Series, recorder};
+use measure::tick::{MarketMaking, Sample, Time};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+use transport::datagrams::{DatagramReceiver, ReceiveOptions};
+use transport::inject;
+use wire::administration::Description;
+
+/// What is shown to who looks on.
+const SHOWN: [Series; 1] = [Series::new("tick_to_gateway", Kind::Response)];
+
+/// What the measuring thread hands out.
+pub(crate) struct Finished {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) counts: TickCounts,
+    pub(crate) unanswered: u64,
+    pub(crate) usage: Usage,
+    pub(crate) measured_from_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) complete: bool,
+    pub(crate) failures: Vec<String>,
+    pub(crate) receiving: Receiving,
+    pub(crate) following: Option<Following>,
+    pub(crate) market_making: Option<MarketMaking>,
+    pub(crate) description: Option<Box<Description>>,
+    pub(crate) memory_locked: bool,
+}
+
+/// What became of the socket.
+pub(crate) struct Receiving {
+    pub(crate) dropped: u64,
+    pub(crate) cut: u64,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) kernel_stamps: String,
+    pub(crate) kernel_bound_ns: u64,
+    pub(crate) wall_steps: u64,
+}
+
+/// What became of the book.
+pub(crate) struct Following {
+    pub(crate) counts: feed::Counts,
+    pub(crate) book_hash: u64,
+    pub(crate) sequence: u64,
+}
+
+/// Carries the plan out. Returns as soon as `stop` is set, with what was measured until then.
+///
+/// The measuring thread is a thread of its own, pinned; the caller's thread writes the files after the run, starts the audit log's thread before
+/// it, and calls `tell` for each second of it where the plan asks for progress: keep it off the measured cores.
+///
+/// # Errors
+/// If there is no result at all. A run that broke off has a result that says so.
+pub fn follow(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&Second),
+) -> Result<ClientResult, TraderError> {
+    plan.check()?;
+    let (clock, time) = clock_source::choose(plan)?;
+    let audit = plan.audit.as_ref().map(|audit| {
+        let settings = audit::Settings {
+            core: audit.core,
+            scenario: plan.scenario.clone(),
+            subject: plan.subject.clone(),
+            tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
+            reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
+            ..audit::Settings::new(PathBuf::from(&audit.file), clock)
+        };
+        audit::start(settings)
+    });
+    let (auditor, logger) = audit.transpose()?.unzip();
+    let shown = plan.progress.then(|| recorder(&SHOWN, plan.seconds));
+    let (shown, drain) = shown.unzip();
+    let (started, start_ns) = (SystemTime::now(), clock.now_ns());
+    let raw_at_start = clock.beside_raw();
+    let finished = std::thread::scope(|scope| {
+        let measuring = scope.spawn(move || measure(plan, stop, clock, auditor, shown));
+        if let Some(drain) = drain {
+            show(drain, tell);
+        }
+        measuring.join().map_err(|_| TraderError::Panic)?
+    })?;
+    let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
+    let time = Time { rate_off_ppm, ..time };
+    let logged = logger.map(audit::Logger::finish);
+    tick_result::assemble(plan, finished, time, logged, clock, (started, start_ns))
+}
+
+/// Tells of each second as it ends.
+fn show(drain: Drain, tell: &mut dyn FnMut(&Second)) {
+    let mut teller = crate::progress::Seconds::default();
+    let mut watch = |interval: &measure::recorder::Interval| {
+        let values = &interval.histograms[0];
+        if let Some(second) =
+            teller.second(interval, values.len(), "tick_to_gateway.response", values)
+        {
+            tell(&second);
+        }
+    };
+    let nowhere = &mut std::io::sink();
+    // Into nothing: it can't fail.
+    let _ = drain.run_watched("", nowhere, SystemTime::now(), 0, &|| (), &mut watch);
+}
+
+/// The measuring thread.
+fn measure(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    clock: Clock,
+    audit: Option<Auditor>,
+    shown: Option<Recorder>,
+) -> Result<Finished, TraderError> {
+    // First the core, so that memory comes from its NUMA node.
+    if let Some(core) = plan.core {
+        host::thread::pin(core)?;
+    }
+    let memory_locked = host::thread::lock_memory().is_ok();
+    let connect_failed =
+        |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let mut stream = dial(&plan.target).map_err(connect_failed)?;
+    let own = Own { plan, stop, clock, audit, shown, memory_locked };
+    match &plan.raw {
+        Some(raw) => {
+            let (receiver, line) = subscribe_raw(plan, raw, clock, &mut stream)?;
+            own.run(stream, receiver, NoMind::new(plan.strategy.every), line, 0, |_| (None, None))
+        }
+        None => {
+            let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
+            line.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
+            let followed = feed_start::follow(plan, stop, clock, &mut line, &mut stream)?;
+            let Followed { receiver, mind, instrument } = followed;
+            own.run(stream, receiver, mind, line, instrument, |it| {
+                let follower = &it.parts.mind.follower;
+                let following = Following {
+                    counts: *follower.counts(),
+                    book_hash: follower.book_hash(),
+                    sequence: follower.sequence(),
+                };
+                let outcome = it.parts.mind.outcome.as_ref();
+                (Some(following), outcome.map(|outcome| outcome.finish(&it.orders)))
+            })
+        }
+    }
+}
+
+fn subscribe_raw(
+    plan: &TickPlan,
+    raw: &RawPlan,
+    clock: Clock,
+    stream: &mut TcpStream,
+) -> Result<(DatagramReceiver, RawLine), TraderError> {
+    let receiver = DatagramReceiver::bind(plan.feed.listen, &receive_options(plan, None), clock)?;
+    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let mut line = RawLine::new(raw);
+    let address = receiver.local_addr().map_err(failed)?;
+    line.subscribe(stream, address).map_err(failed)?;
+    Ok((receiver.harmed_by(plan.feed.inject), line))
+}
+
+pub(crate) fn receive_options(
+    plan: &TickPlan,
+    multicast: Option<(std::net::Ipv4Addr, std::net::Ipv4Addr)>,
+) -> ReceiveOptions {
+    let feed = &plan.feed;
+    ReceiveOptions {
+        receive_buffer_bytes: feed.receive_buffer_bytes,
+        kernel_stamps: feed.kernel_stamps,
+        multicast,
+    }
+}
+
+/// What the measuring thread has of its own.
+struct Own<'a> {
+    plan: &'a TickPlan,
+    stop: &'a AtomicBool,
+    clock: Clock,
+    audit: Option<Auditor>,
+    shown: Option<Recorder>,
+    memory_locked: bool,
+}
+
+impl Own<'_> {
+    /// From the first tick to the last word.
+    fn run<M: Mind, L: Line>(
+        self,
+        stream: TcpStream,
+        receiver: DatagramReceiver,
+        mind: M,
+        line: L,
+        instrument: u16,
+        told: impl FnOnce(&TickLoop<M, L>) -> (Option<Following>, Option<MarketMaking>),
+    ) -> Result<Finished, TraderError> {
+        let Own { plan, stop, clock, audit, shown, memory_locked } = self;
+        let backend = transport::backend(&plan.backend)?;
+        let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
+        let streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
+        let mut streams = inject::around(streams, &plan.inject, clock);
+        let stream = streams.add(stream).map_err(open_failed)?;
+        let samples = Samples::with_room(plan.samples_max);
+        let spins = backend.spins;
+        let mut ticks = TickLoop::new(Parts {
+            clock,
+            receiver,
+            streams,
+            stream,
+            spins,
+            mind,
+            line,
+            samples,
+            instrument,
+            audit,
+            shown,
+        });
+        // Last, so that the set-up above does not run in a real-time class.
+        host::thread::set_scheduling(plan.scheduling)?;
+        let stopped = go_through(&mut ticks, plan, stop);
+        let (following, market_making) = told(&ticks);
+        Ok(finish(ticks, stopped, following, market_making, memory_locked))
+    }
+}
+
+/// Runs the loop to its end; says whether it was stopped.
+fn go_through<M: Mind, L: Line>(
+    ticks: &mut TickLoop<M, L>,
+    plan: &TickPlan,
+    stop: &AtomicBool,
+) -> bool {
+    let ns = |seconds: f64| Duration::from_secs_f64(seconds).as_nanos() as u64;
+    let warm_up_ns = ns(plan.warm_up_seconds);
+    ticks.start(warm_up_ns, warm_up_ns + ns(plan.seconds));
+    let mut stopped = false;
+    while ticks.phase != Phase::Over && ticks.failure.is_none() {
+        ticks.turn();
+        if stop.load(Ordering::Relaxed) && !stopped {
+            stopped = true;
+            ticks.break_off(ticks.parts.clock.now_ns());
+        }
+    }
+    stopped
+}
+
+fn finish<M: Mind, L: Line>(
+    ticks: TickLoop<M, L>,
+    stopped: bool,
+    following: Option<Following>,
+    market_making: Option<MarketMaking>,
+    memory_locked: bool,
+) -> Finished {
+    let TickLoop { parts, orders, counts, failure, description, usage, .. } = ticks;
+    let ended_ns = parts.clock.now_ns();
+    if let Some(shown) = parts.shown {
+        shown.finish(ended_ns);
+    }
+    let has_all = ticks.flow_ended.is_some_and(|last| parts.mind.sequence() >= last);
+    let mut failures: Vec<String> = failure.into_iter().collect();
+    if failures.is_empty() && !stopped && !has_all {
+        failures.push("the flow is over, and its last datagrams did not come".to_owned());
+    }
+    let lost = parts.samples.lost;
+    if lost > 0 {
+        failures.push(format!("{lost} ticks found no room for their stamps; raise samples_max"));
+    }
+    let complete = failures.is_empty() && !stopped;
+    // A market maker's quote that would have traded is refused: that is its life.
+    let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
+    let complaint = parts.line.first_complaint().filter(|_| is_odd);
+    failures.extend(complaint.map(|what| format!("first complaint: {what}")));
+    let receiver = &parts.receiver;
+    Finished {
+        counts,
+        unanswered: orders.unanswered().into(),
+        usage: host::thread::usage().since(usage),
+        measured_from_ns: ticks.measured_from_ns,
+        ended_ns,
+        complete,
+        failures,
+        receiving: Receiving {
+            dropped: receiver.dropped(),
+            cut: receiver.cut(),
+            buffer_bytes: receiver.receive_buffer_bytes() as u64,
+            kernel_stamps: receiver.kernel_stamps().to_owned(),
+            kernel_bound_ns: receiver.wall().map_or(0, |wall| wall.bound_ns()),
+            wall_steps: receiver.wall().map_or(0, |wall| wall.steps()),
+        },
+        following,
+        market_making,
+        description,
+        memory_locked,
+        samples: parts.samples.into_all(),
+    }
+}

@@ -1,0 +1,75 @@
+//! A trader that follows a feed does not allocate per tick in the steady state. It runs here against a real exchange in the same process,
+//! under an allocator that counts the measuring thread's: a run of nearly twice the ticks must not allocate more than the shorter one.
+
+mod ends;
+
+use ends::{FLOW, Flow, exchange, follow, plan};
+use measure::clock::Clock;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use trader::tick_plan::{AuditPlan, StrategyName, StrategyPlan, TickPlan};
+use transport::inject::Inject;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps `GlobalAlloc`'s contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Ticks that were traded on, messages that were sent, and allocations of both ends together but for setting the exchange up.
+fn run(strategy: StrategyName, seconds: f64) -> (u64, u64) {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    let flow = Flow { rate_per_second: 4_000.0, seconds, ..FLOW };
+    let end = exchange(clock, flow, Inject::default());
+    let file = directory.path().join("audit").display().to_string();
+    let plan = TickPlan {
+        strategy: StrategyPlan { name: strategy, ..StrategyPlan::default() },
+        audit: Some(AuditPlan { file, core: None }),
+        ..plan(directory.path(), &end, clock, flow)
+    };
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let led = follow(&plan);
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    assert!(led.result.complete, "{:?}", led.result);
+    (led.tick().datagrams, allocations)
+}
+
+/// One test, so that nothing else allocates meanwhile.
+#[test]
+fn twice_the_ticks_take_no_more_allocations() {
+    for strategy in [StrategyName::Trigger, StrategyName::MarketMaking] {
+        let (few, allocations_few) = run(strategy, 0.45);
+        let (many, allocations_many) = run(strategy, 0.9);
+        let more = many - few;
+        assert!(more > 500, "{more} more ticks");
+        let difference = allocations_many.abs_diff(allocations_few);
+        assert!(
+            difference * 10 < more,
+            "{strategy:?}: {allocations_few} allocations for {few} ticks, {allocations_many} for {many}"
+        );
+    }
+}
