@@ -119,7 +119,7 @@ pub struct DatagramReceiver {
 }
 
 impl DatagramReceiver {
-    /// Receives what is sent to `address`, or, with a group, to the group at the address's port. Takes some 50 ms where the kernel is to
+    /// Receives what is sent to `address`, or, with a group, to the group at the address's port. Takes some 200 ms where the kernel is to
     /// stamp: the wall clock is read twice.
     ///
     /// # Errors
