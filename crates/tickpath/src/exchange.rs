@@ -215,7 +215,8 @@ fn listen(
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say(&serde_json::json!({ "listening": address.to_string(), "clock": clock }).to_string());
+    let clock_text = serde_json::to_string(&clock)?;
+    say(&format!(r#"{{"listening":"{address}","clock":{clock_text}}}"#));
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 
