@@ -34,6 +34,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
+    plant::tell_short_flow(&exchange, &arguments.market_data);
     let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
