@@ -3,10 +3,12 @@
 mod ends;
 
 use ends::{FLOW, Flow, exchange, follow, plan, records, ticker};
-use measure::clock::Clock;
+use measure::clock::{Clock, Deadline};
+use measure::progress::Second;
 use measure::schedule::Arrival;
 use measure::tick::{INTERVALS, STAGES};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use trader::tick_plan::{AuditPlan, RawPlan, StrategyName, StrategyPlan, TickPlan};
 use transport::datagrams::DatagramHarm;
 use transport::inject::Inject;
@@ -148,7 +150,7 @@ fn a_storm_of_garbage_is_counted_and_changes_nothing() {
                 let bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
                 // Nobody listens there yet, or any more.
                 let _ = socket.send_to(&bytes, free);
-                std::thread::sleep(std::time::Duration::from_micros(300));
+                std::thread::sleep(Duration::from_micros(300));
             }
         });
         let led = follow(&plan);
@@ -304,11 +306,19 @@ fn a_run_that_ends_early_says_so() {
         let mut end = Some(exchange(clock, long, Inject::default()));
         let files = directory.path().join(exchange_goes.to_string());
         std::fs::create_dir(&files).unwrap();
-        let plan = plan(&files, end.as_ref().unwrap(), clock, long);
+        let ended = plan(&files, end.as_ref().unwrap(), clock, long);
+        let plan = TickPlan { progress: true, ..ended };
         let stop = AtomicBool::new(false);
+        let is_measuring = AtomicBool::new(false);
         let result = std::thread::scope(|scope| {
-            let running = scope.spawn(|| trader::follow(&plan, &stop, &mut |_| ()));
-            std::thread::sleep(std::time::Duration::from_millis(800));
+            let seen = &is_measuring;
+            let mut tell = |_: &Second| seen.store(true, Ordering::Relaxed);
+            let (plan, stopped) = (&plan, &stop);
+            let running = scope.spawn(move || trader::follow(plan, stopped, &mut tell));
+            let deadline = Deadline::after(Duration::from_secs(20));
+            while !is_measuring.load(Ordering::Relaxed) && !deadline.left().is_zero() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             match exchange_goes {
                 true => drop(end.take()),
                 false => stop.store(true, Ordering::Relaxed),
