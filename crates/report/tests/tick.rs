@@ -184,10 +184,14 @@ fn intervals_stand_in_the_order_of_the_way() {
 
 #[test]
 fn the_headline_says_where_ticks_come_from() {
-    check(&record(|_| ()), "tick-to-trade", expect![[r#"
+    check(
+        &record(|_| ()),
+        "tick-to-trade",
+        expect![[r#"
         tick-to-trade · valid · 6 runs
           ticks: synthetic, 10 000 inputs/s, uniform, UDP unicast, loopback; strategy trigger
-          rust: trigger, spin, cores 0 1, 10 000 of 10 000 orders/s, 240k sent, 0 lost"#]]);
+          rust: trigger, spin, cores 0 1, 10 000 of 10 000 orders/s, 240k sent, 0 lost"#]],
+    );
     let with = |path: &[&str], value: serde_json::Value| {
         let record = record(|record| record.resolved[path[0]][path[1]] = value);
         part(&record, "tick-to-trade")

@@ -162,7 +162,9 @@ fn load(entrant: &Entrant, runs: &[Run], placed: &Placed) -> Load {
     };
     let mut load = pooling::load(&runs.iter().filter_map(of_entrant).collect::<Vec<_>>());
     for audit in load.tick.iter_mut().filter_map(|tick| tick.audit.as_mut()) {
-        // The trader knows its own core only.
+        // Beside run.json, wherever that is moved to. And the trader knows its own core only.
+        let file = Path::new(&audit.file).file_name();
+        audit.file = file.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         audit.shares_core_with = audit.core.map_or("", |core| placed.whose(core)).to_owned();
     }
     load

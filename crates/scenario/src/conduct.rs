@@ -2,6 +2,7 @@
 
 use crate::file::{Engine, FLOOR, Kind, Scenario};
 use crate::placement::Placed;
+use host::network::NetworkError;
 use host::{HostError, Scheduling};
 use measure::matching::EMPTY_DISPATCH;
 use noise::hiccup;
@@ -84,6 +85,9 @@ pub enum ConductError {
     /// The cores asked for can't be had.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// Two networks can't be had.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// The hiccup row can't be measured.
     #[error(transparent)]
     Hiccup(#[from] hiccup::HiccupError),

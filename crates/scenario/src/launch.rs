@@ -7,6 +7,7 @@ use crate::process::Process;
 use crate::progress::{Progress, Teller};
 use crate::run::Lengths;
 use host::Cores;
+use host::network::Networks;
 use measure::clock::Clock;
 use measure::directory;
 use measure::progress::Line;
@@ -14,6 +15,7 @@ use measure::record::{ClientResult, ExchangeResult, MessageBytes};
 use rustix::process::Pid;
 use serde::Deserialize;
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -37,6 +39,8 @@ pub(crate) struct Launch<'a> {
     /// Which run, from 1.
     pub number: u32,
     pub entrant: &'a Entrant,
+    /// Where the two ends live, if they shall not share a network.
+    pub networks: Option<&'a Networks>,
 }
 
 /// The first line of an exchange.
@@ -74,8 +78,13 @@ impl Launch<'_> {
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
         let (stderr, file) = self.stderr(".exchange")?;
         let command = self.exchange_command(lengths);
-        let mut process = Process::start(command, "", file, EXCHANGE_PATIENCE)
-            .map_err(|error| failed(format!("it can't be started: {error}")))?;
+        let start = || Process::start(command, "", file, EXCHANGE_PATIENCE);
+        let started = match self.networks {
+            None => start(),
+            Some(networks) => networks.exchange().within(start)?,
+        };
+        let mut process =
+            started.map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(&[process.pid()]);
         let line = process.line().unwrap_or_default();
         self.interrupt.watch(&[]);
@@ -91,7 +100,8 @@ impl Launch<'_> {
     fn exchange_command(&self, lengths: Option<&Lengths>) -> Command {
         let spec = &self.conduct.scenario.exchange;
         let mut command = Command::new(&self.conduct.program);
-        command.args(["exchange", "--listen", "127.0.0.1:0"]);
+        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        command.args(["exchange", "--listen", &format!("{own}:0")]);
         command.args(["--die-with-parent", &std::process::id().to_string()]);
         command.args(["--backend", &spec.backend]);
         command.args(["--scheduling", &spec.scheduling.to_string()]);
@@ -179,8 +189,12 @@ impl Launch<'_> {
         let failed = |why: String| ConductError::Process { who: self.entrant.name.clone(), why };
         let (stderr, file) = self.stderr("")?;
         let patience = self.lasts() + CLIENT_PATIENCE;
-        let process = Process::start(self.command_or(own), plan, file, patience)
-            .map_err(|error| failed(format!("it can't be started: {error}")))?;
+        let start = || Process::start(self.command_or(own), plan, file, patience);
+        let started = match self.networks {
+            None => start(),
+            Some(networks) => networks.trader().within(start)?,
+        };
+        let process = started.map_err(|error| failed(format!("it can't be started: {error}")))?;
         self.interrupt.watch(&[process.pid()]);
         Ok(Client { process, stderr })
     }

@@ -4,7 +4,7 @@
 use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
 use crate::core_to_core;
-use crate::file::Kind;
+use crate::file::{Kind, Network};
 use crate::launch::{self, Launch, Ready};
 use crate::placement::{Placed, place};
 use crate::process::Process;
@@ -12,6 +12,7 @@ use crate::progress::{Progress, Say, Teller};
 use crate::run::{Lengths, Measured, Run, lengths};
 use crate::ticking;
 use crate::validity;
+use host::network::Networks;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
 use measure::clock::{Clock, wall_ms};
@@ -48,6 +49,9 @@ impl Conduct {
             say(Progress::Machine);
         }
         let before = host::capture(&root, &clock, probed);
+        let wants_networks =
+            self.scenario.kind == Kind::Tick && self.scenario.network == Network::Veth;
+        let networks = wants_networks.then(Networks::create).transpose()?;
         let record_failed = |path: &Path| {
             let path = path.display().to_string();
             move |source| ConductError::Record { path, source }
@@ -58,8 +62,17 @@ impl Conduct {
         let teller = Teller::new(say, self, &entrants);
         let has_fair_server = fixed.kernel_release.as_deref().is_some_and(has_fair_server);
         let beside = self.noise.then(|| Beside::open(&placed.cores(), has_fair_server));
-        let mut stage =
-            Stage { conduct: self, placed: &placed, path: &path, interrupt, teller, clock, beside };
+        let networks = networks.as_ref();
+        let mut stage = Stage {
+            conduct: self,
+            placed: &placed,
+            path: &path,
+            interrupt,
+            teller,
+            clock,
+            beside,
+            networks,
+        };
         // Who is measured pins itself; everybody else, and what they start, stays where we are. Where
         // the kernel forbids it we are a guest on the measured cores that sleeps.
         let _ = host::thread::run_on(&placed.elsewhere(&topology, &allowed));
@@ -94,7 +107,7 @@ impl Conduct {
             launch::remove_stderr(&path);
         }
         directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
-        ticking::remove_samples(&path);
+        ticking::remove_files(&path, runs.len(), self.scenario.audit.keep_runs);
         Ok((record, path))
     }
 
@@ -114,6 +127,11 @@ impl Conduct {
                 }
                 None => Ok(()),
             };
+        }
+        if scenario.network == Network::Veth && !scenario.exchange.start {
+            return usage(
+                "network = \"veth\" is for an exchange that the scenario starts; leave it out",
+            );
         }
         match (scenario.exchange.start, &self.connect) {
             (true, Some(_)) => usage(
@@ -150,6 +168,8 @@ struct Stage<'a, 's> {
     clock: Clock,
     /// Where that is asked for.
     beside: Option<Beside>,
+    /// The same.
+    networks: Option<&'a Networks>,
 }
 
 impl Stage<'_, '_> {
@@ -188,6 +208,7 @@ impl Stage<'_, '_> {
                 runs.push(Run { failed: true, failures: vec![failure], ..run });
                 break;
             }
+            ticking::forget(self.path, number);
             void += 1;
             warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
             self.teller.say(Progress::Warning(&warnings[warnings.len() - 1]));
@@ -283,6 +304,7 @@ impl Stage<'_, '_> {
             interrupt: self.interrupt,
             number,
             entrant,
+            networks: self.networks,
         };
         match self.conduct.scenario.kind {
             Kind::OrderEntry | Kind::Tick => self.two_ends(&launch, lengths),

@@ -130,11 +130,13 @@ pub struct Audit {
     pub enabled: bool,
     /// The logger's core: one that nobody else has if there is one, or else the exchange's.
     pub core: Cores,
+    /// Of so many runs, the last ones, the log stays beside run.json: it takes some MB a second.
+    pub keep_runs: usize,
 }
 
 impl Default for Audit {
     fn default() -> Audit {
-        Audit { enabled: true, core: Cores::Auto }
+        Audit { enabled: true, core: Cores::Auto, keep_runs: 1 }
     }
 }
 

@@ -196,8 +196,15 @@ mod tests {
         assert_eq!(worst, [(2, 9, 6_300), (1, 7, 6_300), (2, 1_000, 1_300)]);
         assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
         assert!(told.warnings[0].ends_with("nobody looked"), "{:?}", told.warnings);
-        ticking::remove_samples(directory.path());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        for name in ["001.rust.audit", "002.rust.audit", "001.hlog"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        ticking::remove_files(directory.path(), 2, 1);
+        let entries = std::fs::read_dir(directory.path()).unwrap();
+        let mut left: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        assert_eq!(left, ["001.hlog", "002.rust.audit"]);
     }
 
     #[test]

@@ -21,12 +21,11 @@ use trader::plan::Load;
 use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
 use transport::inject::Inject;
 
-/// How long after its start a trader's threads are looked for: they are there by then, and warm up.
-const THREADS_AFTER: Duration = Duration::from_millis(200);
 /// Room for samples of whatever a recording holds: 120 MB.
 const SAMPLES_ROOM_MIN: u64 = 1_000_000;
-/// What a file of samples is called.
+/// What a file of samples is called, and an audit log.
 const SAMPLES: &str = "samples";
+const AUDIT: &str = "audit";
 
 impl Launch<'_> {
     /// What an exchange is told of its feed and its flow, or the raw ticker of its datagrams.
@@ -51,6 +50,9 @@ impl Launch<'_> {
             Transport::Multicast => feed.group.clone(),
         };
         say("--feed", to);
+        if let Some(networks) = self.networks {
+            say("--feed-interface", networks.exchange().address().to_string());
+        }
         say("--feed-bytes", feed.datagram_bytes.to_string());
         say("--flow", flow.source.clone());
         say("--flow-pace", flow.pace.name().to_owned());
@@ -78,12 +80,11 @@ impl Launch<'_> {
         let client = self.start_client("trade", &plan)?;
         let watching = match (ready.clock, self.entrant.is_floor) {
             (Some(clock), false) if self.conduct.scenario.trace > 0 => {
-                let warm_up = Duration::from_secs_f64(self.conduct.phases(self.entrant).0 / 2.0);
-                std::thread::sleep(THREADS_AFTER.min(warm_up));
+                let warm_up = Duration::from_secs_f64(self.conduct.phases(self.entrant).0);
                 let trader = ("trader", client.pid(), self.entrant.cores.first().copied());
                 let core = self.placed.exchange.first().copied();
                 let ends = exchange.map(|pid| ("exchange", pid, core)).into_iter().chain([trader]);
-                Some(Watching::start(&ends.collect::<Vec<_>>(), clock))
+                Some(Watching::start(&ends.collect::<Vec<_>>(), clock, warm_up))
             }
             _ => None,
         };
@@ -103,7 +104,12 @@ impl Launch<'_> {
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         let file = |what: &str| self.path.join(format!("{:03}.{name}.{what}", self.number));
         let is_watched = scenario.audit.enabled && raw.is_none();
-        let by_hand = scenario.tick_plan(self.entrant.index, target);
+        let mut by_hand = scenario.tick_plan(self.entrant.index, target);
+        if let Some(networks) = self.networks {
+            by_hand.feed.listen.set_ip(networks.trader().address().into());
+            let group = by_hand.feed.multicast.as_mut();
+            group.into_iter().for_each(|interface| *interface = networks.trader().address());
+        }
         TickPlan {
             subject: name.clone(),
             core: self.entrant.cores.first().copied(),
@@ -119,7 +125,7 @@ impl Launch<'_> {
                 ..by_hand.feed
             },
             audit: is_watched.then(|| AuditPlan {
-                file: file("audit").display().to_string(),
+                file: file(AUDIT).display().to_string(),
                 core: self.placed.audit,
             }),
             inject: if raw.is_some() { Inject::default() } else { by_hand.inject },
@@ -234,12 +240,26 @@ pub(crate) fn samples(directory: &Path, number: usize, subject: &str) -> PathBuf
     directory.join(format!("{number:03}.{subject}.{SAMPLES}"))
 }
 
-/// Removes all samples: what the record keeps of them is in it.
-pub(crate) fn remove_samples(directory: &Path) {
+/// Removes all samples, of which the record keeps what it explains, and the audit logs of all runs but the last `kept`.
+pub(crate) fn remove_files(directory: &Path, runs: usize, kept: usize) {
+    remove(directory, |run, what| what == SAMPLES || what == AUDIT && run + kept <= runs);
+}
+
+/// Removes what a void run has left, for its repetition.
+pub(crate) fn forget(directory: &Path, number: u32) {
+    remove(directory, |run, _| run == number as usize);
+}
+
+/// Removes samples and audit logs: by run, and which of them it is.
+fn remove(directory: &Path, goes: impl Fn(usize, &str) -> bool) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == SAMPLES) {
+        let path = entry.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let run: Option<usize> = name.split('.').next().and_then(|run| run.parse().ok());
+        let what = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if [SAMPLES, AUDIT].contains(&what) && run.is_some_and(|run| goes(run, what)) {
             // One that stays takes room, and does no other harm.
-            let _ = fs::remove_file(entry.path());
+            let _ = fs::remove_file(path);
         }
     }
 }
