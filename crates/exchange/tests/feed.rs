@@ -82,6 +82,21 @@ fn a_flow_is_followed_order_by_order_and_price_by_price() {
     assert_eq!(exchange.replay_check().equal, Some(true), "{}", exchange.replay_check().why);
 }
 
+/// The sockets of clients in a thread of their own change nothing of it.
+#[test]
+fn a_flow_is_followed_beside_gateways() {
+    let open = |clock| {
+        let backend = transport::backend("block").unwrap();
+        transport::gateways::open(1, backend, clock, |_| Ok(())).unwrap()
+    };
+    let running = Running::start_over(open, config_with_flow(at_rate(1000.0, 0.3)));
+    let mut following = Following::new(&running, "1", "ORDERS");
+    following.reach(0);
+    let ended = run_flow(&mut following, &mut []);
+    assert_eq!(ended["inputs"], 300);
+    following.same_books();
+}
+
 /// Each input of an unhurried flow is one datagram: that is what a tick is.
 #[test]
 fn an_input_that_is_alone_is_a_datagram_and_a_burst_is_packed() {
@@ -212,11 +227,9 @@ fn every_kind_of_order_is_on_the_feed() {
         by.client.send(&ask);
     }
     let (exchange, orders, levels) = {
-        // All is done when this is answered; what came before it is the orders' own.
-        for following in [&mut orders, &mut levels] {
-            following.client.send(r#"{"type":"DESCRIBE"}"#);
-            while !following.client.read().contains("DESCRIPTION") {}
-        }
+        // All is done when both have been answered this.
+        orders.describe();
+        levels.describe();
         orders.same_books();
         levels.same_books();
         (running.stop().0, orders, levels)
