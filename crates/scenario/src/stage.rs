@@ -208,6 +208,7 @@ impl Stage<'_, '_> {
                 runs.push(Run { failed: true, failures: vec![failure], ..run });
                 break;
             }
+            ticking::forget(self.path, number);
             void += 1;
             warnings.push(format!("run {number} was void and is repeated: {}", broken.join("; ")));
             self.teller.say(Progress::Warning(&warnings[warnings.len() - 1]));

@@ -1,11 +1,14 @@
 //! When the measuring threads of a run were off their cores, for the worst ticks that it keeps.
 
-use measure::clock::{Clock, monotonic_ns};
+use measure::clock::{Clock, Deadline, monotonic_ns};
 use measure::tick::{Taken, Traced};
 use noise::watch::{Disturbance, Watch, What};
 use rustix::process::Pid;
 use std::fs;
+use std::time::Duration;
 
+/// How often threads are looked for that are not there yet.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// Readings of both clocks of which the closest counts.
 const READINGS: usize = 64;
 
@@ -50,17 +53,31 @@ pub(crate) struct Taking {
 }
 
 impl Watching {
-    /// Watches the measuring thread of each process: of those on its core the one that ran longest so far.
-    pub(crate) fn start(ends: &[(&'static str, Pid, Option<usize>)], clock: Clock) -> Watching {
+    /// Watches the measuring thread of each process: of those on its core the one that ran longest so far. They have so
+    /// long to go there, and are watched from then on.
+    pub(crate) fn start(
+        ends: &[(&'static str, Pid, Option<usize>)],
+        clock: Clock,
+        patience: Duration,
+    ) -> Watching {
         let found = |(name, pid, core): &(&'static str, Pid, Option<usize>)| {
             let core = (*core)?;
             Some(((*name, core), busiest_on(*pid, core)?))
         };
-        let (whose, threads): (Vec<Whose>, Vec<i32>) = ends.iter().filter_map(found).unzip();
-        let watch = match threads.len() == ends.len() {
-            true => Watch::start(&threads).map_err(|error| error.to_string()),
-            false => Err("one of them has no core of its own".to_owned()),
+        let deadline = Deadline::after(patience);
+        let (whose, threads): (Vec<Whose>, Vec<i32>) = loop {
+            let found: Vec<(Whose, i32)> = ends.iter().filter_map(found).collect();
+            if found.len() == ends.len() || deadline.left().is_zero() {
+                break found.into_iter().unzip();
+            }
+            std::thread::sleep(LOOKS_EVERY);
         };
+        let watch =
+            match threads.len() == ends.len() {
+                true => Watch::start(&threads).map_err(|error| error.to_string()),
+                false => Err("a measuring thread has no core of its own, or was not on it in time"
+                    .to_owned()),
+            };
         Watching { whose, watch, clock, start: Moment::now(clock) }
     }
 
@@ -162,14 +179,14 @@ mod tests {
         let thread = std::thread::spawn(move || {
             host::thread::pin(core).unwrap();
             told.send(()).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
             let from_ns = clock.now_ns();
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
             (from_ns, clock.now_ns())
         });
         hears.recv().unwrap();
         let own = Pid::from_raw(std::process::id() as i32).unwrap();
-        let watching = Watching::start(&[("trader", own, Some(core))], clock);
+        let watching = Watching::start(&[("trader", own, Some(core))], clock, Duration::ZERO);
         let (from_ns, to_ns) = thread.join().unwrap();
         let taking = watching.finish();
         if let Some(why) = taking.missing {

@@ -21,8 +21,6 @@ use trader::plan::Load;
 use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
 use transport::inject::Inject;
 
-/// How long after its start a trader's threads are looked for: they are there by then, and warm up.
-const THREADS_AFTER: Duration = Duration::from_millis(200);
 /// Room for samples of whatever a recording holds: 120 MB.
 const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 /// What a file of samples is called, and an audit log.
@@ -82,12 +80,11 @@ impl Launch<'_> {
         let client = self.start_client("trade", &plan)?;
         let watching = match (ready.clock, self.entrant.is_floor) {
             (Some(clock), false) if self.conduct.scenario.trace > 0 => {
-                let warm_up = Duration::from_secs_f64(self.conduct.phases(self.entrant).0 / 2.0);
-                std::thread::sleep(THREADS_AFTER.min(warm_up));
+                let warm_up = Duration::from_secs_f64(self.conduct.phases(self.entrant).0);
                 let trader = ("trader", client.pid(), self.entrant.cores.first().copied());
                 let core = self.placed.exchange.first().copied();
                 let ends = exchange.map(|pid| ("exchange", pid, core)).into_iter().chain([trader]);
-                Some(Watching::start(&ends.collect::<Vec<_>>(), clock))
+                Some(Watching::start(&ends.collect::<Vec<_>>(), clock, warm_up))
             }
             _ => None,
         };
@@ -245,16 +242,22 @@ pub(crate) fn samples(directory: &Path, number: usize, subject: &str) -> PathBuf
 
 /// Removes all samples, of which the record keeps what it explains, and the audit logs of all runs but the last `kept`.
 pub(crate) fn remove_files(directory: &Path, runs: usize, kept: usize) {
+    remove(directory, |run, what| what == SAMPLES || what == AUDIT && run + kept <= runs);
+}
+
+/// Removes what a void run has left, for its repetition.
+pub(crate) fn forget(directory: &Path, number: u32) {
+    remove(directory, |run, _| run == number as usize);
+}
+
+/// Removes samples and audit logs: by run, and which of them it is.
+fn remove(directory: &Path, goes: impl Fn(usize, &str) -> bool) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let run: Option<usize> = name.split('.').next().and_then(|run| run.parse().ok());
-        let goes = match path.extension().and_then(|extension| extension.to_str()) {
-            Some(SAMPLES) => true,
-            Some(AUDIT) => run.is_some_and(|run| run + kept <= runs),
-            _ => false,
-        };
-        if goes {
+        let what = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if [SAMPLES, AUDIT].contains(&what) && run.is_some_and(|run| goes(run, what)) {
             // One that stays takes room, and does no other harm.
             let _ = fs::remove_file(path);
         }

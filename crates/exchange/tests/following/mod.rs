@@ -151,9 +151,15 @@ impl Following {
         }
     }
 
-    /// What the exchange says of itself.
+    /// What the exchange says of itself. Reports on orders may come before it.
     pub fn describe(&mut self) -> Value {
-        serde_json::from_str(&self.client.ask(r#"{"type":"DESCRIBE"}"#)).unwrap()
+        self.client.send(r#"{"type":"DESCRIBE"}"#);
+        loop {
+            let reply: Value = serde_json::from_str(&self.client.read()).unwrap();
+            if reply["type"] == "DESCRIPTION" {
+                return reply;
+            }
+        }
     }
 
     /// Reaches what the exchange has published, and has the same books.

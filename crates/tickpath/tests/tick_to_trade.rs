@@ -1,0 +1,241 @@
+//! From a tick to an order, through whole processes: what is counted, what must be equal, what adds up, and in which stage
+//! a delay shows.
+
+mod support;
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+use support::*;
+
+/// Over in a few seconds. Both ends block: tests share their cores with whatever else runs. Whether the flow kept its
+/// schedule, and whether the machine stayed the same, is not looked at for the same reason.
+const SHORT: &[&str] = &[
+    "runs=1",
+    "warm_up_seconds=0.2",
+    "seconds=1",
+    "floor_seconds=0",
+    "hiccup_seconds=0",
+    "flow.rate_per_second=500",
+    "exchange.backend=block",
+    "subject.rust.backend=block",
+];
+
+fn run(out: &Path, scenario: &str, sets: &[&str]) -> Output {
+    let mut command = tickpath();
+    command.args(["run", scenario, "--quiet", "--out"]).arg(out);
+    for set in SHORT.iter().chain(sets) {
+        command.args(["--set", set]);
+    }
+    command.output().unwrap()
+}
+
+/// The record of a run in `out`, of which these rules of the trader held.
+#[track_caller]
+fn left(out: &Path, done: &Output, held: &[&str]) -> Value {
+    let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+    assert!(!done.stdout.is_empty(), "{said}");
+    let record = record(&only_run(out));
+    for name in held {
+        let rule = rule(&record, &format!("rust.{name}"));
+        assert_eq!(rule["verdict"], "held", "{rule}: {said}");
+    }
+    assert!(text(&done.stdout).lines().all(|line| line.chars().count() <= 100), "{said}");
+    record
+}
+
+const ALL: &[&str] = &[
+    "complete",
+    "replies",
+    "recorded",
+    "accepted",
+    "ticks",
+    "book",
+    "stages",
+    "receive_buffer",
+    "audit",
+    "accounted",
+    "state",
+];
+
+fn rust(record: &Value) -> &Value {
+    &record["subjects"][0]
+}
+
+fn stage(record: &Value, name: &str, figure: &str) -> u64 {
+    series(record, "rust", name, "stage")["pooled"][figure].as_u64().unwrap()
+}
+
+#[test]
+fn every_tick_is_counted_and_every_stage_adds_up() {
+    let out = tempfile::tempdir().unwrap();
+    let done = run(out.path(), "tick-to-trade", &["floor_seconds=0.3", "trace=4"]);
+    let record = left(out.path(), &done, ALL);
+    let subject = rust(&record);
+    let tick = &subject["load"]["tick"][0];
+    let samples = tick["samples"].as_u64().unwrap();
+    // Inputs that came together are one datagram, and each of those led to an order.
+    assert!((1..=500).contains(&samples), "{tick}");
+    assert_eq!(tick["datagrams"], samples, "{tick}");
+    assert!(tick["messages"].as_u64() >= Some(500), "{tick}");
+    assert_eq!(tick["book_hash"], tick["exchange_book_hash"]);
+    assert_eq!(tick["time"]["same_clock"], true);
+    for (name, kind) in [
+        ("tick_to_gateway", "response"),
+        ("tick_to_gateway", "service"),
+        ("tick_to_trade", "service"),
+        ("decision", "service"),
+        ("tick_to_ack", "response"),
+        ("normalise", "stage"),
+        ("gateway", "stage"),
+    ] {
+        assert_eq!(
+            series(&record, "rust", name, kind)["pooled"]["count"],
+            samples,
+            "{name} {kind}"
+        );
+    }
+    // The floor has the same way, but for what only an exchange with a book can stamp.
+    assert!(
+        series(&record, "floor", "tick_to_gateway", "service")["pooled"]["count"].as_u64()
+            > Some(0)
+    );
+
+    for attribution in subject["attribution"].as_array().unwrap() {
+        let stages = attribution["stages"].as_array().unwrap();
+        let sum: f64 = stages.iter().map(|stage| stage[1].as_f64().unwrap()).sum();
+        assert!(sum > 0.0 && stages.len() >= 8, "{attribution}");
+    }
+    let traced = subject["traced"].as_array().unwrap();
+    assert_eq!(traced.len(), 4);
+    for one in traced {
+        let stages = one["stages"].as_array().unwrap();
+        let sum: i64 = stages.iter().map(|stage| stage[1].as_i64().unwrap()).sum();
+        assert_eq!(Some(sum as u64), one["total_ns"].as_u64(), "{one}");
+    }
+    assert_eq!(record["exchange"]["tool"], record["tool"]);
+    the_files_are_what_they_should_be(&only_run(out.path()), tick);
+}
+
+/// The audit log can be read and has everything; samples are gone; the page draws.
+fn the_files_are_what_they_should_be(run: &Path, tick: &Value) {
+    let audit = &tick["audit"];
+    let log = run.join(audit["file"].as_str().unwrap());
+    let read = tickpath().arg("audit").arg(&log).arg("--json").output().unwrap();
+    assert!(read.status.success(), "{}", text(&read.stderr));
+    let entries = std::fs::read_dir(run).unwrap();
+    let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!names.any(|name| name.ends_with(".samples")));
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("data-stage=\"normalise\""));
+}
+
+/// The trader spins before it writes, behind its stamp: the kernel's and the network's time, as far as it can tell.
+#[test]
+fn a_delay_of_the_order_shows_on_its_way_out() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = ["flow.rate_per_second=15", "seconds=2", "subject.rust.inject.delay_us=20000"];
+    let done = run(out.path(), "tick-to-trade", &sets);
+    let record = left(out.path(), &done, &["book", "stages", "recorded"]);
+    // The histogram keeps three digits.
+    assert!(stage(&record, "network_out", "min") >= 19_900_000, "{}", text(&done.stdout));
+    for other in
+        ["network_in", "ingest", "normalise", "signal", "risk", "order", "gateway", "engine"]
+    {
+        assert!(stage(&record, other, "min") < 10_000_000, "{other}: {}", text(&done.stdout));
+    }
+    assert_eq!(record["injected"], serde_json::json!(["rust delay_us=20000"]));
+}
+
+/// The exchange spins before it answers, behind its last stamp.
+#[test]
+fn a_delay_of_the_answer_shows_on_its_way_back() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = ["flow.rate_per_second=15", "seconds=2", "exchange.inject.delay_us=20000"];
+    let done = run(out.path(), "tick-to-trade", &sets);
+    let record = left(out.path(), &done, &["book", "stages", "recorded"]);
+    assert!(stage(&record, "network_back", "min") >= 19_900_000, "{}", text(&done.stdout));
+    assert!(stage(&record, "network_out", "min") < 10_000_000, "{}", text(&done.stdout));
+}
+
+/// Datagrams are lost, doubled and late on purpose: the book is the exchange's all the same, and the record says what was done.
+#[test]
+fn a_feed_with_gaps_ends_in_the_same_book() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = [
+        "feed.inject.drop_every=37",
+        "feed.inject.duplicate_every=23",
+        "feed.inject.reorder_every=29",
+    ];
+    let done = run(out.path(), "tick-to-trade", &sets);
+    let record = left(out.path(), &done, &["ticks", "book", "stages"]);
+    let tick = &rust(&record)["load"]["tick"][0];
+    assert!(tick["gaps"].as_u64() > Some(0), "{tick}");
+    assert!(tick["messages_replayed"].as_u64() > Some(0), "{tick}");
+    let injected = "feed drop_every=37 duplicate_every=23 reorder_every=29";
+    assert_eq!(record["injected"], serde_json::json!([injected]));
+}
+
+#[test]
+fn a_burst_is_drained_without_loss() {
+    let out = tempfile::tempdir().unwrap();
+    let sets = ["flow.rate_per_second=2000", "flow.burst=2000", "seconds=1.5"];
+    let done = run(out.path(), "tick-to-trade-burst", &sets);
+    let record = left(out.path(), &done, &["ticks", "book", "stages"]);
+    let tick = &rust(&record)["load"]["tick"][0];
+    assert_eq!(tick["kernel_drops"], 0);
+    assert!(tick["messages"].as_u64() >= Some(2_000), "{tick}");
+}
+
+#[test]
+fn a_market_maker_quotes_and_ends_with_what_it_came_to() {
+    let out = tempfile::tempdir().unwrap();
+    let done = run(out.path(), "market-making", &["flow.rate_per_second=2000"]);
+    let record = left(out.path(), &done, &["complete", "ticks", "book", "stages", "audit"]);
+    let outcome = &rust(&record)["load"]["tick"][0]["market_making"];
+    assert!(outcome["quotes"].as_u64() > Some(0), "{outcome}");
+    let at_top = outcome["share_at_top"].as_array().unwrap();
+    assert!(at_top.iter().all(|share| (0.0..=1.0).contains(&share.as_f64().unwrap())), "{outcome}");
+    assert!(text(&done.stdout).contains("What the market maker rust came to"));
+}
+
+#[test]
+fn a_replay_without_a_day_says_how_to_name_one() {
+    let out = tempfile::tempdir().unwrap();
+    let done = run(out.path(), "tick-to-trade-replay", &[]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("--set flow.source=FILE"), "{}", text(&done.stderr));
+}
+
+/// As between two machines: the exchange runs already, and says what it is when it is asked.
+#[test]
+fn an_exchange_that_runs_already_is_followed_and_described() {
+    let flow = ["--flow", "synthetic", "--flow-rate", "500", "--flow-seconds", "1.2"];
+    let exchange = Exchange::start(
+        &[&["--any-token", "--book", "empty", "--feed", "unicast"], &flow[..]].concat(),
+    );
+    let out = tempfile::tempdir().unwrap();
+    let sets = SHORT.iter().chain(&["exchange.start=false"]).flat_map(|set| ["--set", set]);
+    let mut command = tickpath();
+    command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
+    let done = command.arg(out.path()).args(sets).output().unwrap();
+    let record = left(out.path(), &done, &["complete", "ticks", "book", "stages"]);
+    assert_eq!(rule(&record, "rust.flow")["verdict"], "not_applicable");
+    assert!(record["exchange"]["machine"].is_object(), "{}", record["exchange"]);
+    // One machine, one boot: its clock can be read here too.
+    assert_eq!(rust(&record)["load"]["tick"][0]["time"]["same_clock"], true);
+}
+
+/// Two networks with a cable between them take root.
+#[test]
+fn ticks_go_through_a_cable_between_two_networks() {
+    let out = tempfile::tempdir().unwrap();
+    let done = run(out.path(), "tick-to-trade", &["network=veth"]);
+    let said = text(&done.stderr);
+    if said.contains("CAP_NET_ADMIN") || said.contains("iproute2") {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    let record = left(out.path(), &done, &["ticks", "book", "stages", "replies"]);
+    assert_eq!(record["resolved"]["network"], "veth");
+}
