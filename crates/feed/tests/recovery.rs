@@ -431,6 +431,19 @@ fn what_can_not_be_kept_is_counted_and_asked_for() {
 }
 
 #[test]
+fn what_comes_twice_before_its_turn_is_kept_once() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(4);
+    for _ in 0..100 {
+        follower.datagram(&ticks[1]);
+    }
+    give(&mut follower, &ticks[2..]);
+    assert_eq!(follower.counts().not_kept, 0);
+    assert_eq!(follower.datagram(&ticks[0]).applied, 4);
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
 fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
     let mut feed = Feed::new(&settings());
     feed.ticks(3);
@@ -440,7 +453,7 @@ fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
     assert_eq!(feed.exchange.publisher.sequence(CHANNEL), 4);
     assert_eq!(feed.replay(2, u32::MAX).map(|datagrams| datagrams.len()), Ok(2));
     assert_eq!(feed.replay(4, 1), Err(ReplayRefused::NotYet));
-    let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, 3).unwrap();
+    let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, u32::MAX).unwrap();
     assert!(feed.exchange.publisher.next_of(&mut sending).is_some());
     feed.exchange.datagrams(CHANNEL);
     feed.ticks(70);
