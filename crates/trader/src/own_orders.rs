@@ -68,6 +68,7 @@ const NONE: OwnOrder = OwnOrder {
 pub struct OwnOrders {
     slots: Box<[OwnOrder]>,
     next_number: u64,
+    entered: u64,
     /// The order that was last sent to rest on each side, while it lives.
     quotes: [Option<u64>; 2],
     /// What could still trade, by side, lots: the larger of what is open and of what was asked for.
@@ -87,6 +88,7 @@ impl Default for OwnOrders {
             // The number that no order has is written to each slot, which touches the memory.
             slots: vec![NONE; OWN_ORDERS_MAX].into_boxed_slice(),
             next_number: 0,
+            entered: 0,
             quotes: [None; 2],
             exposed_lots: [0; 2],
             alive: 0,
@@ -111,25 +113,20 @@ impl OwnOrders {
         to_rest: bool,
     ) -> Option<u64> {
         // A quote that lives long may stand in the way: the number after it is as good.
-        let mut number = self.next_number;
-        for _ in 0..3 {
-            let slot = &mut self.slots[number as usize % OWN_ORDERS_MAX];
-            if !slot.alive {
-                let (asked, open_lots) = (Some(Asked::Enter), quantity_lots);
-                *slot =
-                    OwnOrder { number, side, price_ticks, open_lots, asked, alive: true, ..NONE };
-                self.next_number = number + 1;
-                self.alive += 1;
-                self.unanswered += 1;
-                self.exposed_lots[side as usize] += quantity_lots;
-                if to_rest {
-                    self.quotes[side as usize] = Some(number);
-                }
-                return Some(number);
-            }
-            number += 1;
+        let is_free = |number: &u64| !self.slots[*number as usize % OWN_ORDERS_MAX].alive;
+        let number = (self.next_number..self.next_number + 3).find(is_free)?;
+        let (asked, open_lots) = (Some(Asked::Enter), quantity_lots);
+        self.slots[number as usize % OWN_ORDERS_MAX] =
+            OwnOrder { number, side, price_ticks, open_lots, asked, alive: true, ..NONE };
+        self.next_number = number + 1;
+        self.entered += 1;
+        self.alive += 1;
+        self.unanswered += 1;
+        self.exposed_lots[side as usize] += quantity_lots;
+        if to_rest {
+            self.quotes[side as usize] = Some(number);
         }
-        None
+        Some(number)
     }
 
     /// Asks for a change of an order that waits for no answer; `None` if it does, or lives no longer.
@@ -275,7 +272,7 @@ impl OwnOrders {
 
     /// Orders that were sent.
     pub fn entered(&self) -> u64 {
-        self.next_number
+        self.entered
     }
 }
 
