@@ -153,6 +153,25 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
+    assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 3));
+}
+
+#[test]
+fn a_snapshot_of_no_number_is_one() {
+    let mut feed = Feed::new(&settings());
+    let mut parts = feed.parts();
+    // `sequence`, which counts from 1.
+    parts.iter_mut().for_each(|part| part[16] = 0);
+    let mut follower = follower();
+    give(&mut follower, &parts);
+    assert_eq!(follower.sequence(), 0);
+    give(&mut follower, &feed.ticks(1));
+    let count = 1;
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 0, count }));
+    assert_eq!(feed.replay(0, count), Err(ReplayRefused::TooOld));
+    follower.refused();
+    let want = follower.wants();
+    recover(&mut feed, &mut follower, want);
 }
 
 #[test]
