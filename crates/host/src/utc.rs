@@ -80,7 +80,8 @@ fn tracking(chronyc: &str) -> Result<String, String> {
     let _ = stdout.take(ANSWER_BYTES_MAX).read_to_string(&mut answer);
     match status {
         Ok(status) if status.success() => Ok(answer),
-        _ => Err(format!("chrony does not answer: {}", answer.trim())),
+        Ok(status) => Err(format!("chrony does not answer: {} ({status})", answer.trim())),
+        Err(error) => Err(format!("`{chronyc}` was lost: {error}")),
     }
 }
 
@@ -143,7 +144,9 @@ mod tests {
         assert_eq!(silent.bound_ns, None);
         assert!(silent.why.contains("506") && silent.why.contains("phc2sys"), "{}", silent.why);
         let absent = utc(&Root::at(directory.path().join("nothing")), "/nowhere/chronyc");
-        assert!(absent.why.contains("no chrony") && !absent.why.contains("PTP"), "{}", absent.why);
+        // Under an emulator a program that is not there has been started, and ends with 127.
+        let is_said = absent.why.contains("no chrony") || absent.why.contains("127");
+        assert!(is_said && !absent.why.contains("PTP"), "{}", absent.why);
     }
 
     #[test]

@@ -151,7 +151,7 @@ const BOUND_SHARE: u64 = 10;
 pub fn one_way(figure_ns: u64, bound_ns: Option<u64>) -> Result<(), OneWayRefused> {
     match bound_ns {
         None => Err(OneWayRefused::Unknown),
-        Some(bound_ns) if bound_ns.saturating_mul(BOUND_SHARE) > figure_ns => {
+        Some(bound_ns) if bound_ns > figure_ns / BOUND_SHARE => {
             Err(OneWayRefused::TooWide { figure_ns, bound_ns })
         }
         Some(_) => Ok(()),

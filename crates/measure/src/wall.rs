@@ -19,8 +19,9 @@ pub struct Pair {
     pub bound_ns: u64,
 }
 
-/// How long the first line takes: its rate is good to some parts in a million. Later ones are better, since they are longer.
-const FIRST_LINE: Duration = Duration::from_millis(50);
+/// How long the first line is. Readings good to 50 ns make its rate good to half a part in a million, which is half a microsecond a second later; longer
+/// lines are better.
+const FIRST_LINE: Duration = Duration::from_millis(200);
 /// NTP slews by at most 500 parts in a million, a counter is calibrated to some tens: what is off by more was set, not slewed.
 const STEP_PARTS_PER_MILLION: u64 = 1_000;
 /// A line is not made longer than this: the temperature, and so the rates, change.
@@ -41,7 +42,7 @@ pub struct Wall {
 }
 
 impl Wall {
-    /// Reads the pair twice, some 50 ms apart.
+    /// Reads the pair twice, some 200 ms apart.
     pub fn read(clock: Clock) -> Wall {
         let from = clock.beside_wall();
         std::thread::sleep(FIRST_LINE);

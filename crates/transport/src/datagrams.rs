@@ -6,6 +6,7 @@
 pub use crate::datagram_harm::DatagramHarm;
 pub use crate::datagram_sender::{DatagramSender, SendOptions, Sent};
 
+use crate::datagram_drops;
 use crate::datagram_harm::Harmed;
 use measure::clock::Clock;
 use measure::wall::Wall;
@@ -118,7 +119,7 @@ pub struct DatagramReceiver {
 }
 
 impl DatagramReceiver {
-    /// Receives what is sent to `address`, or, with a group, to the group at the address's port. Takes some 50 ms where the kernel is to
+    /// Receives what is sent to `address`, or, with a group, to the group at the address's port. Takes some 200 ms where the kernel is to
     /// stamp: the wall clock is read twice.
     ///
     /// # Errors
@@ -218,9 +219,11 @@ impl DatagramReceiver {
         }
     }
 
-    /// Datagrams that found no room in the receive buffer, as told with the latest datagram that came: modulo 2^32.
+    /// Datagrams that found no room in the receive buffer so far. Off the path: asks the kernel, which tells with a datagram only what happened before
+    /// it.
     pub fn dropped(&self) -> u64 {
-        u64::from(self.dropped)
+        let told = u64::from(self.dropped);
+        datagram_drops::of(&self.socket).map_or(told, |asked| asked.max(told))
     }
 
     /// Datagrams that were longer than the buffer they were read into.

@@ -113,13 +113,15 @@ fn what_the_buffer_has_no_room_for_is_counted() {
     }
     let came = all_there(&mut receiver).len() as u64;
     assert!((1..200).contains(&came), "{came}");
-    // Drops are told with the next datagram that finds room.
+    let asked = receiver.dropped();
+    // The kernel's other way to tell: with the next datagram that finds room.
     send(&mut sender, to, b"y");
     assert_eq!(all_there(&mut receiver), b"y");
-    if receiver.dropped() == 0 {
-        eprintln!("skipped in part: this kernel does not tell drops with datagrams (SO_RXQ_OVFL)");
+    if receiver.dropped == 0 && asked == 0 {
+        eprintln!("skipped in part: this kernel tells of no drops");
         return;
     }
+    assert!(asked == 0 || receiver.dropped == 0 || asked == u64::from(receiver.dropped));
     assert_eq!(receiver.dropped() + came, 200);
 }
 
@@ -164,7 +166,11 @@ fn a_group_reaches_all_who_joined_it_and_nobody_else() {
     let mut second = join(group, to.port()).unwrap();
     let mut other = join(Ipv4Addr::new(239, 255, 77, 2), to.port()).unwrap();
     let options = SendOptions { multicast_interface: Some(interface), ..SendOptions::default() };
-    let mut sender = DatagramSender::bind(ANY, &options).unwrap();
+    let mut sender = match DatagramSender::bind(ANY, &options) {
+        Ok(sender) => sender,
+        // An emulator of another processor has not all options.
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
     send(&mut sender, to, b"tick");
     for receiver in [&mut first, &mut second] {
         assert_eq!(next(receiver, &mut [0; 64]).unwrap().0, 4);

@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod datagram_drops;
 mod datagram_harm;
 mod datagram_sender;
 pub mod datagrams;
