@@ -1,7 +1,7 @@
 //! What it costs to publish a feed and to follow it: workload W1 through the engine, into datagrams, into a book.
 //!
 //! `cargo bench -p tickpath-feed` prints messages a second and nanoseconds a message, the middle of so many passes, each with a fresh
-//! follower; `cargo test --benches` goes through it once and looks that the book is the engine's.
+//! follower; `cargo test` goes through a tenth of it once and looks that the book is the engine's.
 
 #[path = "../../engine/tests/workload/mod.rs"]
 mod workload;
@@ -48,7 +48,7 @@ fn settings(channel: Channel) -> PublisherSettings {
 }
 
 /// The events of each input, by a fresh engine; and how many inputs only fill the book.
-fn events() -> (Vec<Vec<Event>>, usize) {
+fn events(inputs: usize) -> (Vec<Vec<Event>>, usize) {
     let mut engine = Engine::new(1, LIMITS);
     let (flow, prefill) = Shallow::new();
     let filling = prefill.len();
@@ -57,7 +57,7 @@ fn events() -> (Vec<Vec<Event>>, usize) {
         engine.apply(&Input { time_ns: 0, command }, &mut |event| events.push(event));
         events
     };
-    (prefill.into_iter().chain(flow.take(INPUTS)).map(events).collect(), filling)
+    (prefill.into_iter().chain(flow.take(inputs)).map(events).collect(), filling)
 }
 
 fn published(events: &[Vec<Event>], filling: usize, channel: Channel, inputs: usize) -> Feed {
@@ -130,7 +130,7 @@ fn main() {
     // Cargo says `--bench` where it is to be timed.
     let is_timed = std::env::args().any(|argument| argument == "--bench");
     let clock = Clock::calibrate();
-    let (events, filling) = events();
+    let (events, filling) = events(if is_timed { INPUTS } else { INPUTS / 10 });
     for (channel, channel_name) in [(Channel::Orders, "orders"), (Channel::Levels, "levels")] {
         for (inputs, how) in [(PACKED_INPUTS, "packed"), (1, "a datagram an input")] {
             let feed = published(&events, filling, channel, inputs);

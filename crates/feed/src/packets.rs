@@ -211,11 +211,6 @@ impl Packets {
         self.slot(self.first).header.sequence
     }
 
-    /// How many datagrams have been begun.
-    pub fn begun(&self) -> u64 {
-        self.open
-    }
-
     pub fn overrun(&self) -> u64 {
         self.overrun
     }

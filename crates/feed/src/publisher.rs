@@ -202,8 +202,11 @@ impl Publisher {
         Some(self.published_mut(channel)?.packets.heartbeat(now_ns))
     }
 
-    /// A snapshot, to be sent by [`Publisher::next_of`]. One that was taken a moment ago, or is being sent, is sent to this follower as well, as long
-    /// as the messages since are kept: taking another would end its sending. `None` where the channel is not published.
+    /// A snapshot, to be sent by [`Publisher::next_of`]; behind it comes a heartbeat, which tells what has come since. `None` where the channel is not
+    /// published.
+    ///
+    /// The last one is sent again as long as the messages since are kept with room to spare, so that a follower that has lost a part of it gets that
+    /// part, and several followers get through at once. Taking another ends the sending of it.
     pub fn snapshot(&mut self, channel: Channel) -> Option<Sending> {
         let Publisher { books, definitions, orders, levels, .. } = self;
         let Published { packets, snapshot } = match channel {
@@ -243,7 +246,11 @@ impl Publisher {
             }
             Asked::Snapshot { number, part } => {
                 *part += 1;
-                snapshot.part(*number, *part - 1, packets)
+                match snapshot.parts_of(*number)? {
+                    parts if *part <= parts => snapshot.part(*part - 1),
+                    parts if *part == parts + 1 => Some(packets.heartbeat(0)),
+                    _ => None,
+                }
             }
         }
     }

@@ -20,12 +20,7 @@ pub(crate) struct TakenSnapshot {
     number: u64,
     /// The first number that it does not contain.
     sequence: u64,
-    /// How many datagrams of the feed had been begun when it was taken, or sent from last.
-    used_at: u64,
 }
-
-/// So many datagrams of the feed after it was taken, or sent from, a snapshot is of use to nobody else.
-const USED_DATAGRAMS: u64 = 64;
 
 /// How many datagrams a snapshot can have.
 pub(crate) fn parts_max(
@@ -56,7 +51,6 @@ impl TakenSnapshot {
             parts: Vec::with_capacity(parts_max),
             number: 0,
             sequence: 0,
-            used_at: 0,
         }
     }
 
@@ -64,20 +58,18 @@ impl TakenSnapshot {
         self.number
     }
 
-    /// Whether it will do for one more follower: what came since is kept, and will be for a while.
+    /// Whether it will do for who asks now: what came since is kept, and will be for as long again.
     pub fn serves(&self, packets: &Packets) -> bool {
         let (oldest, next) = (packets.oldest_sequence(), packets.sequence() + 1);
         let middle = oldest + (next - oldest) / 2;
-        let is_in_use = packets.begun() - self.used_at <= USED_DATAGRAMS;
-        self.number > 0 && (self.sequence == next || is_in_use && self.sequence >= middle)
+        self.number > 0 && self.sequence >= middle
     }
 
-    /// Takes it of the books as they are, some 10 ns for each entry.
+    /// Takes it of the books as they are: each entry is hashed and encoded, which costs some tens of nanoseconds.
     pub fn take(&mut self, packets: &Packets, books: &[Book], definitions: &[Definition]) {
         self.parts.clear();
         self.parts.push((PACKET_HEADER_BYTES, 0));
         (self.number, self.sequence) = (self.number + 1, packets.sequence() + 1);
-        self.used_at = packets.begun();
         for (instrument, (book, definition)) in (0..).zip(books.iter().zip(definitions)) {
             let Definition { code, tick, lot } = *definition;
             self.append(&Message::Definition {
@@ -151,10 +143,14 @@ impl TakenSnapshot {
         }
     }
 
-    /// A datagram of the snapshot of this number, if that is still this one.
-    pub fn part(&mut self, number: u64, part: usize, packets: &Packets) -> Option<&mut [u8]> {
-        let (length, _) = *self.parts.get(part).filter(|_| number == self.number)?;
-        self.used_at = packets.begun();
+    /// How many datagrams the snapshot of this number has, if it is still this one.
+    pub fn parts_of(&self, number: u64) -> Option<usize> {
+        (number == self.number).then_some(self.parts.len())
+    }
+
+    /// One of its datagrams.
+    pub fn part(&mut self, part: usize) -> Option<&mut [u8]> {
+        let (length, _) = *self.parts.get(part)?;
         let start = part * self.datagram_bytes_max;
         Some(&mut self.bytes[start..start + length])
     }
