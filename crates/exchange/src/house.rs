@@ -22,6 +22,8 @@ const INPUTS_PER_TURN_MAX: usize = 64;
 pub struct FlowCounts {
     /// Inputs that there are.
     pub scheduled: u64,
+    /// When the last of them is due, ns after the start.
+    pub duration_ns: u64,
     /// Inputs that were executed.
     pub inputs: u64,
     /// Of these, what the engine refused: a client has traded with the order before it was cancelled.
@@ -95,6 +97,7 @@ impl House {
         };
         FlowCounts {
             scheduled: self.script.len() as u64,
+            duration_ns: self.script.duration_ns(),
             inputs: self.next as u64,
             refused: self.refused,
             without_effect,

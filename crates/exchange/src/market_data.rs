@@ -145,10 +145,8 @@ impl MarketDataSubscribers {
     pub fn hear(&mut self, datagram: &[u8], to: &mut To) {
         // It is our own: nothing in it can't be read.
         let Ok(packet) = Packet::decode(datagram) else { return };
-        let mut sequence = packet.header().sequence;
-        for message in packet.messages().flatten() {
+        for (sequence, message) in (packet.header().sequence..).zip(packet.messages().flatten()) {
             self.message(&message, sequence, to);
-            sequence += 1;
         }
     }
 

@@ -4,10 +4,11 @@ mod following;
 mod running;
 
 use engine::Side;
-use exchange::{Feed, HouseFlow, Journal, Reach, Tokens};
+use exchange::{Feed, HouseFlow, Journal, Reach, Risk, Tokens};
 use flow::{Pace, Source};
 use following::{Following, config, config_with_flow, subscribe};
 use measure::clock::Clock;
+use measure::random::SplitMix64;
 use measure::schedule::Arrival;
 use running::{Running, cancel, immediate, order};
 use serde_json::Value;
@@ -137,7 +138,7 @@ fn clients_trade_against_the_flow() {
 }
 
 #[test]
-fn a_clients_orders_states_and_self_trades_are_on_the_feed() {
+fn a_clients_orders_and_an_operators_states_are_on_the_feed() {
     let operators =
         Tokens::parse("file", "[tokens]\n\"1\" = \"1\"\n[operators]\n\"op\" = \"op\"\n");
     let config = exchange::Config { tokens: operators.unwrap(), ..config() };
@@ -169,6 +170,66 @@ fn a_clients_orders_states_and_self_trades_are_on_the_feed() {
     assert!(description.contains(&hash), "{description}");
     // There is none to start.
     assert!(operator.ask(START).contains("no flow of its own"));
+}
+
+/// Icebergs, stops, post-only, amendments, mass cancels, orders that meet their own account's: as the engine shows them.
+#[test]
+fn every_kind_of_order_is_on_the_feed() {
+    let text = "[default]\nself_trade = \"decrement\"\n";
+    let config = config();
+    let risk = Risk::parse("risk.toml", text, &config.instruments).unwrap();
+    let running = Running::start(exchange::Config { risk, ..config });
+    let mut orders = Following::new(&running, "1", "ORDERS");
+    let mut levels = Following::new(&running, "2", "LEVELS");
+    let mut random = SplitMix64::new(7);
+    let mut pick = |of: &[&'static str]| of[random.below(of.len() as u32) as usize];
+    for n in 0..400 {
+        let (side, price) = (pick(&["BUY", "SELL"]), pick(&["98", "99", "100", "101", "102"]));
+        let (id, old) = (format!("n{n}"), format!("n{}", n - n % 7 - 3));
+        let amount = pick(&["0.5", "1", "3"]);
+        let limit = |more: &str| {
+            format!(
+                r#"{{"type":"CREATE_ORDER","order":{{"instrument_code":"BTC_USDT","client_id":"{id}","side":"{side}","type":"LIMIT","price":"{price}","amount":"{amount}"{more}}}}}"#
+            )
+        };
+        let gtc = r#","time_in_force":"GOOD_TILL_CANCELLED""#;
+        let ask = match pick(&[
+            "limit", "iceberg", "stop", "post", "fok", "ioc", "amend", "cancel", "mass",
+        ]) {
+            "limit" => limit(gtc),
+            "iceberg" => limit(&format!(r#"{gtc},"display_amount":"0.25""#)),
+            "stop" => limit(&format!(r#"{gtc},"stop_price":"100""#)),
+            "post" => limit(&format!(r#"{gtc},"post_only":"REPRICE""#)),
+            "fok" => limit(r#","time_in_force":"FILL_OR_KILL""#),
+            "ioc" => limit(r#","time_in_force":"IMMEDIATE_OR_CANCELLED""#),
+            "amend" => format!(
+                r#"{{"type":"AMEND_ORDER","client_id":"{old}","instrument_code":"BTC_USDT","price":"{price}","amount":"0.4"}}"#
+            ),
+            "mass" if n % 11 == 0 => r#"{"type":"MASS_CANCEL"}"#.to_owned(),
+            _ => cancel(&old),
+        };
+        let by = if n % 2 == 0 { &mut orders } else { &mut levels };
+        by.client.send(&ask);
+    }
+    let (exchange, orders, levels) = {
+        // All is done when this is answered; what came before it is the orders' own.
+        for following in [&mut orders, &mut levels] {
+            following.client.send(r#"{"type":"DESCRIBE"}"#);
+            while !following.client.read().contains("DESCRIPTION") {}
+        }
+        orders.same_books();
+        levels.same_books();
+        (running.stop().0, orders, levels)
+    };
+    let counts = exchange.counts();
+    assert!(counts.decremented > 0 && counts.triggered > 0 && counts.replenished > 0, "{counts:?}");
+    for side in [Side::Buy, Side::Sell] {
+        let engine: Vec<_> = exchange.engine().levels(0, side).collect();
+        for following in [&orders, &levels] {
+            assert!(following.follower.book(0).unwrap().levels(side).eq(engine.iter().copied()));
+        }
+    }
+    assert_eq!(exchange.feed_counts().unwrap().faults, 0);
 }
 
 #[test]

@@ -245,3 +245,37 @@ fn what_is_published_and_stamped_does_not_allocate() {
     assert!(feed.subscribers.iter().all(|subscriber| subscriber.sent >= 4_400), "{feed:?}");
     assert_eq!(inside, 0);
 }
+
+/// The house's flow, from its start to what is said at its end.
+#[test]
+fn a_flow_does_not_allocate() {
+    let pace = flow::Pace::Fixed {
+        rate_per_second: 50_000.0,
+        arrival: measure::schedule::Arrival::Burst,
+        burst: 20,
+    };
+    let source = flow::Source::Synthetic;
+    let flow = Some(exchange::HouseFlow { source, pace, seconds: 0.3 });
+    let clock = Some(measure::clock::Clock::calibrate());
+    let feed = Some(exchange::Feed::default());
+    let mut driven = Driven::new(exchange::Config { clock, feed, flow, ..quick() });
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    driven.connect(0);
+    let address = socket.local_addr().unwrap();
+    driven.ask(0, r#"{"type":"AUTHENTICATE","api_token":"s"}"#);
+    let feed = format!(r#"{{"name":"FEED","address":"{address}"}}"#);
+    driven.ask(0, &format!(r#"{{"type":"SUBSCRIBE","channels":[{feed}]}}"#));
+    let started = driven.ask(0, r#"{"type":"FLOW","action":"START"}"#);
+    assert_eq!(started, [r#"{"type":"FLOW_STARTED"}"#]);
+    driven.answers(0).reserve(4096);
+    let deadline = measure::clock::Deadline::after(std::time::Duration::from_secs(20));
+    let before = CALLS.get();
+    while driven.answers(0).is_empty() {
+        assert!(!deadline.left().is_zero(), "the flow does not end");
+        driven.turn();
+    }
+    assert_eq!(CALLS.get() - before, 0);
+    let counts = driven.exchange.flow_counts().unwrap();
+    assert_eq!((counts.inputs, counts.refused), (15_000, 0));
+    assert!(driven.texts(0)[0].contains(r#""type":"FLOW_ENDED","inputs":15000"#));
+}

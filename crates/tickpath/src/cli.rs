@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Run an exchange until it is told to end
     ///
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
-    /// {"listening":"HOST:PORT"} when it is ready and its counts when it ends (SIGINT, SIGTERM).
+    /// {"listening":"HOST:PORT","clock":…} when it is ready and its counts when it ends (SIGINT, SIGTERM).
     Exchange(ExchangeArguments),
     /// Replay a journal of the exchange's inputs, and tell what it comes to
     ///

@@ -34,6 +34,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
+    plant::tell_short_flow(&exchange, &arguments.market_data);
     let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
     if let Err(why) = exchange.close_journal() {
         eprintln!("warning: the journal has failed: {why}");
@@ -215,7 +216,8 @@ fn listen(
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    say(&serde_json::json!({ "listening": address.to_string(), "clock": clock }).to_string());
+    let clock_text = serde_json::to_string(&clock)?;
+    say(&format!(r#"{{"listening":"{address}","clock":{clock_text}}}"#));
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
 }
 

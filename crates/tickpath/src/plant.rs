@@ -13,6 +13,9 @@ use std::path::PathBuf;
 use transport::datagrams::{DatagramSender, SendOptions};
 use transport::ticker_echo::{TickerEcho, TickerSettings};
 
+/// A flow that lasts less than this share of what was asked for is told.
+const SHORT: f64 = 0.9;
+
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
     let Some(reach) = reach(arguments)? else { return Ok(None) };
@@ -85,6 +88,19 @@ pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
         },
     };
     Some(HouseFlow { source, pace, seconds: arguments.flow_seconds })
+}
+
+/// Says so if the flow is shorter than was asked for: a file is what it is.
+pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArguments) {
+    let Some(flow) = exchange.flow_counts() else { return };
+    // The last input of a slow flow is due some time before its end.
+    if (flow.duration_ns as f64) < arguments.flow_seconds * SHORT * 1e9 {
+        eprintln!(
+            "warning: the flow has {} inputs and is over long before --flow-seconds {}; lower --flow-rate or \
+             --flow-speed, or take a longer file",
+            flow.scheduled, arguments.flow_seconds
+        );
+    }
 }
 
 /// What `DESCRIBE` is told of the process and the machine.

@@ -21,7 +21,7 @@ use wire::Decimal;
 /// How long a snapshot may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A wish that nothing came of for so long is said again,
-const AGAIN: Duration = Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(250);
 /// and in between the socket is looked at so often.
 const PAUSE: Duration = Duration::from_micros(200);
 

@@ -5,7 +5,7 @@ use crate::own_orders::{OwnOrder, OwnOrders};
 use crate::risk::{Refusal, Risk};
 use crate::signal::{Market, Strategy, Wish};
 use engine::{Quote, Side, Top};
-use feed::{Follower, PacketKind, Want};
+use feed::{Counts, Follower, PacketKind, Want};
 use transport::ticker_echo;
 
 /// What a datagram was.
@@ -76,6 +76,8 @@ pub(crate) struct FeedMind {
     strategy: Box<dyn Strategy>,
     risk: Risk,
     pub(crate) outcome: Option<Outcome>,
+    /// What the follower had met before the first tick: snapshots that were asked for twice, mostly.
+    pub(crate) before: Counts,
     /// The market without our own quotes, as the strategy saw it last.
     top: Top,
 }
@@ -88,7 +90,8 @@ impl FeedMind {
         risk: Risk,
         outcome: Option<Outcome>,
     ) -> FeedMind {
-        FeedMind { follower, instrument, strategy, risk, outcome, top: Top::default() }
+        let (before, top) = (*follower.counts(), Top::default());
+        FeedMind { follower, instrument, strategy, risk, outcome, before, top }
     }
 
     /// The best prices of everybody else.

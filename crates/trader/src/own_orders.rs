@@ -157,6 +157,7 @@ impl OwnOrders {
         let order = self.living(number)?;
         let asked = order.asked.take()?;
         let answered = *order;
+        (order.sample, order.measured) = (None, false);
         let exposed_before = exposed_lots(&OwnOrder { asked: Some(asked), ..answered });
         match (asked, accepted) {
             (Asked::Move { price_ticks, quantity_lots }, true) => {

@@ -90,9 +90,8 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
                 }
                 self.tell_ack(answer, accepted, at_ns);
             }
-            // What happens to an order that rests answers nothing.
-            None if is_known && matches!(answer.news, News::Filled { .. } | News::Ended { .. }) => {
-            }
+            // What happens to an order that rests answers nothing; nor does its entering again, after it was moved.
+            None if is_known && answer.news != News::Refused => {}
             None => self.counts.duplicated += 1,
         }
         match answer.news {

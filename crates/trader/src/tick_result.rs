@@ -107,8 +107,8 @@ fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
     let faults = counts.faults.met().map(|(name, count)| (name.to_owned(), count));
     tick.faults = faults.collect::<BTreeMap<_, _>>();
     let others = [
-        ("duplicate", counts.duplicates),
-        ("not_kept", counts.not_kept),
+        ("duplicate", counts.duplicates - following.before.duplicates),
+        ("not_kept", counts.not_kept - following.before.not_kept),
         ("cut", finished.receiving.cut),
     ];
     for (name, count) in others.into_iter().filter(|(_, count)| *count > 0) {

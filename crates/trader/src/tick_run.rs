@@ -63,6 +63,8 @@ pub(crate) struct Receiving {
 /// What became of the book.
 pub(crate) struct Following {
     pub(crate) counts: feed::Counts,
+    /// Before the first tick.
+    pub(crate) before: feed::Counts,
     pub(crate) book_hash: u64,
     pub(crate) sequence: u64,
 }
@@ -157,6 +159,7 @@ fn measure(
                 let follower = &it.parts.mind.follower;
                 let following = Following {
                     counts: *follower.counts(),
+                    before: it.parts.mind.before,
                     book_hash: follower.book_hash(),
                     sequence: follower.sequence(),
                 };

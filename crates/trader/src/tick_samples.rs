@@ -96,11 +96,11 @@ fn are_comparable(from: usize, to: usize, time: &Time) -> bool {
 
 /// Whether the stages, as they are recorded, are as long as the whole.
 fn adds_up(sample: &Sample) -> bool {
-    let points: Vec<usize> = stamped(sample).collect();
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return true };
-    let length = |pair: &[usize]| sample.stamps[pair[1]].saturating_sub(sample.stamps[pair[0]]);
-    let sum: u64 = points.windows(2).map(length).sum();
-    sum == sample.stamps[*last].saturating_sub(sample.stamps[*first])
+    let at = |point: usize| sample.stamps[point];
+    let pairs = stamped(sample).zip(stamped(sample).skip(1));
+    let sum: u64 = pairs.map(|(from, to)| at(to).saturating_sub(at(from))).sum();
+    let (first, last) = (stamped(sample).next(), stamped(sample).last());
+    first.zip(last).is_none_or(|(first, last)| sum == at(last).saturating_sub(at(first)))
 }
 
 /// What becomes a series: every interval, every stage.

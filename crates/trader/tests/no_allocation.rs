@@ -1,5 +1,5 @@
 //! A trader that follows a feed does not allocate per tick in the steady state. It runs here against a real exchange in the same process,
-//! under an allocator that counts the measuring thread's: a run of nearly twice the ticks must not allocate more than the shorter one.
+//! under an allocator that counts: a run of several times the ticks must not allocate more than the other.
 
 mod ends;
 
@@ -41,9 +41,9 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Ticks that were traded on, messages that were sent, and allocations of both ends together but for setting the exchange up.
-fn run(strategy: StrategyName, seconds: f64) -> (u64, u64) {
+fn run(strategy: StrategyName, rate_per_second: f64) -> (u64, u64) {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
-    let flow = Flow { rate_per_second: 4_000.0, seconds, ..FLOW };
+    let flow = Flow { rate_per_second, seconds: 0.8, ..FLOW };
     let end = exchange(clock, flow, Inject::default());
     let file = directory.path().join("audit").display().to_string();
     let plan = TickPlan {
@@ -60,15 +60,16 @@ fn run(strategy: StrategyName, seconds: f64) -> (u64, u64) {
 
 /// One test, so that nothing else allocates meanwhile.
 #[test]
-fn twice_the_ticks_take_no_more_allocations() {
+fn more_ticks_take_no_more_allocations() {
     for strategy in [StrategyName::Trigger, StrategyName::MarketMaking] {
-        let (few, allocations_few) = run(strategy, 0.45);
-        let (many, allocations_many) = run(strategy, 0.9);
-        let more = many - few;
-        assert!(more > 500, "{more} more ticks");
+        let (few, allocations_few) = run(strategy, 500.0);
+        let (many, allocations_many) = run(strategy, 4_000.0);
+        // A busy machine packs several inputs into one datagram.
+        let more = many.saturating_sub(few);
+        assert!(more > 300, "{few} ticks, then {many}");
         let difference = allocations_many.abs_diff(allocations_few);
         assert!(
-            difference * 10 < more,
+            difference * 5 < more,
             "{strategy:?}: {allocations_few} allocations for {few} ticks, {allocations_many} for {many}"
         );
     }

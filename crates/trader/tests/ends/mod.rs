@@ -1,5 +1,7 @@
 //! Other ends for a trader: a real exchange with a feed and a flow, and a raw ticker, each in a thread of this process.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use exchange::{Config, Exchange, Feed, HouseFlow, Reach};
 use flow::{Pace, Source};
 use host::Scheduling;
@@ -153,4 +155,11 @@ pub fn follow(plan: &TickPlan) -> Led {
         .map(|(tag, values)| (tag, (values.len(), values.value_at_quantile(0.5))))
         .collect();
     Led { result, samples, series }
+}
+
+/// What an audit log holds.
+pub fn records(path: &str) -> Vec<audit::Record> {
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let records = audit::Reader::new(file).unwrap();
+    records.map(|record| record.unwrap()).collect()
 }
