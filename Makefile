@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run test peers lint setup
+.PHONY: run test peers feed codecs lint setup
 
 CARGO ?= cargo
 
@@ -10,7 +10,7 @@ run: setup
 	./target/release/tickpath run $(SCENARIO)
 
 # Builds and tests everything.
-test: setup peers
+test: setup peers feed
 	@./scripts/setup tests
 	$(CARGO) test --workspace --locked
 
@@ -18,6 +18,21 @@ test: setup peers
 peers:
 	@./scripts/setup java
 	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
+
+# The feed's codecs for Java and C++, built and tested, and a look whether Rust's are those of the schema.
+feed: setup
+	@./scripts/setup java
+	@./scripts/setup cpp
+	@./scripts/codecs check
+	mvn --batch-mode --no-transfer-progress --file clients/feed/pom.xml test
+	cmake -S clients/feed/cpp -B clients/feed/target/cpp-build
+	cmake --build clients/feed/target/cpp-build
+	ctest --test-dir clients/feed/target/cpp-build --output-on-failure
+
+# After a change of clients/feed/tickpath-feed.xml.
+codecs: setup
+	@./scripts/setup java
+	@./scripts/codecs
 
 lint: setup
 	$(CARGO) fmt --all --check

@@ -11,53 +11,18 @@
 //! snapshot, after which it forgets that number; a change that does not go with the book is noticed at once, one that does when a
 //! snapshot's hash or that of who compares books is another.
 
+use crate::asked::{Asking, Turn, Want};
 use crate::book::{self, Book};
 use crate::buffered::Buffered;
 use crate::counts::Counts;
 use crate::fault::Fault;
-use crate::message::{Channel, PacketHeader, PacketKind};
+use crate::message::{PacketHeader, PacketKind};
 use crate::packet::Packet;
-use crate::rebuild::Rebuild;
-use crate::settings::{DATAGRAM_BYTES_DEFAULT, Definition};
+use crate::rebuild::{Books, Rebuild, Rebuilt};
+use crate::settings::{Definition, FollowerSettings};
 
-/// So many datagrams that brought nothing that was asked for, and it is asked for again.
-const ASK_AGAIN_DATAGRAMS: u32 = 256;
-/// A replay that was asked for so often and did not come is given up for a snapshot.
-const REPLAYS_ASKED_MAX: u32 = 3;
 /// So many datagrams of another session, with none of this one between them, and that is the session.
 const SESSION_DATAGRAMS: u32 = 3;
-
-/// What a [`Follower`] is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FollowerSettings {
-    /// Which feed.
-    pub channel: Channel,
-    /// How many instruments.
-    pub instruments: u16,
-    /// Orders that rest in one book, as the exchange's; of no use on [`Channel::Levels`].
-    pub orders_max: u32,
-    /// Prices of one side, as the exchange's.
-    pub levels_max: u32,
-    /// Datagrams that are kept because one before them is missing, and, of a snapshot, as many again.
-    pub buffered_datagrams_max: u32,
-    /// The longest datagram of the feed; a longer one is taken in, but not kept.
-    pub datagram_bytes_max: usize,
-}
-
-impl FollowerSettings {
-    /// With room for 4 096 datagrams of the usual length.
-    #[must_use]
-    pub fn new(channel: Channel, instruments: u16, orders_max: u32, levels_max: u32) -> Self {
-        FollowerSettings {
-            channel,
-            instruments,
-            orders_max,
-            levels_max,
-            buffered_datagrams_max: 4_096,
-            datagram_bytes_max: DATAGRAM_BYTES_DEFAULT,
-        }
-    }
-}
 
 /// What a datagram was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,32 +33,6 @@ pub struct Outcome {
     pub applied: u32,
     /// It is a tick: new messages, taken in as they came.
     pub is_live_tick: bool,
-}
-
-/// What a follower needs from the exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// Messages that are missing.
-    Replay {
-        /// The first.
-        from: u64,
-        /// How many.
-        count: u32,
-    },
-    /// The books.
-    Snapshot,
-}
-
-/// What was asked for last, and how that goes.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    want: Want,
-    /// Datagrams since it was asked for, or since it last brought something.
-    datagrams: u32,
-    /// How often it was asked for, without anything having come.
-    times: u32,
-    /// Something came.
-    has_begun: bool,
 }
 
 /// Follows one channel. Reads no clock, does no I/O, and allocates nothing after it was made.
@@ -109,17 +48,15 @@ pub struct Follower {
     next: u64,
     /// Messages below this number have been sent.
     end: u64,
-    rebuilding: bool,
-    rebuild: Option<Rebuild>,
+    is_rebuilding: bool,
+    rebuild: Rebuild,
     /// What was said to have been sent is not believed after the next snapshot: nobody had it.
     end_is_doubtful: bool,
     /// By their first message's number.
     early: Buffered,
-    /// By their part.
-    parts: Buffered,
     /// A datagram that was kept, while it is taken in.
     scratch: Vec<u8>,
-    asked: Option<Asked>,
+    asking: Asking,
     counts: Counts,
 }
 
@@ -137,13 +74,12 @@ impl Follower {
             other_session: (0, 0),
             next: 1,
             end: 1,
-            rebuilding: true,
-            rebuild: None,
+            is_rebuilding: true,
+            rebuild: Rebuild::new(buffered_datagrams_max, datagram_bytes_max),
             end_is_doubtful: false,
             early: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
-            parts: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
             scratch: vec![0; datagram_bytes_max],
-            asked: None,
+            asking: Asking::default(),
             counts: Counts::default(),
         }
     }
@@ -169,18 +105,20 @@ impl Follower {
             return none;
         }
         self.other_session.1 = 0;
-        if let Some(asked) = &mut self.asked {
-            asked.datagrams = asked.datagrams.saturating_add(1);
-        }
+        self.asking.datagram();
         if header.kind == PacketKind::Snapshot {
             return Outcome { applied: self.part(&packet, bytes), ..none };
         }
+        let was_in_sync = self.is_in_sync();
         self.end = self.end.max(header.sequence + u64::from(header.count));
+        if was_in_sync && header.sequence > self.next {
+            self.counts.gaps += 1;
+        }
         if header.count == 0 {
             self.counts.heartbeats += 1;
             return none;
         }
-        if self.rebuilding || header.sequence > self.next {
+        if self.is_rebuilding || header.sequence > self.next {
             self.keep(&header, bytes);
             return none;
         }
@@ -190,11 +128,12 @@ impl Follower {
         Outcome { applied, is_live_tick, ..none }
     }
 
-    /// What it needs now, and has not asked for yet. Who gets an answer [`Follower::datagram`] was told of all of it.
+    /// What it needs now. It is said once, to be asked of the exchange, and again when so many datagrams have brought nothing of it, or after
+    /// [`Follower::again`].
     #[inline]
     pub fn wants(&mut self) -> Option<Want> {
         if self.is_in_sync() {
-            self.asked = None;
+            self.asking.end();
             return None;
         }
         self.wants_now()
@@ -202,9 +141,7 @@ impl Follower {
 
     /// So much time has passed that what was asked for last must have been lost.
     pub fn again(&mut self) {
-        if let Some(asked) = &mut self.asked {
-            asked.datagrams = ASK_AGAIN_DATAGRAMS;
-        }
+        self.asking.is_lost();
     }
 
     /// What was asked for last was refused.
@@ -212,8 +149,16 @@ impl Follower {
         if !self.is_in_sync() {
             self.end_is_doubtful = true;
             self.lose_books();
-            self.again();
+            self.asking.end();
         }
+    }
+
+    /// The books are known to be others than the exchange's: it wants a snapshot.
+    pub fn begin_again(&mut self) {
+        self.early.clear();
+        self.end_is_doubtful = true;
+        self.lose_books();
+        self.asking.end();
     }
 
     /// The book of an instrument. What it shows is only right while the follower is in sync.
@@ -233,7 +178,7 @@ impl Follower {
     #[must_use]
     #[inline]
     pub fn sequence(&self) -> u64 {
-        self.next - 1
+        self.next.saturating_sub(1)
     }
 
     /// The session that it follows.
@@ -246,7 +191,7 @@ impl Follower {
     #[must_use]
     #[inline]
     pub fn is_in_sync(&self) -> bool {
-        !self.rebuilding && self.next >= self.end
+        !self.is_rebuilding && self.next >= self.end
     }
 
     /// What it has met.
@@ -283,24 +228,20 @@ impl Follower {
     /// The books are not those of the exchange any more.
     #[cold]
     fn lose_books(&mut self) {
-        self.rebuilding = true;
-        self.rebuild = None;
-        self.parts.clear();
+        self.is_rebuilding = true;
+        self.rebuild.start_over();
     }
 
     /// A datagram before its turn.
     #[cold]
     fn keep(&mut self, header: &PacketHeader, bytes: &[u8]) {
-        if !self.rebuilding && self.early.is_empty() {
-            self.counts.gaps += 1;
-        }
         self.counts.early += 1;
         if self.early.keep(header.sequence, bytes) {
             return;
         }
         self.counts.not_kept += 1;
         // While there are no books, the snapshot will have the older ones.
-        if self.rebuilding {
+        if self.is_rebuilding {
             self.counts.not_kept += self.early.clear();
             self.early.keep(header.sequence, bytes);
         }
@@ -346,7 +287,7 @@ impl Follower {
         self.counts.messages += u64::from(applied);
         if header.kind == PacketKind::Replay {
             self.counts.replayed += u64::from(applied);
-            self.progress();
+            self.asking.progress();
         }
         applied
     }
@@ -356,7 +297,7 @@ impl Follower {
     fn take_early(&mut self) -> u32 {
         let mut applied = 0;
         let mut scratch = std::mem::take(&mut self.scratch);
-        while !self.rebuilding
+        while !self.is_rebuilding
             && let Some(length) = self.early.take(self.next, &mut scratch)
         {
             match Packet::decode(&scratch[..length]) {
@@ -374,68 +315,29 @@ impl Follower {
     /// A part of a snapshot. Gives how many messages that were kept are taken in after it.
     #[cold]
     fn part(&mut self, packet: &Packet, bytes: &[u8]) -> u32 {
-        let PacketHeader { sequence, part, parts, .. } = *packet.header();
-        let so_far = self.rebuild.as_ref();
-        if !self.rebuilding || so_far.is_some_and(|rebuild| sequence < rebuild.sequence) {
-            self.counts.duplicates += 1;
+        let Follower { rebuild, books, definitions, counts, .. } = self;
+        if !self.is_rebuilding {
+            counts.duplicates += 1;
             return 0;
         }
-        if so_far.is_none_or(|rebuild| (sequence, parts) != (rebuild.sequence, rebuild.parts)) {
-            self.rebuild = Some(Rebuild::begin(sequence, parts));
-            self.parts.clear();
-            self.books.iter_mut().for_each(Book::clear);
-        }
-        let Some(Rebuild { next_part, .. }) = self.rebuild else { return 0 };
-        if part < next_part {
-            self.counts.duplicates += 1;
-        } else if part > next_part {
-            self.counts.early += 1;
-            let is_kept = self.parts.keep(u64::from(part), bytes);
-            self.counts.not_kept += u64::from(!is_kept);
-        } else {
-            self.take_part(packet);
-            self.take_parts();
-        }
-        match self.rebuilding {
-            true => 0,
-            false => self.take_early(),
-        }
-    }
-
-    fn take_parts(&mut self) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        while let Some(Rebuild { next_part, .. }) = self.rebuild
-            && let Some(length) = self.parts.take(u64::from(next_part), &mut scratch)
-        {
-            match Packet::decode(&scratch[..length]) {
-                Ok(packet) => self.take_part(&packet),
-                Err(fault) => self.counts.faults.count(fault),
+        match rebuild.part(packet, bytes, Books { books, definitions, counts }) {
+            Rebuilt::Nothing => 0,
+            Rebuilt::Part => {
+                self.asking.progress();
+                0
             }
-        }
-        self.scratch = scratch;
-    }
-
-    /// The part whose turn it is.
-    fn take_part(&mut self, packet: &Packet) {
-        let Follower { rebuild, books, definitions, counts, .. } = self;
-        let Some(rebuild) = rebuild else { return };
-        let sequence = rebuild.sequence;
-        let taken = rebuild.take(packet, books, definitions, &mut counts.faults);
-        self.progress();
-        match taken {
-            Ok(false) => {}
-            Ok(true) => self.rebuilt(sequence),
-            Err(fault) => {
-                self.counts.faults.count(fault);
-                self.lose_books();
+            Rebuilt::Books(sequence) => {
+                self.is_rebuilding = false;
+                self.rebuild.start_over();
+                self.asking.end();
+                self.resume(sequence);
+                self.take_early()
             }
         }
     }
 
     /// The books are those of the exchange before this message.
-    fn rebuilt(&mut self, sequence: u64) {
-        self.counts.snapshots += 1;
-        (self.rebuilding, self.rebuild, self.asked) = (false, None, None);
+    fn resume(&mut self, sequence: u64) {
         self.next = sequence;
         self.end = self.end.max(sequence);
         self.early.release_below(sequence);
@@ -445,32 +347,18 @@ impl Follower {
         }
     }
 
-    /// What was asked for comes.
-    fn progress(&mut self) {
-        if let Some(asked) = &mut self.asked {
-            (asked.datagrams, asked.times, asked.has_begun) = (0, 0, true);
-        }
-    }
-
     #[cold]
     fn wants_now(&mut self) -> Option<Want> {
-        let want = match self.rebuilding {
+        let want = match self.is_rebuilding {
             true => Want::Snapshot,
             false => self.missing(),
         };
-        let mut times = 1;
-        if let Some(asked) = self.asked
-            && asked.covers(&want)
-        {
-            if asked.datagrams < ASK_AGAIN_DATAGRAMS {
-                return None;
-            }
-            times += asked.times;
-            if self.rebuilding && !asked.has_begun {
-                // Nothing comes of what has come so far, whatever it was.
-                self.lose_books();
-            } else if !self.rebuilding && asked.times >= REPLAYS_ASKED_MAX {
-                self.end_is_doubtful = true;
+        match self.asking.turn(want) {
+            Turn::Wait => return None,
+            Turn::Ask => {}
+            Turn::GiveUp => {
+                // Of a snapshot: nothing comes of what has come so far, whatever it was. Of a replay: nobody has what it was said there is.
+                self.end_is_doubtful |= !self.is_rebuilding;
                 self.lose_books();
                 return self.wants_now();
             }
@@ -479,7 +367,6 @@ impl Follower {
             Want::Snapshot => self.counts.snapshots_asked += 1,
             Want::Replay { .. } => self.counts.replays_asked += 1,
         }
-        self.asked = Some(Asked { want, datagrams: 0, times, has_begun: false });
         Some(want)
     }
 
@@ -488,18 +375,5 @@ impl Follower {
         let end = self.early.lowest().filter(|early| *early > self.next).unwrap_or(self.end);
         let count = u32::try_from(end - self.next).unwrap_or(u32::MAX);
         Want::Replay { from: self.next, count }
-    }
-}
-
-impl Asked {
-    /// Whether what is wanted is a part of what was asked for.
-    fn covers(&self, want: &Want) -> bool {
-        match (self.want, want) {
-            (Want::Snapshot, Want::Snapshot) => true,
-            (Want::Replay { from, count }, Want::Replay { from: wanted, .. }) => {
-                (from..from.saturating_add(u64::from(count))).contains(wanted)
-            }
-            _ => false,
-        }
     }
 }

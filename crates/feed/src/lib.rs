@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod asked;
 mod book;
 mod buffered;
 mod codec;
@@ -20,17 +21,20 @@ mod rebuild;
 mod settings;
 mod snapshot;
 
+pub use asked::Want;
 pub use book::{Book, BookFault};
 pub use codec::MESSAGE_BYTES_MAX;
 pub use counts::Counts;
 pub use engine::depth::Shown;
 pub use fault::{Fault, Faults};
-pub use follower::{Follower, FollowerSettings, Outcome, Want};
+pub use follower::{Follower, Outcome};
 pub use message::{Channel, Message, PacketHeader, PacketKind};
-pub use packet::{Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, patch_published};
+pub use packet::{
+    Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_published,
+};
 pub use packets::ReplayRefused;
 pub use publisher::{Publisher, Sending};
 pub use settings::{
     DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,
-    PublisherSettings, PublisherSettingsError,
+    FollowerSettings, PublisherSettings, PublisherSettingsError,
 };

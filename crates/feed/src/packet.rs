@@ -154,6 +154,26 @@ impl Iterator for Messages<'_> {
     }
 }
 
+/// Writes a datagram: a head, and these messages. Gives its length, or `None` where `into` has no room for it. For who makes single datagrams: a
+/// feed is [`crate::Publisher`]'s.
+///
+/// `header.count` is written as it is given.
+pub fn encode_packet(
+    into: &mut [u8],
+    header: &PacketHeader,
+    messages: &[Message],
+) -> Option<usize> {
+    let messages_bytes: usize = messages.iter().map(codec::message_bytes).sum();
+    let into = into.get_mut(..PACKET_HEADER_BYTES + messages_bytes)?;
+    put_header(into, header);
+    let mut at = PACKET_HEADER_BYTES;
+    for message in messages {
+        codec::encode(into, at, message);
+        at += codec::message_bytes(message);
+    }
+    Some(at)
+}
+
 /// Writes a packet's head at the start of `into`, which has room for [`PACKET_HEADER_BYTES`].
 pub(crate) fn put_header(into: &mut [u8], header: &PacketHeader) {
     let encoder = PacketEncoder::default().wrap(WriteBuf::new(into), MESSAGE_HEADER_BYTES);

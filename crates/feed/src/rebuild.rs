@@ -1,19 +1,49 @@
-//! A follower's books from a snapshot, part by part.
+//! A follower's books from a snapshot, part by part, in whatever order the parts come.
 
 use crate::book::Book;
-use crate::fault::{Fault, Faults};
-use crate::message::Message;
+use crate::buffered::Buffered;
+use crate::counts::Counts;
+use crate::fault::Fault;
+use crate::message::{Message, PacketHeader};
 use crate::packet::Packet;
 use crate::settings::Definition;
 
+/// The parts that came, and how far the books are.
+#[derive(Debug)]
+pub(crate) struct Rebuild {
+    snapshot: Option<Snapshot>,
+    /// By their number, those that came before their turn.
+    early: Buffered,
+    /// A part that was kept, while it is taken in.
+    scratch: Vec<u8>,
+}
+
+/// The books of a follower, and what it has met.
+pub(crate) struct Books<'a> {
+    pub books: &'a mut [Book],
+    pub definitions: &'a mut [Option<Definition>],
+    pub counts: &'a mut Counts,
+}
+
+/// What a part has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rebuilt {
+    /// It was not its turn.
+    Nothing,
+    /// A part was taken in, and others are to come.
+    Part,
+    /// The books are those of the exchange before the message of this number.
+    Books(u64),
+}
+
 /// How far a snapshot has come.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rebuild {
+struct Snapshot {
     /// Which: the first number that it does not contain.
-    pub sequence: u64,
-    pub parts: u16,
+    sequence: u64,
+    parts: u16,
     /// The part that is to come.
-    pub next_part: u16,
+    next_part: u16,
     /// The instrument whose entries come.
     current: Option<Current>,
 }
@@ -26,44 +56,87 @@ struct Current {
 }
 
 impl Rebuild {
-    /// From its first part. The books are empty.
-    pub fn begin(sequence: u64, parts: u16) -> Rebuild {
-        Rebuild { sequence, parts, next_part: 0, current: None }
+    pub fn new(datagrams_max: u32, datagram_bytes_max: usize) -> Rebuild {
+        Rebuild {
+            snapshot: None,
+            early: Buffered::new(datagrams_max, datagram_bytes_max),
+            scratch: vec![0; datagram_bytes_max],
+        }
     }
 
-    /// Takes in the part that was to come. True: it was the last, and the books are those of who sent it.
+    /// From the first part of whatever snapshot comes next.
+    pub fn start_over(&mut self) {
+        self.snapshot = None;
+        self.early.clear();
+    }
+
+    /// A part came.
+    pub fn part(&mut self, packet: &Packet, bytes: &[u8], mut books: Books) -> Rebuilt {
+        let PacketHeader { sequence, part, parts, .. } = *packet.header();
+        if self.snapshot.is_some_and(|snapshot| sequence < snapshot.sequence) {
+            books.counts.duplicates += 1;
+            return Rebuilt::Nothing;
+        }
+        let is_same = |s: Snapshot| (sequence, parts) == (s.sequence, s.parts);
+        let mut snapshot = match self.snapshot.filter(|snapshot| is_same(*snapshot)) {
+            Some(snapshot) => snapshot,
+            None => {
+                self.early.clear();
+                books.books.iter_mut().for_each(Book::clear);
+                Snapshot { sequence, parts, next_part: 0, current: None }
+            }
+        };
+        self.snapshot = Some(snapshot);
+        if part < snapshot.next_part {
+            books.counts.duplicates += 1;
+            return Rebuilt::Nothing;
+        }
+        if part > snapshot.next_part {
+            books.counts.early += 1;
+            let is_kept = self.early.keep(u64::from(part), bytes);
+            books.counts.not_kept += u64::from(!is_kept);
+            return Rebuilt::Nothing;
+        }
+        let mut taken = snapshot.take(packet, &mut books);
+        while let Ok(Rebuilt::Part) = taken
+            && let Some(length) = self.early.take(u64::from(snapshot.next_part), &mut self.scratch)
+        {
+            let packet = Packet::decode(&self.scratch[..length]);
+            taken = packet.and_then(|packet| snapshot.take(&packet, &mut books));
+        }
+        self.snapshot = Some(snapshot);
+        taken.unwrap_or_else(|fault| {
+            books.counts.faults.count(fault);
+            self.start_over();
+            Rebuilt::Nothing
+        })
+    }
+}
+
+impl Snapshot {
+    /// Takes in the part that was to come.
     ///
     /// # Errors
     /// What does not make the books that it says.
-    pub fn take(
-        &mut self,
-        packet: &Packet,
-        books: &mut [Book],
-        definitions: &mut [Option<Definition>],
-        faults: &mut Faults,
-    ) -> Result<bool, Fault> {
+    fn take(&mut self, packet: &Packet, books: &mut Books) -> Result<Rebuilt, Fault> {
         for message in packet.messages() {
             match message {
-                Ok(message) => self.message(&message, books, definitions, faults)?,
-                Err(Fault::UnknownTemplate) => faults.count(Fault::UnknownTemplate),
+                Ok(message) => self.message(&message, books)?,
+                Err(Fault::UnknownTemplate) => books.counts.faults.count(Fault::UnknownTemplate),
                 Err(fault) => return Err(fault),
             }
         }
         self.next_part += 1;
-        let is_last = self.next_part == self.parts;
-        if is_last {
-            self.check(books)?;
+        if self.next_part < self.parts {
+            return Ok(Rebuilt::Part);
         }
-        Ok(is_last)
+        self.check(books.books)?;
+        books.counts.snapshots += 1;
+        Ok(Rebuilt::Books(self.sequence))
     }
 
-    fn message(
-        &mut self,
-        message: &Message,
-        books: &mut [Book],
-        definitions: &mut [Option<Definition>],
-        faults: &mut Faults,
-    ) -> Result<(), Fault> {
+    fn message(&mut self, message: &Message, books: &mut Books) -> Result<(), Fault> {
+        let Books { books, definitions, counts } = books;
         let instrument = message.instrument();
         let place = usize::from(instrument);
         if let Message::Definition { code, tick, lot, entries, book_hash, .. } = *message {
@@ -71,7 +144,7 @@ impl Rebuild {
             self.current = Some(Current { instrument, entries_left: entries, book_hash });
             match definitions.get_mut(place) {
                 Some(definition) => *definition = Some(Definition { code, tick, lot }),
-                None => faults.count(Fault::UnknownInstrument),
+                None => counts.faults.count(Fault::UnknownInstrument),
             }
             return Ok(());
         }
@@ -79,8 +152,8 @@ impl Rebuild {
             return Err(Fault::Contradiction);
         };
         if !matches!(message, Message::State { .. }) {
-            current.entries_left =
-                current.entries_left.checked_sub(1).ok_or(Fault::Contradiction)?;
+            let left = current.entries_left.checked_sub(1);
+            current.entries_left = left.ok_or(Fault::Contradiction)?;
         }
         books.get_mut(place).map_or(Ok(()), |book| book.apply(message))
     }

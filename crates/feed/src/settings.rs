@@ -1,4 +1,4 @@
-//! What a publisher is made of.
+//! What a publisher and a follower are made of.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Definition {
     pub lot: (i64, i8),
 }
 
-/// What a [`Publisher`] is made of.
+/// What a [`crate::Publisher`] is made of.
 #[derive(Debug, Clone)]
 pub struct PublisherSettings {
     /// When this run of the exchange began, in nanoseconds since 1970.
@@ -43,7 +43,7 @@ pub struct PublisherSettings {
     pub channels: Vec<Channel>,
 }
 
-/// Why there is no [`Publisher`] of these settings.
+/// Why there is no [`crate::Publisher`] of these settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublisherSettingsError {
     /// `datagram_bytes_max` is out of its range.
@@ -75,3 +75,35 @@ impl fmt::Display for PublisherSettingsError {
 }
 
 impl std::error::Error for PublisherSettingsError {}
+
+/// What a [`crate::Follower`] is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowerSettings {
+    /// Which feed.
+    pub channel: Channel,
+    /// How many instruments.
+    pub instruments: u16,
+    /// Orders that rest in one book, as the exchange's; of no use on [`Channel::Levels`].
+    pub orders_max: u32,
+    /// Prices of one side, as the exchange's.
+    pub levels_max: u32,
+    /// Datagrams that are kept because one before them is missing, and, of a snapshot, as many again.
+    pub buffered_datagrams_max: u32,
+    /// The longest datagram of the feed; a longer one is taken in, but not kept.
+    pub datagram_bytes_max: usize,
+}
+
+impl FollowerSettings {
+    /// With room for 4 096 datagrams of the usual length.
+    #[must_use]
+    pub fn new(channel: Channel, instruments: u16, orders_max: u32, levels_max: u32) -> Self {
+        FollowerSettings {
+            channel,
+            instruments,
+            orders_max,
+            levels_max,
+            buffered_datagrams_max: 4_096,
+            datagram_bytes_max: DATAGRAM_BYTES_DEFAULT,
+        }
+    }
+}

@@ -4,6 +4,7 @@ use crate::book::Book;
 use crate::codec::{self, MESSAGE_BYTES_MAX};
 use crate::message::{Channel, Message, PacketHeader, PacketKind};
 use crate::packet::{PACKET_HEADER_BYTES, put_header};
+use crate::packets::Packets;
 use crate::settings::Definition;
 use engine::Side;
 
@@ -16,9 +17,9 @@ pub(crate) struct TakenSnapshot {
     /// Length and messages of each datagram.
     parts: Vec<(usize, u16)>,
     /// How many were taken.
-    pub number: u64,
+    number: u64,
     /// The first number that it does not contain.
-    pub sequence: u64,
+    sequence: u64,
 }
 
 /// How many datagrams a snapshot can have.
@@ -53,17 +54,22 @@ impl TakenSnapshot {
         }
     }
 
-    /// Takes it. `sequence` is the first number that it does not contain.
-    pub fn take(
-        &mut self,
-        session: u64,
-        sequence: u64,
-        books: &[Book],
-        definitions: &[Definition],
-    ) {
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether it will do for who asks now: what came since is kept, and will be for as long again.
+    pub fn serves(&self, packets: &Packets) -> bool {
+        let (oldest, next) = (packets.oldest_sequence(), packets.sequence() + 1);
+        let middle = oldest + (next - oldest) / 2;
+        self.number > 0 && self.sequence >= middle
+    }
+
+    /// Takes it of the books as they are: each entry is hashed and encoded, which costs some tens of nanoseconds.
+    pub fn take(&mut self, packets: &Packets, books: &[Book], definitions: &[Definition]) {
         self.parts.clear();
         self.parts.push((PACKET_HEADER_BYTES, 0));
-        (self.number, self.sequence) = (self.number + 1, sequence);
+        (self.number, self.sequence) = (self.number + 1, packets.sequence() + 1);
         for (instrument, (book, definition)) in (0..).zip(books.iter().zip(definitions)) {
             let Definition { code, tick, lot } = *definition;
             self.append(&Message::Definition {
@@ -100,7 +106,7 @@ impl TakenSnapshot {
                 }
             }
         }
-        self.put_headers(session);
+        self.put_headers(packets.session());
     }
 
     fn put_headers(&mut self, session: u64) {
@@ -135,6 +141,11 @@ impl TakenSnapshot {
             codec::encode(datagram, *length, message);
             (*length, *count) = (*length + bytes, *count + 1);
         }
+    }
+
+    /// How many datagrams the snapshot of this number has, if it is still this one.
+    pub fn parts_of(&self, number: u64) -> Option<usize> {
+        (number == self.number).then_some(self.parts.len())
     }
 
     /// One of its datagrams.

@@ -10,6 +10,7 @@ pub const CHANNELS: [Channel; 2] = [Channel::Orders, Channel::Levels];
 pub struct Exchange {
     pub engine: Engine,
     pub publisher: Publisher,
+    pub session: u64,
     instruments: u16,
     trades: u64,
     inputs: u64,
@@ -31,6 +32,7 @@ impl Exchange {
         Exchange {
             engine: Engine::new(instruments, limits),
             publisher: Publisher::new(settings).expect("the settings are in range"),
+            session: settings.session,
             instruments,
             trades: 0,
             inputs: 0,
@@ -67,6 +69,15 @@ impl Exchange {
         }
         *inputs += 1;
         publisher.end_of_input(*inputs * 10, *inputs * 10 + 5);
+    }
+
+    /// It begins anew with the engine as it is: a publisher of a later session.
+    pub fn restart(&mut self, settings: &PublisherSettings) {
+        let session = self.session + 1;
+        let settings = PublisherSettings { session, ..settings.clone() };
+        let mut publisher = Publisher::new(&settings).expect("the settings are in range");
+        self.engine.save(&mut |piece| publisher.restore(&piece));
+        (self.publisher, self.session) = (publisher, session);
     }
 
     /// What there is to send.
