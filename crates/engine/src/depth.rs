@@ -50,10 +50,33 @@ impl std::error::Error for DepthError {}
 /// One instrument's book as it shows itself. Allocates when it is made, and then never.
 #[derive(Debug)]
 pub struct Depth {
-    bids: Levels,
-    asks: Levels,
+    sides: Sides,
     slab: OrderSlab,
     ids: FlatMap<u64, Handle>,
+}
+
+#[derive(Debug)]
+struct Sides {
+    bids: Levels,
+    asks: Levels,
+}
+
+impl Sides {
+    #[inline]
+    fn get(&self, side: Side) -> &Levels {
+        match side {
+            Side::Buy => &self.bids,
+            Side::Sell => &self.asks,
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self, side: Side) -> &mut Levels {
+        match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        }
+    }
 }
 
 impl Depth {
@@ -62,8 +85,10 @@ impl Depth {
     pub fn new(orders_max: u32, levels_max: u32) -> Depth {
         let orders_max = orders_max.min(crate::OPEN_ORDERS_MAX);
         Depth {
-            bids: Levels::new(Side::Buy, levels_max),
-            asks: Levels::new(Side::Sell, levels_max),
+            sides: Sides {
+                bids: Levels::new(Side::Buy, levels_max),
+                asks: Levels::new(Side::Sell, levels_max),
+            },
             slab: OrderSlab::new(orders_max),
             ids: FlatMap::new(orders_max),
         }
@@ -83,10 +108,7 @@ impl Depth {
         if self.slab.is_full() {
             return Err(DepthError::OrdersMax);
         }
-        let levels = match side {
-            Side::Buy => &mut self.bids,
-            Side::Sell => &mut self.asks,
-        };
+        let levels = self.sides.get_mut(side);
         let level = levels.find_or_insert(price_ticks).ok_or(DepthError::LevelsMax)?;
         let new = NewOrder { order_id, ..NewOrder::limit(side, price_ticks, quantity_lots) };
         let mut order = Order::of(&new, quantity_lots);
@@ -110,10 +132,7 @@ impl Depth {
         let handle = self.ids.get(&order_id)?;
         let Order { side, level, .. } = *self.slab.get(handle);
         let before = self.shown(self.slab.get(handle));
-        let levels = match side {
-            Side::Buy => &mut self.bids,
-            Side::Sell => &mut self.asks,
-        };
+        let levels = self.sides.get_mut(side);
         self.slab.set_visible(&mut levels.level_mut(level).queue, handle, quantity_lots);
         Some(before)
     }
@@ -124,10 +143,7 @@ impl Depth {
         let handle = self.ids.remove(&order_id)?;
         let shown = self.shown(self.slab.get(handle));
         let Order { side, level, .. } = *self.slab.get(handle);
-        let levels = match side {
-            Side::Buy => &mut self.bids,
-            Side::Sell => &mut self.asks,
-        };
+        let levels = self.sides.get_mut(side);
         let queue = &mut levels.level_mut(level).queue;
         self.slab.remove(queue, handle);
         if queue.orders() == 0 {
@@ -148,10 +164,7 @@ impl Depth {
         quantity_lots: u64,
         orders: u32,
     ) -> Result<(), DepthError> {
-        let levels = match side {
-            Side::Buy => &mut self.bids,
-            Side::Sell => &mut self.asks,
-        };
+        let levels = self.sides.get_mut(side);
         if quantity_lots == 0 {
             if let Some(level) = levels.find(price_ticks) {
                 levels.remove(level);
@@ -165,7 +178,7 @@ impl Depth {
 
     /// Takes everything out.
     pub fn clear(&mut self) {
-        for levels in [&mut self.bids, &mut self.asks] {
+        for levels in [&mut self.sides.bids, &mut self.sides.asks] {
             while let Some(best) = levels.best() {
                 let queue = &mut levels.level_mut(best).queue;
                 while let Some(first) = queue.first() {
@@ -186,14 +199,14 @@ impl Depth {
             let quantity_lots = level.queue.visible_lots();
             Some(Quote { price_ticks: level.price_ticks, quantity_lots })
         };
-        Top { bid: best(&self.bids), ask: best(&self.asks) }
+        Top { bid: best(&self.sides.bids), ask: best(&self.sides.asks) }
     }
 
     /// What is shown at a price: quantity in lots, number of orders.
     #[must_use]
     #[inline]
     pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
-        let levels = self.side(side);
+        let levels = self.sides.get(side);
         levels.find(price_ticks).map_or((0, 0), |level| {
             let queue = &levels.level(level).queue;
             (queue.visible_lots(), queue.orders())
@@ -202,13 +215,14 @@ impl Depth {
 
     /// One side, best first: price in ticks, quantity in lots, number of orders.
     pub fn levels(&self, side: Side) -> impl Iterator<Item = (i64, u64, u32)> + '_ {
-        let levels = self.side(side).best_first();
+        let levels = self.sides.get(side).best_first();
         levels.map(|level| (level.price_ticks, level.queue.visible_lots(), level.queue.orders()))
     }
 
     /// The orders of one side, in price-time priority.
     pub fn orders(&self, side: Side) -> impl Iterator<Item = Shown> + '_ {
-        self.side(side)
+        self.sides
+            .get(side)
             .best_first()
             .flat_map(|level| self.slab.in_queue(&level.queue).map(|order| self.shown(order)))
     }
@@ -231,19 +245,12 @@ impl Depth {
         Some((orders, lots))
     }
 
-    fn side(&self, side: Side) -> &Levels {
-        match side {
-            Side::Buy => &self.bids,
-            Side::Sell => &self.asks,
-        }
-    }
-
     #[inline]
     fn shown(&self, order: &Order) -> Shown {
         Shown {
             order_id: order.order_id,
             side: order.side,
-            price_ticks: self.side(order.side).level(order.level).price_ticks,
+            price_ticks: self.sides.get(order.side).level(order.level).price_ticks,
             quantity_lots: order.visible_lots,
         }
     }

@@ -109,7 +109,11 @@ impl Follower {
         if header.kind == PacketKind::Snapshot {
             return Outcome { applied: self.part(&packet, bytes), ..none };
         }
+        let was_in_sync = self.is_in_sync();
         self.end = self.end.max(header.sequence + u64::from(header.count));
+        if was_in_sync && header.sequence > self.next {
+            self.counts.gaps += 1;
+        }
         if header.count == 0 {
             self.counts.heartbeats += 1;
             return none;
@@ -124,7 +128,8 @@ impl Follower {
         Outcome { applied, is_live_tick, ..none }
     }
 
-    /// What it needs now, and has not asked for yet. Who gets an answer [`Follower::datagram`] was told of all of it.
+    /// What it needs now. It is said once, to be asked of the exchange, and again when so many datagrams have brought nothing of it, or after
+    /// [`Follower::again`].
     #[inline]
     pub fn wants(&mut self) -> Option<Want> {
         if self.is_in_sync() {
@@ -173,7 +178,7 @@ impl Follower {
     #[must_use]
     #[inline]
     pub fn sequence(&self) -> u64 {
-        self.next - 1
+        self.next.saturating_sub(1)
     }
 
     /// The session that it follows.
@@ -230,9 +235,6 @@ impl Follower {
     /// A datagram before its turn.
     #[cold]
     fn keep(&mut self, header: &PacketHeader, bytes: &[u8]) {
-        if !self.is_rebuilding && self.early.is_empty() {
-            self.counts.gaps += 1;
-        }
         self.counts.early += 1;
         if self.early.keep(header.sequence, bytes) {
             return;

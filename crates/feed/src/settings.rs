@@ -24,7 +24,7 @@ pub struct Definition {
     pub lot: (i64, i8),
 }
 
-/// What a [`Publisher`] is made of.
+/// What a [`crate::Publisher`] is made of.
 #[derive(Debug, Clone)]
 pub struct PublisherSettings {
     /// When this run of the exchange began, in nanoseconds since 1970.
@@ -43,7 +43,7 @@ pub struct PublisherSettings {
     pub channels: Vec<Channel>,
 }
 
-/// Why there is no [`Publisher`] of these settings.
+/// Why there is no [`crate::Publisher`] of these settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublisherSettingsError {
     /// `datagram_bytes_max` is out of its range.

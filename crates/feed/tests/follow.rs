@@ -8,7 +8,10 @@ mod network;
 
 use engine::{EngineLimits, Input};
 use exchange::Exchange;
-use feed::{DATAGRAM_BYTES_MIN, Fault, PublisherSettings, Want};
+use feed::{
+    Channel, DATAGRAM_BYTES_MIN, Fault, Message, PacketHeader, PacketKind, PublisherSettings,
+    SEQUENCE_MAX, Want, encode_packet,
+};
 use following::{Following, INSTRUMENTS, following};
 use proptest::prelude::*;
 
@@ -100,6 +103,58 @@ proptest! {
             following.follower.begin_again();
             following.settle(&mut exchange);
         }
+    }
+
+    /// Datagrams that are well made and say anything: whatever the follower makes of them, told that its books are others it comes to be in sync.
+    #[test]
+    fn among_datagrams_of_somebody_else(
+        inputs in commands::inputs(20),
+        others in prop::collection::vec((0_usize..4, any::<u8>(), 0_usize..3, 0_u16..4, 0_u16..4, 0_u64..4), 1..60),
+    ) {
+        let limits = EngineLimits::matching_only(20, 8);
+        let settings = Exchange::settings(limits, INSTRUMENTS, 200);
+        let mut exchange = Exchange::new(limits, &settings);
+        let [mut following, _] = following(&[], &limits, &settings);
+        let mut others = others.iter();
+        let mut bytes = [0; 200];
+        for input in &inputs {
+            exchange.apply(input);
+            for (session, sequence, kind, part, count, order_id) in others.by_ref().take(4) {
+                let header = PacketHeader {
+                    session: [1_000, 1_000, 1_001, u64::MAX][*session],
+                    // About what is due, or the end of all numbers.
+                    sequence: match sequence {
+                        250.. => SEQUENCE_MAX - u64::from(255 - sequence),
+                        _ => u64::from(sequence % 32),
+                    },
+                    count: *count,
+                    part: *part,
+                    parts: 4,
+                    channel: Channel::Orders,
+                    kind: [PacketKind::Live, PacketKind::Replay, PacketKind::Snapshot][*kind],
+                    intended_ns: 0,
+                    acknowledged_ns: 0,
+                    published_ns: 0,
+                };
+                let order = Message::OrderAdded {
+                    instrument: 0,
+                    order_id: *order_id,
+                    side: engine::Side::Buy,
+                    price_ticks: 90,
+                    quantity_lots: 1,
+                };
+                // Some announce more than there is.
+                let messages = vec![order; usize::from(*count).min(2)];
+                let length = encode_packet(&mut bytes, &header, &messages).unwrap();
+                following.follower.datagram(&bytes[..length]);
+                following.follower.wants();
+            }
+            for datagram in exchange.datagrams(following.channel) {
+                following.follower.datagram(&datagram);
+            }
+        }
+        following.follower.begin_again();
+        following.settle(&mut exchange);
     }
 
     /// Rubbish changes nothing, and is counted.

@@ -153,6 +153,25 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
+    assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 3));
+}
+
+#[test]
+fn a_snapshot_of_no_number_is_one() {
+    let mut feed = Feed::new(&settings());
+    let mut parts = feed.parts();
+    // `sequence`, which counts from 1.
+    parts.iter_mut().for_each(|part| part[16] = 0);
+    let mut follower = follower();
+    give(&mut follower, &parts);
+    assert_eq!(follower.sequence(), 0);
+    give(&mut follower, &feed.ticks(1));
+    let count = 1;
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 0, count }));
+    assert_eq!(feed.replay(0, count), Err(ReplayRefused::TooOld));
+    follower.refused();
+    let want = follower.wants();
+    recover(&mut feed, &mut follower, want);
 }
 
 #[test]
@@ -431,6 +450,19 @@ fn what_can_not_be_kept_is_counted_and_asked_for() {
 }
 
 #[test]
+fn what_comes_twice_before_its_turn_is_kept_once() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(4);
+    for _ in 0..100 {
+        follower.datagram(&ticks[1]);
+    }
+    give(&mut follower, &ticks[2..]);
+    assert_eq!(follower.counts().not_kept, 0);
+    assert_eq!(follower.datagram(&ticks[0]).applied, 4);
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
 fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
     let mut feed = Feed::new(&settings());
     feed.ticks(3);
@@ -440,7 +472,7 @@ fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
     assert_eq!(feed.exchange.publisher.sequence(CHANNEL), 4);
     assert_eq!(feed.replay(2, u32::MAX).map(|datagrams| datagrams.len()), Ok(2));
     assert_eq!(feed.replay(4, 1), Err(ReplayRefused::NotYet));
-    let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, 3).unwrap();
+    let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, u32::MAX).unwrap();
     assert!(feed.exchange.publisher.next_of(&mut sending).is_some());
     feed.exchange.datagrams(CHANNEL);
     feed.ticks(70);
