@@ -60,8 +60,7 @@ impl Record {
                 read_ns,
                 normalised_ns,
             } => {
-                let from = [number, intended_ns, acknowledged_ns, published_ns];
-                let [a, b, c, d] = from;
+                let (a, b, c, d) = (number, intended_ns, acknowledged_ns, published_ns);
                 let words = [a, b, c, d, kernel_ns, read_ns, normalised_ns];
                 ((kind as u8) << CHOICE, messages, words)
             }
@@ -112,13 +111,21 @@ impl Record {
                 let words = [order, order_id, read_ns, price, quantity_lots, trade_id, 0];
                 (side.flags(), instrument, words)
             }
+            Record::Wall { .. } | Record::Lost { .. } | Record::End { .. } => {
+                (0, 0, self.loggers_words())
+            }
+        }
+    }
+
+    /// The integers of what the logger itself writes.
+    fn loggers_words(&self) -> [u64; WORDS] {
+        match *self {
             Record::Wall { clock_ns, wall_ns, bound_ns, steps } => {
-                (0, 0, [clock_ns, wall_ns, bound_ns, steps, 0, 0, 0])
+                [clock_ns, wall_ns, bound_ns, steps, 0, 0, 0]
             }
-            Record::Lost { noticed_ns, count } => (0, 0, [noticed_ns, count, 0, 0, 0, 0, 0]),
-            Record::End { records, lost, clock_ns } => {
-                (0, 0, [records, lost, clock_ns, 0, 0, 0, 0])
-            }
+            Record::Lost { noticed_ns, count } => [noticed_ns, count, 0, 0, 0, 0, 0],
+            Record::End { records, lost, clock_ns } => [records, lost, clock_ns, 0, 0, 0, 0],
+            _ => [0; WORDS],
         }
     }
 
@@ -172,23 +179,7 @@ fn of_fields(kind: u8, flags: u8, short: u16, words: [u64; WORDS]) -> Option<Rec
             read_ns: f,
             normalised_ns: g,
         },
-        2 => {
-            let refused = match f {
-                0 => None,
-                reason => Some(u16::try_from(reason - 1).ok()?),
-            };
-            let (tick, decided_ns, checked_ns) = (a, b, c);
-            Record::Decision {
-                tick,
-                instrument,
-                side,
-                decided_ns,
-                checked_ns,
-                price_ticks,
-                quantity_lots,
-                refused,
-            }
-        }
+        2 => decision(instrument, side, words)?,
         3 => {
             let action = match choice {
                 0 => Action::New,
@@ -232,6 +223,24 @@ fn of_fields(kind: u8, flags: u8, short: u16, words: [u64; WORDS]) -> Option<Rec
         7 => Record::Lost { noticed_ns: a, count: b },
         8 => Record::End { records: a, lost: b, clock_ns: c },
         _ => return None,
+    })
+}
+
+fn decision(instrument: u16, side: Side, words: [u64; WORDS]) -> Option<Record> {
+    let [tick, decided_ns, checked_ns, price, quantity_lots, refused, _] = words;
+    let refused = match refused {
+        0 => None,
+        reason => Some(u16::try_from(reason - 1).ok()?),
+    };
+    Some(Record::Decision {
+        tick,
+        instrument,
+        side,
+        decided_ns,
+        checked_ns,
+        price_ticks: price as i64,
+        quantity_lots,
+        refused,
     })
 }
 
