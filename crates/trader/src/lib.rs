@@ -42,6 +42,7 @@ mod progress;
 mod raw;
 mod raw_line;
 pub mod risk;
+mod risk_profile;
 pub mod run;
 mod samples;
 #[cfg(test)]

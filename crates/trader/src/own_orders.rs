@@ -24,8 +24,9 @@ pub enum Asked {
 /// One of the trader's orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnOrder {
-    /// Travels in its client id.
+    /// Travels in its client id: its slot, and how often that was used before.
     pub number: u64,
+    next_number: u64,
     /// Its side.
     pub side: Side,
     /// Its limit, ticks: as last acknowledged, or as sent while nothing was.
@@ -51,6 +52,7 @@ pub struct OwnOrder {
 
 const NONE: OwnOrder = OwnOrder {
     number: u64::MAX,
+    next_number: 0,
     side: Side::Buy,
     price_ticks: 0,
     open_lots: 0,
@@ -67,12 +69,13 @@ const NONE: OwnOrder = OwnOrder {
 /// All of them.
 pub struct OwnOrders {
     slots: Box<[OwnOrder]>,
-    next_number: u64,
+    /// Slots of no living order. The one that was used last is used next: it is still in the cache.
+    free: Vec<u16>,
+    entered: u64,
     /// The order that was last sent to rest on each side, while it lives.
     quotes: [Option<u64>; 2],
     /// What could still trade, by side, lots: the larger of what is open and of what was asked for.
     exposed_lots: [u64; 2],
-    alive: u32,
     unanswered: u32,
     position_lots: i64,
     /// Sold less bought, in ticks times lots.
@@ -84,12 +87,14 @@ pub struct OwnOrders {
 impl Default for OwnOrders {
     fn default() -> OwnOrders {
         OwnOrders {
-            // The number that no order has is written to each slot, which touches the memory.
-            slots: vec![NONE; OWN_ORDERS_MAX].into_boxed_slice(),
-            next_number: 0,
+            // No order's number is written to each slot, which touches the memory.
+            slots: (0..OWN_ORDERS_MAX as u64)
+                .map(|slot| OwnOrder { next_number: slot, ..NONE })
+                .collect(),
+            free: (0..OWN_ORDERS_MAX as u16).rev().collect(),
+            entered: 0,
             quotes: [None; 2],
             exposed_lots: [0; 2],
-            alive: 0,
             unanswered: 0,
             position_lots: 0,
             cash_tick_lots: 0,
@@ -100,7 +105,7 @@ impl Default for OwnOrders {
 }
 
 impl OwnOrders {
-    /// Takes a new order in, as sent; `None` while the slot that it would have belongs to one that lives. A resting one is the
+    /// Takes a new order in, as sent; `None` while [`OWN_ORDERS_MAX`] live. A resting one is the
     /// side's quote from now on.
     #[inline]
     pub fn enter(
@@ -110,26 +115,28 @@ impl OwnOrders {
         quantity_lots: u64,
         to_rest: bool,
     ) -> Option<u64> {
-        // A quote that lives long may stand in the way: the number after it is as good.
-        let mut number = self.next_number;
-        for _ in 0..3 {
-            let slot = &mut self.slots[number as usize % OWN_ORDERS_MAX];
-            if !slot.alive {
-                let (asked, open_lots) = (Some(Asked::Enter), quantity_lots);
-                *slot =
-                    OwnOrder { number, side, price_ticks, open_lots, asked, alive: true, ..NONE };
-                self.next_number = number + 1;
-                self.alive += 1;
-                self.unanswered += 1;
-                self.exposed_lots[side as usize] += quantity_lots;
-                if to_rest {
-                    self.quotes[side as usize] = Some(number);
-                }
-                return Some(number);
-            }
-            number += 1;
+        let slot = self.free.pop()?;
+        let place = &mut self.slots[usize::from(slot)];
+        // Another number than that of the order before it.
+        let number = place.next_number;
+        let (asked, open_lots) = (Some(Asked::Enter), quantity_lots);
+        *place = OwnOrder {
+            number,
+            next_number: number + OWN_ORDERS_MAX as u64,
+            side,
+            price_ticks,
+            open_lots,
+            asked,
+            alive: true,
+            ..NONE
+        };
+        self.entered += 1;
+        self.unanswered += 1;
+        self.exposed_lots[side as usize] += quantity_lots;
+        if to_rest {
+            self.quotes[side as usize] = Some(number);
         }
-        None
+        Some(number)
     }
 
     /// Asks for a change of an order that waits for no answer; `None` if it does, or lives no longer.
@@ -217,7 +224,9 @@ impl OwnOrders {
         order.alive = order.asked.is_some();
         let is_over = !order.alive;
         self.exposed_lots[side] -= exposed;
-        self.alive -= u32::from(is_over);
+        if is_over {
+            self.free.push((number % OWN_ORDERS_MAX as u64) as u16);
+        }
         if self.quotes[side] == Some(number) {
             self.quotes[side] = None;
         }
@@ -243,7 +252,7 @@ impl OwnOrders {
     /// Orders that live.
     #[inline]
     pub fn alive(&self) -> u32 {
-        self.alive
+        (OWN_ORDERS_MAX - self.free.len()) as u32
     }
 
     /// Messages without an answer.
@@ -275,7 +284,7 @@ impl OwnOrders {
 
     /// Orders that were sent.
     pub fn entered(&self) -> u64 {
-        self.next_number
+        self.entered
     }
 }
 

@@ -53,18 +53,21 @@ fn a_message_that_is_overtaken_is_waited_for() {
 }
 
 #[test]
-fn a_quote_that_lives_long_is_stepped_over() {
+fn a_slot_is_used_again_under_another_number() {
     let mut orders = OwnOrders::default();
     let quote = orders.enter(Side::Buy, 1, 1, true).unwrap();
     orders.answered(quote, true).unwrap();
-    for _ in 0..2 * OWN_ORDERS_MAX {
+    let mut before = None;
+    for _ in 0..3 * OWN_ORDERS_MAX {
         let number = orders.enter(Side::Sell, 9, 1, false).unwrap();
-        assert_ne!(number % OWN_ORDERS_MAX as u64, quote);
+        assert!(before.is_none_or(|before| before != number && orders.living(before).is_none()));
         orders.answered(number, true).unwrap();
         orders.end(number);
+        before = Some(number);
     }
     assert_eq!(orders.quote(Side::Buy).map(|order| order.number), Some(quote));
-    assert_eq!(orders.alive(), 1);
+    assert_eq!((orders.alive(), orders.entered()), (1, 1 + 3 * OWN_ORDERS_MAX as u64));
+    assert_eq!(before.unwrap() % OWN_ORDERS_MAX as u64, 1, "always the same slot");
 }
 
 #[test]
@@ -79,12 +82,14 @@ fn past_the_limit_there_is_no_number() {
 proptest! {
     /// Whatever comes in whatever order: the sums are those over the orders that live.
     #[test]
-    fn the_sums_are_those_of_the_orders(steps in prop::collection::vec((0u8..7, 0u64..12, 1i64..50, 1u64..20), 0..200)) {
+    fn the_sums_are_those_of_the_orders(steps in prop::collection::vec((0u8..7, 0usize..12, 1i64..50, 1u64..20), 0..200)) {
         let mut orders = OwnOrders::default();
-        for (step, number, price, lots) in steps {
+        let mut numbers = vec![0];
+        for (step, which, price, lots) in steps {
             let side = if price % 2 == 0 { Side::Buy } else { Side::Sell };
+            let number = numbers[numbers.len().saturating_sub(1 + which)];
             match step {
-                0 => drop(orders.enter(side, price, lots, lots % 2 == 0)),
+                0 => numbers.extend(orders.enter(side, price, lots, lots % 2 == 0)),
                 1 => drop(orders.ask(number, Asked::Move { price_ticks: price, quantity_lots: lots })),
                 2 => drop(orders.ask(number, Asked::End)),
                 3 => drop(orders.answered(number, lots % 3 > 0)),

@@ -2,7 +2,8 @@
 
 mod ends;
 
-use ends::{FLOW, Flow, exchange, follow, plan, records, ticker};
+use ends::{FLOW, Flow, exchange, exchange_with, follow, plan, records, ticker};
+use exchange::{Feed, Reach};
 use measure::clock::{Clock, Deadline};
 use measure::progress::Second;
 use measure::schedule::Arrival;
@@ -10,7 +11,7 @@ use measure::tick::{INTERVALS, STAGES};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trader::tick_plan::{AuditPlan, RawPlan, StrategyName, StrategyPlan, TickPlan};
-use transport::datagrams::DatagramHarm;
+use transport::datagrams::{DatagramHarm, DatagramReceiver, ReceiveOptions};
 use transport::inject::Inject;
 
 /// Every tick became an order, every order was answered, and all its stamps add up.
@@ -227,6 +228,33 @@ fn everything_is_told_to_the_audit_log() {
     }
     let ticks = led.tick().datagrams;
     assert_eq!(counts, [ticks, load.sent, load.sent, load.received]);
+}
+
+/// The exchange names its group, the trader joins it.
+#[test]
+fn a_group_is_joined_where_the_exchange_names_one() {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    let interface = std::net::Ipv4Addr::LOCALHOST;
+    let port = 20_000 + std::process::id() as u16 % 20_000;
+    let group = std::net::SocketAddrV4::new([239, 255, 7, 1].into(), port);
+    let reach = Reach::Multicast { group, interface };
+    let options = ReceiveOptions {
+        receive_buffer_bytes: 4096,
+        kernel_stamps: false,
+        multicast: Some((*group.ip(), interface)),
+    };
+    if let Err(error) = DatagramReceiver::bind(group.into(), &options, clock) {
+        eprintln!("skipped: {error}");
+        return;
+    }
+    let end = exchange_with(Feed { reach, ..Feed::default() }, clock, FLOW, Inject::default());
+    let mut plan = plan(directory.path(), &end, clock, FLOW);
+    plan.feed.multicast = Some(interface);
+    let led = follow(&plan);
+    let tick = led.tick();
+    assert!(led.result.complete, "{:?}", led.result);
+    assert_eq!((tick.gaps, tick.samples), (0, tick.datagrams), "{tick:?}");
+    assert_eq!(tick.book_hash, tick.exchange_book_hash, "{tick:?}");
 }
 
 /// Ten bursts of 500: none is lost, and the last of a burst has waited for all before it.

@@ -69,10 +69,15 @@ pub const FLOW: Flow =
 
 /// An exchange that publishes what its own synthetic orders do. Its writes do this harm.
 pub fn exchange(clock: Clock, flow: Flow, harm: Inject) -> End {
+    exchange_with(Feed { reach: Reach::Unicast, ..Feed::default() }, clock, flow, harm)
+}
+
+/// As [`exchange`], with that feed.
+pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End {
     let Flow { rate_per_second, seconds, arrival, burst } = flow;
     let pace = Pace::Fixed { rate_per_second, arrival, burst };
     let config = Config {
-        feed: Some(Feed { reach: Reach::Unicast, ..Feed::default() }),
+        feed: Some(feed),
         flow: Some(HouseFlow { source: Source::Synthetic, pace, seconds }),
         clock: Some(clock),
         about: exchange::About {
