@@ -2,7 +2,7 @@
 //! market maker came to.
 
 use crate::grid::Grid;
-use crate::line::{shortened, wrap};
+use crate::line::{clip, shortened, wrap};
 use crate::number::{count, latency, mebibytes, percent};
 use crate::stages;
 use crate::words::{self, About};
@@ -15,13 +15,16 @@ const NAME_WIDTH: usize = 13;
 /// The worst ticks that stand in the terminal; the page and the record have all that were kept.
 const WORST_MAX: usize = 5;
 
+/// Columns of what took the cores, in the terminal.
+const TAKEN_WIDTH: usize = 50;
+
 /// Appends stages, feed, strategy, the worst ticks and what to know about them.
 pub(crate) fn text(out: &mut String, record: &RunRecord) {
     if words::about(record) != About::Ticks {
         return;
     }
     stages::grids(record).iter().for_each(|grid| grid.text(out));
-    grids(record, WORST_MAX).iter().for_each(|grid| grid.text(out));
+    grids(record, WORST_MAX, TAKEN_WIDTH).iter().for_each(|grid| grid.text(out));
     for line in lines(record) {
         wrap(out, "  ", &line);
     }
@@ -35,16 +38,16 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
     html! {
         (stages::figures(record))
         @for grid in stages::grids(record) { (Grid { notes: Vec::new(), ..grid }.section()) }
-        @for grid in grids(record, usize::MAX) { (grid.section()) }
+        @for grid in grids(record, usize::MAX, usize::MAX) { (grid.section()) }
         @for line in lines(record) { p class="quiet" { (line) } }
     }
 }
 
-fn grids(record: &RunRecord, worst_max: usize) -> Vec<Grid> {
+fn grids(record: &RunRecord, worst_max: usize, taken_width: usize) -> Vec<Grid> {
     let subjects = || record.subjects.iter();
     let mut grids = vec![feed(record)];
     grids.extend(subjects().filter_map(market_making));
-    grids.extend(subjects().filter_map(|subject| worst(subject, worst_max)));
+    grids.extend(subjects().filter_map(|subject| worst(subject, worst_max, taken_width)));
     grids.into_iter().filter(|grid| !grid.rows.is_empty()).collect()
 }
 
@@ -152,7 +155,7 @@ fn market_making(subject: &Subject) -> Option<Grid> {
 }
 
 /// The worst ticks, each with the stage that had most of it.
-fn worst(subject: &Subject, most: usize) -> Option<Grid> {
+fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
     let row = |traced: &Traced| {
         let longest = traced.stages.iter().max_by_key(|(_, ns)| *ns);
         let longest = longest.map_or(String::new(), |(name, ns)| {
@@ -163,7 +166,7 @@ fn worst(subject: &Subject, most: usize) -> Option<Grid> {
             traced.run.to_string(),
             traced.number.to_string(),
             longest,
-            taken(&traced.noise),
+            clip(&taken(&traced.noise), width),
         ]
     };
     let rows: Vec<Vec<String>> = subject.traced.iter().take(most).map(row).collect();
@@ -193,6 +196,7 @@ fn taken(noise: &[Taken]) -> String {
         let times = if times > 1 { format!(" {times}x") } else { String::new() };
         let length =
             if length_ns > 0 { format!(", {}", latency(length_ns)) } else { String::new() };
+        let cause = if cause == "switched out" { "off" } else { cause };
         format!("{of} {cause}{times}{length}")
     });
     said.collect::<Vec<_>>().join("; ")

@@ -282,6 +282,17 @@ fn the_feed_the_worst_and_what_it_rests_on() {
               rust's audit: 960k records, 0 lost; its logger ran on core 0, which is the exchange's too, woke
               2400 times and took 72.0 ms in all; 0.300 % of the samples lie in those windows"#]],
     );
+    // A busy machine takes both cores often, which one line has no room for.
+    let busy = record(|record| {
+        let taken = record.subjects[0].traced[0].noise[0].clone();
+        for (of, cause) in
+            [("exchange", "switched out"), ("exchange", "page fault"), ("trader", "page fault")]
+        {
+            let one = Taken { of: of.to_owned(), cause: cause.to_owned(), ..taken.clone() };
+            record.subjects[0].traced[0].noise.extend(vec![one; 1_000]);
+        }
+    });
+    assert!(part(&busy, "The worst of rust").contains("trader off, 3.95 ms; exchange off 1000x"));
     let unequal = record(|record| record.subjects[0].load.tick[3].book_hash.clear());
     assert!(part(&unequal, "Feed").contains("UNEQUAL"));
 }

@@ -1,6 +1,6 @@
 //! What is to be carried out: a scenario, with whom and where to. `stage` does it.
 
-use crate::file::{Engine, FLOOR, Kind, Scenario};
+use crate::file::{Engine, FLOOR, Kind, Network, Scenario};
 use crate::placement::Placed;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
@@ -39,6 +39,41 @@ pub struct Conduct {
 pub const REPEATS_MAX: u32 = 2;
 
 impl Conduct {
+    /// Whether the scenario and the command line go together.
+    pub(crate) fn check(&self) -> Result<(), ConductError> {
+        let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
+        let scenario = &self.scenario;
+        if scenario.kind == Kind::Tick && scenario.flow.is_unnamed() && scenario.exchange.start {
+            return usage(
+                "this scenario replays a recorded day and names none: add --set flow.source=FILE, a Databento MBO \
+                 file (.dbn, .dbn.zst)",
+            );
+        }
+        if !scenario.kind.has_exchange() {
+            return match &self.connect {
+                Some(_) => {
+                    usage("this scenario stays in this machine's memory; leave out --connect")
+                }
+                None => Ok(()),
+            };
+        }
+        if scenario.network == Network::Veth && !scenario.exchange.start {
+            return usage(
+                "network = \"veth\" is for an exchange that the scenario starts; leave it out",
+            );
+        }
+        match (scenario.exchange.start, &self.connect) {
+            (true, Some(_)) => usage(
+                "the scenario starts an exchange of its own, and --connect names another; add \
+                 --set exchange.start=false",
+            ),
+            (false, None) => usage(
+                "the scenario starts no exchange; say where one runs with --connect HOST:PORT",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Seconds of warm-up, and measured.
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;

@@ -110,40 +110,6 @@ impl Conduct {
         ticking::remove_files(&path, runs.len(), self.scenario.audit.keep_runs);
         Ok((record, path))
     }
-
-    fn check(&self) -> Result<(), ConductError> {
-        let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
-        let scenario = &self.scenario;
-        if scenario.kind == Kind::Tick && scenario.flow.is_unnamed() && scenario.exchange.start {
-            return usage(
-                "this scenario replays a recorded day and names none: add --set flow.source=FILE, a Databento MBO \
-                 file (.dbn, .dbn.zst)",
-            );
-        }
-        if !scenario.kind.has_exchange() {
-            return match &self.connect {
-                Some(_) => {
-                    usage("this scenario stays in this machine's memory; leave out --connect")
-                }
-                None => Ok(()),
-            };
-        }
-        if scenario.network == Network::Veth && !scenario.exchange.start {
-            return usage(
-                "network = \"veth\" is for an exchange that the scenario starts; leave it out",
-            );
-        }
-        match (scenario.exchange.start, &self.connect) {
-            (true, Some(_)) => usage(
-                "the scenario starts an exchange of its own, and --connect names another; add \
-                 --set exchange.start=false",
-            ),
-            (false, None) => usage(
-                "the scenario starts no exchange; say where one runs with --connect HOST:PORT",
-            ),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {

@@ -141,7 +141,9 @@ fn accounted(evidence: &Evidence) -> (Verdict, String) {
         return (Verdict::NotApplicable, "the other end is not our exchange".to_owned());
     };
     let load = &evidence.result.load;
-    let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels);
+    // A market maker amends its quotes.
+    let amends = exchange.counts["amends"].as_u64().unwrap_or(0);
+    let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels + amends);
     (held_if(sent == came), format!("{sent} messages sent, {came} came to the exchange"))
 }
 
