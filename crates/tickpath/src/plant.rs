@@ -1,8 +1,8 @@
 //! What `tickpath exchange` publishes and where its own orders come from, from the command line.
 
 use crate::TOOL;
-use crate::cli::MarketDataArguments;
 use anyhow::{Context, bail};
+use clap::Args;
 use exchange::{About, Exchange, Feed, HouseFlow, Reach};
 use flow::{Pace, Source};
 use host::Root;
@@ -12,6 +12,45 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use transport::datagrams::{DatagramSender, SendOptions};
 use transport::ticker_echo::{TickerEcho, TickerSettings};
+
+#[derive(Args)]
+pub(crate) struct MarketDataArguments {
+    /// Publish what happens in the books as datagrams: none, unicast to who subscribes, or a multicast
+    /// GROUP:PORT
+    #[arg(long, value_name = "WHERE", default_value = "none")]
+    pub feed: String,
+    /// The largest datagram, bytes of UDP payload
+    #[arg(long, value_name = "N", default_value_t = 1472)]
+    pub feed_bytes: usize,
+    /// The interface that multicast leaves by
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub feed_interface: std::net::Ipv4Addr,
+    /// How often the multicast group is sent the whole books; 0 = never
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub feed_snapshot_seconds: f64,
+    /// Orders of the house into the first instrument, when somebody starts them: synthetic, or a Databento
+    /// MBO file. They bring its book at the start
+    #[arg(long, value_name = "FLOW")]
+    pub flow: Option<String>,
+    /// When they are due: fixed (--flow-rate), or recorded (--flow-speed)
+    #[arg(long, value_name = "PACE", default_value = "fixed", value_parser = ["fixed", "recorded"])]
+    pub flow_pace: String,
+    /// Orders, cancels and changes a second at a fixed pace
+    #[arg(long, value_name = "N", default_value_t = 10_000.0)]
+    pub flow_rate: f64,
+    /// How many times as fast as it was recorded
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub flow_speed: f64,
+    /// How a fixed pace is spread over time: uniform, poisson or burst
+    #[arg(long, value_name = "ARRIVAL", default_value = "uniform", value_parser = ["uniform", "poisson", "burst"])]
+    pub flow_arrival: String,
+    /// Inputs at the same instant, with --flow-arrival burst
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub flow_burst: u64,
+    /// For how long
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    pub flow_seconds: f64,
+}
 
 /// A flow that lasts less than this share of what was asked for is told.
 const SHORT: f64 = 0.9;
