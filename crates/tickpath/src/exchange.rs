@@ -7,7 +7,7 @@ use crate::snapshots::Snapshots;
 use crate::{DONE, signals};
 use anyhow::{Context, bail};
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
-use host::{Cores, HostError, Scheduling};
+use host::{Cores, HostError, Root, Scheduling};
 use measure::clock::Clock;
 use measure::record::ExchangeResult;
 use std::io::{self, Write};
@@ -38,6 +38,8 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         return echo(arguments, threads, clock, &stop);
     }
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
+    // Its tables are there, and hit at random.
+    host::huge_pages::use_huge_pages(&Root::system());
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);

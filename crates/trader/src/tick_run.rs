@@ -14,6 +14,7 @@ use crate::tick_phase::Phase;
 use crate::tick_plan::{RawPlan, TickPlan};
 use crate::{clock_source, tick_result};
 use audit::Auditor;
+use host::Root;
 use host::thread::Usage;
 use measure::clock::Clock;
 use measure::progress::Second;
@@ -238,6 +239,8 @@ impl Own<'_> {
             audit,
             shown,
         });
+        // The book and the samples are there, and hit at random.
+        host::huge_pages::use_huge_pages(&Root::system());
         // Last, so that the set-up above does not run in a real-time class.
         host::thread::set_scheduling(plan.scheduling)?;
         let stopped = go_through(&mut ticks, plan, stop);
