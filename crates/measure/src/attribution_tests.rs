@@ -27,7 +27,7 @@ fn of<'a>(attribution: &'a Attribution, stage: &str) -> &'a f64 {
 fn with_a_slow_stage() -> Vec<Sample> {
     let stages = |number: u64| {
         let mut stages = [100; POINTS - 1];
-        stages[Point::Decided as usize] += if number % 50 == 0 { 1_000 } else { 0 };
+        stages[Point::Decided as usize] += if number.is_multiple_of(50) { 1_000 } else { 0 };
         // So that no two are equal.
         stages[0] += number % 7;
         stages

@@ -56,7 +56,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
 /// What one client does in one run.
 enum Job {
     /// Sends a load.
-    Load(Plan),
+    Load(Box<Plan>),
     /// Follows a feed.
     Ticks(Box<TickPlan>),
 }
@@ -116,7 +116,7 @@ fn read_plan(path: &str) -> anyhow::Result<Job> {
     let value: Value = serde_json::from_str(&text).with_context(no_plan)?;
     let job = match value.get("feed") {
         Some(_) => serde_json::from_value(value).map(|plan| Job::Ticks(Box::new(plan))),
-        None => serde_json::from_value(value).map(Job::Load),
+        None => serde_json::from_value(value).map(|plan| Job::Load(Box::new(plan))),
     };
     job.with_context(no_plan)
 }
@@ -149,7 +149,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
             ..scenario.tick_plan(index, target)
         })));
     }
-    Ok(Job::Load(Plan {
+    Ok(Job::Load(Box::new(Plan {
         subject: subject.name.clone(),
         target,
         wire: Wire::WebsocketJson,
@@ -162,5 +162,5 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         inject: subject.inject.clone(),
         hlog,
         progress: false,
-    }))
+    })))
 }
