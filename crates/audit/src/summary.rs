@@ -3,9 +3,9 @@
 use crate::{KINDS, ReadError, Reader, Record, Tail};
 use hdrhistogram::Histogram;
 use measure::audited::{Audited, End, SCHEMA, Span};
+use measure::clock::Pair;
 use measure::recorder::{LATENCY_NS_MAX, histogram};
 use measure::stats::percentiles;
-use measure::wall::Pair;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 

@@ -6,7 +6,6 @@
 //! falls back to `clock_gettime(CLOCK_MONOTONIC_RAW)`. Counters are converted with a 32.32 fixed-point
 //! factor that was calibrated against `CLOCK_MONOTONIC_RAW`.
 
-use crate::wall::Pair;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -45,6 +44,17 @@ pub struct Clock {
     ns_per_count: u64,
     origin_count: u64,
     origin_ns: u64,
+}
+
+/// A [`Clock`] and the wall clock at the same moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// On the [`Clock`], ns.
+    pub clock_ns: u64,
+    /// `CLOCK_REALTIME`, nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// The moments of the two readings are at most so far apart, ns.
+    pub bound_ns: u64,
 }
 
 /// How long a calibration of the TSC takes. At 40 ms the error of its rate is below 5 ppm: two

@@ -19,6 +19,7 @@ pub mod gate;
 pub mod history;
 pub mod hlog;
 mod identity;
+mod kind;
 pub mod machine;
 pub mod matching;
 pub mod merge;

@@ -3,51 +3,12 @@
 //! Values of latencies are integers in the series' `unit`. Readers ignore keys that they don't know
 //! and fill absent ones with their default, so that old and new records open alike.
 
+pub use crate::kind::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the schema that this code writes.
 pub const SCHEMA: u32 = 1;
-
-/// What the values of a series mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// From the intended send to the reply's first byte.
-    Response,
-    /// From the real send to the reply's first byte.
-    Service,
-    /// One stage of a path inside a process.
-    Stage,
-    /// What the machine does to a thread that wants nothing but the clock.
-    Noise,
-    /// Messages or bytes a second.
-    Throughput,
-    /// How far behind its schedule the pacer sent.
-    Lateness,
-}
-
-impl Kind {
-    /// The kind's name in a record and in an .hlog tag.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Response => "response",
-            Kind::Service => "service",
-            Kind::Stage => "stage",
-            Kind::Noise => "noise",
-            Kind::Throughput => "throughput",
-            Kind::Lateness => "lateness",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Kind> {
-        [Kind::Response, Kind::Service, Kind::Stage, Kind::Noise, Kind::Throughput, Kind::Lateness]
-            .into_iter()
-            .find(|kind| kind.name() == name)
-    }
-}
 
 /// Percentiles of one sample; `None` where it is too small (`n (1 - p) < 10`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

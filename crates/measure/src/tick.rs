@@ -1,5 +1,6 @@
 //! The way of a tick: from the event at the exchange to the order that a trader sent for it, and to that order's reply.
 
+use crate::utc::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -76,14 +77,14 @@ pub struct Interval {
     /// The series' name.
     pub name: &'static str,
     /// From the intended or from the real publication; everything else is service time.
-    pub kind: crate::record::Kind,
+    pub kind: crate::kind::Kind,
     /// Where it begins.
     pub from: Point,
     /// Where it ends.
     pub to: Point,
 }
 
-use crate::record::Kind::{Response, Service};
+use crate::kind::Kind::{Response, Service};
 
 /// All that become series, the one that is judged by first.
 pub const INTERVALS: [Interval; 7] = [
@@ -177,29 +178,6 @@ pub struct Tick {
     pub market_making: Option<MarketMaking>,
 }
 
-/// How good the time is by which both ends stamp.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Time {
-    /// Both ends are on one machine and read one counter: differences between their stamps are exact.
-    pub same_clock: bool,
-    /// By how much a stamp of the kernel's may be off the trader's clock, ns.
-    pub kernel_bound_ns: u64,
-    /// By how much the exchange's clock may be off the trader's, ns: 0 on one machine; `None` if nobody knows.
-    pub exchange_bound_ns: Option<u64>,
-    /// Where the bound comes from: `same machine`, `chrony`, or empty.
-    pub bound_from: String,
-    /// Which boot of which machine the trader ran in; empty if it could not be read.
-    pub boot_id: String,
-    /// By how much the trader's clock ran faster than CLOCK_MONOTONIC_RAW over the run, in parts in a million: the error of its calibration.
-    pub rate_off_ppm: Option<f64>,
-    /// How often somebody set the wall clock meanwhile: stamps of the kernel's around it are wrong by as much.
-    pub wall_steps: u64,
-    /// How far the trader's wall clock may be off UTC.
-    pub utc: crate::utc::Utc,
-}
-
 /// What an audit logger did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -258,7 +236,7 @@ pub struct Attribution {
     /// The name of an interval,
     pub of: String,
     /// and its kind: one begins when the publication was due, another when it was.
-    pub kind: crate::record::Kind,
+    pub kind: crate::kind::Kind,
     /// The interval's value there, ns, over all runs.
     pub total_ns: u64,
     /// Samples around it.

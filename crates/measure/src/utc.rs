@@ -1,8 +1,6 @@
 //! How far a wall clock may be off UTC, and what may be said of a way from one machine to another.
 
-use crate::clock::Clock;
-use crate::tick::Time;
-use crate::wall::Pair;
+use crate::clock::{Clock, Pair};
 use serde::{Deserialize, Serialize};
 
 /// How far this machine's wall clock may be off UTC, and who says so.
@@ -67,6 +65,29 @@ pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
     }
     // What is written in whole nanoseconds is not quite whole in binary.
     Ok((bound * 1e9 - 1e-3).ceil() as u64)
+}
+
+/// How good the time is by which both ends stamp.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Time {
+    /// Both ends are on one machine and read one counter: differences between their stamps are exact.
+    pub same_clock: bool,
+    /// By how much a stamp of the kernel's may be off the trader's clock, ns.
+    pub kernel_bound_ns: u64,
+    /// By how much the exchange's clock may be off the trader's, ns: 0 on one machine; `None` if nobody knows.
+    pub exchange_bound_ns: Option<u64>,
+    /// Where the bound comes from: `same machine`, `chrony`, or empty.
+    pub bound_from: String,
+    /// Which boot of which machine the trader ran in; empty if it could not be read.
+    pub boot_id: String,
+    /// By how much the trader's clock ran faster than CLOCK_MONOTONIC_RAW over the run, in parts in a million: the error of its calibration.
+    pub rate_off_ppm: Option<f64>,
+    /// How often somebody set the wall clock meanwhile: stamps of the kernel's around it are wrong by as much.
+    pub wall_steps: u64,
+    /// How far the trader's wall clock may be off UTC.
+    pub utc: Utc,
 }
 
 /// By what one end of a way stamps: enough to say how its stamps lie beside another end's.

@@ -4,20 +4,8 @@
 //! Both run straight for a while, at rates that differ by some parts in a million (the calibration of the counter, what NTP
 //! corrects). So two readings of the pair make a line, and each further one says by how much the line was off.
 
-use crate::clock::Clock;
-use serde::{Deserialize, Serialize};
+use crate::clock::{Clock, Pair};
 use std::time::Duration;
-
-/// The two clocks at the same moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pair {
-    /// On the [`Clock`], ns.
-    pub clock_ns: u64,
-    /// `CLOCK_REALTIME`, nanoseconds since 1970.
-    pub wall_ns: u64,
-    /// The moments of the two readings are at most so far apart, ns.
-    pub bound_ns: u64,
-}
 
 /// How long the first line is. Readings good to 50 ns make its rate good to half a part in a million, which is half a microsecond a second later; longer
 /// lines are better.

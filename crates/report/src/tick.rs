@@ -8,7 +8,8 @@ use crate::stages;
 use crate::words::{self, About};
 use maud::{Markup, html};
 use measure::record::{RunRecord, Subject};
-use measure::tick::{Audit, MarketMaking, Taken, Tick, Time, Traced};
+use measure::tick::{Audit, MarketMaking, Taken, Tick, Traced};
+use measure::utc::Time;
 
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;

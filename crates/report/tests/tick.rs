@@ -3,8 +3,9 @@
 use expect_test::{Expect, expect};
 use measure::record::{Kind, Load, Percentiles, RunRecord, Series, Subject};
 use measure::tick::{
-    Attribution, Audit, INTERVALS, MarketMaking, POINTS, STAGES, Taken, Tick, Time, Traced,
+    Attribution, Audit, INTERVALS, MarketMaking, POINTS, STAGES, Taken, Tick, Traced,
 };
+use measure::utc::Time;
 use report::{Beside, record_page};
 
 fn series(name: &str, kind: Kind, p50: u64) -> Series {

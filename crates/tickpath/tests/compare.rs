@@ -52,6 +52,9 @@ fn a_slower_exchange_is_worse_and_fails_its_gate() {
             "--json",
             "--pairs",
             "9",
+            // Half of that, on a busy machine, was fewer than the twenty orders that a p50 needs.
+            "--set",
+            "seconds=0.6",
             "--gate",
             "order.service.p50 <= +100%",
             "exchange.inject.delay_us=0",

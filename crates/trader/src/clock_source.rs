@@ -4,7 +4,7 @@ use crate::exchange_line::ExchangeLine;
 use crate::run::{TraderError, dial};
 use crate::tick_plan::TickPlan;
 use measure::clock::Clock;
-use measure::tick::Time;
+use measure::utc::Time;
 use measure::utc::TimeBase;
 use std::io;
 

@@ -245,6 +245,15 @@ impl TickPlan {
             let why = format!("must be 1 to {max}, as at the exchange");
             BadLoad::unless((1..=max).contains(&value), key, &value, &why)?;
         }
+        let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.feed.inject;
+        for (key, every) in [
+            ("feed.inject.drop_every", drop_every),
+            ("feed.inject.duplicate_every", duplicate_every),
+            ("feed.inject.reorder_every", reorder_every),
+        ] {
+            let why = "every second datagram (2) or fewer; 0 is none";
+            BadLoad::unless(every != 1, key, &every, why)?;
+        }
         if let Some(clock) = &self.clock {
             let name = clock.source().name();
             let why = "this machine has no such counter; leave the clock out";
@@ -367,6 +376,7 @@ mod tests {
         assert!(bad(|plan| plan.seconds = f64::NAN).contains("0 to 30 days"));
         assert!(bad(|plan| plan.instrument.clear()).contains("1 to 32 bytes"));
         assert!(bad(|plan| plan.feed.receive_buffer_bytes = 0).contains("1 GiB"));
+        assert!(bad(|plan| plan.feed.inject.drop_every = 1).contains("drop_every = 1"));
         assert!(bad(|plan| plan.strategy.every = 0).contains("strategy.every = 0"));
         assert!(bad(|plan| plan.strategy.side = "buy".into()).contains("BUY or SELL"));
         assert!(bad(|plan| plan.strategy.amount = "0".into()).contains("above 0"));

@@ -21,7 +21,8 @@ use measure::progress::Second;
 use measure::record::ClientResult;
 use measure::record::Kind;
 use measure::recorder::{Drain, Recorder, Series, recorder};
-use measure::tick::{MarketMaking, Sample, Time};
+use measure::tick::{MarketMaking, Sample};
+use measure::utc::Time;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -91,6 +92,7 @@ pub fn follow(
             subject: plan.subject.clone(),
             tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
             reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
+            utc: host::utc::time_base(clock).utc,
             ..audit::Settings::new(PathBuf::from(&audit.file), clock)
         };
         audit::start(settings)

@@ -2,7 +2,8 @@
 
 use measure::record::Kind;
 use measure::recorder::{self, INTERVAL_NS, Interval, Series};
-use measure::tick::{INTERVALS, POINTS, Point, STAGES, Sample, Time};
+use measure::tick::{INTERVALS, POINTS, Point, STAGES, Sample};
+use measure::utc::Time;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
