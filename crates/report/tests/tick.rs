@@ -275,8 +275,8 @@ fn the_feed_the_worst_and_what_it_rests_on() {
         "The worst of rust",
         expect![[r#"
             The worst of rust, tick_to_ack
-                     run  message       most of it in                   cores taken
-            4.07 ms    3    51204  network_in 4.00 ms  trader switched out, 3.95 ms
+                     run  message       most of it in          cores taken
+            4.07 ms    3    51204  network_in 4.00 ms  trader off, 3.95 ms
               run.json has all their stages (traced).
               rust: receive buffer 16.0 MiB; the kernel's receive stamps are software; both ends stamp by one
               clock, the kernel's stamps within 61 ns
