@@ -10,7 +10,7 @@
 
 use crate::{AuditError, ReadError};
 use measure::crc32c::{continued, crc32c};
-use measure::utc::TimeBase;
+use measure::time_base::TimeBase;
 use serde::{Deserialize, Serialize};
 
 /// Bytes before the first record.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{Action, Header, Side, TickKind};
 use measure::clock::Clock;
-use measure::utc::{TimeBase, Utc};
+use measure::time_base::TimeBase;
+use measure::utc::Utc;
 
 const WALL_NS: u64 = 1_795_305_600_000_000_000;
 

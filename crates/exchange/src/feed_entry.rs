@@ -8,6 +8,7 @@ use crate::publishing::depth;
 use crate::refusals::NO_OPERATOR;
 use crate::text::{send, wire_time};
 use feed::{Channel, ReplayRefused};
+use measure::time_base::TimeBase;
 use std::net::SocketAddr;
 use transport::StreamId;
 use transport::serve::Outbound;
@@ -210,22 +211,25 @@ impl OrderEntry {
         }
     }
 
-    /// Takes some milliseconds where many orders rest: it is not for while somebody measures.
+    /// Takes some milliseconds where many orders rest, or the wall clock's keeper is asked: it is not for while somebody measures.
     #[cold]
     pub fn describe(&mut self, from: StreamId, out: &mut Vec<u8>) {
         if !self.sessions.may_operate(from) {
             return self.error(out, &NO_OPERATOR.reason);
         }
         let plant = self.plant.as_ref();
-        let clock =
-            self.observed.clock.map(|clock| serde_json::to_value(clock).unwrap_or_default());
+        let time_base = self.observed.clock.map(|clock| TimeBase {
+            boot_id: self.about.boot_id.clone(),
+            clock,
+            wall: clock.beside_wall(),
+            utc: (self.about.utc)(),
+        });
         let description = Description {
             tool: self.about.tool.clone(),
             session: plant.map_or_else(String::new, |plant| plant.session().to_string()),
             state_hash: format!("{:016x}", self.sequencer.state_hash()),
             feeds: plant.map_or_else(Vec::new, |plant| plant.states()),
-            clock: clock.unwrap_or_default(),
-            boot_id: self.about.boot_id.clone(),
+            time_base: serde_json::to_value(time_base).unwrap_or_default(),
             machine: self.about.machine.clone(),
         };
         let notice = Notice::Description(Box::new(description));

@@ -4,6 +4,7 @@ use crate::Config;
 use crate::instruments::{Instrument, Instruments};
 use crate::limits::LimitsError;
 use feed::{Channel, DATAGRAM_BYTES_DEFAULT, Definition, PublisherSettings};
+use measure::utc::Utc;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use wire::request::Depth;
 
@@ -68,7 +69,7 @@ pub struct HouseFlow {
 }
 
 /// What `DESCRIBE` is answered besides the exchange's state. The exchange passes it on and knows nothing of it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct About {
     /// The program and its version.
     pub tool: String,
@@ -76,6 +77,16 @@ pub struct About {
     pub boot_id: String,
     /// The machine's fingerprint.
     pub machine: serde_json::Value,
+    /// How far the machine's wall clock may be off UTC. Asked for each `DESCRIBE`, while nothing else is done.
+    pub utc: fn() -> Utc,
+}
+
+impl Default for About {
+    /// Nothing is known.
+    fn default() -> About {
+        let (tool, boot_id, machine) = Default::default();
+        About { tool, boot_id, machine, utc: Utc::default }
+    }
 }
 
 /// As a subscriber names it.

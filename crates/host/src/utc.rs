@@ -2,26 +2,32 @@
 
 use crate::root::Root;
 use measure::clock::{Clock, Deadline};
-use measure::utc::{TimeBase, Utc, chrony_bound_ns};
+use measure::time_base::TimeBase;
+use measure::utc::{Utc, chrony_bound_ns};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// How long chrony's client may take; it asks a daemon on this machine.
-const CHRONY_PATIENCE: Duration = Duration::from_secs(3);
+const CHRONY_PATIENCE: Duration = Duration::from_secs(1);
 /// Longest answer that is read, bytes.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
 /// Which boot of which machine this is (random(4)); empty if it can't be read.
 pub fn boot_id(root: &Root) -> String {
-    root.read("proc/sys/kernel/random/boot_id").unwrap_or_default()
+    let text = root.read("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
 }
 
 /// By what this machine stamps, with `clock` as the clock of its stamps. Off the path: it starts a process.
 pub fn time_base(clock: Clock) -> TimeBase {
-    let root = Root::system();
-    let utc = utc(&root, "chronyc");
-    TimeBase { boot_id: boot_id(&root), clock, wall: clock.beside_wall(), utc }
+    let boot_id = boot_id(&Root::system());
+    TimeBase { boot_id, clock, wall: clock.beside_wall(), utc: of_this_machine() }
+}
+
+/// How far this machine's wall clock may be off UTC now. Off the path: it starts a process.
+pub fn of_this_machine() -> Utc {
+    utc(&Root::system(), "chronyc")
 }
 
 /// How far the wall clock may be off UTC, by `chronyc -n -c tracking`; `chronyc` is its client's path.

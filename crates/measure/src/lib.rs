@@ -42,6 +42,7 @@ pub mod stats;
 pub mod sweep;
 pub mod tick;
 pub mod tick_samples;
+pub mod time_base;
 pub mod timeline;
 pub mod utc;
 pub mod wall;

@@ -43,6 +43,17 @@ pub enum Point {
 /// How many points there are.
 pub const POINTS: usize = 14;
 
+/// The points that the exchange stamps; the trader and its kernel stamp the others.
+pub const AT_EXCHANGE: [Point; 7] = [
+    Point::Intended,
+    Point::Acknowledged,
+    Point::Published,
+    Point::GatewayIn,
+    Point::EngineIn,
+    Point::EngineOut,
+    Point::GatewayOut,
+];
+
 /// The way between two points that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
@@ -113,7 +124,8 @@ pub const INTERVALS: [Interval; 7] = [
     Interval { name: "tick_to_ack", kind: Response, from: Point::Intended, to: Point::Replied },
 ];
 
-/// One tick that led to an order, and its stamps: ns on the trader's clock, which on one machine is the exchange's too.
+/// One tick that led to an order, and its stamps: ns on the trader's clock, which on one machine is the exchange's too. Between machines whose
+/// clocks can't be laid beside each other the exchange's stamps are on its own.
 ///
 /// In a file of samples: `number`, then the stamps in the order of [`Point`], little-endian, 120 bytes each, nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

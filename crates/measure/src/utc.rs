@@ -1,7 +1,7 @@
-//! How far a wall clock may be off UTC, and what may be said of a way from one machine to another.
+//! How far a wall clock may be off UTC, and how good the time was by which a run was stamped.
 
-use crate::clock::{Clock, Pair};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How far this machine's wall clock may be off UTC, and who says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,10 @@ pub struct Time {
     pub exchange_bound_ns: Option<u64>,
     /// Where the bound comes from: `same machine`, `chrony`, or empty.
     pub bound_from: String,
+    /// Series from one clock to the other that are not given, and why: the clocks may be further apart than a tenth of their p50, or nobody knows
+    /// how far.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
     /// Which boot of which machine the trader ran in; empty if it could not be read.
     pub boot_id: String,
     /// By how much the trader's clock ran faster than CLOCK_MONOTONIC_RAW over the run, in parts in a million: the error of its calibration.
@@ -88,95 +92,6 @@ pub struct Time {
     pub wall_steps: u64,
     /// How far the trader's wall clock may be off UTC.
     pub utc: Utc,
-}
-
-/// By what one end of a way stamps: enough to say how its stamps lie beside another end's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimeBase {
-    /// Which boot of which machine; empty if it can't be read.
-    pub boot_id: String,
-    /// The clock of all its stamps.
-    pub clock: Clock,
-    /// That clock beside the machine's wall clock.
-    pub wall: Pair,
-    /// How far the wall clock may be off UTC.
-    pub utc: Utc,
-}
-
-impl TimeBase {
-    /// Whether differences between stamps of both are exact: one machine, one boot, one calibration.
-    pub fn is_same_as(&self, other: &TimeBase) -> bool {
-        self.is_same_machine(other) && self.clock == other.clock
-    }
-
-    fn is_same_machine(&self, other: &TimeBase) -> bool {
-        !self.boot_id.is_empty() && self.boot_id == other.boot_id
-    }
-
-    /// By how much a stamp of `theirs`, laid on our clock by way of the wall clocks, may be off at the time of their readings, and who says so.
-    /// Where both are the same nothing has to be laid anywhere.
-    pub fn beside(&self, theirs: &TimeBase) -> Time {
-        let pairs_ns = self.wall.bound_ns + theirs.wall.bound_ns;
-        let (exchange_bound_ns, bound_from) = if self.is_same_as(theirs) {
-            (Some(0), "same machine".to_owned())
-        } else if self.is_same_machine(theirs) {
-            // One wall clock, whatever it shows.
-            (Some(pairs_ns), "same machine".to_owned())
-        } else {
-            match (self.utc.bound_ns, theirs.utc.bound_ns) {
-                (Some(ours), Some(other)) => {
-                    let from = match self.utc.from == theirs.utc.from {
-                        true => self.utc.from.clone(),
-                        false => format!("{} and {}", self.utc.from, theirs.utc.from),
-                    };
-                    (Some(ours.saturating_add(other).saturating_add(pairs_ns)), from)
-                }
-                _ => (None, String::new()),
-            }
-        };
-        let same_clock = self.is_same_as(theirs);
-        Time { same_clock, exchange_bound_ns, bound_from, ..Time::default() }
-    }
-}
-
-/// A one-way figure between two clocks that does not stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OneWayRefused {
-    /// Nobody knows how far the clocks are apart.
-    #[error(
-        "a one-way figure between two machines needs to know how far their clocks are apart, and nobody says so: \
-         run chrony on both, or measure the round trip"
-    )]
-    Unknown,
-    /// The clocks may be further apart than a tenth of the figure.
-    #[error(
-        "the clocks may be {bound_ns} ns apart, more than a tenth of the one-way figure of {figure_ns} ns: discipline them \
-         better (PTP), or measure the round trip"
-    )]
-    TooWide {
-        /// The figure.
-        figure_ns: u64,
-        /// How far they may be apart.
-        bound_ns: u64,
-    },
-}
-
-/// A figure stands if the clocks are apart by a tenth of it at most.
-const BOUND_SHARE: u64 = 10;
-
-/// Whether a one-way figure stands, of which one stamp is from each of two clocks that may be `bound_ns` apart; `None`: nobody knows how far.
-/// On one clock the bound is 0, and every figure stands.
-///
-/// # Errors
-/// It does not, and why.
-pub fn one_way(figure_ns: u64, bound_ns: Option<u64>) -> Result<(), OneWayRefused> {
-    match bound_ns {
-        None => Err(OneWayRefused::Unknown),
-        Some(bound_ns) if bound_ns > figure_ns / BOUND_SHARE => {
-            Err(OneWayRefused::TooWide { figure_ns, bound_ns })
-        }
-        Some(_) => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 use super::*;
 use proptest::prelude::*;
-use std::sync::LazyLock;
 
 /// The example of chronyc(1), "tracking", as the fields of `-c`.
 const MANUAL: &str = "CB00710F,203.0.113.15,3,1485509367.123456789,-0.000006523,-0.000006747,0.000035822,-3.225,-0.000,0.129,\
@@ -39,51 +38,4 @@ proptest! {
         let _ = chrony_bound_ns(&text);
         let _ = chrony_bound_ns(&fields.join(","));
     }
-}
-
-#[test]
-fn a_one_way_figure_stands_up_to_a_tenth() {
-    assert_eq!(one_way(10_000, Some(1_000)), Ok(()));
-    let too_wide = OneWayRefused::TooWide { figure_ns: 10_000, bound_ns: 1_001 };
-    assert_eq!(one_way(10_000, Some(1_001)), Err(too_wide));
-    assert_eq!(one_way(10_000, None), Err(OneWayRefused::Unknown));
-    // One clock: exact, whatever the figure.
-    assert_eq!(one_way(0, Some(0)), Ok(()));
-    assert!(one_way(u64::MAX, Some(u64::MAX)).is_err());
-}
-
-static CLOCKS: LazyLock<[Clock; 2]> = LazyLock::new(|| {
-    let first = Clock::calibrate();
-    loop {
-        let second = Clock::calibrate();
-        if second != first {
-            return [first, second];
-        }
-    }
-});
-
-fn base(boot_id: &str, clock: usize, bound_ns: Option<u64>) -> TimeBase {
-    TimeBase {
-        boot_id: boot_id.to_owned(),
-        clock: CLOCKS[clock],
-        wall: Pair { clock_ns: 0, wall_ns: 0, bound_ns: 30 },
-        utc: Utc { bound_ns, from: "chrony".to_owned(), ..Utc::default() },
-    }
-}
-
-#[test]
-fn on_one_clock_it_is_exact_and_elsewhere_bounds_add_up() {
-    let apart = |ours: &TimeBase, theirs: &TimeBase| {
-        let time = ours.beside(theirs);
-        (time.same_clock, time.exchange_bound_ns, time.bound_from)
-    };
-    let ours = base("a", 0, Some(1_000));
-    let same = "same machine".to_owned();
-    assert_eq!(apart(&ours, &base("a", 0, None)), (true, Some(0), same.clone()));
-    assert_eq!(apart(&ours, &base("a", 1, None)), (false, Some(60), same));
-    assert_eq!(apart(&ours, &base("b", 0, Some(500))), (false, Some(1_560), "chrony".to_owned()));
-    assert_eq!(apart(&ours, &base("b", 0, None)), (false, None, String::new()));
-    // Two machines that don't say who they are may be two.
-    let unknown = base("", 0, None);
-    assert_eq!(apart(&unknown, &unknown), (false, None, String::new()));
 }

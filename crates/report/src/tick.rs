@@ -230,11 +230,20 @@ fn time(time: &Time) -> String {
         0 => String::new(),
         ns => format!(", the kernel's stamps within {}", latency(ns)),
     };
+    let refused = match time.refused.len() {
+        0 => String::new(),
+        _ => {
+            let names: Vec<&str> = time.refused.keys().map(String::as_str).collect();
+            format!("; not given, as a tenth of them is less: {}", names.join(", "))
+        }
+    };
     match (time.same_clock, time.exchange_bound_ns) {
         (true, _) => format!("both ends stamp by one clock{kernel}"),
-        (false, Some(ns)) => {
-            format!("the exchange's clock is within {} by {}{kernel}", latency(ns), time.bound_from)
-        }
+        (false, Some(ns)) => format!(
+            "the exchange's clock is within {} by {}{kernel}{refused}",
+            latency(ns),
+            time.bound_from
+        ),
         (false, None) => format!(
             "nobody knows how far the exchange's clock is off: no figure from one machine to the other is given{kernel}"
         ),

@@ -7,8 +7,9 @@ use crate::run::Measured;
 use crate::ticking;
 use measure::attribution::Ways;
 use measure::record::{self, ClientResult};
-use measure::tick::{Attribution, INTERVALS, Interval, Point, Sample, Tick, Traced};
+use measure::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
 use measure::tick_samples;
+use std::collections::BTreeMap;
 
 /// From which intervals the way is explained: to the exchange, by which it is judged, and there and back.
 fn explained() -> impl Iterator<Item = &'static Interval> {
@@ -48,7 +49,18 @@ pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
         }));
     }
     let all: Vec<&[Sample]> = runs.iter().map(Vec::as_slice).collect();
+    let refused = refused(name, parts);
     for interval in explained() {
+        if let Some(why) =
+            stages_of(interval).find_map(|stage| refused.get(format!("{stage}.stage").as_str()))
+        {
+            let Interval { name: of, kind, .. } = interval;
+            told.warnings.push(format!(
+                "what {name}'s {of}.{} was made of is not given: {why}",
+                kind.name()
+            ));
+            continue;
+        }
         let ways = Ways::new(&all, interval, bound_ns);
         told.attribution.extend(ways.attributions());
         // On the whole way, which is the last, where the replies have stamps.
@@ -67,6 +79,20 @@ pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
     }
     told.warnings.extend(not_watched(name, parts));
     told
+}
+
+/// The series between two clocks that a run did not give, and why.
+fn refused<'a>(name: &str, parts: &Parts<'a>) -> BTreeMap<&'a str, &'a str> {
+    let own = parts.runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
+    let ticks = own.flat_map(|measured| &measured.result.load.tick);
+    ticks
+        .flat_map(|tick| &tick.time.refused)
+        .map(|(series, why)| (series.as_str(), why.as_str()))
+        .collect()
+}
+
+fn stages_of(interval: &Interval) -> impl Iterator<Item = &'static str> {
+    STAGES[interval.from as usize..interval.to as usize].iter().map(|stage| stage.name)
 }
 
 /// By how much stamps of different clocks may disagree.

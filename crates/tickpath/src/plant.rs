@@ -145,11 +145,11 @@ pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArgumen
 /// What `DESCRIBE` is told of the process and the machine.
 pub(crate) fn about(clock: &Clock) -> anyhow::Result<About> {
     let root = Root::system();
-    let boot_id = root.read("proc/sys/kernel/random/boot_id").unwrap_or_default();
     Ok(About {
         tool: TOOL.to_owned(),
-        boot_id: boot_id.trim().to_owned(),
+        boot_id: host::utc::boot_id(&root),
         machine: serde_json::to_value(host::capture(&root, clock, None))?,
+        utc: host::utc::of_this_machine,
     })
 }
 

@@ -1,20 +1,34 @@
-//! By which clock a trader stamps: the exchange's where both are on one machine, so that all stamps of a tick's way are of one counter.
+//! By which clock a trader stamps: the exchange's where both are on one machine, so that all stamps of a tick's way are of one counter. Between
+//! two machines, how the exchange's stamps are laid on the trader's clock after the run.
 
 use crate::exchange_line::ExchangeLine;
 use crate::run::{TraderError, dial};
 use crate::tick_plan::TickPlan;
 use measure::clock::Clock;
+use measure::tick::{AT_EXCHANGE, Sample};
+use measure::time_base::{Bridge, TimeBase};
 use measure::utc::Time;
-use measure::utc::TimeBase;
 use std::io;
+use wire::administration::Description;
+
+/// What a run is stamped by.
+pub(crate) struct ClockSource {
+    pub(crate) clock: Clock,
+    /// By what both ends stamped before the run. The exchange's is `None` where it need not be known, or is not told.
+    ours: TimeBase,
+    theirs: Option<TimeBase>,
+    /// Both ends read one counter with one calibration.
+    pub(crate) is_shared: bool,
+}
 
 /// The plan's clock; or that of the exchange, if it says that it runs on this boot of this machine; or one of our own.
 ///
 /// # Errors
 /// If the exchange can't be asked.
-pub(crate) fn choose(plan: &TickPlan) -> Result<(Clock, Time), TraderError> {
+pub(crate) fn choose(plan: &TickPlan) -> Result<ClockSource, TraderError> {
     if let Some(clock) = plan.clock {
-        return Ok((clock, time(clock, true)));
+        let ours = host::utc::time_base(clock);
+        return Ok(ClockSource { clock, ours, theirs: None, is_shared: true });
     }
     // The floor's end says nothing of itself.
     let theirs = match plan.raw {
@@ -25,36 +39,58 @@ pub(crate) fn choose(plan: &TickPlan) -> Result<(Clock, Time), TraderError> {
             source,
         })?,
     };
-    Ok(match theirs {
-        Some(clock) => (clock, time(clock, true)),
-        None => {
-            let clock = Clock::calibrate();
-            (clock, time(clock, false))
-        }
-    })
-}
-
-/// How good the time is, as far as it is known before the run.
-fn time(clock: Clock, same_clock: bool) -> Time {
-    let TimeBase { boot_id, utc, .. } = host::utc::time_base(clock);
-    let known = Time { boot_id, utc, same_clock, ..Time::default() };
-    match same_clock {
-        true => Time { exchange_bound_ns: Some(0), bound_from: "same machine".to_owned(), ..known },
-        // An exchange elsewhere does not say how far its clock is off UTC.
-        false => known,
+    let mut ours = host::utc::time_base(Clock::calibrate());
+    let is_shared = theirs
+        .as_ref()
+        .is_some_and(|theirs| theirs.is_same_machine(&ours) && theirs.clock.is_readable());
+    if let Some(theirs) = theirs.as_ref().filter(|_| is_shared) {
+        ours.clock = theirs.clock;
+        ours.wall = theirs.clock.beside_wall();
     }
+    Ok(ClockSource { clock: ours.clock, ours, theirs, is_shared })
 }
 
 /// On a connection of its own, which ends before anything is measured.
-fn ask(plan: &TickPlan) -> io::Result<Option<Clock>> {
+fn ask(plan: &TickPlan) -> io::Result<Option<TimeBase>> {
     let mut stream = dial(&plan.target)?;
     let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
     line.log_on(&mut stream, plan.first_token)?;
-    let theirs = line.describe(&mut stream)?;
-    let boot_id = host::utc::boot_id(&host::Root::system());
-    if boot_id.trim().is_empty() || theirs.boot_id.trim() != boot_id.trim() {
-        return Ok(None);
+    Ok(time_base(&*line.describe(&mut stream)?))
+}
+
+/// What an exchange without a clock, or an older one, does not say.
+fn time_base(description: &Description) -> Option<TimeBase> {
+    serde_json::from_value(description.time_base.clone()).ok()
+}
+
+impl ClockSource {
+    /// After the run: how good the time was. Where both clocks can be laid beside each other the stamps that the exchange took are on our clock then.
+    pub(crate) fn settle(self, description: Option<&Description>, samples: &mut [Sample]) -> Time {
+        let ClockSource { clock, ours, theirs, is_shared } = self;
+        let after = host::utc::time_base(clock);
+        let known = Time {
+            same_clock: is_shared,
+            boot_id: after.boot_id.clone(),
+            utc: after.utc.clone(),
+            ..Time::default()
+        };
+        if is_shared {
+            let bound_from = "same machine".to_owned();
+            return Time { exchange_bound_ns: Some(0), bound_from, ..known };
+        }
+        let theirs = theirs.zip(description.and_then(time_base));
+        let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
+        let Some(bridge) = bridge else { return known };
+        let (exchange_bound_ns, bound_from) = bridge.bound();
+        if exchange_bound_ns.is_some() {
+            for sample in samples {
+                for point in AT_EXCHANGE {
+                    let stamp = &mut sample.stamps[point as usize];
+                    // 0 is no stamp.
+                    *stamp = if *stamp > 0 { bridge.ours_ns(*stamp) } else { 0 };
+                }
+            }
+        }
+        Time { exchange_bound_ns, bound_from, ..known }
     }
-    let clock = serde_json::from_value::<Clock>(theirs.clock).ok();
-    Ok(clock.filter(Clock::is_readable))
 }

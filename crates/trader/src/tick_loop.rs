@@ -58,6 +58,8 @@ pub(crate) struct Verdict {
 /// What the loop is made of.
 pub(crate) struct Parts<M, L> {
     pub(crate) clock: Clock,
+    /// The exchange stamps by it, too.
+    pub(crate) is_shared: bool,
     pub(crate) receiver: DatagramReceiver,
     pub(crate) streams: Box<dyn Streams>,
     pub(crate) stream: StreamId,
@@ -92,8 +94,10 @@ pub(crate) struct TickLoop<M: Mind, L: Line> {
     pub(crate) trades: bool,
     /// Something was asked that is not about an order, and not yet answered.
     pub(crate) awaits: bool,
-    /// Ticks that were intended from here on are measured.
+    /// When measuring begins, on our clock,
     pub(crate) measured_from_ns: u64,
+    /// and on the exchange's: ticks that were intended from then on are measured. `None` until its first tick tells where its clock is.
+    pub(crate) intended_from_ns: Option<u64>,
     pub(crate) started_ns: u64,
     pub(crate) deadline_ns: u64,
     pub(crate) is_measuring: bool,
@@ -129,6 +133,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             trades: true,
             awaits: false,
             measured_from_ns: 0,
+            intended_from_ns: Some(0),
             started_ns: 0,
             deadline_ns: u64::MAX,
             is_measuring: false,
@@ -169,6 +174,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     fn stages(&mut self, n: usize, kernel_ns: u64, read_ns: u64) {
         let Some(tick) = self.parts.mind.normalise(&self.datagram[..n]) else { return };
         let normalised_ns = self.stamp(read_ns);
+        if self.intended_from_ns.is_none() && tick.kind == Kind::Live {
+            self.find_exchanges_clock(tick.published_ns, read_ns);
+        }
         if tick.kind == Kind::Live && self.trades {
             self.parts.mind.decide(&self.orders, &mut self.wishes);
         }
@@ -186,6 +194,19 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             self.order(Sample { number: tick.number, stamps });
         }
         self.after(n, &tick, [kernel_ns, read_ns, normalised_ns], [decided_ns, checked_ns]);
+    }
+
+    /// By the exchange's clock.
+    #[inline]
+    fn is_measured(&self, intended_ns: u64) -> bool {
+        self.intended_from_ns.is_some_and(|from_ns| intended_ns >= from_ns)
+    }
+
+    /// Where the exchange's clock is as the first tick comes, give or take that tick's way: well enough to end the warm-up.
+    #[cold]
+    fn find_exchanges_clock(&mut self, published_ns: u64, read_ns: u64) {
+        let until_ns = self.measured_from_ns.saturating_sub(read_ns);
+        self.intended_from_ns = Some(published_ns.saturating_add(until_ns));
     }
 
     /// Where a stage ends.
@@ -242,7 +263,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         }
         let written_ns = self.write();
         // The rest is off the path.
-        let measured = sample.stamps[Point::Intended as usize] >= self.measured_from_ns;
+        let measured = self.is_measured(sample.stamps[Point::Intended as usize]);
         let is_whole = self.unsent.is_empty();
         sample.stamps[Point::Sent as usize] = if is_whole { written_ns } else { 0 };
         let place = if measured { self.parts.samples.begin(&sample) } else { None };
@@ -312,7 +333,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// Off the path: the datagram is done with.
     fn after(&mut self, n: usize, tick: &Tick, came: [u64; 3], decided: [u64; 2]) {
-        if tick.kind == Kind::Live && tick.intended_ns >= self.measured_from_ns {
+        if tick.kind == Kind::Live && self.is_measured(tick.intended_ns) {
             self.counts.datagrams += 1;
             self.counts.messages += u64::from(tick.messages);
             self.counts.datagram_bytes += n as u64;

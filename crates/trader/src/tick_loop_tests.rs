@@ -28,6 +28,7 @@ fn bench() -> Bench {
     socket.connect(receiver.local_addr().unwrap()).unwrap();
     let script = Scripted::default();
     let ticks = TickLoop::new(Parts {
+        is_shared: true,
         clock,
         receiver,
         streams: Box::new(script.clone()),

@@ -110,6 +110,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     pub(crate) fn start(&mut self, warm_up_ns: u64, flow_ns: u64) {
         self.started_ns = self.parts.clock.now_ns();
         self.measured_from_ns = self.started_ns + warm_up_ns;
+        self.intended_from_ns = self.parts.is_shared.then_some(self.measured_from_ns);
         self.deadline_ns = self.started_ns.saturating_add(flow_ns).saturating_add(OVERRUN_NS);
         if let Some(shown) = &mut self.parts.shown {
             shown.start(self.measured_from_ns);

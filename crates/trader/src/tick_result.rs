@@ -1,13 +1,13 @@
 //! From the stamps of a run to what it leaves: series, the file of samples, what was counted.
 
+use crate::clock_source::ClockSource;
 use crate::risk::Refusal;
 use crate::run::TraderError;
 use crate::tick_phase::orders_of;
 use crate::tick_plan::TickPlan;
 use crate::tick_run::{Finished, Following};
-use crate::tick_samples::{judge, write_log};
+use crate::tick_samples::{judge, refused, write_log};
 use audit::{Finished as Logged, Windows};
-use measure::clock::Clock;
 use measure::record::{self, ClientResult, Load, MessageBytes};
 use measure::tick::{Audit, Point, Sample, Tick};
 use measure::utc::Time;
@@ -24,17 +24,19 @@ use std::time::SystemTime;
 pub(crate) fn assemble(
     plan: &TickPlan,
     mut finished: Finished,
-    time: Time,
+    (source, rate_off_ppm): (ClockSource, Option<f64>),
     logged: Option<Logged>,
-    clock: Clock,
     started: (SystemTime, u64),
 ) -> Result<ClientResult, TraderError> {
     let mut samples = std::mem::take(&mut finished.samples);
+    let clock = source.clock;
+    let time = source.settle(finished.description.as_deref(), &mut samples);
     let receiving = &finished.receiving;
     let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
-    let time = Time { kernel_bound_ns, wall_steps, ..time };
+    let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
     let judged = judge(&mut samples, &time);
-    write(plan, &samples, &time, started)?;
+    time.refused = refused(&samples, &time);
+    write(plan, &samples, &time.refused, started)?;
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
         tick.samples = judged.whole;
@@ -61,7 +63,7 @@ pub(crate) fn assemble(
 fn write(
     plan: &TickPlan,
     samples: &[Sample],
-    time: &Time,
+    refused: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
 ) -> Result<(), TraderError> {
     let failed = |path: &str| {
@@ -70,7 +72,7 @@ fn write(
     };
     let log = File::options().create(true).append(true).open(&plan.hlog);
     let mut log = io::BufWriter::new(log.map_err(failed(&plan.hlog))?);
-    write_log(samples, time, &plan.subject, &mut log, started, start_ns)
+    write_log(samples, refused, &plan.subject, &mut log, started, start_ns)
         .map_err(failed(&plan.hlog))?;
     measure::tick_samples::write(Path::new(&plan.samples), samples).map_err(failed(&plan.samples))
 }

@@ -22,7 +22,6 @@ use measure::record::ClientResult;
 use measure::record::Kind;
 use measure::recorder::{Drain, Recorder, Series, recorder};
 use measure::tick::{MarketMaking, Sample};
-use measure::utc::Time;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -84,7 +83,8 @@ pub fn follow(
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
-    let (clock, time) = clock_source::choose(plan)?;
+    let source = clock_source::choose(plan)?;
+    let (clock, is_shared) = (source.clock, source.is_shared);
     let audit = plan.audit.as_ref().map(|audit| {
         let settings = audit::Settings {
             core: audit.core,
@@ -103,16 +103,16 @@ pub fn follow(
     let (started, start_ns) = (SystemTime::now(), clock.now_ns());
     let raw_at_start = clock.beside_raw();
     let finished = std::thread::scope(|scope| {
-        let measuring = scope.spawn(move || measure(plan, stop, clock, auditor, shown));
+        let measuring =
+            scope.spawn(move || measure(plan, stop, (clock, is_shared), auditor, shown));
         if let Some(drain) = drain {
             show(drain, tell);
         }
         measuring.join().map_err(|_| TraderError::Panic)?
     })?;
     let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
-    let time = Time { rate_off_ppm, ..time };
     let logged = logger.map(audit::Logger::finish);
-    tick_result::assemble(plan, finished, time, logged, clock, (started, start_ns))
+    tick_result::assemble(plan, finished, (source, rate_off_ppm), logged, (started, start_ns))
 }
 
 /// Tells of each second as it ends.
@@ -135,7 +135,7 @@ fn show(drain: Drain, tell: &mut dyn FnMut(&Second)) {
 fn measure(
     plan: &TickPlan,
     stop: &AtomicBool,
-    clock: Clock,
+    (clock, is_shared): (Clock, bool),
     audit: Option<Auditor>,
     shown: Option<Recorder>,
 ) -> Result<Finished, TraderError> {
@@ -147,7 +147,7 @@ fn measure(
     let connect_failed =
         |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let mut stream = dial(&plan.target).map_err(connect_failed)?;
-    let own = Own { plan, stop, clock, audit, shown, memory_locked };
+    let own = Own { plan, stop, clock, is_shared, audit, shown, memory_locked };
     match &plan.raw {
         Some(raw) => {
             let (receiver, line) = subscribe_raw(plan, raw, clock, &mut stream)?;
@@ -204,6 +204,7 @@ struct Own<'a> {
     plan: &'a TickPlan,
     stop: &'a AtomicBool,
     clock: Clock,
+    is_shared: bool,
     audit: Option<Auditor>,
     shown: Option<Recorder>,
     memory_locked: bool,
@@ -220,7 +221,7 @@ impl Own<'_> {
         instrument: u16,
         told: impl FnOnce(&TickLoop<M, L>) -> (Option<Following>, Option<MarketMaking>),
     ) -> Result<Finished, TraderError> {
-        let Own { plan, stop, clock, audit, shown, memory_locked } = self;
+        let Own { plan, stop, clock, is_shared, audit, shown, memory_locked } = self;
         let backend = transport::backend(&plan.backend)?;
         let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
         let streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
@@ -230,6 +231,7 @@ impl Own<'_> {
         let spins = backend.spins;
         let mut ticks = TickLoop::new(Parts {
             clock,
+            is_shared,
             receiver,
             streams,
             stream,

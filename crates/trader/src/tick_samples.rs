@@ -2,21 +2,13 @@
 
 use measure::record::Kind;
 use measure::recorder::{self, INTERVAL_NS, Interval, Series};
-use measure::tick::{INTERVALS, POINTS, Point, STAGES, Sample};
+use measure::tick::{AT_EXCHANGE, INTERVALS, POINTS, Point, STAGES, Sample};
+use measure::time_base::one_way;
 use measure::utc::Time;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-/// The points that the exchange stamps.
-const AT_EXCHANGE: [Point; 7] = [
-    Point::Intended,
-    Point::Acknowledged,
-    Point::Published,
-    Point::GatewayIn,
-    Point::EngineIn,
-    Point::EngineOut,
-    Point::GatewayOut,
-];
 /// Without these a way is not known from end to end. The others are not stamped everywhere: not by a kernel without receive stamps, nor by the
 /// floor, whose ticks nobody acknowledged.
 const NEEDED: [Point; 7] = [
@@ -48,10 +40,10 @@ pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> Judged {
             return false;
         }
         judged.whole += 1;
-        within_bound(sample, time.kernel_bound_ns);
+        within_bound(sample, time);
         let in_order = is_in_order(sample, time);
         judged.out_of_order += u64::from(!in_order);
-        let adds_up = !time.same_clock || adds_up(sample);
+        let adds_up = adds_up(sample, time);
         judged.not_adding_up += u64::from(!adds_up);
         in_order && adds_up
     });
@@ -59,13 +51,18 @@ pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> Judged {
 }
 
 /// The kernel's stamp was laid on our clock, and may be off by so much: it lies no further out than its neighbours.
-fn within_bound(sample: &mut Sample, bound_ns: u64) {
+fn within_bound(sample: &mut Sample, time: &Time) {
     let [published, kernel, read] = [Point::Published, Point::KernelReceived, Point::Read]
         .map(|point| sample.stamps[point as usize]);
+    let bound_ns = time.kernel_bound_ns;
+    // One that is not on our clock is no neighbour.
+    let early = published.saturating_sub(kernel);
     let settled = if kernel == 0 {
         0
-    } else if kernel < published && published - kernel <= bound_ns {
-        published
+    } else if early > 0
+        && time.exchange_bound_ns.is_some_and(|apart_ns| early <= bound_ns + apart_ns)
+    {
+        published.min(read)
     } else if kernel > read && kernel - read <= bound_ns {
         read
     } else {
@@ -83,25 +80,30 @@ fn is_at_exchange(point: usize) -> bool {
     AT_EXCHANGE.iter().any(|at_exchange| *at_exchange as usize == point)
 }
 
-/// Whether no stamp lies before the one that it must follow. Between two machines that is not known.
+/// By how much a stamp of the one point may be off beside one of the other; `None`: nobody knows.
+fn apart_ns(from: usize, to: usize, time: &Time) -> Option<u64> {
+    let is_exact = time.same_clock || is_at_exchange(from) == is_at_exchange(to);
+    if is_exact { Some(0) } else { time.exchange_bound_ns }
+}
+
+/// Whether no stamp lies before the one that it must follow, as far as the clocks tell.
 fn is_in_order(sample: &Sample, time: &Time) -> bool {
-    let pairs = stamped(sample).zip(stamped(sample).skip(1));
-    pairs
-        .filter(|(from, to)| are_comparable(*from, *to, time))
-        .all(|(from, to)| sample.stamps[to] >= sample.stamps[from])
+    stamped(sample).zip(stamped(sample).skip(1)).all(|(from, to)| {
+        apart_ns(from, to, time).is_none_or(|apart_ns| {
+            sample.stamps[to].saturating_add(apart_ns) >= sample.stamps[from]
+        })
+    })
 }
 
-fn are_comparable(from: usize, to: usize, time: &Time) -> bool {
-    time.same_clock || is_at_exchange(from) == is_at_exchange(to)
-}
-
-/// Whether the stages, as they are recorded, are as long as the whole.
-fn adds_up(sample: &Sample) -> bool {
+/// Whether the stages, as they are recorded, are as long as the whole. A stage between two clocks is recorded as nothing where it is less.
+fn adds_up(sample: &Sample, time: &Time) -> bool {
     let at = |point: usize| sample.stamps[point];
-    let pairs = stamped(sample).zip(stamped(sample).skip(1));
-    let sum: u64 = pairs.map(|(from, to)| at(to).saturating_sub(at(from))).sum();
+    let pairs = || stamped(sample).zip(stamped(sample).skip(1));
+    let sum: u64 = pairs().map(|(from, to)| at(to).saturating_sub(at(from))).sum();
+    let allowed: Option<u64> = pairs().map(|(from, to)| apart_ns(from, to, time)).sum();
     let (first, last) = (stamped(sample).next(), stamped(sample).last());
-    first.zip(last).is_none_or(|(first, last)| sum == at(last).saturating_sub(at(first)))
+    let whole = first.zip(last).map_or(0, |(first, last)| at(last).saturating_sub(at(first)));
+    allowed.is_none_or(|allowed| sum.abs_diff(whole) <= allowed)
 }
 
 /// What becomes a series: every interval, every stage.
@@ -117,19 +119,48 @@ fn series() -> Vec<(Series, usize, usize)> {
     intervals.chain(stages).collect()
 }
 
+/// As it is called in a log, behind the subject.
+fn tag(series: &Series) -> String {
+    format!("{}.{}", series.name, series.kind.name())
+}
+
+/// The series from one clock to the other that are not given, by name, and why: an exchange on another machine stamped one of their ends, and its
+/// clock may be off by more than a tenth of what was measured.
+pub(crate) fn refused(samples: &[Sample], time: &Time) -> BTreeMap<String, String> {
+    let refusal = |(series, from, to): (Series, usize, usize)| {
+        let apart_ns = apart_ns(from, to, time);
+        if apart_ns == Some(0) {
+            return None;
+        }
+        let why = one_way(median(samples, from, to)?, apart_ns).err()?;
+        Some((tag(&series), why.to_string()))
+    };
+    series().into_iter().filter_map(refusal).collect()
+}
+
+/// Of the lengths between two points; `None` where no sample has both.
+fn median(samples: &[Sample], from: usize, to: usize) -> Option<u64> {
+    let has_both = |sample: &&Sample| sample.stamps[from] > 0 && sample.stamps[to] > 0;
+    let length = |sample: &Sample| sample.stamps[to].saturating_sub(sample.stamps[from]);
+    let mut lengths: Vec<u64> = samples.iter().filter(has_both).map(length).collect();
+    let middle = lengths.len() / 2;
+    (!lengths.is_empty()).then(|| *lengths.select_nth_unstable(middle).1)
+}
+
 /// Writes the samples, which are in order of their sending, as an HdrHistogram log with an interval a second.
 ///
 /// # Errors
 /// What the log says.
 pub(crate) fn write_log(
     samples: &[Sample],
-    time: &Time,
+    refused: &BTreeMap<String, String>,
     subject: &str,
     log: &mut dyn Write,
     started: SystemTime,
     start_ns: u64,
 ) -> io::Result<()> {
-    let all = series();
+    let mut all = series();
+    all.retain(|(series, ..)| !refused.contains_key(&tag(series)));
     let names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
     let mut rest = samples;
     let mut begin_ns = start_ns;
@@ -152,7 +183,7 @@ pub(crate) fn write_log(
         for sample in now {
             for (histogram, (_, from, to)) in interval.histograms.iter_mut().zip(&all) {
                 let [from_ns, to_ns] = [from, to].map(|point| sample.stamps[*point]);
-                if from_ns > 0 && to_ns > 0 && are_comparable(*from, *to, time) {
+                if from_ns > 0 && to_ns > 0 {
                     histogram.saturating_record(to_ns.saturating_sub(from_ns));
                 }
             }

@@ -65,7 +65,7 @@ fn between_two_machines_order_is_not_known() {
 
 fn series_of(samples: &[Sample], time: &Time) -> Vec<(String, u64, u64)> {
     let mut log = Vec::new();
-    write_log(samples, time, "t", &mut log, SystemTime::now(), 0).unwrap();
+    write_log(samples, &refused(samples, time), "t", &mut log, SystemTime::now(), 0).unwrap();
     let totals = measure::hlog::totals(&log[..]).unwrap();
     totals.into_iter().map(|(tag, values)| (tag, values.len(), values.max())).collect()
 }
@@ -114,6 +114,24 @@ fn what_lies_between_two_machines_is_no_series() {
     assert_eq!(sorted, expected);
 }
 
+/// Stages are 1 us long.
+#[test]
+fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_most() {
+    let apart = |bound_ns| Time { exchange_bound_ns: Some(bound_ns), ..Time::default() };
+    let given = |bound_ns| series_of(&[sample(); 3], &apart(bound_ns)).len();
+    let all = INTERVALS.len() + STAGES.len();
+    let network = 3;
+    assert_eq!([100, 101].map(given), [all, all - network]);
+    // From the exchange's acknowledgement to the order it is 7 us, from the intended event to the reply 13.
+    assert_eq!([700, 701, 1_300, 1_301].map(given), [all - 3, all - 4, all - 4, all - 5]);
+    let refused = refused(&[sample()], &apart(701));
+    let why = &refused["gateway_to_trade.service"];
+    assert!(why.contains("may be 701 ns apart") && why.contains("7000 ns"), "{why}");
+    // And a stamp may lie before the one that it must follow, by as much.
+    let early = with(&[(Point::KernelReceived, 2_500), (Point::Read, 2_500)]);
+    assert_eq!([499, 500].map(|bound_ns| judged(early, &apart(bound_ns)).0.out_of_order), [1, 0]);
+}
+
 proptest! {
     // Each case writes a log.
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -130,7 +148,7 @@ proptest! {
             let known: Vec<u64> = sample.stamps.into_iter().filter(|ns| *ns > 0).collect();
             prop_assert!(known.is_sorted(), "{known:?}");
         }
-        write_log(&samples, &time, "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
+        write_log(&samples, &refused(&samples, &time), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
     }
 
     /// A sample stands in the second in which its order left, and none is lost.
@@ -147,7 +165,7 @@ proptest! {
             })
             .collect();
         let mut log = Vec::new();
-        write_log(&samples, &same(), "t", &mut log, SystemTime::now(), start_ns).unwrap();
+        write_log(&samples, &BTreeMap::new(), "t", &mut log, SystemTime::now(), start_ns).unwrap();
         let totals = measure::hlog::totals(&log[..]).unwrap();
         for (tag, values) in totals {
             prop_assert_eq!(values.len(), samples.len() as u64, "{}", tag);

@@ -51,10 +51,8 @@ pub struct Description {
     pub state_hash: String,
     /// By depth.
     pub feeds: Vec<FeedState>,
-    /// The clock that it stamps by, as `measure` writes it; null without one.
-    pub clock: serde_json::Value,
-    /// Which start of its machine this is: two processes of one have the same.
-    pub boot_id: String,
+    /// By what it stamps, read when it was asked: `measure`'s `TimeBase`; null without a clock.
+    pub time_base: serde_json::Value,
     /// The machine's fingerprint; null if it was not given.
     pub machine: serde_json::Value,
 }

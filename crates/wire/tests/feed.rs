@@ -199,8 +199,12 @@ fn notices_have_their_golden_bytes() {
         session: "1795339464123456789".to_owned(),
         state_hash: "0123456789abcdef".to_owned(),
         feeds: vec![feed],
-        clock: serde_json::json!({"source": "tsc"}),
-        boot_id: "5f0c9a3e-1d7b-4b62-8c55-3a9f4b7d2e10".to_owned(),
+        time_base: serde_json::json!({
+            "boot_id": "5f0c9a3e-1d7b-4b62-8c55-3a9f4b7d2e10",
+            "clock": {"source": "tsc", "ns_per_count": 1_652_000_000u64, "origin_count": 7, "origin_ns": 9},
+            "wall": {"clock_ns": 1_000, "wall_ns": 1_795_339_464_123_457_789u64, "bound_ns": 31},
+            "utc": {"bound_ns": null, "from": "", "why": "there is no chrony here", "ptp_clocks": []},
+        }),
         machine: serde_json::Value::Null,
     };
     same(vector!("description.json"), Notice::Description(Box::new(description)));

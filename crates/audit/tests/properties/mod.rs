@@ -2,7 +2,8 @@
 
 use audit::{HEADER_BYTES, Header, KINDS, RECORD_BYTES, ReadError, Reader, Record, Tail};
 use measure::clock::Clock;
-use measure::utc::{TimeBase, Utc};
+use measure::time_base::TimeBase;
+use measure::utc::Utc;
 use std::sync::LazyLock;
 
 /// A good header, made once.

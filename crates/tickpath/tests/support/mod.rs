@@ -55,7 +55,12 @@ pub struct Exchange {
 
 impl Exchange {
     pub fn start(arguments: &[&str]) -> Exchange {
-        let mut child = tickpath()
+        Exchange::start_by(tickpath(), arguments)
+    }
+
+    /// By a command that starts the program with the arguments that follow.
+    pub fn start_by(mut program: Command, arguments: &[&str]) -> Exchange {
+        let mut child = program
             .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block"])
             .args(arguments)
             .stdout(Stdio::piped())

@@ -82,10 +82,8 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
         clock: Some(clock),
         about: exchange::About {
             tool: "a test".into(),
-            boot_id: host::Root::system()
-                .read("proc/sys/kernel/random/boot_id")
-                .unwrap_or_default(),
-            machine: serde_json::Value::Null,
+            boot_id: host::utc::boot_id(&host::Root::system()),
+            ..exchange::About::default()
         },
         ..Config::default()
     };

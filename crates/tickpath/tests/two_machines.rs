@@ -1,0 +1,129 @@
+//! Ticks between two machines: one of them is a namespace whose clock began long before, and that says another boot is its own. What the
+//! clocks' keepers say is a script's; all else is real, and on one machine, so that it is known what must come out.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use support::*;
+
+/// Both keepers say that their clock is off by so much at most.
+fn keeper(directory: &Path, bound: &str) -> String {
+    let client = directory.join("chronyc");
+    let word = format!("CB00710F,203.0.113.15,3,1485509367.1,{bound},0,0,0,0,0,0,0,64.2,Normal");
+    fs::write(&client, format!("#!/bin/sh\necho '{word}'\n")).unwrap();
+    fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Starts what follows on "another machine": its monotonic clock is a day ahead, its boot another.
+fn elsewhere(directory: &Path) -> Command {
+    let boot_id = directory.join("boot_id");
+    fs::write(&boot_id, "00000000-0000-4000-8000-000000000000\n").unwrap();
+    let mut command = Command::new("unshare");
+    command.args([
+        "--time",
+        "--monotonic",
+        "86400",
+        "--mount",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+    ]);
+    command.arg("mount --bind \"$0\" /proc/sys/kernel/random/boot_id && exec \"$@\"").arg(boot_id);
+    command
+}
+
+/// The record of a trader here that follows an exchange there.
+fn followed(bound: &str) -> Option<Value> {
+    let directory = tempfile::tempdir().unwrap();
+    let probe = elsewhere(directory.path()).arg("true").output();
+    if !probe.as_ref().is_ok_and(|probe| probe.status.success()) {
+        eprintln!("skipped: namespaces of time and mounts can't be made here: {probe:?}");
+        return None;
+    }
+    let path = keeper(directory.path(), bound);
+    let mut program = elsewhere(directory.path());
+    program.arg(tickpath().get_program()).env("PATH", &path);
+    let flow = ["--flow", "synthetic", "--flow-rate", "500", "--flow-seconds", "1.2"];
+    let feed = ["--any-token", "--book", "empty", "--feed", "unicast"];
+    let exchange = Exchange::start_by(program, &[&feed[..], &flow[..]].concat());
+    let mut command = tickpath();
+    command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
+    command.arg(directory.path().join("runs")).env("PATH", &path);
+    for set in [
+        "exchange.start=false",
+        "runs=1",
+        "warm_up_seconds=0.2",
+        "seconds=1",
+        "floor_seconds=0",
+        "hiccup_seconds=0",
+        "flow.rate_per_second=500",
+        "subject.rust.backend=block",
+    ] {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    assert!(!done.stdout.is_empty(), "{}", text(&done.stderr));
+    Some(record(&only_run(&directory.path().join("runs"))))
+}
+
+fn rust(record: &Value) -> &Value {
+    &record["subjects"][0]
+}
+
+fn p50(record: &Value, name: &str, kind: &str) -> Option<u64> {
+    let all = rust(record)["series"].as_array().unwrap();
+    let is_given = all.iter().any(|one| one["name"] == name && one["kind"] == kind);
+    is_given.then(|| series(record, "rust", name, kind)["pooled"]["p50"].as_u64()).flatten()
+}
+
+#[test]
+fn clocks_that_are_close_give_every_figure() {
+    let Some(record) = followed("0.000000100") else { return };
+    let tick = &rust(&record)["load"]["tick"][0];
+    let time = &tick["time"];
+    assert_eq!((&time["same_clock"], &time["bound_from"]), (&false.into(), &"chrony".into()));
+    // Two keepers, and a reading at each end.
+    assert!((200..20_000).contains(&time["exchange_bound_ns"].as_u64().unwrap()), "{time}");
+    // The warm-up is over when it is over, by whichever clock: 500 a second for a second, of which one in four leaves the book alone.
+    assert!((300..=500).contains(&tick["samples"].as_u64().unwrap()), "{tick}");
+    assert_eq!(
+        (&tick["samples_out_of_order"], &tick["samples_not_adding_up"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(tick["book_hash"], tick["exchange_book_hash"]);
+    // It is one machine: a way there and back is as long as its parts, and nobody is a day away.
+    let [whole, there, back] =
+        [("order_to_ack", "service"), ("network_out", "stage"), ("network_back", "stage")].map(
+            |(name, kind)| p50(&record, name, kind).unwrap_or_else(|| panic!("{name}: {time}")),
+        );
+    assert!(there + back <= 2 * whole, "{there} there, {back} back, {whole} in all");
+    assert!(p50(&record, "tick_to_ack", "response").unwrap() < 100_000_000);
+    assert!(!rust(&record)["attribution"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn clocks_that_may_be_far_apart_give_no_figure_between_them() {
+    let Some(record) = followed("0.100000000") else { return };
+    let tick = &rust(&record)["load"]["tick"][0];
+    let refused = &tick["time"]["refused"];
+    for (name, kind) in
+        [("network_in", "stage"), ("network_out", "stage"), ("tick_to_ack", "response")]
+    {
+        let why = refused[format!("{name}.{kind}")].as_str().unwrap_or_else(|| panic!("{tick}"));
+        assert!(why.contains("discipline them better"), "{why}");
+        assert_eq!(p50(&record, name, kind), None, "{name}");
+    }
+    // One end's own figures need no other clock.
+    for (name, kind) in
+        [("tick_to_gateway", "response"), ("order_to_ack", "service"), ("decision", "service")]
+    {
+        assert!(p50(&record, name, kind) > Some(0), "{name}: {record}");
+    }
+    assert_eq!(rust(&record)["attribution"].as_array().map_or(0, Vec::len), 0);
+}
