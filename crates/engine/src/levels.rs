@@ -8,6 +8,7 @@
 
 use crate::command::Side;
 use crate::memory::{filled, touched};
+use crate::prefetch::prefetch;
 use crate::queue::Queue;
 
 /// Prices in a page, as a power of two.
@@ -107,6 +108,12 @@ impl Levels {
     #[inline]
     pub fn level(&self, level: u32) -> &Level {
         &self.levels[level as usize]
+    }
+
+    /// Asks the processor to fetch a level, which may be one that is not in use.
+    #[inline]
+    pub fn prefetch(&self, level: u32) {
+        self.levels.get(level as usize).into_iter().for_each(prefetch);
     }
 
     #[inline]

@@ -77,6 +77,12 @@ impl Book {
         Ok(())
     }
 
+    /// Asks the processor to fetch what changes of some of its orders would read: see [`Depth::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, place: u32, count: u32) -> u32 {
+        self.depth.prefetch(place, count)
+    }
+
     /// Empty, and open.
     pub fn clear(&mut self) {
         self.depth.clear();

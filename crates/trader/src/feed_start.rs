@@ -4,12 +4,15 @@ use crate::exchange_line::ExchangeLine;
 use crate::market_maker::MarketMaker;
 use crate::mind::FeedMind;
 use crate::outcome::Outcome;
+use crate::rehearsal::Rehearsal;
 use crate::risk::{Profile, Risk};
 use crate::run::TraderError;
 use crate::signal::{Strategy, Trigger};
+use crate::stages::Stages;
 use crate::tick_plan::{StrategyName, TickPlan};
 use crate::tick_run::receive_options;
-use feed::{Channel, Follower, FollowerSettings};
+use engine::Top;
+use feed::{Book, Channel, Follower, FollowerSettings};
 use measure::clock::{Clock, Deadline};
 use std::net::{IpAddr, TcpStream};
 use std::path::Path;
@@ -24,12 +27,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(250);
 /// and in between the socket is looked at so often.
 const PAUSE: Duration = Duration::from_micros(200);
+/// Orders, and prices a side, of the book on which stages rehearse.
+const REHEARSED_MAX: u32 = 16;
 
 /// A feed that is followed.
 pub(crate) struct Followed {
     pub(crate) receiver: DatagramReceiver,
     pub(crate) mind: FeedMind,
     pub(crate) instrument: u16,
+    pub(crate) rehearsal: Option<Rehearsal<FeedMind, ExchangeLine>>,
 }
 
 /// Subscribes, brings the books into sync, and makes the strategy and its risk in the units that the feed tells.
@@ -53,10 +59,38 @@ pub(crate) fn follow(
     let (instrument, tick, lot) = instrument(plan, &follower)?;
     line.count_in(tick, lot);
     let profile = plan.risk.as_ref().map(|path| Profile::read(Path::new(path))).transpose()?;
-    let risk = Risk::new(&profile.unwrap_or_default(), &plan.instrument, tick, lot)?;
+    let profile = profile.unwrap_or_default();
+    let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
     let (strategy, outcome) = strategy(plan, instrument, lot)?;
     let mind = FeedMind::new(follower, instrument, strategy, risk, outcome);
-    Ok(Followed { receiver, mind, instrument })
+    let rehearsal = match plan.strategy.rehearse {
+        true => Some(rehearsal(plan, clock, &mind, profile, (tick, lot))?),
+        false => None,
+    };
+    // Only now, or a harm that comes as often as a snapshot has parts would let none come whole.
+    let receiver = receiver.harmed_by(plan.feed.inject);
+    Ok(Followed { receiver, mind, instrument, rehearsal })
+}
+
+/// Stages like those of `mind`, on a small book of their own.
+fn rehearsal(
+    plan: &TickPlan,
+    clock: Clock,
+    mind: &FeedMind,
+    mut profile: Profile,
+    (tick, lot): (Decimal, Decimal),
+) -> Result<Rehearsal<FeedMind, ExchangeLine>, TraderError> {
+    let settings = FollowerSettings::new(Channel::Orders, 1, REHEARSED_MAX, REHEARSED_MAX);
+    // Rehearsals come more often than messages may.
+    profile.limits.messages_per_second_max = u32::MAX;
+    let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
+    let (strategy, _) = strategy(plan, 0, lot)?;
+    let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
+    line.count_in(tick, lot);
+    let top = mind.follower.book(mind.instrument).map_or_else(Top::default, Book::top);
+    let at_ticks = top.bid.or(top.ask).map_or(1, |quote| quote.price_ticks);
+    let mind = FeedMind::new(Follower::new(settings), 0, strategy, risk, None);
+    Ok(Rehearsal::new(Stages::new(clock, mind, line), at_ticks))
 }
 
 fn wrong(plan: &TickPlan, why: String) -> TraderError {
@@ -88,7 +122,7 @@ fn subscribe(
             DatagramReceiver::bind(group, &options, clock)?
         }
     };
-    Ok(receiver.harmed_by(plan.feed.inject))
+    Ok(receiver)
 }
 
 fn synchronise(

@@ -41,6 +41,7 @@ pub mod plan;
 mod progress;
 mod raw;
 mod raw_line;
+mod rehearsal;
 pub mod risk;
 mod risk_profile;
 pub mod run;
@@ -48,6 +49,7 @@ mod samples;
 #[cfg(test)]
 mod scripted;
 pub mod signal;
+mod stages;
 mod tick_counts;
 mod tick_loop;
 mod tick_phase;

@@ -65,6 +65,9 @@ pub(crate) trait Mind {
     /// Whether it has all that it was told of.
     fn is_in_sync(&self) -> bool;
 
+    /// Nothing came: some of what the next tick may read is fetched into the processor's caches.
+    fn keep_near(&mut self) {}
+
     /// Off the path: a datagram that was read at `read_ns` is done with.
     fn after(&mut self, _datagram: &[u8], _tick: &Tick, _orders: &OwnOrders, _read_ns: u64) {}
 }
@@ -80,7 +83,12 @@ pub(crate) struct FeedMind {
     pub(crate) before: Counts,
     /// The market without our own quotes, as the strategy saw it last.
     top: Top,
+    /// How far the book has been fetched in this round.
+    near: u32,
 }
+
+/// Orders of the book that an idle turn fetches: as many as take less time than the turn's system call.
+const ORDERS_A_TURN: u32 = 16;
 
 impl FeedMind {
     pub(crate) fn new(
@@ -91,7 +99,7 @@ impl FeedMind {
         outcome: Option<Outcome>,
     ) -> FeedMind {
         let (before, top) = (*follower.counts(), Top::default());
-        FeedMind { follower, instrument, strategy, risk, outcome, before, top }
+        FeedMind { follower, instrument, strategy, risk, outcome, before, top, near: 0 }
     }
 
     /// The best prices of everybody else.
@@ -178,6 +186,13 @@ impl Mind for FeedMind {
 
     fn is_in_sync(&self) -> bool {
         self.follower.is_in_sync()
+    }
+
+    #[inline]
+    fn keep_near(&mut self) {
+        if let Some(book) = self.follower.book(self.instrument) {
+            self.near = book.prefetch(self.near, ORDERS_A_TURN);
+        }
     }
 
     #[inline]

@@ -13,12 +13,11 @@
 //! [`LOOKS_WITHOUT_DEBT`] empty looks at the feed.
 
 use crate::line::{Ask, Line};
-use crate::mind::{Kind, Mind, Tick};
-use crate::own_orders::{Asked, OwnOrders};
-use crate::risk::Refusal;
+use crate::mind::{Kind, Mind};
+use crate::rehearsal::Rehearsal;
 use crate::samples::Samples;
-use crate::signal::{WISHES_MAX, Wish};
-use crate::tick_counts::TickCounts;
+use crate::signal::Wish;
+use crate::stages::{Outbox, Passed, Stages};
 use crate::tick_phase::Phase;
 use audit::Auditor;
 use host::thread::Usage;
@@ -33,30 +32,13 @@ use wire::administration::Description;
 const DATAGRAMS_BETWEEN_LOOKS: u32 = 32;
 /// Empty looks at the feed for one at a stream that owes nothing.
 const LOOKS_WITHOUT_DEBT: u32 = 64;
-/// Bytes that wait when the socket takes no more; past that an order is refused.
-const OUT_BYTES_MAX: usize = 64 * 1024;
+/// Empty looks at the feed for one rehearsal.
+const LOOKS_A_REHEARSAL: u32 = 16;
 /// A backend that sleeps wakes at least this often.
 const SLEEP_NS_MAX: u64 = 20_000_000;
 
-/// A message in `out`.
-#[derive(Clone, Copy)]
-struct Unsent {
-    /// Where it ends.
-    end: usize,
-    sample: Option<u32>,
-}
-
-/// What was wished, and what risk said.
-#[derive(Clone, Copy)]
-pub(crate) struct Verdict {
-    pub(crate) wish: Wish,
-    /// The order's number; of a refused new one no order's.
-    pub(crate) number: u64,
-    pub(crate) refused: Option<Refusal>,
-}
-
 /// What the loop is made of.
-pub(crate) struct Parts<M, L> {
+pub(crate) struct Parts {
     pub(crate) clock: Clock,
     /// The exchange stamps by it, too.
     pub(crate) is_shared: bool,
@@ -65,8 +47,6 @@ pub(crate) struct Parts<M, L> {
     pub(crate) stream: StreamId,
     /// Whether its thread keeps its core busy.
     pub(crate) spins: bool,
-    pub(crate) mind: M,
-    pub(crate) line: L,
     pub(crate) samples: Samples,
     pub(crate) instrument: u16,
     pub(crate) audit: Option<Auditor>,
@@ -75,23 +55,17 @@ pub(crate) struct Parts<M, L> {
 }
 
 pub(crate) struct TickLoop<M: Mind, L: Line> {
-    pub(crate) parts: Parts<M, L>,
+    pub(crate) stages: Stages<M, L>,
+    /// What idle turns are for; `None`: nothing.
+    rehearsal: Option<Rehearsal<M, L>>,
+    pub(crate) parts: Parts,
     datagram: Box<[u8]>,
-    pub(crate) orders: OwnOrders,
-    wishes: Vec<Wish>,
-    verdicts: Vec<Verdict>,
-    /// Encoded, and not yet taken by the kernel.
-    pub(crate) out: Vec<u8>,
-    unsent: Vec<Unsent>,
     watched: bool,
     ready: Vec<Ready>,
     /// Datagrams since replies were looked for, and empty looks at the feed.
     datagrams: u32,
     looks: u32,
-    pub(crate) counts: TickCounts,
     pub(crate) phase: Phase,
-    /// Ticks become orders.
-    pub(crate) trades: bool,
     /// Something was asked that is not about an order, and not yet answered.
     pub(crate) awaits: bool,
     /// When measuring begins, on our clock,
@@ -115,22 +89,21 @@ pub(crate) struct TickLoop<M: Mind, L: Line> {
 
 impl<M: Mind, L: Line> TickLoop<M, L> {
     /// All memory is made here.
-    pub(crate) fn new(parts: Parts<M, L>) -> TickLoop<M, L> {
+    pub(crate) fn new(
+        stages: Stages<M, L>,
+        rehearsal: Option<Rehearsal<M, L>>,
+        parts: Parts,
+    ) -> TickLoop<M, L> {
         TickLoop {
+            stages,
+            rehearsal,
             parts,
             datagram: vec![1; DATAGRAM_BYTES_MAX].into_boxed_slice(),
-            orders: OwnOrders::default(),
-            wishes: Vec::with_capacity(WISHES_MAX),
-            verdicts: Vec::with_capacity(WISHES_MAX),
-            out: Vec::with_capacity(2 * OUT_BYTES_MAX),
-            unsent: Vec::with_capacity(OUT_BYTES_MAX / 64),
             watched: false,
             ready: Vec::with_capacity(8),
             datagrams: 0,
             looks: 0,
-            counts: TickCounts::default(),
             phase: Phase::Flowing,
-            trades: true,
             awaits: false,
             measured_from_ns: 0,
             intended_from_ns: Some(0),
@@ -151,8 +124,8 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     #[inline]
     pub(crate) fn turn(&mut self) {
         match self.parts.receiver.receive(&mut self.datagram) {
-            Datagram::Bytes { n, kernel_ns, read_ns } => {
-                self.stages(n, kernel_ns, read_ns);
+            Datagram::Bytes { n, read_ns } => {
+                self.tick(n, read_ns);
                 self.datagrams += 1;
                 if self.datagrams >= DATAGRAMS_BETWEEN_LOOKS {
                     self.listen(false);
@@ -160,7 +133,8 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             }
             Datagram::Empty => {
                 self.looks = self.looks.wrapping_add(1);
-                let owed = self.orders.unanswered() > 0 || self.awaits;
+                self.rehearse();
+                let owed = self.stages.orders.unanswered() > 0 || self.awaits;
                 if owed || !self.parts.spins || self.looks.is_multiple_of(LOOKS_WITHOUT_DEBT) {
                     self.listen(true);
                 }
@@ -169,31 +143,30 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         }
     }
 
-    /// Stages 2 to 5 of a datagram. What follows the write is off the path.
+    /// Stages 2 to 5 of a datagram. All that can wait comes after the write.
     #[inline]
-    fn stages(&mut self, n: usize, kernel_ns: u64, read_ns: u64) {
-        let Some(tick) = self.parts.mind.normalise(&self.datagram[..n]) else { return };
-        let normalised_ns = self.stamp(read_ns);
-        if self.intended_from_ns.is_none() && tick.kind == Kind::Live {
-            self.find_exchanges_clock(tick.published_ns, read_ns);
+    fn tick(&mut self, n: usize, read_ns: u64) {
+        let Some(passed) = self.stages.pass(&self.datagram[..n], read_ns) else { return };
+        let written_ns = if passed.said > 0 { self.write() } else { 0 };
+        let kernel_ns = self.parts.receiver.kernel_ns();
+        if self.intended_from_ns.is_none() && passed.tick.kind == Kind::Live {
+            self.find_exchanges_clock(passed.tick.published_ns, read_ns);
         }
-        if tick.kind == Kind::Live && self.trades {
-            self.parts.mind.decide(&self.orders, &mut self.wishes);
+        if passed.said > 0 {
+            self.ordered(&passed, [kernel_ns, read_ns], written_ns);
         }
-        let (mut decided_ns, mut checked_ns) = (0, 0);
-        if !self.wishes.is_empty() {
-            decided_ns = self.stamp(read_ns);
-            self.check(decided_ns);
-            checked_ns = self.stamp(read_ns);
-            let Tick { intended_ns, acknowledged_ns, published_ns, .. } = tick;
-            let mut stamps = [0; POINTS];
-            let way = [intended_ns, acknowledged_ns, published_ns, kernel_ns, read_ns];
-            stamps[..way.len()].copy_from_slice(&way);
-            let way = [normalised_ns, decided_ns, checked_ns];
-            stamps[Point::Normalised as usize..=Point::Checked as usize].copy_from_slice(&way);
-            self.order(Sample { number: tick.number, stamps });
+        self.after(n, &passed, [kernel_ns, read_ns]);
+    }
+
+    /// Nothing came: what the next tick will need is kept near.
+    #[inline]
+    fn rehearse(&mut self) {
+        if let Some(rehearsal) = &mut self.rehearsal {
+            self.stages.mind.keep_near();
+            if self.looks.is_multiple_of(LOOKS_A_REHEARSAL) {
+                rehearsal.turn();
+            }
         }
-        self.after(n, &tick, [kernel_ns, read_ns, normalised_ns], [decided_ns, checked_ns]);
     }
 
     /// By the exchange's clock.
@@ -209,65 +182,32 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         self.intended_from_ns = Some(published_ns.saturating_add(until_ns));
     }
 
-    /// Where a stage ends.
-    #[inline(always)]
-    fn stamp(&self, read_ns: u64) -> u64 {
-        if M::THINKS { self.parts.clock.now_ns() } else { read_ns }
-    }
-
-    /// Stage 4. What passes counts as sent at once, so that the next wish is held against it.
-    #[inline]
-    fn check(&mut self, now_ns: u64) {
-        for wish in self.wishes.drain(..) {
-            let checked = if self.out.len() > OUT_BYTES_MAX {
-                Err(Refusal::Backlog)
-            } else {
-                self.parts.mind.check(&wish, &mut self.orders, now_ns)
-            };
-            let number = checked.and_then(|()| {
-                let entered = match wish {
-                    Wish::Enter { side, price_ticks, quantity_lots, to_rest } => {
-                        self.orders.enter(side, price_ticks, quantity_lots, to_rest)
-                    }
-                    Wish::Move { number, price_ticks, quantity_lots } => {
-                        let asked = Asked::Move { price_ticks, quantity_lots };
-                        self.orders.ask(number, asked).map(|()| number)
-                    }
-                    Wish::End { number } => self.orders.ask(number, Asked::End).map(|()| number),
-                };
-                entered.ok_or(Refusal::OpenOrders)
-            });
-            let (number, refused) = (number.unwrap_or(0), number.err());
-            if let Some(refusal) = refused {
-                self.counts.refused[refusal as usize] += 1;
-            }
-            self.verdicts.push(Verdict { wish, number, refused });
+    /// A tick has led to orders, of which the first carries its sample.
+    fn ordered(&mut self, passed: &Passed, came: [u64; 2], written_ns: u64) {
+        let messages = &mut self.stages.outbox.messages;
+        // What the kernel has not taken leaves, and is stamped, later.
+        let sent_ns = if messages.is_empty() { written_ns } else { 0 };
+        let first_unsent = messages.len().saturating_sub(passed.said);
+        let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = *passed;
+        let [kernel_ns, read_ns] = came;
+        let mut stamps = [0; POINTS];
+        for (point, ns) in [
+            (Point::Intended, tick.intended_ns),
+            (Point::Acknowledged, tick.acknowledged_ns),
+            (Point::Published, tick.published_ns),
+            (Point::KernelReceived, kernel_ns),
+            (Point::Read, read_ns),
+            (Point::Normalised, normalised_ns),
+            (Point::Decided, decided_ns),
+            (Point::Checked, checked_ns),
+            (Point::Sent, sent_ns),
+        ] {
+            stamps[point as usize] = ns;
         }
-    }
-
-    /// Stage 5. The tick's first order carries its sample.
-    #[inline]
-    fn order(&mut self, mut sample: Sample) {
-        let before = self.unsent.len();
-        for Verdict { wish, number, refused } in &self.verdicts {
-            if refused.is_none() {
-                let start = self.out.len();
-                self.parts.line.say(wish, *number, &mut self.out);
-                self.unsent.push(Unsent { end: self.out.len(), sample: None });
-                self.counts.said_bytes += (self.out.len() - start) as u64;
-                self.counts.said += 1;
-            }
-        }
-        if self.unsent.len() == before {
-            return;
-        }
-        let written_ns = self.write();
-        // The rest is off the path.
-        let measured = self.is_measured(sample.stamps[Point::Intended as usize]);
-        let is_whole = self.unsent.is_empty();
-        sample.stamps[Point::Sent as usize] = if is_whole { written_ns } else { 0 };
+        let measured = self.is_measured(tick.intended_ns);
+        let sample = Sample { number: tick.number, stamps };
         let place = if measured { self.parts.samples.begin(&sample) } else { None };
-        if let Some(unsent) = self.unsent.get_mut(before) {
+        if let Some(unsent) = self.stages.outbox.messages.get_mut(first_unsent) {
             unsent.sample = place;
         }
         self.sent(measured, place);
@@ -275,11 +215,10 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// The orders of this tick know whose they are.
     fn sent(&mut self, measured: bool, mut place: Option<u32>) {
-        for verdict in self.verdicts.iter().filter(|verdict| verdict.refused.is_none()) {
-            let count =
-                if measured { &mut self.counts.sent } else { &mut self.counts.warm_up_sent };
-            *count += 1;
-            if let Some(order) = self.orders.living(verdict.number) {
+        let Stages { verdicts, orders, counts, .. } = &mut self.stages;
+        for verdict in verdicts.iter().filter(|verdict| verdict.refused.is_none()) {
+            *if measured { &mut counts.sent } else { &mut counts.warm_up_sent } += 1;
+            if let Some(order) = orders.living(verdict.number) {
                 (order.measured, order.sample) = (measured, place.take());
             }
         }
@@ -288,21 +227,21 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     /// Writes what waits. Gives the stamp that was taken last thing before the system call.
     #[inline]
     pub(crate) fn write(&mut self) -> u64 {
-        if self.watched || self.out.is_empty() {
+        let (parts, outbox) = (&mut self.parts, &mut self.stages.outbox);
+        if self.watched || outbox.bytes.is_empty() {
             return 0;
         }
-        let parts = &mut self.parts;
-        let (n, stamp_ns) = match parts.streams.write(parts.stream, &self.out) {
+        let (n, stamp_ns) = match parts.streams.write(parts.stream, &outbox.bytes) {
             Write::Bytes { n, stamp_ns } => (n, stamp_ns),
             Write::Failed(error) => {
                 self.fail(format!("the exchange's connection ended in mid-run: {error}"));
                 return 0;
             }
         };
-        self.counts.last_sent_ns = stamp_ns;
-        if n == self.out.len() && self.unsent.iter().all(|unsent| unsent.sample.is_none()) {
-            self.out.clear();
-            self.unsent.clear();
+        self.stages.counts.last_sent_ns = stamp_ns;
+        let is_whole = n == outbox.bytes.len();
+        if is_whole && outbox.messages.iter().all(|unsent| unsent.sample.is_none()) {
+            outbox.clear();
         } else {
             self.written_in_part(n, stamp_ns);
         }
@@ -312,13 +251,15 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     /// A message leaves with the write that takes its last byte.
     #[cold]
     fn written_in_part(&mut self, n: usize, stamp_ns: u64) {
-        let whole = self.unsent.iter().take_while(|unsent| unsent.end <= n).count();
-        for place in self.unsent.drain(..whole).filter_map(|unsent| unsent.sample) {
+        let Outbox { bytes, messages } = &mut self.stages.outbox;
+        let whole = messages.iter().take_while(|unsent| unsent.end <= n).count();
+        for place in messages.drain(..whole).filter_map(|unsent| unsent.sample) {
             self.parts.samples.sent(place, stamp_ns);
         }
-        self.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
-        self.out.drain(..n);
-        self.watch(!self.out.is_empty());
+        messages.iter_mut().for_each(|unsent| unsent.end -= n);
+        bytes.drain(..n);
+        let waits = !bytes.is_empty();
+        self.watch(waits);
     }
 
     fn watch(&mut self, watch: bool) {
@@ -332,31 +273,30 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     }
 
     /// Off the path: the datagram is done with.
-    fn after(&mut self, n: usize, tick: &Tick, came: [u64; 3], decided: [u64; 2]) {
+    fn after(&mut self, n: usize, passed: &Passed, came: [u64; 2]) {
+        let tick = &passed.tick;
         if tick.kind == Kind::Live && self.is_measured(tick.intended_ns) {
-            self.counts.datagrams += 1;
-            self.counts.messages += u64::from(tick.messages);
-            self.counts.datagram_bytes += n as u64;
+            let counts = &mut self.stages.counts;
+            counts.datagrams += 1;
+            counts.messages += u64::from(tick.messages);
+            counts.datagram_bytes += n as u64;
         }
-        let [_, read_ns, _] = came;
-        self.parts.mind.after(&self.datagram[..n], tick, &self.orders, read_ns);
+        let Stages { mind, orders, .. } = &mut self.stages;
+        let [_, read_ns] = came;
+        mind.after(&self.datagram[..n], tick, orders, read_ns);
         if self.parts.audit.is_some() {
-            self.tell(tick, came, decided);
+            self.tell(passed, came);
         }
-        self.verdicts.clear();
-        if !self.parts.mind.is_in_sync() {
+        self.stages.verdicts.clear();
+        if !self.stages.mind.is_in_sync() {
             self.recover(read_ns);
         }
-    }
-
-    pub(crate) fn verdicts(&self) -> &[Verdict] {
-        &self.verdicts
     }
 
     /// Asks for what is missing of the feed.
     #[cold]
     pub(crate) fn recover(&mut self, now_ns: u64) {
-        if let Some(want) = self.parts.mind.wants() {
+        if let Some(want) = self.stages.mind.wants() {
             self.wanted_at_ns = now_ns;
             self.ask(Ask::Feed(want));
         }
@@ -364,15 +304,17 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// Says what is rarely said.
     pub(crate) fn ask(&mut self, ask: Ask) {
-        self.parts.line.ask(ask, &mut self.out);
-        self.unsent.push(Unsent { end: self.out.len(), sample: None });
+        let Stages { line, outbox, .. } = &mut self.stages;
+        line.ask(ask, &mut outbox.bytes);
+        outbox.end_message();
         self.write();
     }
 
     /// Says it of an order, outside any tick.
     pub(crate) fn say(&mut self, wish: &Wish, number: u64) {
-        self.parts.line.say(wish, number, &mut self.out);
-        self.unsent.push(Unsent { end: self.out.len(), sample: None });
+        let Stages { line, outbox, .. } = &mut self.stages;
+        line.say(wish, number, &mut outbox.bytes);
+        outbox.end_message();
         self.write();
     }
 

@@ -3,7 +3,9 @@
 use super::*;
 use crate::mind::NoMind;
 use crate::raw_line::RawLine;
+use crate::risk::Refusal;
 use crate::scripted::Scripted;
+use crate::stages::OUT_BYTES_MAX;
 use crate::tick_plan::RawPlan;
 use measure::clock::Deadline;
 use std::net::UdpSocket;
@@ -27,20 +29,20 @@ fn bench() -> Bench {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(receiver.local_addr().unwrap()).unwrap();
     let script = Scripted::default();
-    let ticks = TickLoop::new(Parts {
+    let stages = Stages::new(clock, NoMind::new(1), RawLine::new(&RAW));
+    let parts = Parts {
         is_shared: true,
         clock,
         receiver,
         streams: Box::new(script.clone()),
         stream: StreamId(0),
         spins: true,
-        mind: NoMind::new(1),
-        line: RawLine::new(&RAW),
         samples: Samples::with_room(2_000),
         instrument: 0,
         audit: None,
         shown: None,
-    });
+    };
+    let ticks = TickLoop::new(stages, None, parts);
     Bench { script, socket, ticks }
 }
 
@@ -84,16 +86,16 @@ fn a_sample_has_the_stamps_of_both_ends() {
     let mut bench = bench();
     bench.takes(100, 777);
     bench.send(9, 3, 5);
-    bench.turn_until(|ticks| ticks.counts.sent == 1);
+    bench.turn_until(|ticks| ticks.stages.counts.sent == 1);
     bench.reply(0, [800, 810, 820, 830], 900);
-    bench.turn_until(|ticks| ticks.counts.received == 1);
+    bench.turn_until(|ticks| ticks.stages.counts.received == 1);
     let stamps = bench.stamps(0);
     let at = |point: Point| stamps[point as usize];
     assert_eq!([at(Point::Intended), at(Point::Published), at(Point::Sent)], [3, 5, 777]);
     assert_eq!(at(Point::Checked), at(Point::Read), "the floor has no stages in between");
     assert_eq!(stamps[Point::GatewayIn as usize..], [800, 810, 820, 830, 900]);
-    assert_eq!(bench.ticks.counts.heard_bytes, 60);
-    assert_eq!(bench.ticks.orders.alive(), 0);
+    assert_eq!(bench.ticks.stages.counts.heard_bytes, 60);
+    assert_eq!(bench.ticks.stages.orders.alive(), 0);
 }
 
 /// The kernel takes 10 of 100 bytes, then nothing, then the rest: the order left with the last of these.
@@ -102,14 +104,14 @@ fn an_order_leaves_with_the_write_that_takes_its_last_byte() {
     let mut bench = bench();
     [(10, 700), (0, 710), (90, 720)].into_iter().for_each(|(n, at)| bench.takes(n, at));
     bench.send(1, 3, 5);
-    bench.turn_until(|ticks| ticks.counts.last_sent_ns == 720);
+    bench.turn_until(|ticks| ticks.stages.counts.last_sent_ns == 720);
     assert_eq!(bench.stamps(0)[Point::Sent as usize], 720);
     assert_eq!(bench.script.0.borrow().written.len(), 100);
     assert!(!bench.script.0.borrow().watched);
     // The next one goes out by itself.
     bench.takes(100, 800);
     bench.send(2, 3, 5);
-    bench.turn_until(|ticks| ticks.counts.sent == 2);
+    bench.turn_until(|ticks| ticks.stages.counts.sent == 2);
     assert_eq!(bench.stamps(1)[Point::Sent as usize], 800);
 }
 
@@ -120,12 +122,12 @@ fn a_socket_that_takes_nothing_holds_orders_back_in_the_end() {
     let orders = OUT_BYTES_MAX as u64 / RAW.order_bytes + 3;
     for number in 0..orders {
         bench.send(number, 3, 5);
-        bench.turn_until(|ticks| ticks.counts.datagrams == number + 1);
+        bench.turn_until(|ticks| ticks.stages.counts.datagrams == number + 1);
     }
-    let counts = bench.ticks.counts;
+    let counts = bench.ticks.stages.counts;
     assert!(counts.refused[Refusal::Backlog as usize] > 0, "{counts:?}");
     assert_eq!(counts.sent + counts.refused[Refusal::Backlog as usize], orders);
-    let buffered = bench.ticks.out.len();
+    let buffered = bench.ticks.stages.outbox.bytes.len();
     assert!(buffered <= OUT_BYTES_MAX + RAW.order_bytes as usize, "{buffered}");
 }
 
@@ -141,9 +143,9 @@ fn replies_are_looked_for_between_datagrams() {
     bench.reply(0, [1; 4], 900);
     // All are in the socket: no look at it finds nothing.
     (0..burst).for_each(|_| bench.ticks.turn());
-    assert_eq!(bench.ticks.counts.datagrams, u64::from(burst));
+    assert_eq!(bench.ticks.stages.counts.datagrams, u64::from(burst));
     assert_eq!(bench.script.0.borrow().waits, 2);
-    assert_eq!(bench.ticks.counts.received, 1);
+    assert_eq!(bench.ticks.stages.counts.received, 1);
 }
 
 /// Where nothing is owed a look at the stream would only be in a tick's way.
@@ -154,7 +156,7 @@ fn a_stream_that_owes_nothing_is_seldom_looked_at() {
     assert_eq!(bench.script.0.borrow().waits, 3);
     bench.takes(100, 700);
     bench.send(1, 3, 5);
-    bench.turn_until(|ticks| ticks.counts.sent == 1);
+    bench.turn_until(|ticks| ticks.stages.counts.sent == 1);
     (0..10).for_each(|_| bench.ticks.turn());
     assert!(bench.script.0.borrow().waits >= 13, "it owes a reply");
 }
@@ -165,10 +167,10 @@ fn what_is_no_tick_leads_to_nothing() {
     bench.socket.send(b"too short").unwrap();
     bench.takes(100, 700);
     bench.send(1, 3, 5);
-    bench.turn_until(|ticks| ticks.counts.sent == 1);
-    assert_eq!(bench.ticks.counts.datagrams, 1);
+    bench.turn_until(|ticks| ticks.stages.counts.sent == 1);
+    assert_eq!(bench.ticks.stages.counts.datagrams, 1);
     // An answer to what was never asked.
     bench.reply(77, [1; 4], 900);
-    bench.turn_until(|ticks| ticks.counts.duplicated == 1);
-    assert_eq!(bench.ticks.counts.received, 0);
+    bench.turn_until(|ticks| ticks.stages.counts.duplicated == 1);
+    assert_eq!(bench.ticks.stages.counts.received, 0);
 }

@@ -40,9 +40,9 @@ const COMPARISONS_MAX: u32 = 5;
 impl<M: Mind, L: Line> TickLoop<M, L> {
     /// What is looked after between datagrams.
     pub(crate) fn look_after(&mut self, now_ns: u64) {
-        if !self.parts.mind.is_in_sync() {
+        if !self.stages.mind.is_in_sync() {
             if now_ns > self.wanted_at_ns + AGAIN_NS {
-                self.parts.mind.again();
+                self.stages.mind.again();
             }
             self.recover(now_ns);
         }
@@ -50,7 +50,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             shown.roll(now_ns);
         }
         // Some microseconds: not while a reply is on its way.
-        if now_ns >= self.next_refresh_ns && self.orders.unanswered() == 0 {
+        if now_ns >= self.next_refresh_ns && self.stages.orders.unanswered() == 0 {
             self.next_refresh_ns = now_ns + REFRESH_NS;
             self.parts.receiver.refresh_wall();
         }
@@ -71,17 +71,17 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             }
             Phase::Draining { until_ns } => {
                 let last = self.flow_ended.unwrap_or(0);
-                let has_all = self.parts.mind.sequence() >= last && self.parts.mind.is_in_sync();
+                let has_all = self.stages.mind.sequence() >= last && self.stages.mind.is_in_sync();
                 if has_all {
-                    self.trades = false;
+                    self.stages.trades = false;
                 }
-                if has_all && self.orders.unanswered() == 0 || now_ns > until_ns {
+                if has_all && self.stages.orders.unanswered() == 0 || now_ns > until_ns {
                     self.close(now_ns);
                 }
             }
             Phase::Closing { until_ns } => {
                 self.end_quotes();
-                if self.orders.unanswered() == 0 || now_ns > until_ns {
+                if self.stages.orders.unanswered() == 0 || now_ns > until_ns {
                     self.compare(now_ns, 0);
                 }
             }
@@ -120,16 +120,16 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     }
 
     fn close(&mut self, now_ns: u64) {
-        self.trades = false;
+        self.stages.trades = false;
         self.phase = Phase::Closing { until_ns: now_ns + PATIENCE_NS };
     }
 
     /// So that nothing is left in the exchange's book.
     fn end_quotes(&mut self) {
         for side in [Side::Buy, Side::Sell] {
-            let quote = self.orders.quote(side).filter(|quote| quote.asked.is_none());
+            let quote = self.stages.orders.quote(side).filter(|quote| quote.asked.is_none());
             if let Some(number) = quote.map(|quote| quote.number)
-                && self.orders.ask(number, Asked::End).is_some()
+                && self.stages.orders.ask(number, Asked::End).is_some()
             {
                 self.say(&Wish::End { number }, number);
             }
@@ -150,9 +150,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     fn compared(&mut self, now_ns: u64, until_ns: u64, times: u32) {
         let theirs =
             self.description.as_ref().and_then(|description| orders_of(&description.feeds));
-        let ours = self.parts.mind.sequence();
+        let ours = self.stages.mind.sequence();
         let is_same = theirs.is_some_and(|theirs| theirs.sequence == ours);
-        if is_same && self.parts.mind.is_in_sync() || now_ns > until_ns {
+        if is_same && self.stages.mind.is_in_sync() || now_ns > until_ns {
             self.phase = Phase::Over;
         } else if theirs.is_some_and(|theirs| theirs.sequence < ours) {
             // Others trade on: the book has moved while the answer was on its way.

@@ -144,6 +144,9 @@ pub struct StrategyPlan {
     pub position_quotes_max: u64,
     /// `market-making`: a quote that is so far from where it should be, or more, is moved; ticks.
     pub requote_ticks: f64,
+    /// While no tick comes the trader goes through its stages with made-up ones, and fetches its book into the processor's caches, so that
+    /// the next tick finds both near. Only where it spins.
+    pub rehearse: bool,
 }
 
 impl Default for StrategyPlan {
@@ -158,6 +161,7 @@ impl Default for StrategyPlan {
             skew_ticks: 2.0,
             position_quotes_max: 10,
             requote_ticks: 1.0,
+            rehearse: true,
         }
     }
 }

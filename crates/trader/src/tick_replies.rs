@@ -1,9 +1,10 @@
 //! What the exchange answers, and what is told of all of it to the audit log.
 
 use crate::line::{Answer, Heard, Line, News, Reply};
-use crate::mind::{Kind, Mind, Tick};
+use crate::mind::{Kind, Mind};
 use crate::signal::Wish;
-use crate::tick_loop::{TickLoop, Verdict};
+use crate::stages::{Passed, Stages, Verdict};
+use crate::tick_loop::TickLoop;
 use audit::{Action, Record, TickKind};
 use engine::Side;
 use measure::tick::Point;
@@ -12,8 +13,8 @@ use transport::Read;
 impl<M: Mind, L: Line> TickLoop<M, L> {
     /// Reads the stream once.
     pub(crate) fn read(&mut self) {
-        let parts = &mut self.parts;
-        match parts.streams.read(parts.stream, parts.line.space()) {
+        let (parts, line) = (&mut self.parts, &mut self.stages.line);
+        match parts.streams.read(parts.stream, line.space()) {
             Read::Empty => return,
             Read::Closed => {
                 let why = "the exchange's connection ended in mid-run: the other end closed it";
@@ -23,18 +24,19 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
                 let why = format!("the exchange's connection ended in mid-run: {error}");
                 return self.fail(why);
             }
-            Read::Bytes { n, stamp_ns } => parts.line.filled(n, stamp_ns),
+            Read::Bytes { n, stamp_ns } => line.filled(n, stamp_ns),
         }
-        let unsent_bytes = self.out.len();
+        let unsent_bytes = self.stages.outbox.bytes.len();
         loop {
-            match self.parts.line.next(&mut self.out) {
+            let Stages { line, outbox, .. } = &mut self.stages;
+            match line.next(&mut outbox.bytes) {
                 Ok(Some(reply)) => self.hear(reply),
                 Ok(None) => break,
                 Err(why) => return self.fail(why),
             }
         }
         // A pong goes out at once.
-        if self.out.len() > unsent_bytes {
+        if self.stages.outbox.bytes.len() > unsent_bytes {
             self.write();
         }
     }
@@ -45,7 +47,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             Heard::FlowStarted => (self.flow_has_started, self.awaits) = (true, false),
             Heard::FlowEnded { sequence } => self.flow_ended = Some(sequence),
             Heard::FeedRefused => {
-                self.parts.mind.refused();
+                self.stages.mind.refused();
                 self.recover(reply.first_byte_ns);
             }
             Heard::Description(description) => {
@@ -54,10 +56,10 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             }
             Heard::Aside => {}
             Heard::Unexpected => {
-                self.counts.unexpected += 1;
+                self.stages.counts.unexpected += 1;
                 if !self.flow_has_started {
                     let complaint =
-                        self.parts.line.first_complaint().unwrap_or("it says something else");
+                        self.stages.line.first_complaint().unwrap_or("it says something else");
                     let why = format!("the exchange does not begin its flow: {complaint}");
                     self.fail(why);
                 }
@@ -67,22 +69,22 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     fn answer(&mut self, answer: &Answer, at_ns: u64, bytes: usize) {
         let number = answer.number;
-        let order = self.orders.living(number);
+        let order = self.stages.orders.living(number);
         let is_known = order.is_some();
         let accepted = order.and_then(|order| answer.answers(order));
         if let News::Filled { price_ticks, quantity_lots, .. } = answer.news {
             self.tell_fill(answer, at_ns);
-            self.orders.filled(number, price_ticks, quantity_lots);
+            self.stages.orders.filled(number, price_ticks, quantity_lots);
         }
         match accepted
-            .and_then(|accepted| Some((accepted, self.orders.answered(number, accepted)?)))
+            .and_then(|accepted| Some((accepted, self.stages.orders.answered(number, accepted)?)))
         {
             Some((accepted, order)) => {
-                self.counts.heard += 1;
-                self.counts.heard_bytes += bytes as u64;
+                self.stages.counts.heard += 1;
+                self.stages.counts.heard_bytes += bytes as u64;
                 if order.measured {
-                    self.counts.received += 1;
-                    self.counts.rejected += u64::from(!accepted);
+                    self.stages.counts.received += 1;
+                    self.stages.counts.rejected += u64::from(!accepted);
                 }
                 if let Some(place) = order.sample {
                     self.parts.samples.replied(place, answer.stamps, at_ns);
@@ -92,11 +94,11 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             }
             // What happens to an order that rests answers nothing; nor does its entering again, after it was moved.
             None if is_known && answer.news != News::Refused => {}
-            None => self.counts.duplicated += 1,
+            None => self.stages.counts.duplicated += 1,
         }
         match answer.news {
-            News::Booked { order_id } => self.orders.booked(number, order_id),
-            News::Ended { .. } => self.orders.end(number),
+            News::Booked { order_id } => self.stages.orders.booked(number, order_id),
+            News::Ended { .. } => self.stages.orders.end(number),
             _ => {}
         }
     }
@@ -112,8 +114,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// The tick, what was decided about it, and what was sent.
     #[cold]
-    pub(crate) fn tell(&mut self, tick: &Tick, came: [u64; 3], decided: [u64; 2]) {
-        let [kernel_ns, read_ns, normalised_ns] = came;
+    pub(crate) fn tell(&mut self, passed: &Passed, came: [u64; 2]) {
+        let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = passed;
+        let [kernel_ns, read_ns] = came;
         let Some(mut audit) = self.parts.audit.take() else { return };
         audit.tell(&Record::Tick {
             number: tick.number,
@@ -129,18 +132,17 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             published_ns: tick.published_ns,
             kernel_ns,
             read_ns,
-            normalised_ns,
+            normalised_ns: *normalised_ns,
         });
-        let (instrument, sent_ns) = (self.parts.instrument, self.counts.last_sent_ns);
-        let [decided_ns, checked_ns] = decided;
-        for verdict in self.verdicts() {
+        let (instrument, sent_ns) = (self.parts.instrument, self.stages.counts.last_sent_ns);
+        for verdict in &self.stages.verdicts {
             let (side, action, price_ticks, quantity_lots) = self.about(verdict);
             audit.tell(&Record::Decision {
                 tick: tick.number,
                 instrument,
                 side,
-                decided_ns,
-                checked_ns,
+                decided_ns: *decided_ns,
+                checked_ns: *checked_ns,
                 price_ticks,
                 quantity_lots,
                 refused: verdict.refused.map(|refusal| refusal as u16),
@@ -164,7 +166,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     /// As the log says it.
     fn about(&self, verdict: &Verdict) -> (audit::Side, Action, i64, u64) {
         let own = |number| {
-            let order = self.orders.at(number);
+            let order = self.stages.orders.at(number);
             (side(order.side), order.price_ticks, order.open_lots)
         };
         match verdict.wish {
@@ -184,7 +186,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     fn tell_ack(&mut self, answer: &Answer, accepted: bool, replied_ns: u64) {
         let order_id = match answer.news {
             News::Booked { order_id } => order_id,
-            _ => self.orders.at(answer.number).order_id,
+            _ => self.stages.orders.at(answer.number).order_id,
         };
         if let Some(audit) = &mut self.parts.audit {
             let stamps = answer.stamps.unwrap_or_default();
@@ -195,7 +197,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     fn tell_fill(&mut self, answer: &Answer, read_ns: u64) {
         let News::Filled { price_ticks, quantity_lots, trade_id } = answer.news else { return };
-        let (own, instrument) = (*self.orders.at(answer.number), self.parts.instrument);
+        let (own, instrument) = (*self.stages.orders.at(answer.number), self.parts.instrument);
         if let Some(audit) = &mut self.parts.audit {
             audit.tell(&Record::Fill {
                 order: answer.number,

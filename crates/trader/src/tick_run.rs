@@ -5,9 +5,11 @@ use crate::feed_start::{self, Followed};
 use crate::line::Line;
 use crate::mind::{Mind, NoMind};
 use crate::raw_line::RawLine;
+use crate::rehearsal::Rehearsal;
 use crate::risk::Refusal;
 use crate::run::{TraderError, dial};
 use crate::samples::Samples;
+use crate::stages::Stages;
 use crate::tick_counts::TickCounts;
 use crate::tick_loop::{Parts, TickLoop};
 use crate::tick_phase::Phase;
@@ -151,24 +153,33 @@ fn measure(
     match &plan.raw {
         Some(raw) => {
             let (receiver, line) = subscribe_raw(plan, raw, clock, &mut stream)?;
-            own.run(stream, receiver, NoMind::new(plan.strategy.every), line, 0, |_| (None, None))
+            let stages = Stages::new(clock, NoMind::new(plan.strategy.every), line);
+            own.run(stream, receiver, stages, None, 0, |_| (None, None))
         }
         None => {
             let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
             line.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
             let followed = feed_start::follow(plan, stop, clock, &mut line, &mut stream)?;
-            let Followed { receiver, mind, instrument } = followed;
-            own.run(stream, receiver, mind, line, instrument, |it| {
-                let follower = &it.parts.mind.follower;
-                let following = Following {
-                    counts: *follower.counts(),
-                    before: it.parts.mind.before,
-                    book_hash: follower.book_hash(),
-                    sequence: follower.sequence(),
-                };
-                let outcome = it.parts.mind.outcome.as_ref();
-                (Some(following), outcome.map(|outcome| outcome.finish(&it.orders)))
-            })
+            let Followed { receiver, mind, instrument, rehearsal } = followed;
+            let stages = Stages::new(clock, mind, line);
+            own.run(
+                stream,
+                receiver,
+                stages,
+                rehearsal,
+                instrument,
+                |Stages { mind, orders, .. }| {
+                    let follower = &mind.follower;
+                    let following = Following {
+                        counts: *follower.counts(),
+                        before: mind.before,
+                        book_hash: follower.book_hash(),
+                        sequence: follower.sequence(),
+                    };
+                    let outcome = mind.outcome.as_ref();
+                    (Some(following), outcome.map(|outcome| outcome.finish(orders)))
+                },
+            )
         }
     }
 }
@@ -216,10 +227,10 @@ impl Own<'_> {
         self,
         stream: TcpStream,
         receiver: DatagramReceiver,
-        mind: M,
-        line: L,
+        stages: Stages<M, L>,
+        rehearsal: Option<Rehearsal<M, L>>,
         instrument: u16,
-        told: impl FnOnce(&TickLoop<M, L>) -> (Option<Following>, Option<MarketMaking>),
+        told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
     ) -> Result<Finished, TraderError> {
         let Own { plan, stop, clock, is_shared, audit, shown, memory_locked } = self;
         let backend = transport::backend(&plan.backend)?;
@@ -229,26 +240,27 @@ impl Own<'_> {
         let stream = streams.add(stream).map_err(open_failed)?;
         let samples = Samples::with_room(plan.samples_max);
         let spins = backend.spins;
-        let mut ticks = TickLoop::new(Parts {
+        // Who sleeps has no idle turns.
+        let rehearsal = rehearsal.filter(|_| spins);
+        let parts = Parts {
             clock,
             is_shared,
             receiver,
             streams,
             stream,
             spins,
-            mind,
-            line,
             samples,
             instrument,
             audit,
             shown,
-        });
+        };
+        let mut ticks = TickLoop::new(stages, rehearsal, parts);
         // The book and the samples are there, and hit at random.
         host::huge_pages::use_huge_pages(&Root::system());
         // Last, so that the set-up above does not run in a real-time class.
         host::thread::set_scheduling(plan.scheduling)?;
         let stopped = go_through(&mut ticks, plan, stop);
-        let (following, market_making) = told(&ticks);
+        let (following, market_making) = told(&ticks.stages);
         Ok(finish(ticks, stopped, following, market_making, memory_locked))
     }
 }
@@ -280,12 +292,13 @@ fn finish<M: Mind, L: Line>(
     market_making: Option<MarketMaking>,
     memory_locked: bool,
 ) -> Finished {
-    let TickLoop { parts, orders, counts, failure, description, usage, .. } = ticks;
+    let TickLoop { stages, parts, failure, description, usage, .. } = ticks;
+    let Stages { mind, line, orders, counts, .. } = stages;
     let ended_ns = parts.clock.now_ns();
     if let Some(shown) = parts.shown {
         shown.finish(ended_ns);
     }
-    let has_all = ticks.flow_ended.is_some_and(|last| parts.mind.sequence() >= last);
+    let has_all = ticks.flow_ended.is_some_and(|last| mind.sequence() >= last);
     let mut failures: Vec<String> = failure.into_iter().collect();
     if failures.is_empty() && !stopped && !has_all {
         failures.push("the flow is over, and its last datagrams did not come".to_owned());
@@ -297,7 +310,7 @@ fn finish<M: Mind, L: Line>(
     let complete = failures.is_empty() && !stopped;
     // A market maker's quote that would have traded is refused: that is its life.
     let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
-    let complaint = parts.line.first_complaint().filter(|_| is_odd);
+    let complaint = line.first_complaint().filter(|_| is_odd);
     failures.extend(complaint.map(|what| format!("first complaint: {what}")));
     let receiver = &parts.receiver;
     Finished {

@@ -1,5 +1,6 @@
 //! Harm on purpose to datagrams that were received: what a network does to them, by count and so the same each time.
 
+use crate::control::Control;
 use crate::datagrams::{DATAGRAM_BYTES_MAX, Datagram};
 use serde::{Deserialize, Serialize};
 
@@ -25,24 +26,25 @@ impl DatagramHarm {
 /// A datagram that comes later, or again.
 struct Kept {
     bytes: Box<[u8]>,
-    stamps: Option<(usize, u64, u64)>,
+    /// Its length, when it was read, and what the kernel said beside it.
+    read: Option<(usize, u64, Control)>,
 }
 
 impl Kept {
     fn new() -> Kept {
-        Kept { bytes: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(), stamps: None }
+        Kept { bytes: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(), read: None }
     }
 
-    fn keep(&mut self, bytes: &[u8], kernel_ns: u64, read_ns: u64) {
+    fn keep(&mut self, bytes: &[u8], read_ns: u64, control: &Control) {
         self.bytes[..bytes.len()].copy_from_slice(bytes);
-        self.stamps = Some((bytes.len(), kernel_ns, read_ns));
+        self.read = Some((bytes.len(), read_ns, control.clone()));
     }
 
-    fn give(&mut self, into: &mut [u8]) -> Option<Datagram> {
-        let (n, kernel_ns, read_ns) = self.stamps.take()?;
+    fn give(&mut self, into: &mut [u8]) -> Option<(Datagram, Control)> {
+        let (n, read_ns, control) = self.read.take()?;
         let n = n.min(into.len());
         into[..n].copy_from_slice(&self.bytes[..n]);
-        Some(Datagram::Bytes { n, kernel_ns, read_ns })
+        Some((Datagram::Bytes { n, read_ns }, control))
     }
 }
 
@@ -64,8 +66,8 @@ impl Harmed {
     pub fn receive(
         &mut self,
         into: &mut [u8],
-        mut receive: impl FnMut(&mut [u8]) -> Datagram,
-    ) -> Datagram {
+        mut receive: impl FnMut(&mut [u8]) -> (Datagram, Control),
+    ) -> (Datagram, Control) {
         if let Some(datagram) = self.again.give(into) {
             return datagram;
         }
@@ -74,20 +76,20 @@ impl Harmed {
         {
             return datagram;
         }
-        let received = receive(into);
-        let Datagram::Bytes { n, kernel_ns, read_ns } = received else { return received };
+        let (received, control) = receive(into);
+        let Datagram::Bytes { n, read_ns } = received else { return (received, control) };
         self.received += 1;
         let is_due = |every: u64| every > 0 && self.received.is_multiple_of(every);
         if is_due(self.harm.drop_every) {
-            return Datagram::Empty;
+            return (Datagram::Empty, control);
         }
         if is_due(self.harm.duplicate_every) {
-            self.again.keep(&into[..n], kernel_ns, read_ns);
-        } else if is_due(self.harm.reorder_every) && self.later.stamps.is_none() {
-            self.later.keep(&into[..n], kernel_ns, read_ns);
-            return Datagram::Empty;
+            self.again.keep(&into[..n], read_ns, &control);
+        } else if is_due(self.harm.reorder_every) && self.later.read.is_none() {
+            self.later.keep(&into[..n], read_ns, &control);
+            return (Datagram::Empty, control);
         }
-        self.later_is_due = self.later.stamps.is_some();
-        received
+        self.later_is_due = self.later.read.is_some();
+        (received, control)
     }
 }

@@ -6,16 +6,14 @@
 pub use crate::datagram_harm::DatagramHarm;
 pub use crate::datagram_sender::{DatagramSender, SendOptions, Sent};
 
+use crate::control::{CONTROL_BYTES, Control, Said};
 use crate::datagram_drops;
 use crate::datagram_harm::Harmed;
 use measure::clock::Clock;
 use measure::wall::Wall;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, RxqOvfl, Timestamping};
-use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, getsockopt, recvmsg, setsockopt,
-};
-use nix::sys::time::TimeSpec;
+use nix::sys::socket::{MsgFlags, TimestampingFlag, getsockopt, recvmsg, setsockopt};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::io::{self, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -79,8 +77,6 @@ pub enum Datagram {
     Bytes {
         /// Its length; 0 is possible. What did not fit into the buffer is gone, and counted.
         n: usize,
-        /// When the kernel had it, on the [`Clock`], ns; 0: not stamped.
-        kernel_ns: u64,
         /// Taken first thing after the call returned, on the [`Clock`], ns.
         read_ns: u64,
     },
@@ -100,16 +96,12 @@ enum Stamped {
     Hardware,
 }
 
-/// Room for control messages: the stamps (three times) and the count of drops.
-#[repr(align(16))]
-struct Control([u8; CONTROL_BYTES]);
-const CONTROL_BYTES: usize = 128;
-
 /// A socket that datagrams come to. Never blocks; nothing is allocated on the way of a datagram.
 pub struct DatagramReceiver {
     socket: UdpSocket,
     clock: Clock,
     wall: Option<Wall>,
+    /// What the kernel said beside the latest datagram.
     control: Control,
     stamped: Stamped,
     receive_buffer_bytes: usize,
@@ -161,13 +153,15 @@ impl DatagramReceiver {
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> Datagram {
         let Some(mut harmed) = self.harmed.take() else { return self.receive_from_kernel(into) };
-        let datagram = harmed.receive(into, |into| self.receive_from_kernel(into));
-        self.harmed = Some(harmed);
+        let (datagram, control) =
+            harmed.receive(into, |into| (self.receive_from_kernel(into), self.control.clone()));
+        (self.harmed, self.control) = (Some(harmed), control);
         datagram
     }
 
     #[inline]
     fn receive_from_kernel(&mut self, into: &mut [u8]) -> Datagram {
+        self.control.clear();
         let mut slices = [IoSliceMut::new(into)];
         let received = recvmsg::<()>(
             self.socket.as_raw_fd(),
@@ -176,25 +170,26 @@ impl DatagramReceiver {
             MsgFlags::empty(),
         );
         let read_ns = self.clock.now_ns();
-        let received = match received {
-            Ok(received) => received,
-            Err(Errno::EAGAIN | Errno::EINTR) => return Datagram::Empty,
-            Err(errno) => return Datagram::Failed(errno.into()),
-        };
-        if received.flags.contains(MsgFlags::MSG_TRUNC) {
-            self.cut += 1;
-        }
-        let mut kernel_ns = 0;
-        for message in received.cmsgs().into_iter().flatten() {
-            match message {
-                ControlMessageOwned::ScmTimestampsns(stamps) => {
-                    kernel_ns = stamped(&mut self.stamped, &stamps, self.wall.as_ref());
-                }
-                ControlMessageOwned::RxqOvfl(dropped) => self.dropped = dropped,
-                _ => {}
+        match received {
+            Ok(received) => {
+                self.cut += u64::from(received.flags.contains(MsgFlags::MSG_TRUNC));
+                Datagram::Bytes { n: received.bytes, read_ns }
             }
+            Err(Errno::EAGAIN | Errno::EINTR) => Datagram::Empty,
+            Err(errno) => Datagram::Failed(errno.into()),
         }
-        Datagram::Bytes { n: received.bytes, kernel_ns, read_ns }
+    }
+
+    /// When the kernel had the latest datagram, on the [`Clock`], ns; 0: not stamped. Off the path: only now is it read what the kernel said beside
+    /// it.
+    pub fn kernel_ns(&mut self) -> u64 {
+        let Said { software_ns, hardware_ns, dropped } = self.control.said();
+        self.dropped = dropped.unwrap_or(self.dropped);
+        if software_ns == 0 {
+            return 0;
+        }
+        self.stamped = if hardware_ns > 0 { Stamped::Hardware } else { Stamped::Software };
+        self.wall.as_ref().map_or(0, |wall| wall.clock_ns(software_ns))
     }
 
     /// Where to send what shall come here.
@@ -247,24 +242,6 @@ impl AsFd for DatagramReceiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// The kernel's stamp on our clock, ns.
-#[inline]
-fn stamped(seen: &mut Stamped, stamps: &Timestamps, wall: Option<&Wall>) -> u64 {
-    let software_ns = nanoseconds(&stamps.system);
-    if software_ns == 0 {
-        return 0;
-    }
-    *seen = match nanoseconds(&stamps.hw_raw) {
-        0 => Stamped::Software,
-        _ => Stamped::Hardware,
-    };
-    wall.map_or(0, |wall| wall.clock_ns(software_ns))
-}
-
-fn nanoseconds(time: &TimeSpec) -> u64 {
-    u64::try_from(time.tv_sec()).map_or(0, |s| s * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, DatagramError> {

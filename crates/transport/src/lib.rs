@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod control;
 mod datagram_drops;
 mod datagram_harm;
 mod datagram_sender;
