@@ -274,3 +274,28 @@ impl Depth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every place that was ever in use is come by once a round, and nothing is changed.
+    #[test]
+    fn fetching_goes_round() {
+        let mut depth = Depth::new(100, 100);
+        assert_eq!(depth.prefetch(0, 10), 0);
+        for order_id in 1..=25 {
+            let (side, price_ticks, quantity_lots) = (Side::Buy, order_id as i64, 1);
+            depth.add(&Shown { order_id, side, price_ticks, quantity_lots }).unwrap();
+        }
+        (1..=20).for_each(|order_id| drop(depth.remove(order_id)));
+        let mut places = vec![0];
+        for _ in 0..4 {
+            places.push(depth.prefetch(*places.last().unwrap(), 10));
+        }
+        assert_eq!(places, [0, 10, 20, 0, 10]);
+        // A place that is none, and as many as there are.
+        assert_eq!((depth.prefetch(u32::MAX, u32::MAX), depth.prefetch(3, u32::MAX)), (0, 0));
+        assert_eq!(depth.orders_open(), 5);
+    }
+}

@@ -88,7 +88,7 @@ pub(crate) struct FeedMind {
 }
 
 /// Orders of the book that an idle turn fetches: as many as take less time than the turn's system call.
-const ORDERS_A_TURN: u32 = 16;
+const ORDERS_A_TURN: u32 = 32;
 
 impl FeedMind {
     pub(crate) fn new(

@@ -165,8 +165,6 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             self.stages.mind.keep_near();
             if self.looks.is_multiple_of(LOOKS_A_REHEARSAL) {
                 rehearsal.turn();
-                // Nothing is sent. A connection that has ended is noticed where it is read.
-                self.parts.streams.write(self.parts.stream, &[]);
             }
         }
     }

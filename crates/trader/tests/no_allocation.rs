@@ -47,6 +47,8 @@ fn run(strategy: StrategyName, rate_per_second: f64) -> (u64, u64) {
     let end = exchange(clock, flow, Inject::default());
     let file = directory.path().join("audit").display().to_string();
     let plan = TickPlan {
+        // It spins, so that idle turns rehearse.
+        backend: "spin".into(),
         strategy: StrategyPlan { name: strategy, ..StrategyPlan::default() },
         audit: Some(AuditPlan { file, core: None }),
         ..plan(directory.path(), &end, clock, flow)

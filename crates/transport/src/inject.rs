@@ -274,9 +274,6 @@ impl Streams for Injected {
     }
 
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
-        if from.is_empty() {
-            return self.streams.write(id, from);
-        }
         if self.delay_ns > 0 {
             self.spin_until(self.clock.now_ns() + self.delay_ns);
         }

@@ -131,8 +131,7 @@ pub trait Streams {
     /// Reads into `into`, which is not empty.
     fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read;
 
-    /// Writes from `from`. If that is empty nothing is sent, but all instructions of a write are gone through, the kernel's too (tcp_sendmsg copies
-    /// and pushes nothing): who waits for the moment to write keeps them in the caches so.
+    /// Writes from `from`, which is not empty.
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write;
 
     /// Whether [`wait`](Streams::wait) shall report when the stream takes bytes again.

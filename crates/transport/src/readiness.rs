@@ -182,6 +182,7 @@ impl Streams for Readiness {
 
     #[inline]
     fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
+        debug_assert!(!from.is_empty());
         let clock = self.clock;
         let stream = match self.stream(id) {
             Ok(stream) => stream,
