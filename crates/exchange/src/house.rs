@@ -189,3 +189,7 @@ impl House {
         Some((run.by, ended))
     }
 }
+
+#[cfg(test)]
+#[path = "house_tests.rs"]
+mod tests;
