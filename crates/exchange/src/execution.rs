@@ -1,39 +1,14 @@
 //! How commands are executed: straight through, or, where somebody watches (a client who wants stamps, the ticker plant), with their events put aside.
 
-use crate::market_data::To;
+use crate::observed::Observed;
 use crate::order_entry::OrderEntry;
 use crate::plant::Happened;
 use crate::reports::{Asked, Reports, What};
-use crate::sequencer::Sequenced;
+use crate::sequencer::{Sequenced, Sequencer};
 use crate::stamping::Stamping;
 use crate::text::wire_time;
 use engine::{Command, Event, Input};
-use measure::clock::Clock;
 use transport::serve::Outbound;
-
-/// Room for the events of one input; a mass cancel may have more.
-const EVENTS: usize = 4096;
-
-/// What it takes to watch.
-pub(crate) struct Observed {
-    /// What stamps are read from; `None`: there are none.
-    pub clock: Option<Clock>,
-    /// Somebody watches.
-    pub is_on: bool,
-    /// Of the latest command.
-    pub events: Vec<Sequenced>,
-}
-
-impl Observed {
-    pub fn new(clock: Option<Clock>) -> Observed {
-        Observed { clock, is_on: false, events: Vec::with_capacity(EVENTS) }
-    }
-
-    #[inline]
-    fn now_ns(&self) -> u64 {
-        self.clock.map_or(0, |clock| clock.now_ns())
-    }
-}
 
 impl OrderEntry {
     /// What a request that the engine is not asked is answered with, if who sent it wants stamps.
@@ -44,45 +19,18 @@ impl OrderEntry {
         wants.then(|| Stamping::without_engine(clock, self.cause_ns))
     }
 
-    /// A turn of the loop: publishes what the last one has left, then executes what is due of the house's flow, and publishes that. Says whether there is more
-    /// to come.
+    /// What executes a command, what watches it, and its reports, which are not stamped yet: three that don't share a field.
     #[inline]
-    pub fn turn(&mut self, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
-        let mut awaits = self.publish(wall_ns, outbound);
-        if self.house.is_some() && self.run_flow(wall_ns, outbound) {
-            self.publish(wall_ns, outbound);
-            self.end_flow(outbound);
-            awaits = true;
-        }
-        awaits
-    }
-
-    #[inline]
-    fn publish(&mut self, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
-        let OrderEntry { plant: Some(plant), instruments, sequencer, .. } = self else {
-            return false;
-        };
-        if !plant.has_work() {
-            return false;
-        }
-        let acknowledged = if sequencer.is_sync() { sequencer.acknowledged() } else { 0 };
-        let time_ms = if plant.data.is_empty() { 0 } else { wire_time(wall_ns()) };
-        plant.publish(acknowledged, To { instruments, outbound, time_ms })
-    }
-
-    /// Tells who asked that the journal did not take it.
-    #[cold]
-    pub fn not_taken(
-        &mut self,
-        asked: &Asked<'_>,
-        refused: journal::Refused,
+    fn apart<'a>(
+        &'a mut self,
+        asked: &'a Asked<'a>,
         time_ns: u64,
-        outbound: &mut Outbound,
-    ) {
-        let stamping = asked.from.and_then(|from| self.stamping(from));
-        let OrderEntry { instruments, sessions, orders, counts, done, refusals, .. } = self;
-        let time_ms = wire_time(time_ns);
-        let mut reports = Reports {
+        outbound: &'a mut Outbound,
+    ) -> (&'a mut Sequencer, &'a mut Observed, Reports<'a>) {
+        let OrderEntry { instruments, sessions, orders, sequencer, .. } = self;
+        let OrderEntry { counts, done, refusals, observed, .. } = self;
+        let (time_ms, stamping) = (wire_time(time_ns), None);
+        let reports = Reports {
             instruments,
             sessions,
             orders,
@@ -94,6 +42,21 @@ impl OrderEntry {
             time_ms,
             stamping,
         };
+        (sequencer, observed, reports)
+    }
+
+    /// Tells who asked that the journal did not take it.
+    #[cold]
+    fn not_taken(
+        &mut self,
+        asked: &Asked<'_>,
+        refused: journal::Refused,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        let stamping = asked.from.and_then(|from| self.stamping(from));
+        let (_, _, mut reports) = self.apart(asked, time_ns, outbound);
+        reports.stamping = stamping;
         reports.not_taken(refused);
     }
 
@@ -108,41 +71,18 @@ impl OrderEntry {
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<u64, journal::Refused> {
-        let OrderEntry { instruments, sessions, orders, sequencer, .. } = self;
-        let OrderEntry { counts, done, refusals, observed, .. } = self;
+        let gateway_in_ns = self.cause_ns;
+        let (sequencer, observed, mut reports) = self.apart(asked, time_ns, outbound);
         observed.events.clear();
         let engine_in_ns = observed.now_ns();
         let input = Input { time_ns, command };
         let events = &mut observed.events;
         let number = sequencer.execute(&input, &mut |sequenced| events.push(sequenced))?;
         let engine_out_ns = observed.now_ns();
-        let intended_ns = match (asked.from, asked.what) {
-            // The exchange does it by itself, and now.
-            (None, What::Setting) => engine_in_ns,
-            _ => self.cause_ns,
-        };
-        let stamping = observed
+        reports.stamping = observed
             .clock
-            .filter(|_| asked.from.is_some_and(|from| sessions.wants_stamps(from)))
-            .map(|clock| Stamping {
-                clock,
-                gateway_in_ns: self.cause_ns,
-                engine_in_ns,
-                engine_out_ns,
-            });
-        let time_ms = wire_time(time_ns);
-        let mut reports = Reports {
-            instruments,
-            sessions,
-            orders,
-            counts,
-            done,
-            refusals,
-            outbound,
-            asked,
-            time_ms,
-            stamping,
-        };
+            .filter(|_| asked.from.is_some_and(|from| reports.sessions.wants_stamps(from)))
+            .map(|clock| Stamping { clock, gateway_in_ns, engine_in_ns, engine_out_ns });
         for sequenced in &observed.events {
             reports.event(*sequenced);
         }
@@ -152,9 +92,14 @@ impl OrderEntry {
             outbound.hold(mark);
         }
         if let Some(plant) = &mut self.plant {
-            let state = state_of(&command, &observed.events);
-            let happened = Happened { mark, intended_ns, acknowledged_ns, state };
-            plant.done(&observed.events, happened);
+            let intended_ns = match (asked.from, asked.what) {
+                // The exchange does it by itself, and now.
+                (None, What::Setting) => engine_in_ns,
+                _ => gateway_in_ns,
+            };
+            let events = &self.observed.events;
+            let state = state_of(&command, events);
+            plant.done(events, Happened { mark, intended_ns, acknowledged_ns, state });
         }
         Ok(acknowledged_ns)
     }
@@ -186,20 +131,7 @@ pub(crate) fn execute(
             }
         };
     }
-    let OrderEntry { instruments, sessions, orders, sequencer, counts, done, refusals, .. } = entry;
-    let (time_ms, stamping) = (wire_time(time_ns), None);
-    let mut reports = Reports {
-        instruments,
-        sessions,
-        orders,
-        counts,
-        done,
-        refusals,
-        outbound,
-        asked,
-        time_ms,
-        stamping,
-    };
+    let (sequencer, _, mut reports) = entry.apart(asked, time_ns, outbound);
     let input = Input { time_ns, command };
     match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
         Ok(number) => {

@@ -2,7 +2,8 @@
 
 use crate::limits::{HTTP_HEAD_BYTES_MAX, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use crate::opening::{self, Opened, Recovery};
-use crate::order_entry::{Close, OrderEntry};
+use crate::order_entry::OrderEntry;
+use crate::requests::Close;
 use crate::{Config, ConfigError, Feed};
 use std::hint::black_box;
 use transport::StreamId;

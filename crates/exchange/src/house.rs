@@ -1,21 +1,14 @@
-//! The house's own orders: a flow that goes into the books on its schedule, so that there are ticks.
+//! The house's own orders: a flow that goes into the books on its schedule, so that there are ticks. What is due, and what became of it.
 
-use crate::order_entry::OrderEntry;
-use crate::reports::{Asked, What};
-use crate::sessions::{HOUSE, Sender};
-use crate::text::send;
-use engine::Event;
-use feed::Channel;
+use crate::sessions::Sender;
+use engine::Command;
 use flow::{Script, Skipped};
 use measure::clock::Clock;
 use serde::Serialize;
-use transport::serve::Outbound;
-use wire::administration::{FlowEnded, Notice, encode_notice};
+use wire::administration::FlowEnded;
 
 /// From `FLOW_STARTED` to the first input, so that it is not late because of that.
 const LEAD_NS: u64 = 1_000_000;
-/// Inputs of a turn of the loop at most: clients wait no longer than for these.
-const INPUTS_PER_TURN_MAX: usize = 64;
 
 /// What became of the house's orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -44,15 +37,23 @@ pub struct FlowCounts {
     pub late_ns_max: Option<u64>,
 }
 
+/// How far the feed is, order by order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FeedPosition {
+    /// Datagrams so far.
+    pub datagrams: u64,
+    /// Messages so far.
+    pub sequence: u64,
+}
+
 /// A flow that is under way.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     started_ns: u64,
     /// Who is told of its end.
     by: Sender,
-    /// What had been published when it began.
-    datagrams: u64,
-    sequence: u64,
+    /// Where the feed was when it began.
+    feed: FeedPosition,
 }
 
 pub(crate) struct House {
@@ -110,110 +111,85 @@ impl House {
         }
     }
 
-    /// When the next input is due, if it is now.
-    #[inline]
-    fn due_ns(&self, now_ns: u64) -> Option<u64> {
-        let due_ns = self.run?.started_ns + self.script.offset_ns(self.next)?;
-        (self.next < self.end && due_ns <= now_ns).then_some(due_ns)
-    }
-}
-
-impl OrderEntry {
     /// Begins the flow.
     ///
     /// # Errors
     /// Why it can't begin.
-    pub fn start_flow(&mut self, by: Sender) -> Result<(), &'static str> {
-        let (datagrams, sequence) = self.published();
-        let house = self.house.as_mut().ok_or("this exchange has no flow of its own")?;
-        if house.has_run {
+    pub fn start(&mut self, by: Sender, feed: FeedPosition) -> Result<(), &'static str> {
+        if self.has_run {
             return Err("the flow has begun already, and runs once");
         }
-        let started_ns = house.clock.now_ns() + LEAD_NS;
-        house.has_run = true;
-        house.run = Some(Run { started_ns, by, datagrams, sequence });
+        let started_ns = self.clock.now_ns() + LEAD_NS;
+        self.has_run = true;
+        self.run = Some(Run { started_ns, by, feed });
         Ok(())
     }
 
-    /// Executes what is due. Says whether the flow is under way.
     #[inline]
-    pub fn run_flow(&mut self, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
-        let Some(house) = &self.house else { return false };
-        if house.run.is_none() {
-            return false;
-        }
-        let now_ns = house.clock.now_ns();
-        if house.due_ns(now_ns).is_none() {
-            return true;
-        }
-        let time_ns = wall_ns();
-        for _ in 0..INPUTS_PER_TURN_MAX {
-            if !self.run_input(now_ns, time_ns, outbound) {
-                break;
-            }
-        }
-        true
+    pub fn is_under_way(&self) -> bool {
+        self.run.is_some()
     }
 
-    /// Executes the next input if it is due. Says whether it was.
-    fn run_input(&mut self, now_ns: u64, time_ns: u64, outbound: &mut Outbound) -> bool {
-        let Some(house) = &mut self.house else { return false };
-        let Some(due_ns) = house.due_ns(now_ns) else { return false };
-        let command = house.script.command(house.next);
-        let asked = Asked { from: None, client_id: None, account: HOUSE, what: What::Flow };
-        self.cause_ns = due_ns;
-        let done = self.execute_observed(&asked, command, time_ns, outbound);
-        let refused = matches!(self.observed.events.last(), Some(last) if matches!(last.event, Event::Rejected { .. }));
-        let Some(house) = &mut self.house else { return false };
-        match done {
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The next input and when it is due, if it is now.
+    #[inline]
+    pub fn due(&self, now_ns: u64) -> Option<(u64, Command)> {
+        let due_ns = self.run?.started_ns + self.script.offset_ns(self.next)?;
+        let is_due = self.next < self.end && due_ns <= now_ns;
+        is_due.then(|| (due_ns, self.script.command(self.next)))
+    }
+
+    /// What became of the next input: when it was acknowledged, or that the journal did not take it; the engine may have `refused` it. Says
+    /// whether it was executed.
+    pub fn executed(
+        &mut self,
+        due_ns: u64,
+        acknowledged_ns: Result<u64, journal::Refused>,
+        refused: bool,
+    ) -> bool {
+        match acknowledged_ns {
             Ok(acknowledged_ns) => {
-                house.next += 1;
-                house.refused += u64::from(refused);
+                self.next += 1;
+                self.refused += u64::from(refused);
                 let late_ns = acknowledged_ns.saturating_sub(due_ns);
-                house.late_ns.push(u32::try_from(late_ns).unwrap_or(u32::MAX));
+                self.late_ns.push(u32::try_from(late_ns).unwrap_or(u32::MAX));
                 true
             }
             Err(journal::Refused::Full { .. }) => {
-                house.journal_full += 1;
+                self.journal_full += 1;
                 false
             }
             Err(_) => {
                 // It will not get better: what is left is not executed.
-                house.end = house.next;
+                self.end = self.next;
                 false
             }
         }
     }
 
-    /// Tells who started the flow that it is over, once all of it is published.
+    /// Whether it is under way and all of it is executed.
     #[inline]
-    pub fn end_flow(&mut self, outbound: &mut Outbound) {
-        let Some(house) = &self.house else { return };
-        let Some(run) = house.run else { return };
-        let is_pending = self.plant.as_ref().is_some_and(|plant| plant.is_pending());
-        if house.next < house.end || is_pending {
-            return;
-        }
-        let inputs = house.next as u64;
-        let (datagrams, feed_sequence) = self.published();
-        let ended = FlowEnded {
-            inputs,
-            datagrams: datagrams - run.datagrams,
-            messages: feed_sequence - run.sequence,
-            feed_sequence,
-        };
-        if let Some(house) = &mut self.house {
-            house.run = None;
-        }
-        if let Some(to) = self.sessions.connection(run.by) {
-            send(outbound.to(to), |out| encode_notice(out, &Notice::FlowEnded(ended)));
-        }
+    pub fn is_through(&self) -> bool {
+        self.run.is_some() && self.next >= self.end
     }
 
-    /// Datagrams and messages so far, order by order.
-    fn published(&self) -> (u64, u64) {
-        self.plant.as_ref().map_or((0, 0), |plant| {
-            (plant.datagrams(Channel::Orders), plant.sequence(Channel::Orders))
-        })
+    /// Ends the flow: who is told, and what. `None` where none is under way.
+    pub fn end(&mut self, feed: FeedPosition) -> Option<(Sender, FlowEnded)> {
+        let run = self.run.take()?;
+        let ended = FlowEnded {
+            inputs: self.next as u64,
+            datagrams: feed.datagrams - run.feed.datagrams,
+            messages: feed.sequence - run.feed.sequence,
+            feed_sequence: feed.sequence,
+        };
+        Some((run.by, ended))
     }
 }
+
+#[cfg(test)]
+#[path = "house_tests.rs"]
+mod tests;

@@ -4,8 +4,8 @@
 //! [`Exchange`] is a [`transport::serve::Service`]. One thread runs everything to completion:
 //!
 //! ```text
-//!   serve: read ──> gateway: head, frames ──> order_entry: decode, check ──> sequencer ──> engine
-//!   serve: write <── Outbound <── reports: encode, route <───────────── events, numbered ───┘
+//!   serve: read ──> gateway: head, frames ──> requests: decode ──> commands: check ──> sequencer ──> engine
+//!   serve: write <── Outbound <── reports: encode, route <────────────────────── events, numbered ───┘
 //!                                    └── sessions: who is told      orders: client ids
 //! ```
 //!
@@ -28,6 +28,7 @@ mod inspection;
 pub mod instruments;
 pub mod limits;
 mod market_data;
+mod observed;
 mod opening;
 mod operator;
 mod order_entry;
@@ -37,6 +38,7 @@ mod publishing;
 mod refusals;
 mod register;
 mod reports;
+mod requests;
 mod risk;
 mod sequencer;
 mod sessions;
@@ -44,6 +46,7 @@ mod stamping;
 mod start_book;
 mod text;
 mod tokens;
+mod turn;
 
 pub use counts::Counts;
 pub use feed_subscribers::SubscriberCounts;

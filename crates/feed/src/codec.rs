@@ -1,8 +1,9 @@
-//! Each message to its bytes and back, by the generated codecs.
+//! Each message and the header before it to their bytes and back, by the generated codecs.
 
 use engine::{InstrumentState, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side};
 use sbe::definition_codec::{self, DefinitionDecoder, DefinitionEncoder};
 use sbe::level_codec::{self, LevelDecoder, LevelEncoder};
+use sbe::message_header_codec::{self, MessageHeaderDecoder};
 use sbe::order_added_codec::{self, OrderAddedDecoder, OrderAddedEncoder};
 use sbe::order_deleted_codec::{self, OrderDeletedDecoder, OrderDeletedEncoder};
 use sbe::order_reduced_codec::{self, OrderReducedDecoder, OrderReducedEncoder};
@@ -12,11 +13,37 @@ use sbe::{ReadBuf, WriteBuf};
 
 use crate::fault::Fault;
 use crate::message::{Channel, Message, PacketKind};
-use crate::packet::{MESSAGE_HEADER_BYTES, MessageHeader};
 
+/// Bytes before each message, and before the packet's own block.
+pub(crate) const MESSAGE_HEADER_BYTES: usize = message_header_codec::ENCODED_LENGTH;
 /// The most bytes that a message takes, with its header.
 pub const MESSAGE_BYTES_MAX: usize =
     MESSAGE_HEADER_BYTES + definition_codec::SBE_BLOCK_LENGTH as usize;
+
+/// The standard header that stands before each message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessageHeader {
+    pub block_bytes: usize,
+    pub template: u16,
+    pub schema: u16,
+    pub version: u16,
+}
+
+impl MessageHeader {
+    #[inline]
+    pub fn decode(bytes: &[u8], at: usize) -> Result<MessageHeader, Fault> {
+        if bytes.len() < at + MESSAGE_HEADER_BYTES {
+            return Err(Fault::Truncated);
+        }
+        let header = MessageHeaderDecoder::default().wrap(ReadBuf::new(bytes), at);
+        Ok(MessageHeader {
+            block_bytes: usize::from(header.block_length()),
+            template: header.template_id(),
+            schema: header.schema_id(),
+            version: header.version(),
+        })
+    }
+}
 
 /// Bytes of a message, with its header.
 #[inline]

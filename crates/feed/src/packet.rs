@@ -1,43 +1,15 @@
 //! Datagrams: a packet's head and its messages, by the generated codecs. A length is looked at before a field is.
 
-use sbe::message_header_codec::{self, MessageHeaderDecoder};
 use sbe::packet_codec::{self, PacketDecoder, PacketEncoder};
 use sbe::{Encoder, ReadBuf, SBE_SCHEMA_ID, SBE_SCHEMA_VERSION, WriteBuf};
 
-use crate::codec;
+use crate::codec::{self, MESSAGE_HEADER_BYTES, MessageHeader};
 use crate::fault::Fault;
 use crate::message::{Channel, Message, PacketHeader, PacketKind};
 
-/// Bytes before each message, and before the packet's own block.
-pub(crate) const MESSAGE_HEADER_BYTES: usize = message_header_codec::ENCODED_LENGTH;
 /// Bytes of a packet's head.
 pub const PACKET_HEADER_BYTES: usize =
     MESSAGE_HEADER_BYTES + packet_codec::SBE_BLOCK_LENGTH as usize;
-
-/// The standard header that stands before each message.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MessageHeader {
-    pub block_bytes: usize,
-    pub template: u16,
-    pub schema: u16,
-    pub version: u16,
-}
-
-impl MessageHeader {
-    #[inline]
-    fn decode(bytes: &[u8], at: usize) -> Result<MessageHeader, Fault> {
-        if bytes.len() < at + MESSAGE_HEADER_BYTES {
-            return Err(Fault::Truncated);
-        }
-        let header = MessageHeaderDecoder::default().wrap(ReadBuf::new(bytes), at);
-        Ok(MessageHeader {
-            block_bytes: usize::from(header.block_length()),
-            template: header.template_id(),
-            schema: header.schema_id(),
-            version: header.version(),
-        })
-    }
-}
 
 /// A datagram that was looked at as far as its head.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,8 @@
 //! ```text
 //!   w1          workload W1: made up, deterministic, the same for every engine
 //!   databento   a recorded day, order by order
+//!   settings    what a flow is made of
+//!   writer      takes its inputs, and keeps those that change the book
 //!   recorded    from what was recorded to what an exchange would have been sent
 //!   simulation  an engine of the flow's own: what would change no book is left out
 //!   script      either of them with the times at which its inputs are due, all made before the start
@@ -15,10 +17,12 @@
 pub mod databento;
 mod recorded;
 mod script;
+mod settings;
 mod simulation;
 pub mod w1;
+mod writer;
 
 pub use databento::DatabentoError;
-pub use script::{
-    FlowError, INPUTS_MAX, ORDER_IDS, Pace, SPEED_MAX, Script, Settings, Skipped, Source,
-};
+pub use script::{ORDER_IDS, Script};
+pub use settings::{FlowError, INPUTS_MAX, Pace, SPEED_MAX, Settings, Source};
+pub use writer::Skipped;

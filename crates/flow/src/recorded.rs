@@ -1,7 +1,8 @@
 //! From what was recorded of an exchange to what it would have been sent.
 
 use crate::databento::{self, LiveOrders, price_increment};
-use crate::script::{Action, FlowError, Settings, Step, Writer};
+use crate::settings::{FlowError, Settings};
+use crate::writer::{Action, Step, Writer};
 use dbn::MboMsg;
 use engine::Side;
 use std::collections::HashMap;

@@ -1,10 +1,12 @@
 //! What a script holds, and that each of its inputs changes a book.
 
 use super::*;
-use engine::{Engine, Event, Input};
+use crate::settings::Pace;
+use engine::{Engine, EngineLimits, Event, Input, Side};
+use measure::schedule::Arrival;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 40_000,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::scheduling::{PRIORITY_MAX, PRIORITY_MIN, Scheduling};
+use crate::scheduling::{BadScheduling, Scheduling};
 use crate::topology::CORES_MAX;
 
 /// Why a thread was not placed as asked.
@@ -64,18 +64,9 @@ pub enum HostError {
     )]
     CoresText(String),
 
-    /// Text that is no scheduling class.
-    #[error(
-        "\"{0}\" is no scheduling class: write \"other\", \"fifo:PRIORITY\" or \"rr:PRIORITY\" with \
-         a priority from {PRIORITY_MIN} to {PRIORITY_MAX}"
-    )]
-    SchedulingText(String),
-
-    /// A real-time priority out of range.
-    #[error(
-        "real-time priority {0} is out of range: take one from {PRIORITY_MIN} to {PRIORITY_MAX}"
-    )]
-    Priority(u8),
+    /// A scheduling class that can't be.
+    #[error(transparent)]
+    BadScheduling(#[from] BadScheduling),
 
     /// The kernel did not set the scheduling class.
     #[error(

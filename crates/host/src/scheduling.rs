@@ -6,8 +6,6 @@ use std::str::FromStr;
 use measure::machine::Fixed;
 use serde::{Deserialize, Serialize};
 
-use crate::error::HostError;
-
 /// Lowest real-time priority on Linux.
 pub const PRIORITY_MIN: u8 = 1;
 /// Highest real-time priority on Linux.
@@ -30,6 +28,23 @@ pub enum Scheduling {
     RoundRobin(u8),
 }
 
+/// Why something is no scheduling class.
+#[derive(Debug, thiserror::Error)]
+pub enum BadScheduling {
+    /// Text that names none.
+    #[error(
+        "\"{0}\" is no scheduling class: write \"other\", \"fifo:PRIORITY\" or \"rr:PRIORITY\" with \
+         a priority from {PRIORITY_MIN} to {PRIORITY_MAX}"
+    )]
+    Text(String),
+
+    /// A real-time priority out of range.
+    #[error(
+        "real-time priority {0} is out of range: take one from {PRIORITY_MIN} to {PRIORITY_MAX}"
+    )]
+    Priority(u8),
+}
+
 impl fmt::Display for Scheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -41,10 +56,10 @@ impl fmt::Display for Scheduling {
 }
 
 impl FromStr for Scheduling {
-    type Err = HostError;
+    type Err = BadScheduling;
 
-    fn from_str(text: &str) -> Result<Scheduling, HostError> {
-        let unreadable = || HostError::SchedulingText(text.to_owned());
+    fn from_str(text: &str) -> Result<Scheduling, BadScheduling> {
+        let unreadable = || BadScheduling::Text(text.to_owned());
         let (class, priority) = match text.split_once(':') {
             Some((class, priority)) => (class, Some(priority.parse().map_err(|_| unreadable())?)),
             None => (text, None),
@@ -61,9 +76,9 @@ impl FromStr for Scheduling {
 }
 
 impl TryFrom<String> for Scheduling {
-    type Error = HostError;
+    type Error = BadScheduling;
 
-    fn try_from(text: String) -> Result<Scheduling, HostError> {
+    fn try_from(text: String) -> Result<Scheduling, BadScheduling> {
         text.parse()
     }
 }
@@ -84,10 +99,10 @@ impl Scheduling {
     }
 
     /// Itself if its priority is one that Linux has.
-    pub(crate) fn checked(self) -> Result<Scheduling, HostError> {
+    pub(crate) fn checked(self) -> Result<Scheduling, BadScheduling> {
         match self.priority() {
             Some(priority) if !(PRIORITY_MIN..=PRIORITY_MAX).contains(&priority) => {
-                Err(HostError::Priority(priority))
+                Err(BadScheduling::Priority(priority))
             }
             _ => Ok(self),
         }

@@ -4,44 +4,12 @@
 //! and fill absent ones with their default, so that old and new records open alike.
 
 pub use crate::kind::Kind;
+pub use crate::stats::Percentiles;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the schema that this code writes.
 pub const SCHEMA: u32 = 1;
-
-/// Percentiles of one sample; `None` where it is too small (`n (1 - p) < 10`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-#[allow(missing_docs)]
-pub struct Percentiles {
-    pub count: u64,
-    pub min: u64,
-    pub p50: Option<u64>,
-    pub p90: Option<u64>,
-    pub p95: Option<u64>,
-    pub p99: Option<u64>,
-    pub p99_9: Option<u64>,
-    pub p99_99: Option<u64>,
-    pub p99_999: Option<u64>,
-    pub max: u64,
-    /// Samples below 1 us.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub below_1us: u64,
-}
-
-impl Percentiles {
-    /// The percentiles in the order of [`crate::stats::PERCENTILES`].
-    pub fn values(&self) -> [Option<u64>; 7] {
-        [self.p50, self.p90, self.p95, self.p99, self.p99_9, self.p99_99, self.p99_999]
-    }
-
-    /// Share of the samples below 1 us; `None` without samples.
-    pub fn share_below_1us(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.below_1us as f64 / self.count as f64)
-    }
-}
 
 /// One series of one subject, over all valid runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! What a sample, and a handful of runs, can say.
 
-use crate::record::Percentiles;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// A percentile is given if at least this many samples lie beyond it.
 pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
@@ -21,6 +21,43 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99_99", 0.9999),
     ("p99_999", 0.99999),
 ];
+
+/// Percentiles of one sample; `None` where it is too small (`n (1 - p) < 10`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Percentiles {
+    pub count: u64,
+    pub min: u64,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub p99_99: Option<u64>,
+    pub p99_999: Option<u64>,
+    pub max: u64,
+    /// Samples below 1 us.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub below_1us: u64,
+}
+
+impl Percentiles {
+    /// The percentiles in the order of [`PERCENTILES`].
+    pub fn values(&self) -> [Option<u64>; 7] {
+        [self.p50, self.p90, self.p95, self.p99, self.p99_9, self.p99_99, self.p99_999]
+    }
+
+    /// Share of the samples below 1 us; `None` without samples.
+    pub fn share_below_1us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.below_1us as f64 / self.count as f64)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
 
 /// How many of `count` samples lie beyond `quantile`.
 fn samples_beyond(count: u64, quantile: f64) -> f64 {
