@@ -288,7 +288,7 @@ mod tests {
             let (side, price_ticks, quantity_lots) = (Side::Buy, order_id as i64, 1);
             depth.add(&Shown { order_id, side, price_ticks, quantity_lots }).unwrap();
         }
-        (1..=20).for_each(|order_id| drop(depth.remove(order_id)));
+        assert!((1..=20).all(|order_id| depth.remove(order_id).is_some()));
         let mut places = vec![0];
         for _ in 0..4 {
             places.push(depth.prefetch(*places.last().unwrap(), 10));

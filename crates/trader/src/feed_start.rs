@@ -10,7 +10,6 @@ use crate::run::TraderError;
 use crate::signal::{Strategy, Trigger};
 use crate::stages::Stages;
 use crate::tick_plan::{StrategyName, TickPlan};
-use crate::tick_run::receive_options;
 use engine::Top;
 use feed::{Book, Channel, Follower, FollowerSettings};
 use measure::clock::{Clock, Deadline};
@@ -18,7 +17,7 @@ use std::net::{IpAddr, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use transport::datagrams::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver};
+use transport::datagrams::{DATAGRAM_BYTES_MAX, Datagram, DatagramReceiver, ReceiveOptions};
 use wire::Decimal;
 
 /// How long a snapshot may take.
@@ -123,6 +122,18 @@ fn subscribe(
         }
     };
     Ok(receiver)
+}
+
+pub(crate) fn receive_options(
+    plan: &TickPlan,
+    multicast: Option<(std::net::Ipv4Addr, std::net::Ipv4Addr)>,
+) -> ReceiveOptions {
+    let feed = &plan.feed;
+    ReceiveOptions {
+        receive_buffer_bytes: feed.receive_buffer_bytes,
+        kernel_stamps: feed.kernel_stamps,
+        multicast,
+    }
 }
 
 fn synchronise(

@@ -18,7 +18,6 @@ use crate::rehearsal::Rehearsal;
 use crate::samples::Samples;
 use crate::signal::Wish;
 use crate::stages::{Outbox, Passed, Stages};
-use crate::tick_phase::Phase;
 use audit::Auditor;
 use host::thread::Usage;
 use measure::clock::Clock;
@@ -36,6 +35,21 @@ const LOOKS_WITHOUT_DEBT: u32 = 64;
 const LOOKS_A_REHEARSAL: u32 = 16;
 /// A backend that sleeps wakes at least this often.
 const SLEEP_NS_MAX: u64 = 20_000_000;
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Ticks come.
+    Flowing,
+    /// The flow is over; its last ticks and replies are awaited until then.
+    Draining { until_ns: u64 },
+    /// The trader's own orders are ended.
+    Closing { until_ns: u64 },
+    /// The exchange was asked for its book's hash.
+    Comparing { until_ns: u64, times: u32 },
+    /// All is said.
+    Over,
+}
 
 /// What the loop is made of.
 pub(crate) struct Parts {

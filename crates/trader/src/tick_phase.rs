@@ -4,25 +4,10 @@ use crate::line::{Ask, Line};
 use crate::mind::Mind;
 use crate::own_orders::Asked;
 use crate::signal::Wish;
-use crate::tick_loop::TickLoop;
+use crate::tick_loop::{Phase, TickLoop};
 use engine::Side;
 use wire::administration::FeedState;
 use wire::request::Depth;
-
-/// Where a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Ticks come.
-    Flowing,
-    /// The flow is over; its last ticks and replies are awaited until then.
-    Draining { until_ns: u64 },
-    /// The trader's own orders are ended.
-    Closing { until_ns: u64 },
-    /// The exchange was asked for its book's hash.
-    Comparing { until_ns: u64, times: u32 },
-    /// All is said.
-    Over,
-}
 
 /// How long the exchange may take to begin the flow,
 const START_PATIENCE_NS: u64 = 5_000_000_000;

@@ -3,19 +3,57 @@
 use crate::clock_source::ClockSource;
 use crate::risk::Refusal;
 use crate::run::TraderError;
+use crate::tick_counts::TickCounts;
 use crate::tick_phase::orders_of;
 use crate::tick_plan::TickPlan;
-use crate::tick_run::{Finished, Following};
 use crate::tick_samples::{judge, refused, write_log};
 use audit::{Finished as Logged, Windows};
+use host::thread::Usage;
 use measure::record::{self, ClientResult, Load, MessageBytes};
-use measure::tick::{Audit, Point, Sample, Tick};
+use measure::tick::{Audit, MarketMaking, Point, Sample, Tick};
 use measure::utc::Time;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
+use wire::administration::Description;
+
+/// What the measuring thread hands out.
+pub(crate) struct Finished {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) counts: TickCounts,
+    pub(crate) unanswered: u64,
+    pub(crate) usage: Usage,
+    pub(crate) measured_from_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) complete: bool,
+    pub(crate) failures: Vec<String>,
+    pub(crate) receiving: Receiving,
+    pub(crate) following: Option<Following>,
+    pub(crate) market_making: Option<MarketMaking>,
+    pub(crate) description: Option<Box<Description>>,
+    pub(crate) memory_locked: bool,
+}
+
+/// What became of the socket.
+pub(crate) struct Receiving {
+    pub(crate) dropped: u64,
+    pub(crate) cut: u64,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) kernel_stamps: String,
+    pub(crate) kernel_bound_ns: u64,
+    pub(crate) wall_steps: u64,
+}
+
+/// What became of the book.
+pub(crate) struct Following {
+    pub(crate) counts: feed::Counts,
+    /// Before the first tick.
+    pub(crate) before: feed::Counts,
+    pub(crate) book_hash: u64,
+    pub(crate) sequence: u64,
+}
 
 /// Writes the log and the samples, and says what became of the run.
 ///

@@ -1,7 +1,7 @@
 //! One run of one [`TickPlan`]: connect, follow the feed, trade on it until the flow is over, compare, tell.
 
 use crate::exchange_line::ExchangeLine;
-use crate::feed_start::{self, Followed};
+use crate::feed_start::{self, Followed, receive_options};
 use crate::line::Line;
 use crate::mind::{Mind, NoMind};
 use crate::raw_line::RawLine;
@@ -10,67 +10,28 @@ use crate::risk::Refusal;
 use crate::run::{TraderError, dial};
 use crate::samples::Samples;
 use crate::stages::Stages;
-use crate::tick_counts::TickCounts;
-use crate::tick_loop::{Parts, TickLoop};
-use crate::tick_phase::Phase;
+use crate::tick_loop::{Parts, Phase, TickLoop};
 use crate::tick_plan::{RawPlan, TickPlan};
+use crate::tick_result::{Finished, Following, Receiving};
 use crate::{clock_source, tick_result};
 use audit::Auditor;
 use host::Root;
-use host::thread::Usage;
 use measure::clock::Clock;
 use measure::progress::Second;
 use measure::record::ClientResult;
 use measure::record::Kind;
 use measure::recorder::{Drain, Recorder, Series, recorder};
-use measure::tick::{MarketMaking, Sample};
+use measure::tick::MarketMaking;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
-use transport::datagrams::{DatagramReceiver, ReceiveOptions};
+use transport::datagrams::DatagramReceiver;
 use transport::inject;
-use wire::administration::Description;
 
 /// What is shown to who looks on.
 const SHOWN: [Series; 1] = [Series::new("tick_to_gateway", Kind::Response)];
-
-/// What the measuring thread hands out.
-pub(crate) struct Finished {
-    pub(crate) samples: Vec<Sample>,
-    pub(crate) counts: TickCounts,
-    pub(crate) unanswered: u64,
-    pub(crate) usage: Usage,
-    pub(crate) measured_from_ns: u64,
-    pub(crate) ended_ns: u64,
-    pub(crate) complete: bool,
-    pub(crate) failures: Vec<String>,
-    pub(crate) receiving: Receiving,
-    pub(crate) following: Option<Following>,
-    pub(crate) market_making: Option<MarketMaking>,
-    pub(crate) description: Option<Box<Description>>,
-    pub(crate) memory_locked: bool,
-}
-
-/// What became of the socket.
-pub(crate) struct Receiving {
-    pub(crate) dropped: u64,
-    pub(crate) cut: u64,
-    pub(crate) buffer_bytes: u64,
-    pub(crate) kernel_stamps: String,
-    pub(crate) kernel_bound_ns: u64,
-    pub(crate) wall_steps: u64,
-}
-
-/// What became of the book.
-pub(crate) struct Following {
-    pub(crate) counts: feed::Counts,
-    /// Before the first tick.
-    pub(crate) before: feed::Counts,
-    pub(crate) book_hash: u64,
-    pub(crate) sequence: u64,
-}
 
 /// Carries the plan out. Returns as soon as `stop` is set, with what was measured until then.
 ///
@@ -196,18 +157,6 @@ fn subscribe_raw(
     let address = receiver.local_addr().map_err(failed)?;
     line.subscribe(stream, address).map_err(failed)?;
     Ok((receiver.harmed_by(plan.feed.inject), line))
-}
-
-pub(crate) fn receive_options(
-    plan: &TickPlan,
-    multicast: Option<(std::net::Ipv4Addr, std::net::Ipv4Addr)>,
-) -> ReceiveOptions {
-    let feed = &plan.feed;
-    ReceiveOptions {
-        receive_buffer_bytes: feed.receive_buffer_bytes,
-        kernel_stamps: feed.kernel_stamps,
-        multicast,
-    }
 }
 
 /// What the measuring thread has of its own.

@@ -1,7 +1,7 @@
 //! Harm on purpose to datagrams that were received: what a network does to them, by count and so the same each time.
 
 use crate::control::Control;
-use crate::datagrams::{DATAGRAM_BYTES_MAX, Datagram};
+use crate::datagram::{DATAGRAM_BYTES_MAX, Datagram};
 use serde::{Deserialize, Serialize};
 
 /// What harm to do. The default is none. Of a datagram that is due for several the first in this order is done.

@@ -3,6 +3,7 @@
 //! The kernel stamps in `CLOCK_REALTIME` (Documentation/networking/timestamping.rst); [`measure::wall`] lays that on our clock. A stamp of
 //! the network card is in the card's own time, which nobody has laid beside ours: it is reported, not used.
 
+pub use crate::datagram::{DATAGRAM_BYTES_MAX, Datagram};
 pub use crate::datagram_harm::DatagramHarm;
 pub use crate::datagram_sender::{DatagramSender, SendOptions, Sent};
 
@@ -19,8 +20,6 @@ use std::io::{self, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// The longest datagram there is over IPv4, bytes.
-pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// The largest receive buffer that may be asked for: a gibibyte. The kernel keeps the double in an `int`.
 pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
 
@@ -68,22 +67,6 @@ pub enum DatagramError {
         /// The system's reason.
         source: io::Error,
     },
-}
-
-/// What a look for a datagram found.
-#[derive(Debug)]
-pub enum Datagram {
-    /// One came.
-    Bytes {
-        /// Its length; 0 is possible. What did not fit into the buffer is gone, and counted.
-        n: usize,
-        /// Taken first thing after the call returned, on the [`Clock`], ns.
-        read_ns: u64,
-    },
-    /// Nothing there now.
-    Empty,
-    /// The socket is broken.
-    Failed(io::Error),
 }
 
 /// Which stamps the kernel put on what was received.

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod control;
+mod datagram;
 mod datagram_drops;
 mod datagram_harm;
 mod datagram_sender;
