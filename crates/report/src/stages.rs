@@ -4,7 +4,7 @@
 use crate::grid::Grid;
 use crate::line::shortened;
 use crate::number::{latency, ns, plain, short_ns};
-use crate::words::{cell, samples};
+use crate::words::{cell, is_measured, samples};
 use maud::{Markup, html};
 use measure::attribution::{owner, tail};
 use measure::record::{Kind, RunRecord, Series, Subject};
@@ -49,7 +49,9 @@ fn grid(subject: &Subject) -> Grid {
     let mut names: Vec<String> = STAGES
         .iter()
         .map(|stage| stage.name.to_owned())
-        .filter(|name| series(name).is_some_and(|series| series.pooled.count > 0))
+        .filter(|name| {
+            series(name).is_some_and(|one| one.pooled.count > 0 && is_measured(subject, one))
+        })
         .collect();
     // Two stages between which nothing was stamped are one.
     let joined = longest.iter().flat_map(|pair| &pair.usual.stages).map(|(name, _)| name);
