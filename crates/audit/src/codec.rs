@@ -35,106 +35,171 @@ const ACCEPTED: u8 = 8;
 /// Where action and kind of tick begin in the flags.
 const CHOICE: u32 = 1;
 
-impl Side {
-    fn flags(self) -> u8 {
-        if self == Side::Sell { SELL } else { 0 }
+/// A record's bytes but for its kind and check; integers are put and taken one behind the other.
+#[derive(Default)]
+struct Parts {
+    flags: u8,
+    short: u16,
+    words: [u64; WORDS],
+    /// Integers so far.
+    used: usize,
+}
+
+/// What stands in a record. Its type says where: in the flags, in the 16 bits behind them, or in the next integer.
+trait Field: Sized {
+    fn put(self, parts: &mut Parts);
+
+    /// `None` where what stands there means nothing.
+    fn take(parts: &mut Parts) -> Option<Self>;
+}
+
+impl Field for Side {
+    fn put(self, parts: &mut Parts) {
+        parts.flags |= if self == Side::Sell { SELL } else { 0 };
     }
 
-    fn of(flags: u8) -> Side {
-        if flags & SELL == 0 { Side::Buy } else { Side::Sell }
+    fn take(parts: &mut Parts) -> Option<Side> {
+        Some(if parts.flags & SELL == 0 { Side::Buy } else { Side::Sell })
     }
 }
 
+impl Field for Action {
+    fn put(self, parts: &mut Parts) {
+        parts.flags |= (self as u8) << CHOICE;
+    }
+
+    fn take(parts: &mut Parts) -> Option<Action> {
+        [Action::New, Action::Cancel, Action::Amend].get(choice(parts)).copied()
+    }
+}
+
+impl Field for TickKind {
+    fn put(self, parts: &mut Parts) {
+        parts.flags |= (self as u8) << CHOICE;
+    }
+
+    fn take(parts: &mut Parts) -> Option<TickKind> {
+        use TickKind::{Heartbeat, Live, Replay, Snapshot};
+        [Live, Replay, Snapshot, Heartbeat].get(choice(parts)).copied()
+    }
+}
+
+fn choice(parts: &Parts) -> usize {
+    usize::from(parts.flags >> CHOICE & 3)
+}
+
+/// Whether an order was accepted.
+impl Field for bool {
+    fn put(self, parts: &mut Parts) {
+        parts.flags |= if self { ACCEPTED } else { 0 };
+    }
+
+    fn take(parts: &mut Parts) -> Option<bool> {
+        Some(parts.flags & ACCEPTED != 0)
+    }
+}
+
+/// The instrument, or how many messages.
+impl Field for u16 {
+    fn put(self, parts: &mut Parts) {
+        parts.short = self;
+    }
+
+    fn take(parts: &mut Parts) -> Option<u16> {
+        Some(parts.short)
+    }
+}
+
+impl Field for u64 {
+    fn put(self, parts: &mut Parts) {
+        parts.words[parts.used] = self;
+        parts.used += 1;
+    }
+
+    fn take(parts: &mut Parts) -> Option<u64> {
+        parts.used += 1;
+        Some(parts.words[parts.used - 1])
+    }
+}
+
+/// A price.
+impl Field for i64 {
+    fn put(self, parts: &mut Parts) {
+        self.cast_unsigned().put(parts);
+    }
+
+    fn take(parts: &mut Parts) -> Option<i64> {
+        u64::take(parts).map(u64::cast_signed)
+    }
+}
+
+/// Why it was refused: 0 for not at all, or else one more than the reason.
+impl Field for Option<u16> {
+    fn put(self, parts: &mut Parts) {
+        self.map_or(0, |reason| u64::from(reason) + 1).put(parts);
+    }
+
+    fn take(parts: &mut Parts) -> Option<Option<u16>> {
+        match u64::take(parts)? {
+            0 => Some(None),
+            reason => u16::try_from(reason - 1).ok().map(Some),
+        }
+    }
+}
+
+/// An exchange's stamps.
+impl Field for [u64; 4] {
+    fn put(self, parts: &mut Parts) {
+        self.into_iter().for_each(|stamp| stamp.put(parts));
+    }
+
+    fn take(parts: &mut Parts) -> Option<[u64; 4]> {
+        Some([u64::take(parts)?, u64::take(parts)?, u64::take(parts)?, u64::take(parts)?])
+    }
+}
+
+/// Both ways from one list: of each kind its number and its fields, in the order of the integers.
+macro_rules! layout {
+    ($($kind:literal $name:ident { $($field:ident),* })*) => {
+        /// The kind's number, and what else stands in the bytes.
+        fn parts(record: &Record) -> (u8, Parts) {
+            let mut parts = Parts::default();
+            let kind = match *record {
+                $(Record::$name { $($field),* } => {
+                    $($field.put(&mut parts);)*
+                    $kind
+                })*
+            };
+            (kind, parts)
+        }
+
+        fn of_parts(kind: u8, parts: &mut Parts) -> Option<Record> {
+            // Fields are taken in the order in which they are written here.
+            match kind {
+                $($kind => Some(Record::$name { $($field: Field::take(parts)?),* }),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+layout! {
+    1 Tick { kind, messages, number, intended_ns, acknowledged_ns, published_ns, kernel_ns, read_ns, normalised_ns }
+    2 Decision { instrument, side, tick, decided_ns, checked_ns, price_ticks, quantity_lots, refused }
+    3 Order { action, instrument, side, order, tick, sent_ns, price_ticks, quantity_lots }
+    4 Ack { accepted, order, order_id, replied_ns, stamps }
+    5 Fill { instrument, side, order, order_id, read_ns, price_ticks, quantity_lots, trade_id }
+    6 Wall { clock_ns, wall_ns, bound_ns, steps }
+    7 Lost { noticed_ns, count }
+    8 End { records, lost, clock_ns }
+}
+
 impl Record {
-    /// Flags, the 16 bits behind them, and the integers.
-    fn fields(&self) -> (u8, u16, [u64; WORDS]) {
-        match *self {
-            Record::Tick {
-                number,
-                kind,
-                messages,
-                intended_ns,
-                acknowledged_ns,
-                published_ns,
-                kernel_ns,
-                read_ns,
-                normalised_ns,
-            } => {
-                let (a, b, c, d) = (number, intended_ns, acknowledged_ns, published_ns);
-                let words = [a, b, c, d, kernel_ns, read_ns, normalised_ns];
-                ((kind as u8) << CHOICE, messages, words)
-            }
-            Record::Decision {
-                tick,
-                instrument,
-                side,
-                decided_ns,
-                checked_ns,
-                price_ticks,
-                quantity_lots,
-                refused,
-            } => {
-                let refused = refused.map_or(0, |reason| u64::from(reason) + 1);
-                let price = price_ticks as u64;
-                let words = [tick, decided_ns, checked_ns, price, quantity_lots, refused, 0];
-                (side.flags(), instrument, words)
-            }
-            Record::Order {
-                order,
-                tick,
-                action,
-                instrument,
-                side,
-                sent_ns,
-                price_ticks,
-                quantity_lots,
-            } => {
-                let words = [order, tick, sent_ns, price_ticks as u64, quantity_lots, 0, 0];
-                (side.flags() | (action as u8) << CHOICE, instrument, words)
-            }
-            Record::Ack { order, order_id, accepted, replied_ns, stamps } => {
-                let [a, b, c, d] = stamps;
-                let flags = if accepted { ACCEPTED } else { 0 };
-                (flags, 0, [order, order_id, replied_ns, a, b, c, d])
-            }
-            Record::Fill {
-                order,
-                order_id,
-                instrument,
-                side,
-                read_ns,
-                price_ticks,
-                quantity_lots,
-                trade_id,
-            } => {
-                let price = price_ticks as u64;
-                let words = [order, order_id, read_ns, price, quantity_lots, trade_id, 0];
-                (side.flags(), instrument, words)
-            }
-            Record::Wall { .. } | Record::Lost { .. } | Record::End { .. } => {
-                (0, 0, self.loggers_words())
-            }
-        }
-    }
-
-    /// The integers of what the logger itself writes.
-    fn loggers_words(&self) -> [u64; WORDS] {
-        match *self {
-            Record::Wall { clock_ns, wall_ns, bound_ns, steps } => {
-                [clock_ns, wall_ns, bound_ns, steps, 0, 0, 0]
-            }
-            Record::Lost { noticed_ns, count } => [noticed_ns, count, 0, 0, 0, 0, 0],
-            Record::End { records, lost, clock_ns } => [records, lost, clock_ns, 0, 0, 0, 0],
-            _ => [0; WORDS],
-        }
-    }
-
     /// As it stands in a file as its `number`-th record, from 0.
     pub fn to_bytes(&self, number: u64) -> [u8; RECORD_BYTES] {
-        let (flags, short, words) = self.fields();
+        let (kind, Parts { flags, short, words, .. }) = parts(self);
         let mut bytes = [0; RECORD_BYTES];
-        bytes[0] = self.kind() as u8 + 1;
-        bytes[1] = flags;
+        (bytes[0], bytes[1]) = (kind, flags);
         bytes[2..4].copy_from_slice(&short.to_le_bytes());
         for (place, word) in bytes[8..].chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -150,98 +215,15 @@ impl Record {
         if found != check(bytes, number) {
             return None;
         }
-        let mut words = [0; WORDS];
-        for (word, place) in words.iter_mut().zip(bytes[8..].as_chunks::<8>().0) {
+        let (flags, short) = (bytes[1], u16::from_le_bytes([bytes[2], bytes[3]]));
+        let mut parts = Parts { flags, short, ..Parts::default() };
+        for (word, place) in parts.words.iter_mut().zip(bytes[8..].as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*place);
         }
-        let record =
-            of_fields(bytes[0], bytes[1], u16::from_le_bytes([bytes[2], bytes[3]]), words)?;
+        let record = of_parts(bytes[0], &mut parts)?;
         // What is not used is 0: one thing has one form.
         (record.to_bytes(number) == *bytes).then_some(record)
     }
-}
-
-fn of_fields(kind: u8, flags: u8, short: u16, words: [u64; WORDS]) -> Option<Record> {
-    let [a, b, c, d, e, f, g] = words;
-    let choice = flags >> CHOICE & 3;
-    let (instrument, side) = (short, Side::of(flags));
-    let (price_ticks, quantity_lots) = (d as i64, e);
-    Some(match kind {
-        1 => Record::Tick {
-            number: a,
-            kind: [TickKind::Live, TickKind::Replay, TickKind::Snapshot, TickKind::Heartbeat]
-                [usize::from(choice)],
-            messages: short,
-            intended_ns: b,
-            acknowledged_ns: c,
-            published_ns: d,
-            kernel_ns: e,
-            read_ns: f,
-            normalised_ns: g,
-        },
-        2 => decision(instrument, side, words)?,
-        3 => {
-            let action = match choice {
-                0 => Action::New,
-                1 => Action::Cancel,
-                2 => Action::Amend,
-                _ => return None,
-            };
-            let (order, tick, sent_ns) = (a, b, c);
-            Record::Order {
-                order,
-                tick,
-                action,
-                instrument,
-                side,
-                sent_ns,
-                price_ticks,
-                quantity_lots,
-            }
-        }
-        4 => Record::Ack {
-            order: a,
-            order_id: b,
-            accepted: flags & ACCEPTED != 0,
-            replied_ns: c,
-            stamps: [d, e, f, g],
-        },
-        5 => {
-            let (order, order_id, read_ns, trade_id) = (a, b, c, f);
-            Record::Fill {
-                order,
-                order_id,
-                instrument,
-                side,
-                read_ns,
-                price_ticks,
-                quantity_lots,
-                trade_id,
-            }
-        }
-        6 => Record::Wall { clock_ns: a, wall_ns: b, bound_ns: c, steps: d },
-        7 => Record::Lost { noticed_ns: a, count: b },
-        8 => Record::End { records: a, lost: b, clock_ns: c },
-        _ => return None,
-    })
-}
-
-fn decision(instrument: u16, side: Side, words: [u64; WORDS]) -> Option<Record> {
-    let [tick, decided_ns, checked_ns, price, quantity_lots, refused, _] = words;
-    let refused = match refused {
-        0 => None,
-        reason => Some(u16::try_from(reason - 1).ok()?),
-    };
-    Some(Record::Decision {
-        tick,
-        instrument,
-        side,
-        decided_ns,
-        checked_ns,
-        price_ticks: price as i64,
-        quantity_lots,
-        refused,
-    })
 }
 
 fn check(bytes: &[u8; RECORD_BYTES], number: u64) -> u32 {

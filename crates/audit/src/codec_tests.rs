@@ -133,3 +133,75 @@ fn the_layout_is_the_documented_one() {
     let head: Vec<u8> = [&9_u64.to_le_bytes()[..], &bytes[..4], &bytes[8..]].concat();
     assert_eq!(bytes[4..8], crc32c(&head).to_le_bytes());
 }
+
+/// Of every kind, every field a number of its own.
+#[test]
+fn every_kind_stands_as_the_table_says() {
+    let (side, instrument, price_ticks, quantity_lots) = (Side::Sell, 9, -2, 7);
+    let (number, intended_ns, acknowledged_ns, published_ns) = (1, 2, 3, 4);
+    let (kind, messages, kernel_ns, read_ns, normalised_ns) = (TickKind::Snapshot, 8, 5, 6, 7);
+    let records = [
+        Record::Tick {
+            number,
+            kind,
+            messages,
+            intended_ns,
+            acknowledged_ns,
+            published_ns,
+            kernel_ns,
+            read_ns,
+            normalised_ns,
+        },
+        Record::Decision {
+            tick: 1,
+            instrument,
+            side,
+            decided_ns: 2,
+            checked_ns: 3,
+            price_ticks,
+            quantity_lots,
+            refused: Some(4),
+        },
+        Record::Order {
+            order: 1,
+            tick: 2,
+            action: Action::Amend,
+            instrument,
+            side,
+            sent_ns: 3,
+            price_ticks,
+            quantity_lots,
+        },
+        Record::Ack { order: 1, order_id: 2, accepted: true, replied_ns: 3, stamps: [4, 5, 6, 7] },
+        Record::Fill {
+            order: 1,
+            order_id: 2,
+            instrument,
+            side,
+            read_ns: 3,
+            price_ticks,
+            quantity_lots,
+            trade_id: 8,
+        },
+        Record::Wall { clock_ns: 1, wall_ns: 2, bound_ns: 3, steps: 4 },
+        Record::Lost { noticed_ns: 1, count: 2 },
+        Record::End { records: 1, lost: 2, clock_ns: 3 },
+    ];
+    let line = |record: &Record| {
+        let bytes = record.to_bytes(0);
+        let words = bytes[8..].as_chunks().0.iter().map(|word| i64::from_le_bytes(*word));
+        format!("{:?} {:?}", &bytes[..4], words.collect::<Vec<_>>())
+    };
+    let lines: Vec<String> = records.iter().map(line).collect();
+    let expected = [
+        "[1, 4, 8, 0] [1, 2, 3, 4, 5, 6, 7]",
+        "[2, 1, 9, 0] [1, 2, 3, -2, 7, 5, 0]",
+        "[3, 5, 9, 0] [1, 2, 3, -2, 7, 0, 0]",
+        "[4, 8, 0, 0] [1, 2, 3, 4, 5, 6, 7]",
+        "[5, 1, 9, 0] [1, 2, 3, -2, 7, 8, 0]",
+        "[6, 0, 0, 0] [1, 2, 3, 4, 0, 0, 0]",
+        "[7, 0, 0, 0] [1, 2, 0, 0, 0, 0, 0]",
+        "[8, 0, 0, 0] [1, 2, 3, 0, 0, 0, 0]",
+    ];
+    assert_eq!(lines, expected);
+}

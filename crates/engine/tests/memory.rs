@@ -1,41 +1,15 @@
 //! What an engine takes: a million open orders in at most 128 bytes each, all tables included. Alone in its
 //! file, because its allocator counts the bytes of the whole process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use counting::bytes_of_process;
 use engine::*;
-
-/// Bytes that are allocated now.
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: every call is passed on unchanged to `System`, which keeps the contract; counting neither
-// allocates nor unwinds. What is not written here (`alloc_zeroed`, `realloc`) goes through these two.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above; `pointer` came from `System`, since all allocations do.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const ORDERS: u32 = 1_000_000;
 const BYTES_AN_ORDER_MAX: usize = 128;
 
 /// Fills an engine with [`ORDERS`], and gives the bytes that it takes for each.
 fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usize {
-    let before = BYTES.load(Ordering::Relaxed);
+    let before = bytes_of_process();
     let mut engine = Engine::new(1, limits);
     for number in 0..ORDERS {
         let new = NewOrder { order_id: number.into(), ..order(number) };
@@ -44,7 +18,7 @@ fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usiz
         assert!(matches!(event, Some(Event::Booked { .. })), "{event:?}");
     }
     assert_eq!(engine.open_orders(), ORDERS);
-    (BYTES.load(Ordering::Relaxed) - before) / ORDERS as usize
+    (bytes_of_process() - before) / ORDERS as usize
 }
 
 /// Two thousand prices a side, as the deep workload has; a thousand accounts; one order in ten with a date.

@@ -1,7 +1,6 @@
 //! After construction the engine does not meet the allocator, whatever the commands.
 
 mod commands;
-mod counting;
 mod workload;
 
 use commands::{inputs, limits};

@@ -4,58 +4,12 @@ mod driven;
 
 use driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use exchange::StartBook;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fmt::Write;
 use wire::request::{
     AmendOrder, CreateOrder, MassCancel, PostOnly, Side, TimeInForce, encode_amend_order,
     encode_create_order, encode_mass_cancel,
 };
 use wire::{ClientId, Decimal};
-
-thread_local! {
-    /// Per thread, because the test harness allocates on its own threads at any time.
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts every call, and leaves the work to the system's allocator.
-struct Counting;
-
-fn count() {
-    // A thread that is ending has no counter any more, and nothing here to count.
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is passed on unchanged to `System`, which keeps the contract; counting neither
-// allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above; `pointer` came from `System`, since all allocations do.
-        unsafe { System.realloc(pointer, layout, new_size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const ACCOUNTS: u32 = 4;
 
@@ -163,10 +117,10 @@ fn calls_of(
             for stream in 0..ACCOUNTS {
                 bytes.clear();
                 round_of(&mut bytes, &mut text, round);
-                let before = CALLS.get();
+                let before = counting::calls();
                 driven.feed(stream, &bytes);
                 driven.turn();
-                inside += CALLS.get() - before;
+                inside += counting::calls() - before;
                 assert!(!driven.answers(stream).is_empty());
                 (0..ACCOUNTS).for_each(|stream| driven.answers(stream).clear());
             }
@@ -187,9 +141,9 @@ fn quick() -> exchange::Config {
 
 #[test]
 fn the_counter_counts() {
-    let before = CALLS.get();
+    let before = counting::calls();
     drop(std::hint::black_box(Box::new(1_u64)));
-    assert_eq!(CALLS.get() - before, 2);
+    assert_eq!(counting::calls() - before, 2);
 }
 
 #[test]
@@ -269,12 +223,12 @@ fn a_flow_does_not_allocate() {
     assert_eq!(started, [r#"{"type":"FLOW_STARTED"}"#]);
     driven.answers(0).reserve(4096);
     let deadline = measure::clock::Deadline::after(std::time::Duration::from_secs(20));
-    let before = CALLS.get();
+    let before = counting::calls();
     while driven.answers(0).is_empty() {
         assert!(!deadline.left().is_zero(), "the flow does not end");
         driven.turn();
     }
-    assert_eq!(CALLS.get() - before, 0);
+    assert_eq!(counting::calls() - before, 0);
     let counts = driven.exchange.flow_counts().unwrap();
     assert_eq!((counts.inputs, counts.refused), (15_000, 0));
     assert!(driven.texts(0)[0].contains(r#""type":"FLOW_ENDED","inputs":15000"#));

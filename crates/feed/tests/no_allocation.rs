@@ -2,8 +2,6 @@
 
 #[path = "../../engine/tests/commands/mod.rs"]
 mod commands;
-#[path = "../../engine/tests/counting/mod.rs"]
-mod counting;
 mod exchange;
 
 use counting::calls;

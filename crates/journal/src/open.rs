@@ -1,5 +1,6 @@
 //! Opening a journal to write to it.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -9,7 +10,6 @@ use ipc::region::Place;
 use ipc::ring::{Producer, Producers, Ring, Shape};
 use ipc::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::ahead::{Ahead, Maker};
 use crate::appender::{Appender, Parts};
@@ -126,7 +126,7 @@ fn start(
     let consumer = ring.consumer()?;
     let shared = Arc::new(Shared::new(next, segment.end()));
     let path = directory.path().to_owned();
-    let failed = |doing| move |source: std::io::Error| JournalError::System { doing, path, source };
+    let failed = |doing| move |source: io::Error| JournalError::System { doing, path, source };
     let group_inputs_max = options.group_inputs_max as usize;
     let of_writer = Arc::clone(&shared);
     let (said, hear) = sync_channel(1);
@@ -136,7 +136,8 @@ fn start(
         let maker =
             Maker { directory, header, zeroed: options.zeroed, shared: Arc::clone(&of_writer) };
         // Threads run where the one that starts them does.
-        let ahead = pin(options.core).and_then(|()| Ahead::start(maker, first));
+        let pinned = options.core.map_or(Ok(()), host::thread::pin).map_err(io::Error::other);
+        let ahead = pinned.and_then(|()| Ahead::start(maker, first));
         let ahead = match ahead {
             Ok(ahead) => ahead,
             Err(error) => return drop(said.send(Err(error))),
@@ -155,14 +156,4 @@ fn start(
         Ok(Err(source)) => Err(failed("pin or start the threads of")(source)),
         _ => Ok(Appender::new(Parts { producer, shared, options, writer, next })),
     }
-}
-
-fn pin(core: Option<usize>) -> std::io::Result<()> {
-    let Some(core) = core else { return Ok(()) };
-    if core >= CpuSet::MAX_CPU {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    }
-    let mut cores = CpuSet::new();
-    cores.set(core);
-    Ok(sched_setaffinity(None, &cores)?)
 }

@@ -24,6 +24,11 @@ use std::cmp::Reverse;
 /// Records that a sentence names one by one.
 const NAMES_MAX: usize = 3;
 
+/// Why no merged record says what the way of a tick was made of.
+const UNEXPLAINED: &str = "what the way of a tick was made of around its percentiles is not given: that takes the samples, which no record \
+                           keeps, and means around each record's percentiles are none around those of all; each of the merged \
+                           records has its own";
+
 /// What came of it.
 pub struct Merged {
     /// The record of all runs.
@@ -53,6 +58,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
     warnings.extend(other_cores(first, parts));
     warnings.extend(at_the_same_time(parts));
     warnings.extend(pooling::too_few_runs(runs.len()));
+    warnings.extend(unexplained(parts));
     warnings.extend(warnings_of(parts));
     let mut resolved = first.record.resolved.clone();
     if let Some(planned) = resolved.get_mut("runs") {
@@ -133,15 +139,26 @@ fn joined_subject(
             ..joined_load(&loads)
         },
         series: pooling::series(&subject.name, runs, runs.len() as u32),
-        // Of samples, and those are not kept: what stages were around a percentile stands in each part's record.
+        // See UNEXPLAINED.
         attribution: Vec::new(),
         traced: traced(&subject.name, parts, order),
         ..subject.clone()
     }
 }
 
-/// The worst of all parts, as many as each kept.
+/// The worst of all parts, as many as each kept. None where one traced another interval than the others, or had ticks and kept none of them: then
+/// nobody knows which were the worst of all.
 fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced> {
+    let of = parts.iter().filter_map(|part| {
+        let subject = part.record.subject(subject)?;
+        let of = subject.traced.first().map(|traced| &traced.of);
+        (of.is_some() || subject.load.tick.iter().any(|tick| tick.samples > 0)).then_some(of)
+    });
+    let mut of: Vec<Option<&String>> = of.collect();
+    of.dedup();
+    if of.len() != 1 {
+        return Vec::new();
+    }
     let mut all = Vec::new();
     let mut kept = 0;
     for (index, part) in parts.iter().enumerate() {
@@ -205,11 +222,25 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     once_each(reasons, parts.len())
 }
 
-/// Those of the parts; not that a part has few runs, which is of the whole to say.
+/// Also where a part was merged itself.
+fn unexplained(parts: &[Part]) -> Option<String> {
+    let is_explained = |subject: &Subject| !subject.attribution.is_empty();
+    let loses = |part: &Part| {
+        part.record.subjects.iter().any(is_explained)
+            || part.record.warnings.iter().any(|text| text == UNEXPLAINED)
+    };
+    parts.iter().any(loses).then(|| UNEXPLAINED.to_owned())
+}
+
+/// Those of the parts; not that a part has few runs, or no attribution, which is of the whole to say.
 fn warnings_of(parts: &[Part]) -> Vec<String> {
     let warnings = parts.iter().flat_map(|part| {
         let few = pooling::too_few_runs(part.record.runs as usize);
-        let others = part.record.warnings.iter().filter(move |text| Some(*text) != few.as_ref());
+        let others = part
+            .record
+            .warnings
+            .iter()
+            .filter(move |text| Some(*text) != few.as_ref() && *text != UNEXPLAINED);
         others.map(|text| (text.as_str(), &*part.name))
     });
     once_each(warnings, parts.len())

@@ -124,6 +124,52 @@ fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
     assert_eq!(worst, [(2, 900), (3, 700)]);
 }
 
+/// Means around p50 of the one and of the other are no means around p50 of both: nothing is said, and that is said, however often it is merged.
+#[test]
+fn what_a_way_was_made_of_is_left_out_and_said_to_be() {
+    let parts: Vec<Part> = (0..3)
+        .map(|at| {
+            let mut part = part(&at.to_string(), at, &[vec![10 + at; 40]]);
+            let attribution = json!({"around": "p50", "of": "tick_to_ack", "kind": "response", "total_ns": 10,
+                "samples": 40, "within_rank": 0.5, "stages": [["event", 4.0], ["publish", 6.0]]});
+            part.record.subjects[0].attribution = vec![serde_json::from_value(attribution).unwrap()];
+            part
+        })
+        .collect();
+    let at_once = merged(&parts);
+    let Merged { record, runs, .. } = merge(&parts[..2], Invalid::Refused).unwrap();
+    let totals = runs.iter().map(|(part, run)| parts[*part].runs[*run].clone()).collect();
+    let step =
+        Part { name: "step".to_owned(), record, machine: parts[0].machine.clone(), runs: totals };
+    let in_steps = merged(&[step, parts[2].clone()]);
+    for record in [&at_once, &in_steps] {
+        assert!(record.subjects[0].attribution.is_empty());
+        let said = record.warnings.iter().filter(|text| text.contains("made of"));
+        assert_eq!(said.collect::<Vec<_>>(), [UNEXPLAINED]);
+    }
+    assert_eq!(at_once.warnings, in_steps.warnings);
+    assert!(!merged(&two()).warnings.iter().any(|text| text == UNEXPLAINED));
+}
+
+/// Nobody knows the worst of all where one of them did not look, or at something else.
+#[test]
+fn the_worst_of_some_are_not_said_to_be_the_worst_of_all() {
+    let worst = |of: &[Option<&str>]| {
+        let mut parts = two();
+        for (part, of) in parts.iter_mut().zip(of) {
+            let subject = &mut part.record.subjects[0];
+            subject.load.tick = vec![Tick { samples: 9, ..Tick::default() }; part.runs.len()];
+            let traced = |of: &&str| Traced { run: 1, of: (*of).to_owned(), ..Traced::default() };
+            subject.traced = of.iter().map(traced).collect();
+        }
+        merged(&parts).subjects[0].traced.len()
+    };
+    assert_eq!(worst(&[Some("tick_to_ack"), Some("tick_to_ack")]), 1);
+    assert_eq!(worst(&[Some("tick_to_ack"), Some("tick_to_gateway")]), 0);
+    assert_eq!(worst(&[Some("tick_to_ack"), None]), 0);
+    assert_eq!(worst(&[None, None]), 0);
+}
+
 #[test]
 fn six_records_of_one_run_have_an_interval() {
     let parts: Vec<Part> =

@@ -4,7 +4,7 @@
 use crate::axis::Axis;
 use crate::number::tick_ns;
 use crate::plot::{Dot, Line, Plot, legend};
-use crate::words::shown;
+use crate::words::{is_measured, shown};
 use maud::{Markup, html};
 use measure::record::{Kind, RunRecord, Series, Subject};
 use measure::stats::PERCENTILES;
@@ -127,7 +127,9 @@ fn drawn(record: &RunRecord, timeline: Option<&Timeline>, (name, kind): &Panel) 
                 hiccup.runs.clear();
                 curves.push(hiccup);
             }
-        } else if let Some(series) = subject.series(name, *kind) {
+        } else if let Some(series) =
+            subject.series(name, *kind).filter(|series| is_measured(subject, series))
+        {
             let class = class_of(record, subject);
             curves.push(curve(subject, series, class, subject.name.clone()));
         }

@@ -4,6 +4,7 @@
 use crate::axis::Axis;
 use crate::number::{count, plain};
 use crate::plot::{Cell, HEAT_LEVELS, Line, Mark, Plot, Width, legend};
+use crate::words::is_measured;
 use maud::{Markup, html};
 use measure::pooling::series_of;
 use measure::record::{Kind, RunRecord, Subject};
@@ -60,7 +61,7 @@ struct Panel<'a> {
 fn panels<'a>(record: &RunRecord, timeline: &'a Timeline) -> Vec<Panel<'a>> {
     let mut panels = Vec::new();
     for subject in &record.subjects {
-        for series in &subject.series {
+        for series in subject.series.iter().filter(|series| is_measured(subject, series)) {
             let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
             if let Some(over_time) = timeline.series.get(&tag) {
                 let title = format!("{} {} {}", subject.name, series.name, series.kind.name());

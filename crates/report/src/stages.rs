@@ -4,7 +4,7 @@
 use crate::grid::Grid;
 use crate::line::shortened;
 use crate::number::{latency, ns, plain, short_ns};
-use crate::words::{cell, samples};
+use crate::words::{cell, is_measured, samples};
 use maud::{Markup, html};
 use measure::attribution::{owner, tail};
 use measure::record::{Kind, RunRecord, Series, Subject};
@@ -37,6 +37,9 @@ pub(crate) fn grids(record: &RunRecord) -> Vec<Grid> {
     staged(record).map(grid).collect()
 }
 
+/// Columns before the means.
+const COLUMNS_OF_SERIES: usize = 6;
+
 fn grid(subject: &Subject) -> Grid {
     let pairs = pairs(subject);
     // The longest way has all stages.
@@ -49,7 +52,9 @@ fn grid(subject: &Subject) -> Grid {
     let mut names: Vec<String> = STAGES
         .iter()
         .map(|stage| stage.name.to_owned())
-        .filter(|name| series(name).is_some_and(|series| series.pooled.count > 0))
+        .filter(|name| {
+            series(name).is_some_and(|one| one.pooled.count > 0 && is_measured(subject, one))
+        })
         .collect();
     // Two stages between which nothing was stamped are one.
     let joined = longest.iter().flat_map(|pair| &pair.usual.stages).map(|(name, _)| name);
@@ -74,14 +79,19 @@ fn grid(subject: &Subject) -> Grid {
     if let Some(Pair { usual, slow }) = longest {
         let sum = |one: &Attribution| signed(one.stages.iter().map(|(_, mean)| mean).sum());
         let mut all = vec![format!("{}, mean", usual.of)];
-        all.resize(6, String::new());
+        all.resize(COLUMNS_OF_SERIES, String::new());
         all.extend([sum(usual), slow.map_or(String::new(), sum)]);
         rows.push(all);
     }
     let head = ["", "whose time", "p50", "p99", "p99.9", "max", "around p50", "around p99"];
+    let mut head = head.map(str::to_owned).to_vec();
+    if longest.is_none() {
+        // As in a merged record.
+        rows.iter_mut().chain([&mut head]).for_each(|row| row.truncate(COLUMNS_OF_SERIES));
+    }
     Grid {
         title: format!("Stages of {}, ns", shortened(&subject.name, 40)),
-        head: head.map(str::to_owned).to_vec(),
+        head,
         rows,
         notes: sentences(&pairs),
     }

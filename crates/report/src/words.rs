@@ -148,8 +148,15 @@ pub(crate) fn flow(record: &RunRecord) -> Option<String> {
 
 /// The series of a subject that stand in the table of latencies; stages have one of their own.
 pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
-    let is_shown = |series: &&Series| !matches!(series.kind, Kind::Lateness | Kind::Stage);
+    let is_shown = |series: &&Series| {
+        !matches!(series.kind, Kind::Lateness | Kind::Stage) && is_measured(subject, series)
+    };
     subject.series.iter().filter(is_shown)
+}
+
+/// Whether something was measured. What a floor has no part of (it decides nothing) begins and ends by one stamp: such a 0 is no latency.
+pub(crate) fn is_measured(subject: &Subject, series: &Series) -> bool {
+    !subject.is_floor() || series.pooled.count == 0 || series.pooled.max > 0
 }
 
 /// What a series is called in its row.

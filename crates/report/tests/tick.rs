@@ -248,13 +248,37 @@ fn a_kernel_without_stamps_has_two_stages_in_one() {
     assert!(report::table(&joined).contains("the kernel stamped nothing"));
 }
 
+/// Its trader decides nothing: that takes no time, and is no time.
+#[test]
+fn a_floor_shows_nothing_that_it_has_no_part_of() {
+    let told = record(|record| {
+        let floor = &mut record.subjects[1];
+        let stages = [("normalise", 0), ("order", 3_035)];
+        let stages = stages.map(|(name, ns)| series(name, Kind::Stage, ns));
+        floor.series.extend(stages);
+        floor.series.push(series("decision", Kind::Service, 0));
+        // Who thinks, and takes less than the clock tells, is shown all the same.
+        let ours = record.subjects[0].series.iter_mut();
+        ours.filter(|one| one.name == "risk").for_each(|one| *one = series("risk", Kind::Stage, 0));
+    });
+    let stages = part(&told, "Stages of floor");
+    assert!(stages.contains("order") && !stages.contains("normalise"), "{stages}");
+    let (ours, intervals) = (part(&told, "Stages of rust"), part(&told, "us "));
+    assert!(ours.contains("\nrisk "), "{ours}");
+    assert_eq!(intervals.matches("decision service").count(), 1, "{intervals}");
+    let page = record_page(&told, "{}", Beside { machine: Err("none"), timeline: Err("none") });
+    assert!(page.contains("rust.decision.service") && !page.contains("floor.decision.service"));
+}
+
 #[test]
 fn few_samples_have_no_tail_to_own() {
     let few = record(|record| record.subjects[0].attribution.retain(|one| one.around == "p50"));
     assert!(part(&few, "Stages of rust").contains("too few samples"));
     // A merged record has no samples.
     let merged = record(|record| record.subjects[0].attribution.clear());
-    assert!(!part(&merged, "Stages of rust").contains("owns"));
+    let stages = part(&merged, "Stages of rust");
+    assert!(!stages.contains("owns") && !stages.contains("around"), "{stages}");
+    assert!(stages.lines().nth(1).unwrap().ends_with("max"), "{stages}");
 }
 
 #[test]

@@ -15,13 +15,17 @@ use measure::pooling;
 use measure::record::{self, Kind, Load, Rule, RunRecord, SCHEMA, Series, Subject, Verdict};
 use measure::stats::percentiles;
 use noise::hiccup;
+use serde_json::Value;
 use std::path::Path;
+use trader::risk::Profile;
 
 /// What a record is made of.
 pub(crate) struct Parts<'a> {
     pub conduct: &'a Conduct,
     pub placed: &'a Placed,
     pub entrants: &'a [Entrant],
+    /// The risk profile, where the scenario names one.
+    pub profile: Option<&'a Profile>,
     /// The run directory.
     pub path: &'a Path,
     pub runs: &'a [Run],
@@ -62,7 +66,6 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     warnings.extend(parts.noise.as_ref().and_then(advice::of_noise));
     warnings.extend(told);
     warnings.extend(advice::advice(scenario, &subjects, runs.len()));
-    let resolved = resolved(scenario, parts.placed);
     RunRecord {
         schema: SCHEMA,
         tool: conduct.tool.clone(),
@@ -78,11 +81,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         injected,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
-        resolved: resolved
-            .table()
-            .ok()
-            .and_then(|table| serde_json::to_value(table).ok())
-            .unwrap_or_default(),
+        resolved: resolved(scenario, parts.placed, parts.profile),
         merged_from: Vec::new(),
         noise: parts.noise,
         exchange: runs
@@ -93,8 +92,8 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
     }
 }
 
-/// The scenario with the cores that were chosen.
-fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
+/// The scenario with the cores that were chosen, and with what its risk profile says beside the path: a path says nothing of what was read there.
+fn resolved(scenario: &Scenario, placed: &Placed, profile: Option<&Profile>) -> Value {
     let mut scenario = scenario.clone();
     if !placed.exchange.is_empty() {
         scenario.exchange.cores = Cores::List(placed.exchange.clone());
@@ -107,7 +106,14 @@ fn resolved(scenario: &Scenario, placed: &Placed) -> Scenario {
             subject.cores = Cores::List(cores.clone());
         }
     }
-    scenario
+    let json = |table| serde_json::to_value(table).ok();
+    let mut resolved = scenario.table().ok().and_then(json).unwrap_or_default();
+    let says = profile.and_then(|profile| serde_json::to_value(profile).ok());
+    if let (Some(Value::Object(risk)), Some(Value::Object(says))) = (resolved.get_mut("risk"), says)
+    {
+        risk.extend(says);
+    }
+    resolved
 }
 
 fn machine_rule(machine: &Machine) -> Rule {
@@ -178,4 +184,47 @@ fn hiccup_subject(parts: &Parts) -> Option<Subject> {
         series,
         ..Subject::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::comparison::differs;
+    use std::fs;
+
+    /// The record of a scenario whose profile has this text.
+    fn record(text: Option<&str>) -> RunRecord {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mine.toml");
+        let profile = text.map(|text| {
+            fs::write(&path, text).unwrap();
+            Profile::read(&path).unwrap()
+        });
+        let set = [format!("risk.profile={}", text.map_or("", |_| "mine.toml"))];
+        let scenario = Scenario::find("tick-to-trade", &set).unwrap();
+        let placed =
+            Placed { exchange: vec![], subjects: vec![], audit: None, warnings: Vec::new() };
+        let resolved = resolved(&scenario, &placed, profile.as_ref());
+        RunRecord { resolved, ..RunRecord::default() }
+    }
+
+    /// The file's name stays, and what stands in it changes.
+    #[test]
+    fn a_change_of_the_risk_profile_is_seen() {
+        let strict = "[limits]\namount_max = \"0.5\"\nopen_orders_max = 2\n";
+        let (mild, strict) = (record(Some("")), record(Some(strict)));
+        let changes =
+            [r#"risk.limits.amount_max: "10" -> "0.5""#, "risk.limits.open_orders_max: 16384 -> 2"];
+        assert_eq!(differs(&mild, &strict), changes);
+        assert!(differs(&strict, &strict).is_empty());
+        let listed = "[[instrument]]\ncode = \"X\"\ntick = \"0.01\"\nlot = \"1\"\n";
+        let listed = differs(&mild, &record(Some(listed)));
+        assert!(listed.len() == 1 && listed[0].starts_with("risk.instrument: "), "{listed:?}");
+    }
+
+    #[test]
+    fn without_a_profile_the_scenario_stands_as_it_is() {
+        let risk = &record(None).resolved["risk"];
+        assert_eq!(*risk, serde_json::json!({"profile": ""}));
+    }
 }

@@ -7,8 +7,10 @@ use host::{HostError, Scheduling};
 use measure::matching::EMPTY_DISPATCH;
 use noise::hiccup;
 use std::io;
+use std::path::Path;
 use std::path::PathBuf;
 use trader::plan::Model;
+use trader::risk::{Profile, RiskError};
 
 pub use crate::process::Interrupt;
 
@@ -74,6 +76,13 @@ impl Conduct {
         }
     }
 
+    /// What the scenario's risk profile says; `None` where it names none.
+    pub(crate) fn risk_profile(&self) -> Result<Option<Profile>, RiskError> {
+        let path = Path::new(&self.scenario.risk.profile);
+        let is_named = !path.as_os_str().is_empty();
+        is_named.then(|| Profile::read(path)).transpose()
+    }
+
     /// Seconds of warm-up, and measured.
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;
@@ -117,6 +126,9 @@ pub enum ConductError {
     /// The scenario and the command line contradict each other.
     #[error("{0}")]
     Usage(String),
+    /// The risk profile can't be used.
+    #[error(transparent)]
+    Risk(#[from] RiskError),
     /// The cores asked for can't be had.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -37,6 +37,7 @@ impl Conduct {
         mut say: Say<'_>,
     ) -> Result<(RunRecord, PathBuf), ConductError> {
         self.check()?;
+        let profile = self.risk_profile()?;
         let started_wall_ms = wall_ms();
         let root = Root::system();
         let clock = Clock::calibrate();
@@ -58,6 +59,7 @@ impl Conduct {
         };
         let path = directory::create(&self.runs_directory, &self.scenario.name)
             .map_err(record_failed(&self.runs_directory))?;
+        ticking::write_profile(&path, profile.as_ref()).map_err(record_failed(&path))?;
         let entrants = entrants(self, &placed);
         let teller = Teller::new(say, self, &entrants);
         let has_fair_server = fixed.kernel_release.as_deref().is_some_and(has_fair_server);
@@ -94,6 +96,7 @@ impl Conduct {
             conduct: self,
             placed: &placed,
             entrants: &entrants,
+            profile: profile.as_ref(),
             path: &path,
             runs: &runs,
             runs_void,

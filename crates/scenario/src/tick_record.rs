@@ -183,6 +183,7 @@ mod tests {
             conduct,
             placed: &placed,
             entrants: &entrants,
+            profile: None,
             path: directory,
             runs,
             runs_void: 0,

@@ -13,11 +13,13 @@ use measure::schedule::Arrival;
 use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trader::plan::Load;
+use trader::risk::Profile;
 use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
 use transport::inject::Inject;
 
@@ -26,6 +28,8 @@ const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 /// What a file of samples is called, and an audit log.
 const SAMPLES: &str = "samples";
 const AUDIT: &str = "audit";
+/// The risk profile that the traders of a run directory read.
+const PROFILE: &str = "risk.toml";
 
 impl Launch<'_> {
     /// What an exchange is told of its feed and its flow, or the raw ticker of its datagrams.
@@ -124,6 +128,7 @@ impl Launch<'_> {
                 multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
                 ..by_hand.feed
             },
+            risk: by_hand.risk.map(|_| self.path.join(PROFILE).display().to_string()),
             audit: is_watched.then(|| AuditPlan {
                 file: file(AUDIT).display().to_string(),
                 core: self.placed.audit,
@@ -233,6 +238,12 @@ pub(crate) fn asked(conduct: &Conduct, entrant: &Entrant) -> Asked {
         is_burst: scenario.flow.pace == Pace::Fixed && scenario.flow.arrival == Arrival::Burst,
         trades: scenario.strategy.name == StrategyName::MarketMaking,
     }
+}
+
+/// Puts the risk profile, where there is one, beside the record: every trader reads what was read before the first run, whatever becomes of the
+/// file that the scenario names.
+pub(crate) fn write_profile(directory: &Path, profile: Option<&Profile>) -> io::Result<()> {
+    profile.map_or(Ok(()), |profile| profile.write(&directory.join(PROFILE)))
 }
 
 /// The samples that `subject` left in run `number`, from 1.

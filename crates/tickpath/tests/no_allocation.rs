@@ -2,44 +2,14 @@
 //! process over real sockets, under an allocator that counts; a run of nearly twice the messages must
 //! not allocate more than the shorter one.
 
+use counting::allocations_of_process;
 use exchange::{Config, Exchange};
 use measure::clock::Clock;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use trader::plan::{Load, Model, Plan, Wire};
 use transport::gateways::{self, GatewaysError};
 use transport::serve::serve;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps `GlobalAlloc`'s contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Runs for `seconds` against an exchange with so many gateways; returns messages sent and allocations made, by
 /// both ends together.
@@ -81,9 +51,9 @@ fn run(model: Model, connections: usize, gateways: usize, seconds: f64) -> (u64,
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
         };
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = allocations_of_process();
         let result = trader::run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
-        let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        let allocations = allocations_of_process() - before;
         stop.store(true, Ordering::Relaxed);
         server.join().unwrap();
         assert!(result.complete, "{result:?}");

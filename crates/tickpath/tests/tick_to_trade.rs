@@ -202,6 +202,83 @@ fn a_market_maker_quotes_and_ends_with_what_it_came_to() {
     assert!(text(&done.stdout).contains("What the market maker rust came to"));
 }
 
+/// The worst ticks are those of both; what ways were made of is neither's to say.
+#[test]
+fn records_of_ticks_are_merged() {
+    let out = tempfile::tempdir().unwrap();
+    let parts = ["one", "other"].map(|name| {
+        let runs = out.path().join(name);
+        let done = run(&runs, "tick-to-trade", &["trace=3"]);
+        let record = left(&runs, &done, &["ticks", "book", "stages"]);
+        assert!(!rust(&record)["attribution"].as_array().unwrap().is_empty());
+        (only_run(&runs), record)
+    });
+    let merged = out.path().join("merged");
+    let mut command = tickpath();
+    command.args(["report", "--merge", "--force"]).args(parts.iter().map(|(path, _)| path));
+    let done = command.arg("--out").arg(&merged).output().unwrap();
+    let table = text(&done.stdout);
+    let record = left(&merged, &done, &["ticks", "book", "stages"]);
+    let subject = rust(&record);
+    assert!(subject.get("attribution").is_none(), "{subject}");
+    let warnings = record["warnings"].as_array().unwrap();
+    let said =
+        |text: &&Value| text.as_str().unwrap().contains("what the way of a tick was made of");
+    assert_eq!(warnings.iter().filter(said).count(), 1, "{warnings:?}");
+    assert!(table.contains("Stages of rust") && !table.contains("around p50"), "{table}");
+    let worst = |record: &Value| -> Vec<u64> {
+        let traced = rust(record)["traced"].as_array().unwrap().iter();
+        traced.map(|one| one["total_ns"].as_u64().unwrap()).collect()
+    };
+    let mut of_both: Vec<u64> = parts.iter().flat_map(|(_, record)| worst(record)).collect();
+    of_both.sort_unstable();
+    of_both.reverse();
+    assert_eq!(worst(&record), of_both[..3]);
+    assert_eq!(subject["load"]["tick"].as_array().unwrap().len(), 2);
+}
+
+/// What the profile's file says stands in the record, and every trader reads the same.
+#[test]
+fn a_risk_profile_is_kept_with_the_record() {
+    let out = tempfile::tempdir().unwrap();
+    let profile = out.path().join("mine.toml");
+    std::fs::write(&profile, "[limits]\nmessages_per_second_max = 1\n").unwrap();
+    let runs = out.path().join("runs");
+    let set = format!("risk.profile={}", profile.display());
+    let done = run(&runs, "tick-to-trade", &[&set]);
+    let record = left(&runs, &done, &["ticks", "book"]);
+    let risk = &record["resolved"]["risk"];
+    assert_eq!(risk["profile"], profile.display().to_string());
+    assert_eq!(risk["limits"]["messages_per_second_max"], 1, "{risk}");
+    assert_eq!(risk["limits"]["amount_max"], "10", "{risk}");
+    let refused = &rust(&record)["load"]["tick"][0]["refused"];
+    assert!(
+        refused.as_object().unwrap().values().any(|count| count.as_u64() > Some(0)),
+        "{refused}"
+    );
+    let kept = std::fs::read_to_string(only_run(&runs).join("risk.toml")).unwrap();
+    assert!(kept.contains("messages_per_second_max = 1\n"), "{kept}");
+}
+
+#[test]
+fn a_risk_profile_that_cannot_be_read_ends_it() {
+    let out = tempfile::tempdir().unwrap();
+    let profile = out.path().join("mine.toml");
+    let runs = out.path().join("runs");
+    let set = format!("risk.profile={}", profile.display());
+    for (text, why) in [(None, "No such file"), (Some("[limits]\nnone = 1"), "unknown field")] {
+        if let Some(text) = text {
+            std::fs::write(&profile, text).unwrap();
+        }
+        let done = run(&runs, "tick-to-trade", &[&set]);
+        let said = support::text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        let what = format!("the risk profile {} can't be read", profile.display());
+        assert!(said.contains(&what) && said.contains(why), "{said}");
+        assert!(!runs.exists(), "nothing was measured");
+    }
+}
+
 #[test]
 fn a_replay_without_a_day_says_how_to_name_one() {
     let out = tempfile::tempdir().unwrap();

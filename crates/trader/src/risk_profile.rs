@@ -16,12 +16,13 @@
 //! ```
 
 use crate::own_orders::OWN_ORDERS_MAX;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::io;
 use std::path::Path;
 use wire::Decimal;
 
 /// A profile as it stands in its file; what is left out has the default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
     /// What one trader may do.
@@ -31,7 +32,7 @@ pub struct Profile {
 }
 
 /// What one trader may do.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// The largest order.
@@ -63,7 +64,7 @@ impl Default for Limits {
 }
 
 /// What is known of an instrument.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Its code.
@@ -130,6 +131,15 @@ impl Profile {
             |why: String| RiskError::Unreadable { path: path.display().to_string(), why };
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
         toml::from_str(&text).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// Writes it to a file, with everything that was left out; read again it is the same.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let text = toml::to_string(self).map_err(io::Error::other)?;
+        std::fs::write(path, text)
     }
 }
 

@@ -158,6 +158,24 @@ fn a_profile_says_what_is_wrong_with_it() {
 }
 
 proptest! {
+    #[test]
+    fn a_profile_that_was_written_is_read(
+        mantissas in any::<[i64; 3]>(), scale in 0u8..=9, counts in any::<[u32; 3]>(), codes in prop::collection::vec(".*", 0..3)
+    ) {
+        let number = |mantissa| Decimal::new(mantissa, scale).unwrap_or_default();
+        let [amount_max, notional_max, position_max] = mantissas.map(number);
+        let [open_orders_max, messages_per_second_max, collar_basis_points] = counts;
+        let limits = Limits {
+            amount_max, notional_max, position_max, open_orders_max, messages_per_second_max, collar_basis_points
+        };
+        let reference = |code| Reference { code, tick: amount_max, lot: notional_max };
+        let profile = Profile { limits, instrument: codes.into_iter().map(reference).collect() };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("risk.toml");
+        profile.write(&path).unwrap();
+        prop_assert_eq!(Profile::read(&path).unwrap(), profile);
+    }
+
     /// No profile and no wish makes it panic, and what passes keeps every limit.
     #[test]
     fn what_passes_keeps_the_limits(

@@ -3,42 +3,11 @@
 
 mod ends;
 
+use counting::allocations_of_process;
 use ends::{FLOW, Flow, exchange, follow, plan};
 use measure::clock::Clock;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
 use trader::tick_plan::{AuditPlan, StrategyName, StrategyPlan, TickPlan};
 use transport::inject::Inject;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps `GlobalAlloc`'s contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Ticks that were traded on, messages that were sent, and allocations of both ends together but for setting the exchange up.
 fn run(strategy: StrategyName, rate_per_second: f64) -> (u64, u64) {
@@ -53,9 +22,9 @@ fn run(strategy: StrategyName, rate_per_second: f64) -> (u64, u64) {
         audit: Some(AuditPlan { file, core: None }),
         ..plan(directory.path(), &end, clock, flow)
     };
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations_of_process();
     let led = follow(&plan);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocations = allocations_of_process() - before;
     assert!(led.result.complete, "{:?}", led.result);
     (led.tick().datagrams, allocations)
 }

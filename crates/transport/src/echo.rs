@@ -70,6 +70,14 @@ impl Message {
     }
 }
 
+impl Message {
+    /// What answers it, in the length that it asks for; `None` if it asks for nothing.
+    pub(crate) fn reply(self) -> Option<Message> {
+        let length_bytes = self.reply_bytes;
+        (length_bytes > 0).then_some(Message { length_bytes, reply_bytes: 0, ..self })
+    }
+}
+
 /// A length that no message of the echo has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of the echo is {HEADER_BYTES} to {MESSAGE_BYTES_MAX} bytes long, not {0}")]
@@ -151,37 +159,61 @@ impl Inbound {
     }
 }
 
+/// The connections of a server of such messages.
+#[derive(Default)]
+pub(crate) struct Connections {
+    inbound: Vec<Inbound>,
+}
+
+impl Connections {
+    pub(crate) fn opened(&mut self, id: StreamId) {
+        while self.inbound.len() <= id.index() {
+            self.inbound.push(Inbound::default());
+        }
+        self.inbound[id.index()].reset();
+    }
+
+    pub(crate) fn space(&mut self, id: StreamId) -> &mut [u8] {
+        self.inbound[id.index()].space()
+    }
+
+    pub(crate) fn filled(&mut self, id: StreamId, n: usize, stamp_ns: u64) {
+        self.inbound[id.index()].filled(n, stamp_ns);
+    }
+
+    /// The next whole message of a stream, which is closed if its bytes are none.
+    #[inline]
+    pub(crate) fn next(&mut self, id: StreamId, outbound: &mut Outbound) -> Option<Message> {
+        match self.inbound[id.index()].take() {
+            Ok(taken) => taken.map(|(message, _)| message),
+            Err(_) => {
+                outbound.close(id);
+                None
+            }
+        }
+    }
+}
+
 /// The server: answers each message with one of the length that it asks for.
 #[derive(Default)]
 pub struct Echo {
-    connections: Vec<Inbound>,
+    connections: Connections,
 }
 
 impl Service for Echo {
     fn opened(&mut self, id: StreamId, _: u64) {
-        while self.connections.len() <= id.index() {
-            self.connections.push(Inbound::default());
-        }
-        self.connections[id.index()].reset();
+        self.connections.opened(id);
     }
 
     fn space(&mut self, id: StreamId) -> &mut [u8] {
-        self.connections[id.index()].space()
+        self.connections.space(id)
     }
 
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
-        let inbound = &mut self.connections[id.index()];
-        inbound.filled(n, stamp_ns);
-        loop {
-            match inbound.take() {
-                Ok(Some((message, _))) if message.reply_bytes > 0 => {
-                    let reply =
-                        Message { length_bytes: message.reply_bytes, reply_bytes: 0, ..message };
-                    reply.encode(outbound.to(id));
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => return,
-                Err(_) => return outbound.close(id),
+        self.connections.filled(id, n, stamp_ns);
+        while let Some(message) = self.connections.next(id, outbound) {
+            if let Some(reply) = message.reply() {
+                reply.encode(outbound.to(id));
             }
         }
     }

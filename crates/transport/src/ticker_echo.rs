@@ -24,7 +24,7 @@
 
 use crate::StreamId;
 use crate::datagrams::{DatagramSender, Sent};
-use crate::echo::{HEADER_BYTES, Inbound, Message};
+use crate::echo::{Connections, HEADER_BYTES, Message};
 use crate::serve::{Outbound, Service};
 use measure::clock::Clock;
 use measure::schedule::{Arrival, Schedule};
@@ -168,7 +168,7 @@ pub struct TickerEcho {
     clock: Clock,
     sender: DatagramSender,
     datagram: Box<[u8]>,
-    connections: Vec<Inbound>,
+    connections: Connections,
     subscriber: Option<Subscriber>,
     running: Option<Running>,
     counts: TickerCounts,
@@ -190,7 +190,7 @@ impl TickerEcho {
             clock,
             sender,
             datagram: vec![0; settings.datagram_bytes].into_boxed_slice(),
-            connections: Vec::new(),
+            connections: Connections::default(),
             subscriber: None,
             running: None,
             counts: TickerCounts::default(),
@@ -216,9 +216,8 @@ impl TickerEcho {
                 answer(u64::from(taken)).encode(out);
             }
             START => answer(self.begin(id)).encode(out),
-            _ if message.reply_bytes > 0 => {
-                let reply =
-                    Message { length_bytes: message.reply_bytes, reply_bytes: 0, ..message };
+            _ => {
+                let Some(reply) = message.reply() else { return };
                 let start = out.len();
                 reply.encode(out);
                 if out.len() - start >= STAMPED_REPLY_BYTES {
@@ -229,7 +228,6 @@ impl TickerEcho {
                     }
                 }
             }
-            _ => {}
         }
     }
 
@@ -291,24 +289,17 @@ impl TickerEcho {
 
 impl Service for TickerEcho {
     fn opened(&mut self, id: StreamId, _: u64) {
-        while self.connections.len() <= id.index() {
-            self.connections.push(Inbound::default());
-        }
-        self.connections[id.index()].reset();
+        self.connections.opened(id);
     }
 
     fn space(&mut self, id: StreamId) -> &mut [u8] {
-        self.connections[id.index()].space()
+        self.connections.space(id)
     }
 
     fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
-        self.connections[id.index()].filled(n, stamp_ns);
-        loop {
-            match self.connections[id.index()].take() {
-                Ok(Some((message, _))) => self.answer(id, message, stamp_ns, outbound.to(id)),
-                Ok(None) => return,
-                Err(_) => return outbound.close(id),
-            }
+        self.connections.filled(id, n, stamp_ns);
+        while let Some(message) = self.connections.next(id, outbound) {
+            self.answer(id, message, stamp_ns, outbound.to(id));
         }
     }
 

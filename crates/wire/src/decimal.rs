@@ -224,6 +224,12 @@ impl PartialOrd for Decimal {
 }
 
 /// From a string only: a number in a configuration file has already been a float.
+impl serde::Serialize for Decimal {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl<'de> serde::Deserialize<'de> for Decimal {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
         struct FromText;

@@ -1,0 +1,106 @@
+//! An allocator that counts, for tests of what allocates nothing and of what takes how much. To use one of its functions is to have it as
+//! the allocator of the test's process. It is a dev-dependency and nothing else: no binary carries it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+thread_local! {
+    /// Per thread, because the test harness allocates on its own threads at any time. Constant, so that it needs no allocation itself.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls to the allocator of this thread so far, frees too.
+pub fn calls() -> u64 {
+    CALLS.get()
+}
+
+/// Allocations and reallocations of the whole process so far. Who compares two readings sees to it that nothing else allocates between them.
+pub fn allocations_of_process() -> u64 {
+    ALLOCATIONS.load(Relaxed)
+}
+
+/// Bytes that the whole process has allocated now, as they were asked for.
+pub fn bytes_of_process() -> usize {
+    BYTES.load(Relaxed)
+}
+
+/// Counts every call, and leaves the work to the system's allocator.
+struct Counting;
+
+/// Notes a call that takes so many bytes and gives back so many.
+fn count(is_allocation: bool, taken_bytes: usize, freed_bytes: usize) {
+    // A thread that is ending has no counter any more, and nothing here to count.
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+    ALLOCATIONS.fetch_add(u64::from(is_allocation), Relaxed);
+    BYTES.fetch_add(taken_bytes, Relaxed);
+    BYTES.fetch_sub(freed_bytes, Relaxed);
+}
+
+// SAFETY: every call is passed on unchanged to `System`, which keeps the contract; counting neither
+// allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(true, layout.size(), 0);
+        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(true, layout.size(), 0);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count(true, new_size, layout.size());
+        // SAFETY: as above; `pointer` came from `System`, since all allocations do.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(false, 0, layout.size());
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_counted() {
+        let (before, bytes, allocations) = (calls(), bytes_of_process(), allocations_of_process());
+        let mut grown = std::hint::black_box(Vec::<u8>::with_capacity(1 << 20));
+        assert_eq!(calls() - before, 1);
+        grown.reserve_exact(1 << 22);
+        assert_eq!(calls() - before, 2);
+        let zeroed = std::hint::black_box(vec![0_u8; 1 << 20]);
+        assert_eq!(calls() - before, 3);
+        // The harness takes and gives back a little meanwhile.
+        let taken = bytes_of_process() - bytes;
+        assert!(taken.abs_diff(5 << 20) < 1 << 20, "{taken} bytes");
+        assert!(allocations_of_process() - allocations >= 3);
+        drop((grown, zeroed));
+        assert_eq!(calls() - before, 5);
+        let left = bytes_of_process().abs_diff(bytes);
+        assert!(left < 1 << 20, "{left} bytes");
+    }
+
+    #[test]
+    fn another_threads_calls_are_its_own() {
+        let theirs = std::thread::spawn(|| {
+            let before = calls();
+            drop(std::hint::black_box(Box::new(1_u64)));
+            calls() - before
+        });
+        assert_eq!(theirs.join().unwrap(), 2);
+    }
+}
