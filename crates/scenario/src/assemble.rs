@@ -139,7 +139,7 @@ fn machine_rule(machine: &Machine) -> Rule {
 
 fn subject(entrant: &Entrant, parts: &Parts, warnings: &mut Vec<String>) -> Subject {
     let (placed, runs) = (parts.placed, parts.runs);
-    let told = tick_record::told(entrant, parts);
+    let told = tick_record::told(entrant, &parts.conduct.scenario, parts.path, runs);
     warnings.extend(told.warnings);
     Subject {
         name: entrant.name.clone(),

@@ -1,15 +1,15 @@
 //! What the samples of ticks tell, over all runs of a subject: what the way was made of, and the worst of them.
 
-use crate::assemble::Parts;
 use crate::conduct::Entrant;
-use crate::file::Kind;
-use crate::run::Measured;
+use crate::file::{Kind, Scenario};
+use crate::run::{Measured, Run};
 use crate::ticking;
 use measure::attribution::Ways;
 use measure::record::{self, ClientResult};
 use measure::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
 use measure::tick_samples;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// From which intervals the way is explained: to the exchange, by which it is judged, and there and back.
 fn explained() -> impl Iterator<Item = &'static Interval> {
@@ -27,20 +27,20 @@ pub(crate) struct Told {
 }
 
 /// Reads the samples of all runs of `entrant`.
-pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
+pub(crate) fn told(entrant: &Entrant, scenario: &Scenario, path: &Path, runs: &[Run]) -> Told {
     let mut told = Told::default();
-    if parts.conduct.scenario.kind != Kind::Tick {
+    if scenario.kind != Kind::Tick {
         return told;
     }
     let name = &entrant.name;
-    let mut runs: Vec<Vec<Sample>> = Vec::new();
+    let mut samples_of_runs: Vec<Vec<Sample>> = Vec::new();
     let mut bound_ns = 0;
-    for (number, run) in (1..).zip(parts.runs) {
+    for (number, run) in (1..).zip(runs) {
         let measured = run.measured.iter().find(|measured| measured.subject == *name);
         bound_ns = bound_ns.max(measured.map_or(0, |measured| bound(&measured.result)));
-        let samples = tick_samples::read(&ticking::samples(parts.path, number, name));
+        let samples = tick_samples::read(&ticking::samples(path, number, name));
         // A run that broke off may have left none, and says so itself.
-        runs.push(samples.unwrap_or_else(|error| {
+        samples_of_runs.push(samples.unwrap_or_else(|error| {
             if measured.is_some_and(|measured| measured.result.complete) {
                 told.warnings
                     .push(format!("{name}'s samples of run {number} can't be read: {error}"));
@@ -48,8 +48,8 @@ pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
             Vec::new()
         }));
     }
-    let all: Vec<&[Sample]> = runs.iter().map(Vec::as_slice).collect();
-    let refused = refused(name, parts);
+    let all: Vec<&[Sample]> = samples_of_runs.iter().map(Vec::as_slice).collect();
+    let refused = refused(name, runs);
     for interval in explained() {
         if let Some(why) =
             stages_of(interval).find_map(|stage| refused.get(format!("{stage}.stage").as_str()))
@@ -64,26 +64,26 @@ pub(crate) fn told(entrant: &Entrant, parts: &Parts) -> Told {
         let ways = Ways::new(&all, interval, bound_ns);
         told.attribution.extend(ways.attributions());
         // On the whole way, which is the last, where the replies have stamps.
-        let worst = ways.worst(parts.conduct.scenario.trace);
+        let worst = ways.worst(scenario.trace);
         told.traced = if worst.is_empty() { told.traced } else { worst };
     }
     if entrant.is_floor {
         told.traced.clear();
     }
     for traced in &mut told.traced {
-        let run = &parts.runs[traced.run as usize - 1];
+        let run = &runs[traced.run as usize - 1];
         let measured = run.measured.iter().find(|measured| measured.subject == *name);
         if let Some(taking) = measured.and_then(|measured| measured.taking.as_ref()) {
             taking.note(traced);
         }
     }
-    told.warnings.extend(not_watched(name, parts));
+    told.warnings.extend(not_watched(name, runs));
     told
 }
 
 /// The series between two clocks that a run did not give, and why.
-fn refused<'a>(name: &str, parts: &Parts<'a>) -> BTreeMap<&'a str, &'a str> {
-    let own = parts.runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
+fn refused<'a>(name: &str, runs: &'a [Run]) -> BTreeMap<&'a str, &'a str> {
+    let own = runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
     let ticks = own.flat_map(|measured| &measured.result.load.tick);
     ticks
         .flat_map(|tick| &tick.time.refused)
@@ -102,9 +102,9 @@ fn bound(result: &ClientResult) -> u64 {
 }
 
 /// Why it isn't known what took the cores, where it isn't.
-fn not_watched(name: &str, parts: &Parts) -> Option<String> {
+fn not_watched(name: &str, runs: &[Run]) -> Option<String> {
     let missing = |measured: &'_ Measured| measured.taking.as_ref()?.missing.clone();
-    let own = parts.runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
+    let own = runs.iter().flat_map(|run| &run.measured).filter(|one| one.subject == *name);
     let why = own.filter_map(missing).next()?;
     Some(format!(
         "what took the cores of {name}'s worst ticks is not known, or not all of it: {why}"
@@ -119,10 +119,8 @@ mod tests {
     use crate::placement::Placed;
     use crate::run::{Asked, Run};
     use crate::taken::Taking;
-    use measure::clock::Clock;
-    use measure::machine::Machine;
     use measure::tick::POINTS;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     fn conduct(sets: &[&str]) -> Conduct {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -179,21 +177,7 @@ mod tests {
             warnings: Vec::new(),
         };
         let entrants = entrants(conduct, &placed);
-        let parts = Parts {
-            conduct,
-            placed: &placed,
-            entrants: &entrants,
-            profile: None,
-            path: directory,
-            runs,
-            runs_void: 0,
-            warnings: Vec::new(),
-            machine: &Machine::default(),
-            clock: Clock::calibrate(),
-            started_wall_ms: 0,
-            noise: None,
-        };
-        told(&entrants[0], &parts)
+        told(&entrants[0], &conduct.scenario, directory, runs)
     }
 
     #[test]
