@@ -9,12 +9,15 @@
 //!     └─ open_loop  on a schedule that is never re-based
 //!     └─ logged     the same through a journal, to the answer that its mode allows
 //!     └─ soak       for ever, a reference in between; `watch` looks at each second, `state` is left behind
+//!   bench     what each of these four is given, and what it comes to; series: the names it records under
 //!   timed     the loops that are timed
 //!   outbound  where reports go; tally: what became of operations
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod bench;
+mod error;
 mod logged;
 mod open_loop;
 mod outbound;
@@ -22,6 +25,7 @@ mod passes;
 pub mod plan;
 pub mod row;
 mod run;
+mod series;
 mod server;
 mod soak;
 mod state;
@@ -30,6 +34,7 @@ mod timed;
 mod timing;
 mod watch;
 
-pub use passes::OPERATION;
-pub use run::{WorkloadError, run};
-pub use soak::{REFERENCE, SoakError};
+pub use error::WorkloadError;
+pub use run::run;
+pub use series::{OPERATION, REFERENCE};
+pub use state::StateError as SoakError;

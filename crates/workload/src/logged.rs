@@ -1,28 +1,25 @@
 //! The flow through a journal, on a schedule: an operation is logged, done, and answered when the journal's mode says that
 //! it may be. Response time is to the answer.
 
+use crate::bench::{Bench, Measured};
+use crate::error::WorkloadError;
 use crate::outbound::{Outbound, REPORTS};
-use crate::passes::{OPERATION, counted};
 use crate::plan::{JournalMode, Plan};
 use crate::row::Row;
-use crate::run::{Bench, Measured, WorkloadError};
+use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
 use crate::server::filled;
+use crate::tally::counted;
 use crate::timing::{GRACE_NS, LEAD_NS, Timing};
 use engine::{Engine, Input};
 use flow::w1::Flow;
 use host::Root;
 use journal::{Appender, Identity, JournalError, Mode, Options, Refused};
 use measure::matching::{Matching, Storage};
-use measure::record::{Kind, Load};
-use measure::recorder::{self, Recorder, Series};
+use measure::record::Load;
+use measure::recorder::{self, Recorder};
 use measure::schedule::Schedule;
 use std::collections::VecDeque;
 use std::path::Path;
-
-const SERIES: [Series; 2] =
-    [Series::new(OPERATION, Kind::Response), Series::new(OPERATION, Kind::Service)];
-const RESPONSE: usize = 0;
-const SERVICE: usize = 1;
 
 /// Operations that wait for their answer, at most: as many as the journal's ring and a group of it hold, and more.
 const PENDING_MAX: usize = 1 << 18;
@@ -74,7 +71,7 @@ pub(crate) fn run(
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
     let open_orders_max = flow.open_orders_max();
     let (appender, engine) = open(plan, row, logged, open_orders_max)?;
-    let (recorder, drain) = recorder::recorder(&SERIES, timing.seconds());
+    let (recorder, drain) = recorder::recorder(&SCHEDULED, timing.seconds());
     let mut desk = Desk::new(bench, timing, plan.seed, (appender, engine), recorder);
     let settings = row.settings(plan.accounts, open_orders_max);
     desk.unhurried(settings.iter().chain(&prefill));
@@ -258,8 +255,8 @@ impl<'a> Desk<'a> {
             self.first_pending += 1;
             if self.is_measuring {
                 self.answered += 1;
-                self.recorder.record(RESPONSE, now_ns - due_ns);
-                self.recorder.record(SERVICE, now_ns - sent_ns);
+                self.recorder.record(SCHEDULED_RESPONSE, now_ns - due_ns);
+                self.recorder.record(SCHEDULED_SERVICE, now_ns - sent_ns);
             }
         }
         if self.is_measuring {

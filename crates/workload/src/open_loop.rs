@@ -1,25 +1,21 @@
 //! The flow on a schedule that is never re-based: a server that is busy when an operation is due is late, and that
 //! is in the response time. The thread that keeps the schedule is the server, so there is no pacer to be late.
 
+use crate::bench::{Bench, Measured};
+use crate::error::WorkloadError;
 use crate::outbound::{Outbound, REPORTS};
-use crate::passes::{OPERATION, Outcome, counted};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, Measured, WorkloadError};
+use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
 use crate::server::{Burner, Server, filled};
+use crate::tally::{Outcome, counted};
 use crate::timing::{GRACE_NS, LEAD_NS, Timing};
 use engine::Input;
 use flow::w1::Flow;
 use measure::matching::Matching;
-use measure::record::Kind;
-use measure::recorder::{self, Recorder, Series};
+use measure::recorder::{self, Recorder};
 use measure::schedule::Schedule;
 use std::sync::atomic::Ordering;
-
-const SERIES: [Series; 2] =
-    [Series::new(OPERATION, Kind::Response), Series::new(OPERATION, Kind::Service)];
-const RESPONSE: usize = 0;
-const SERVICE: usize = 1;
 
 /// Where the schedule stands, and until when it is kept.
 struct Keeper<'a> {
@@ -43,7 +39,7 @@ pub(crate) fn run(
     let mut engine = filled(row, plan.accounts, open_orders_max, &prefill);
     let mut outbound = Outbound::<REPORTS>::new();
     let seconds = timing.seconds();
-    let (mut recorder, drain) = recorder::recorder(&SERIES, seconds);
+    let (mut recorder, drain) = recorder::recorder(&SCHEDULED, seconds);
     let schedule = timing.schedule(plan.seed);
     let start_ns = bench.clock.now_ns() + LEAD_NS;
     let deadline_ns = start_ns + (seconds * 1e9) as u64 + GRACE_NS;
@@ -93,8 +89,8 @@ pub(crate) fn run(
 /// Records response and service time, and ends intervals.
 fn recording(recorder: &mut Recorder) -> impl FnMut(u64, u64, u64) + '_ {
     |response_ns, service_ns, end_ns| {
-        recorder.record(RESPONSE, response_ns);
-        recorder.record(SERVICE, service_ns);
+        recorder.record(SCHEDULED_RESPONSE, response_ns);
+        recorder.record(SCHEDULED_SERVICE, service_ns);
         recorder.roll(end_ns);
     }
 }

@@ -1,24 +1,22 @@
 //! The flow, one operation after the other: pass after pass over the same operations, each with a fresh
 //! engine. The first is not timed: it counts, and the others must end in its state.
 
+use crate::bench::{Bench, Measured};
+use crate::error::WorkloadError;
 use crate::outbound::{Outbound, REPORTS};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, Measured, WorkloadError};
+use crate::series::{BACK_TO_BACK, OPERATION};
 use crate::server::{Nobody, filled};
-use crate::{tally, timed};
+use crate::tally::{Outcome, counted};
+use crate::timed;
 use engine::{Engine, Input};
 use flow::w1::Flow;
 use host::Root;
-use measure::matching::{Counts, Matching};
+use measure::matching::Matching;
 use measure::progress::Second;
 use measure::record::{Kind, Load};
 use measure::recorder::{Series, recorder};
-
-/// The series of every operation, from just before the server has it until it is done.
-pub const OPERATION: &str = "operation";
-/// What stands in a record where operations follow each other without a schedule.
-pub const BACK_TO_BACK: &str = "back-to-back";
 
 /// How long a pass is expected to take.
 const PASS_SECONDS: f64 = 8.0;
@@ -38,13 +36,6 @@ impl Prepared<'_> {
     fn engine(&self) -> Engine {
         filled(self.row, self.accounts, self.open_orders_max, &self.prefill)
     }
-}
-
-/// What a pass leaves: its reports and the engine's state.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    pub(crate) reports: u64,
-    pub(crate) state_hash: u64,
 }
 
 /// Carries out `passes` over `operations`, and the one in which each operation is timed.
@@ -104,22 +95,6 @@ pub(crate) fn run(
         ..load
     };
     Ok(Measured { load, planned: operations, failure: None })
-}
-
-/// What became of the operations, and what is left.
-pub(crate) fn counted(engine: &mut Engine, inputs: &[Input]) -> (Counts, Outcome) {
-    let mut counts = Counts::default();
-    let mut reports = 0;
-    for input in inputs {
-        let before = reports;
-        tally::sent(&mut counts, input);
-        engine.apply(input, &mut |event| {
-            tally::reported(&mut counts, &event);
-            reports += 1;
-        });
-        counts.unanswered += u64::from(reports == before);
-    }
-    (counts, Outcome { reports, state_hash: engine.state_hash() })
 }
 
 impl Prepared<'_> {

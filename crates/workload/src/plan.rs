@@ -1,6 +1,8 @@
 //! What the client is told to do: one row, one run.
 
 use crate::row::{self, Row, Serves};
+use engine::OPEN_ORDERS_MAX;
+use flow::w1::DEEP;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 
@@ -179,3 +181,6 @@ pub const JOURNAL_MODES: [(&str, JournalMode); 3] =
 
 /// Fewer operations don't tell how long one takes at p50.
 pub const WARM_UP_MIN: u64 = 1_000;
+
+// However many operations are in memory, an engine has room for the orders among them.
+const _: () = assert!(OPERATIONS_MAX / 2 + DEEP.live as u64 <= OPEN_ORDERS_MAX as u64);

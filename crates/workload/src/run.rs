@@ -1,117 +1,22 @@
 //! One run of one plan: a measuring thread, pinned; the log is written by the caller's.
 
+use crate::bench::{Bench, Measured, Said};
+use crate::error::WorkloadError;
 use crate::logged::{self, Logged};
 use crate::open_loop;
 use crate::passes;
-use crate::plan::{BadPlan, Plan, Task};
+use crate::plan::{Plan, Task};
 use crate::row::Row;
-use crate::soak::{self, SoakError};
+use crate::soak::{self, Soak};
 use crate::watch::Watch;
-use host::HostError;
-use host::thread::Usage;
-use journal::JournalError;
 use measure::clock::Clock;
 use measure::progress::Second;
-use measure::record::{self, ClientResult, Load};
-use measure::recorder::{Drain, Interval};
+use measure::record::{self, ClientResult};
+use measure::recorder::Interval;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::SystemTime;
-
-/// Why there is no result at all.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkloadError {
-    /// The plan can't be carried out.
-    #[error(transparent)]
-    Plan(#[from] BadPlan),
-    /// The thread can't be placed as asked.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// A soak can't go on from a state, or not leave its own.
-    #[error(transparent)]
-    Soak(#[from] SoakError),
-    /// There is no journal.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The log can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
-    Log {
-        /// Its path.
-        path: String,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// Whoever started us is gone, or said to end.
-    #[error("interrupted before anything was measured")]
-    Interrupted,
-    /// A bug.
-    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
-    Panic,
-}
-
-/// What the measuring thread says to the other.
-enum Said {
-    /// It records from now on.
-    Draining { drain: Drain, started: SystemTime, start_ns: u64 },
-    /// What a pass came to.
-    Second(Second),
-}
-
-/// What the measuring thread comes to.
-pub(crate) struct Measured {
-    pub(crate) load: Load,
-    /// Operations that there should be.
-    pub(crate) planned: u64,
-    /// What broke it off.
-    pub(crate) failure: Option<String>,
-}
-
-/// What the measuring thread works with.
-pub(crate) struct Bench<'a> {
-    pub(crate) clock: Clock,
-    /// Set from outside: end.
-    pub(crate) stop: &'a AtomicBool,
-    say: mpsc::Sender<Said>,
-}
-
-impl Bench<'_> {
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// For whoever looks on; never while operations are timed.
-    pub(crate) fn tell(&self, second: &Second) {
-        // The other thread listens as long as we live.
-        let _ = self.say.send(Said::Second(second.clone()));
-    }
-
-    /// Hands out `drain`; the time from which on it is filled.
-    pub(crate) fn start(&self, drain: Drain) -> u64 {
-        let start_ns = self.clock.now_ns();
-        self.start_at(drain, start_ns);
-        start_ns
-    }
-
-    /// The same from a time that is known already.
-    pub(crate) fn start_at(&self, drain: Drain, start_ns: u64) {
-        let started = SystemTime::now();
-        let _ = self.say.send(Said::Draining { drain, started, start_ns });
-    }
-
-    /// Puts into `load` what the kernel did to this thread since `earlier`, in `length_ns`.
-    pub(crate) fn disturbed(&self, earlier: Usage, length_ns: u64, load: Load) -> Load {
-        let usage = host::thread::usage().since(earlier);
-        Load {
-            context_switches_involuntary: usage.context_switches_involuntary,
-            // The account begins a moment before the part that is measured.
-            core_waited_share: (usage.core_waited_ns as f64 / length_ns.max(1) as f64).min(1.0),
-            page_faults: usage.page_faults_minor + usage.page_faults_major,
-            ..load
-        }
-    }
-}
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured until then.
 ///
@@ -195,7 +100,7 @@ fn measure(
     }
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
-    let bench = Bench { clock, stop, say };
+    let bench = Bench::new(clock, stop, say);
     let Measured { load, planned, failure } = match &plan.task {
         Task::Passes { operations, passes } => {
             passes::run(plan, row, (*operations, *passes), &bench)?
@@ -206,7 +111,7 @@ fn measure(
             logged::run(plan, row, &logged, timing, &bench)?
         }
         Task::Soak { operations, seconds, state, resume } => {
-            let soak = soak::Soak {
+            let soak = Soak {
                 operations: *operations,
                 seconds: *seconds,
                 state,

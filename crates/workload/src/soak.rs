@@ -2,30 +2,21 @@
 //! them, now and then, the reference: a fresh small engine does the same block every time, so that a drift of the
 //! machine is told from one of the engine.
 
+use crate::bench::{Bench, Measured};
+use crate::error::WorkloadError;
 use crate::outbound::Outbound;
-use crate::passes::{BACK_TO_BACK, OPERATION};
 use crate::plan::Plan;
 use crate::row::{Row, Serves};
-use crate::run::{Bench, Measured, WorkloadError};
+use crate::series::{BACK_TO_BACK, REFERENCE, SOAK, SOAK_REFERENCE, SOAK_SERVICE};
 use crate::server::filled;
 use crate::{state, tally, timed};
 use engine::{Cancel, Command, Engine, Input};
 use flow::w1::{Flow, SHALLOW};
 use measure::clock::Clock;
 use measure::matching::{Counts, Matching};
-use measure::record::{Kind, Load};
-use measure::recorder::{Recorder, Series, recorder};
+use measure::record::Load;
+use measure::recorder::{Recorder, recorder};
 use std::path::Path;
-
-pub use crate::state::StateError as SoakError;
-
-/// The series of the reference.
-pub const REFERENCE: &str = "reference";
-
-pub(crate) const SERIES: [Series; 2] =
-    [Series::new(OPERATION, Kind::Service), Series::new(REFERENCE, Kind::Service)];
-pub(crate) const SERVICE: usize = 0;
-pub(crate) const REFERENCE_SERVICE: usize = 1;
 
 /// Operations of a block: short enough that making them leaves most of the book in the caches.
 const BLOCK: usize = 4_096;
@@ -94,7 +85,7 @@ pub(crate) fn run(
     };
     let operations_before = flow.operations();
     // However long it lasts, the other thread drains it meanwhile.
-    let (recorder, drain) = recorder(&SERIES, f64::INFINITY);
+    let (recorder, drain) = recorder(&SOAK, f64::INFINITY);
     let mut going = Going {
         flow,
         engine,
@@ -168,7 +159,7 @@ impl Going<'_> {
         let before = outbound.written();
         let (engine, recorder) = (&mut self.engine, &mut self.recorder);
         let clock = self.bench.clock;
-        self.busy_ns += timed::one_by_one(engine, inputs, outbound, clock, recorder, SERVICE);
+        self.busy_ns += timed::one_by_one(engine, inputs, outbound, clock, recorder, SOAK_SERVICE);
         inputs.iter().for_each(|input| tally::sent(&mut self.counts, input));
         outbound.since(before).for_each(|event| tally::reported(&mut self.counts, event));
         // What there was no room to count is not known to be fine.
@@ -188,6 +179,6 @@ impl Reference {
     fn run(&mut self, recorder: &mut Recorder, clock: Clock) {
         let mut engine = filled(&REFERENCE_ROW, 1, self.open_orders_max, &self.prefill);
         let outbound = &mut self.outbound;
-        timed::one_by_one(&mut engine, &self.inputs, outbound, clock, recorder, REFERENCE_SERVICE);
+        timed::one_by_one(&mut engine, &self.inputs, outbound, clock, recorder, SOAK_REFERENCE);
     }
 }

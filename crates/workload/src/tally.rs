@@ -1,8 +1,15 @@
 //! What became of operations, by their reports alone.
 
-use engine::{Command, DoneReason, Event, Input, Reject};
+use engine::{Command, DoneReason, Engine, Event, Input, Reject};
 use flow::w1::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
 use measure::matching::Counts;
+
+/// What a pass leaves: its reports and the engine's state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) reports: u64,
+    pub(crate) state_hash: u64,
+}
 
 /// Takes an operation that was sent into account.
 pub(crate) fn sent(counts: &mut Counts, input: &Input) {
@@ -28,4 +35,20 @@ pub(crate) fn reported(counts: &mut Counts, event: &Event) {
         },
         _ => {}
     }
+}
+
+/// What became of the operations, and what is left.
+pub(crate) fn counted(engine: &mut Engine, inputs: &[Input]) -> (Counts, Outcome) {
+    let mut counts = Counts::default();
+    let mut reports = 0;
+    for input in inputs {
+        let before = reports;
+        sent(&mut counts, input);
+        engine.apply(input, &mut |event| {
+            reported(&mut counts, &event);
+            reports += 1;
+        });
+        counts.unanswered += u64::from(reports == before);
+    }
+    (counts, Outcome { reports, state_hash: engine.state_hash() })
 }

@@ -1,6 +1,5 @@
 //! When operations are due, and what was sent of them.
 
-use engine::OPEN_ORDERS_MAX;
 use measure::matching::{Counts, Matching};
 use measure::record::Load;
 use measure::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
@@ -65,7 +64,3 @@ impl Timing {
         }
     }
 }
-
-// However many operations are in memory, an engine has room for the orders among them.
-const _: () =
-    assert!(crate::plan::OPERATIONS_MAX / 2 + flow::w1::DEEP.live as u64 <= OPEN_ORDERS_MAX as u64);

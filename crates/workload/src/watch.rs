@@ -1,9 +1,8 @@
 //! What is told of a run while it lasts, and the stretches of a soak: worked out by the thread that writes the log,
 //! of each second as it ends.
 
-use crate::passes::OPERATION;
 use crate::plan::{Plan, Task};
-use crate::soak::{REFERENCE_SERVICE, SERVICE};
+use crate::series::{OPERATION, SOAK_REFERENCE, SOAK_SERVICE};
 use hdrhistogram::Histogram;
 use host::Root;
 use measure::matching::Stretch;
@@ -92,9 +91,9 @@ impl Stretches {
         let add = |to: &mut Histogram<u64>, series: usize| {
             to.add(&interval.histograms[series]).expect("the same bounds");
         };
-        add(&mut self.service, SERVICE);
-        add(&mut self.reference, REFERENCE_SERVICE);
-        self.so_far += interval.histograms[SERVICE].len();
+        add(&mut self.service, SOAK_SERVICE);
+        add(&mut self.reference, SOAK_REFERENCE);
+        self.so_far += interval.histograms[SOAK_SERVICE].len();
         self.last_end_seconds = seconds;
         let share = match self.operations {
             0 => seconds / self.seconds,
