@@ -1,16 +1,16 @@
-//! Alone in its process: locked memory stays locked for every test beside it.
+//! In a process of its own: beside other tests it failed once, when one of them gave as much memory back meanwhile.
 
 use host::Root;
-use host::thread::lock_memory;
+use host::memory::resident_bytes;
 
 #[test]
-fn memory_is_locked_or_refused_with_advice() {
-    match lock_memory() {
-        Ok(()) => {
-            let status = Root::system().read("proc/self/status").unwrap();
-            let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
-            assert!(!locked.trim().starts_with("0 "), "{locked}");
-        }
-        Err(error) => assert!(error.to_string().contains("ulimit -l"), "{error}"),
-    }
+fn memory_that_is_written_to_is_counted() {
+    let Some(before) = resident_bytes(&Root::system()) else {
+        eprintln!("skipped: no VmRSS in /proc/self/status here");
+        return;
+    };
+    let written = std::hint::black_box(vec![1u8; 64 << 20]);
+    let after = resident_bytes(&Root::system()).unwrap();
+    assert!(after >= before + (48 << 20), "{before} bytes, then {after}");
+    drop(written);
 }

@@ -195,7 +195,7 @@ pub struct Tick {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Audit {
-    /// The file, beside run.json.
+    /// The file, beside run.json; empty where it was not kept.
     pub file: String,
     /// Records in it.
     pub records: u64,
@@ -225,7 +225,7 @@ pub struct MarketMaking {
     pub position_lots: i64,
     /// Money made, in ticks times lots, the position valued at the last mid price (which may lie between two ticks).
     pub pnl_tick_lots: f64,
-    /// Orders that were sent, quotes and their replacements.
+    /// Orders that were entered. A quote that is moved stays the same order.
     pub quotes: u64,
     /// Of these, how many traded at least in part.
     pub quotes_filled: u64,

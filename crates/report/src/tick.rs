@@ -217,12 +217,26 @@ fn lines(record: &RunRecord) -> Vec<String> {
         lines.push(format!(
             "{name}: receive buffer {} MiB; {stamps}; {}",
             mebibytes(first.receive_buffer_bytes),
-            time(&first.time)
+            time(&worst(ticks))
         ));
         let audits: Vec<&Audit> = ticks.iter().filter_map(|tick| tick.audit.as_ref()).collect();
         lines.extend(audit(name, &audits, ticks.iter().map(|tick| tick.samples).sum()));
     }
     lines
+}
+
+/// Of all runs: the widest bounds, and all that was not given.
+fn worst(ticks: &[Tick]) -> Time {
+    let mut all = ticks.iter().map(|tick| tick.time.clone());
+    let mut worst = all.next().unwrap_or_default();
+    for time in all {
+        worst.same_clock &= time.same_clock;
+        worst.kernel_bound_ns = worst.kernel_bound_ns.max(time.kernel_bound_ns);
+        let bounds = worst.exchange_bound_ns.zip(time.exchange_bound_ns);
+        worst.exchange_bound_ns = bounds.map(|(one, other)| one.max(other));
+        worst.refused.extend(time.refused);
+    }
+    worst
 }
 
 fn time(time: &Time) -> String {

@@ -92,7 +92,7 @@ impl Conduct {
         let after = host::capture(&root, &clock, probed);
         let machine = Machine { before, after: Some(after) };
         warnings.splice(0..0, placed.warnings.iter().cloned());
-        let record = assemble::record(Parts {
+        let mut record = assemble::record(Parts {
             conduct: self,
             placed: &placed,
             entrants: &entrants,
@@ -109,8 +109,10 @@ impl Conduct {
         if runs.iter().all(|run| !run.failed) {
             launch::remove_stderr(&path);
         }
+        let kept = self.scenario.audit.keep_runs;
+        ticking::name_kept_audits(&mut record, runs.len(), kept);
         directory::save_record(&path, &record, &machine).map_err(record_failed(&path))?;
-        ticking::remove_files(&path, runs.len(), self.scenario.audit.keep_runs);
+        ticking::remove_files(&path, runs.len(), kept);
         Ok((record, path))
     }
 }

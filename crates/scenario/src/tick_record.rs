@@ -119,7 +119,7 @@ mod tests {
     use crate::placement::Placed;
     use crate::run::{Asked, Run};
     use crate::taken::Taking;
-    use measure::tick::POINTS;
+    use measure::tick::{Audit, POINTS};
     use std::path::PathBuf;
 
     fn conduct(sets: &[&str]) -> Conduct {
@@ -216,6 +216,24 @@ mod tests {
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
         assert_eq!(left, ["001.hlog", "002.rust.audit"]);
+    }
+
+    #[test]
+    fn a_record_names_the_audit_logs_that_stay() {
+        let tick = |file: &str| Tick {
+            audit: Some(Audit { file: file.to_owned(), ..Audit::default() }),
+            ..Tick::default()
+        };
+        let mut record = record::RunRecord::default();
+        let mut subject = record::Subject::default();
+        // The second run left none.
+        subject.load.tick = ["001.rust.audit", "003.rust.audit", "004.rust.audit"].map(tick).into();
+        record.subjects = vec![subject];
+        ticking::name_kept_audits(&mut record, 4, 2);
+        let ticks = &record.subjects[0].load.tick;
+        let names: Vec<&str> =
+            ticks.iter().map(|tick| tick.audit.as_ref().unwrap().file.as_str()).collect();
+        assert_eq!(names, ["", "003.rust.audit", "004.rust.audit"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::progress::Teller;
 use crate::run::{Asked, Lengths};
 use crate::taken::{Taking, Watching};
 use measure::directory;
-use measure::record::ClientResult;
+use measure::record::{ClientResult, RunRecord};
 use measure::schedule::Arrival;
 use measure::tick_samples::SAMPLES_MAX;
 use rustix::process::Pid;
@@ -251,6 +251,21 @@ pub(crate) fn samples(directory: &Path, number: usize, subject: &str) -> PathBuf
     directory.join(format!("{number:03}.{subject}.{SAMPLES}"))
 }
 
+/// Takes the names of audit logs that will be removed out of a record.
+pub(crate) fn name_kept_audits(record: &mut RunRecord, runs: usize, kept: usize) {
+    let ticks = record.subjects.iter_mut().flat_map(|subject| &mut subject.load.tick);
+    for audit in ticks.filter_map(|tick| tick.audit.as_mut()) {
+        if run_of(&audit.file).is_some_and(|run| run + kept <= runs) {
+            audit.file.clear();
+        }
+    }
+}
+
+/// The run that left a file.
+fn run_of(name: &str) -> Option<usize> {
+    name.split('.').next()?.parse().ok()
+}
+
 /// Removes all samples, of which the record keeps what it explains, and the audit logs of all runs but the last `kept`.
 pub(crate) fn remove_files(directory: &Path, runs: usize, kept: usize) {
     remove(directory, |run, what| what == SAMPLES || what == AUDIT && run + kept <= runs);
@@ -266,7 +281,7 @@ fn remove(directory: &Path, goes: impl Fn(usize, &str) -> bool) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let run: Option<usize> = name.split('.').next().and_then(|run| run.parse().ok());
+        let run = run_of(name);
         let what = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if [SAMPLES, AUDIT].contains(&what) && run.is_some_and(|run| goes(run, what)) {
             // One that stays takes room, and does no other harm.

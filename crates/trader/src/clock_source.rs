@@ -15,7 +15,7 @@ use wire::administration::Description;
 pub(crate) struct ClockSource {
     pub(crate) clock: Clock,
     /// By what both ends stamped before the run. The exchange's is `None` where it need not be known, or is not told.
-    ours: TimeBase,
+    pub(crate) ours: TimeBase,
     theirs: Option<TimeBase>,
     /// Both ends read one counter with one calibration.
     pub(crate) is_shared: bool,

@@ -55,7 +55,7 @@ pub fn follow(
             subject: plan.subject.clone(),
             tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
             reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
-            utc: host::utc::time_base(clock).utc,
+            utc: source.ours.utc.clone(),
             ..audit::Settings::new(PathBuf::from(&audit.file), clock)
         };
         audit::start(settings)
