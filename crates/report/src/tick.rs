@@ -217,7 +217,7 @@ fn lines(record: &RunRecord) -> Vec<String> {
         lines.push(format!(
             "{name}: receive buffer {} MiB; {stamps}; {}",
             mebibytes(first.receive_buffer_bytes),
-            time(&worst(ticks))
+            time(&worst_time(ticks))
         ));
         let audits: Vec<&Audit> = ticks.iter().filter_map(|tick| tick.audit.as_ref()).collect();
         lines.extend(audit(name, &audits, ticks.iter().map(|tick| tick.samples).sum()));
@@ -226,7 +226,7 @@ fn lines(record: &RunRecord) -> Vec<String> {
 }
 
 /// Of all runs: the widest bounds, and all that was not given.
-fn worst(ticks: &[Tick]) -> Time {
+fn worst_time(ticks: &[Tick]) -> Time {
     let mut all = ticks.iter().map(|tick| tick.time.clone());
     let mut worst = all.next().unwrap_or_default();
     for time in all {
