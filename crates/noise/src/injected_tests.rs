@@ -44,8 +44,8 @@ struct Score {
 }
 
 impl Score {
-    /// As loosely as tests on a busy machine must; the target is checked by the ignored test.
-    fn check(&self, what: &str, strict: bool) {
+    /// Whether harm got its name. As loosely as tests on a busy machine must; the target is checked by the ignored test.
+    fn holds(&self, what: &str, strict: bool) -> bool {
         let &Score { gaps, done_ns, right, host, unaccounted, .. } = self;
         eprintln!(
             "{what}: {gaps} gaps, {done_ns} ns, {:.1} % right, {:.1} % host, {:.2} % unaccounted",
@@ -53,12 +53,11 @@ impl Score {
             host * 100.0,
             unaccounted * 100.0
         );
-        assert!(gaps >= 10, "{self:?}");
         let (least, most) = if strict { (0.95, 0.05) } else { (0.75, 0.2) };
-        assert!(right >= least && host <= most, "{what}: {self:?}");
         // Where little is lost, a hair's breadth in the usual look is much of it.
         let off = 0.02 + 0.001 / self.lost_share;
-        assert!(!strict || unaccounted.abs() <= off, "{what}: {self:?}");
+        let is_accounted = !strict || unaccounted.abs() <= off;
+        gaps >= 10 && right >= least && host <= most && is_accounted
     }
 }
 
@@ -262,34 +261,39 @@ fn faults(seconds: f64) -> Option<Score> {
     Some(observed.score(&harm, &["page_fault"]))
 }
 
-fn check(what: &str, score: Option<Score>, strict: bool) {
-    if let Some(score) = score {
-        score.check(what, strict);
+/// Does harm for half a second. Somebody else may have the core meanwhile, whose doing it is not (a compiler, this machine's own agents: both made
+/// a test fail once), so it is done up to three times; attribution that is wrong is wrong each time.
+fn check(what: &str, harm: fn(f64) -> Option<Score>) {
+    let _alone = CORE.lock();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let Some(score) = harm(0.5) else { return };
+        if score.holds(what, false) {
+            return;
+        }
+        seen.push(score);
     }
+    panic!("{what}: {seen:?}");
 }
 
 #[test]
 fn a_thread_gets_its_time() {
-    let _alone = CORE.lock();
-    check("thread", thread(0.5), false);
+    check("thread", thread);
 }
 
 #[test]
 fn a_timer_gets_its_time() {
-    let _alone = CORE.lock();
-    check("timer", timer(0.5), false);
+    check("timer", timer);
 }
 
 #[test]
 fn datagrams_get_their_time() {
-    let _alone = CORE.lock();
-    check("datagrams", datagrams(0.5), false);
+    check("datagrams", datagrams);
 }
 
 #[test]
 fn page_faults_get_their_time() {
-    let _alone = CORE.lock();
-    check("page faults", faults(0.5), false);
+    check("page faults", faults);
 }
 
 /// The target: at least 95 % right, at most 5 % called outside, gaps and lost time within 2 %.
@@ -303,10 +307,7 @@ fn target() {
     // All figures first: one that misses does not hide the others.
     let missed: Vec<&str> = kinds
         .into_iter()
-        .filter(|(what, score)| {
-            let check = std::panic::AssertUnwindSafe(|| check(what, score(5.0), true));
-            std::panic::catch_unwind(check).is_err()
-        })
+        .filter(|(what, harm)| harm(5.0).is_some_and(|score| !score.holds(what, true)))
         .map(|(what, _)| what)
         .collect();
     assert!(missed.is_empty(), "missed: {missed:?}");
