@@ -186,8 +186,8 @@ impl Depth {
     #[inline]
     pub fn prefetch(&self, place: u32, count: u32) -> u32 {
         let end = place.saturating_add(count).min(self.used);
-        for place in place..end {
-            let Some(handle) = Handle::new(place + 1) else { break };
+        // Handles count from 1.
+        for handle in (place..end).filter_map(|place| Handle::new(place + 1)) {
             let order = self.slab.get(handle);
             self.ids.prefetch(&order.order_id);
             self.sides.get(order.side).prefetch(order.level);

@@ -113,7 +113,9 @@ impl Levels {
     /// Asks the processor to fetch a level, which may be one that is not in use.
     #[inline]
     pub fn prefetch(&self, level: u32) {
-        self.levels.get(level as usize).into_iter().for_each(prefetch);
+        if let Some(level) = self.levels.get(level as usize) {
+            prefetch(level);
+        }
     }
 
     #[inline]

@@ -3,20 +3,36 @@
 use crate::observed::Observed;
 use crate::order_entry::OrderEntry;
 use crate::plant::Happened;
+use crate::refusals::About;
 use crate::reports::{Asked, Reports, What};
 use crate::sequencer::{Sequenced, Sequencer};
 use crate::stamping::Stamping;
 use crate::text::wire_time;
 use engine::{Command, Event, Input};
+use transport::StreamId;
 use transport::serve::Outbound;
+use wire::ClientId;
 
 impl OrderEntry {
     /// What a request that the engine is not asked is answered with, if who sent it wants stamps.
     #[inline]
-    pub fn stamping(&self, from: transport::StreamId) -> Option<Stamping> {
+    pub fn stamping(&self, from: StreamId) -> Option<Stamping> {
         let clock = self.observed.clock.filter(|_| self.observed.is_on)?;
         let wants = self.sessions.wants_stamps(from);
         wants.then(|| Stamping::without_engine(clock, self.cause_ns))
+    }
+
+    /// A request that is refused, as its answer names it.
+    #[cold]
+    pub fn request_of<'a>(
+        &self,
+        from: StreamId,
+        account_id: Option<&'a str>,
+        client_id: Option<&'a ClientId>,
+        time_ns: u64,
+    ) -> About<'a> {
+        let (time_ms, stamping) = (wire_time(time_ns), self.stamping(from));
+        About { from, account_id, client_id, time_ms, stamping }
     }
 
     /// What executes a command, what watches it, and its reports, which are not stamped yet: three that don't share a field.

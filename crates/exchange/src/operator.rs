@@ -79,9 +79,7 @@ impl OrderEntry {
                 execute(self, &asked, command, time_ns, outbound);
             }
             Err(refused) => {
-                let (account_id, time_ms) = (None, wire_time(time_ns));
-                let about =
-                    About { from, account_id, client_id, time_ms, stamping: self.stamping(from) };
+                let about = self.request_of(from, None, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -116,9 +114,7 @@ impl OrderEntry {
                 execute(self, &asked, Command::MassCancel(command), time_ns, outbound);
             }
             Err(refused) => {
-                let time_ms = wire_time(time_ns);
-                let about =
-                    About { from, account_id, client_id, time_ms, stamping: self.stamping(from) };
+                let about = self.request_of(from, account_id, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }

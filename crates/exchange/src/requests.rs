@@ -4,10 +4,10 @@ use crate::commands;
 use crate::execution::execute;
 use crate::order_entry::OrderEntry;
 use crate::orders::ClientOrder;
-use crate::refusals::{About, Refused, limit_of, not_inserted};
+use crate::refusals::{Refused, limit_of, not_inserted};
 use crate::reports::{Asked, What};
 use crate::sessions::{Admission, AuthenticateError};
-use crate::text::{send, wire_time};
+use crate::text::send;
 use engine::{Command, NewOrder};
 use std::fmt::Write;
 use transport::StreamId;
@@ -65,7 +65,7 @@ impl OrderEntry {
             Ok(Request::FeedSnapshot) => self.feed_snapshot(from, outbound.to(from)),
             Ok(Request::StartFlow) => self.flow(from, outbound),
             Ok(Request::Describe) => self.describe(from, outbound.to(from)),
-            Err(error) => return self.unreadable(from, &error, wire_time(time_ns), outbound),
+            Err(error) => return self.unreadable(from, &error, time_ns, outbound),
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         error: &RequestError,
-        time_ms: i64,
+        time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
         if let Some(limit) = limit_of(&error.fault) {
@@ -97,9 +97,7 @@ impl OrderEntry {
                 self.reason.clear();
                 let _ = write!(self.reason, "{error}");
                 let refused = Refused::new("unreadable", &self.reason);
-                let client_id = Some(&client_id);
-                let stamping = self.stamping(from);
-                let about = About { from, account_id: None, client_id, time_ms, stamping };
+                let about = self.request_of(from, None, Some(&client_id), time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
             _ => self.error(outbound.to(from), error),
@@ -197,9 +195,7 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = create.account_id.as_deref();
-                let time_ms = wire_time(time_ns);
-                let stamping = self.stamping(from);
-                let about = About { from, account_id, client_id, time_ms, stamping };
+                let about = self.request_of(from, account_id, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -223,9 +219,7 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = cancel.account_id.as_deref();
-                let time_ms = wire_time(time_ns);
-                let stamping = self.stamping(from);
-                let about = About { from, account_id, client_id, time_ms, stamping };
+                let about = self.request_of(from, account_id, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }
@@ -248,9 +242,7 @@ impl OrderEntry {
             }
             Err(refused) => {
                 let account_id = amend.account_id.as_deref();
-                let time_ms = wire_time(time_ns);
-                let stamping = self.stamping(from);
-                let about = About { from, account_id, client_id, time_ms, stamping };
+                let about = self.request_of(from, account_id, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
         }

@@ -36,10 +36,10 @@ pub struct Matching {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burn_ns: Option<u64>,
     /// Operations before this run, of a soak that was resumed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::stats::is_zero")]
     pub operations_before: u64,
     /// Of a soak, the time in its blocks of operations, ns: without making them, and without the reference.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::stats::is_zero")]
     pub busy_ns: u64,
     /// What a journal was written to; `None` without a journal, or where the system doesn't say.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,10 +47,6 @@ pub struct Matching {
     /// Of a soak, stretches of it in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stretches: Vec<Stretch>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// What a directory lies on.

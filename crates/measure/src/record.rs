@@ -69,7 +69,7 @@ pub struct Load {
     /// Messages without a reply when the run had drained.
     pub lost: u64,
     /// Messages that a newer one of the same key replaced before they were read; the reader knew.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::stats::is_zero")]
     pub conflated: u64,
     /// Replies to what had been answered already, or never sent.
     pub duplicated: u64,
@@ -104,10 +104,6 @@ pub struct Load {
     /// Where a feed was read, what came of it, of each run in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tick: Vec<crate::tick::Tick>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// One of those who were measured.

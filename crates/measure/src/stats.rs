@@ -55,7 +55,8 @@ impl Percentiles {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
+/// For counts that stand in a record only if there is something to count.
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -18,14 +18,9 @@ pub struct TimeBase {
 }
 
 impl TimeBase {
-    /// Whether differences between stamps of both are exact: one machine, one boot, one calibration.
-    pub fn is_same_as(&self, other: &TimeBase) -> bool {
-        self.is_same_machine(other) && self.clock == other.clock
-    }
-
-    /// Whether both are one boot of one machine. Two that don't say who they are may be two.
-    pub fn is_same_machine(&self, other: &TimeBase) -> bool {
-        !self.boot_id.is_empty() && self.boot_id == other.boot_id
+    /// Whether it is of this boot of this machine. Two that don't say who they are may be two.
+    pub fn is_of(&self, boot_id: &str) -> bool {
+        !boot_id.is_empty() && self.boot_id == boot_id
     }
 }
 
@@ -58,7 +53,7 @@ impl Bridge {
         let (ours, theirs) = (&self.ours, &self.theirs);
         let readings_ns =
             |when: usize| ours[when].wall.bound_ns.saturating_add(theirs[when].wall.bound_ns);
-        if ours[0].is_same_machine(&theirs[0]) {
+        if ours[0].is_of(&theirs[0].boot_id) {
             // One wall clock, whatever it shows.
             return (Some(readings_ns(0).max(readings_ns(1))), "same machine".to_owned());
         }
@@ -78,14 +73,17 @@ impl Bridge {
 
     /// The moment on our clock, ns, of a stamp of theirs; 0 for what lies before our clock's beginning.
     pub fn ours_ns(&self, theirs_ns: u64) -> u64 {
-        let points =
-            |ends: &[TimeBase; 2], of: fn(&Pair) -> u64| [of(&ends[0].wall), of(&ends[1].wall)];
-        let (clock, wall) = (|pair: &Pair| pair.clock_ns, |pair: &Pair| pair.wall_ns);
-        let at_ns =
-            on_line(points(&self.theirs, clock), points(&self.theirs, wall), theirs_ns.into());
-        let at_ns = on_line(points(&self.ours, wall), points(&self.ours, clock), at_ns);
+        let [theirs, their_wall] = scales(&self.theirs);
+        let [ours, our_wall] = scales(&self.ours);
+        let at_ns = on_line(our_wall, ours, on_line(theirs, their_wall, theirs_ns.into()));
         u64::try_from(at_ns).unwrap_or(0)
     }
+}
+
+/// The two moments of an end, on its clock and on its wall clock.
+fn scales([before, after]: &[TimeBase; 2]) -> [[u64; 2]; 2] {
+    let (before, after) = (before.wall, after.wall);
+    [[before.clock_ns, after.clock_ns], [before.wall_ns, after.wall_ns]]
 }
 
 /// Where `at` of the first scale lies on the second, of which two moments are known on both. Rounded to the nearest.

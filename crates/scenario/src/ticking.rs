@@ -255,10 +255,15 @@ pub(crate) fn samples(directory: &Path, number: usize, subject: &str) -> PathBuf
 pub(crate) fn name_kept_audits(record: &mut RunRecord, runs: usize, kept: usize) {
     let ticks = record.subjects.iter_mut().flat_map(|subject| &mut subject.load.tick);
     for audit in ticks.filter_map(|tick| tick.audit.as_mut()) {
-        if run_of(&audit.file).is_some_and(|run| run + kept <= runs) {
+        if run_of(&audit.file).is_some_and(|run| !audit_stays(run, runs, kept)) {
             audit.file.clear();
         }
     }
+}
+
+/// Those of the last `kept` of so many runs.
+fn audit_stays(run: usize, runs: usize, kept: usize) -> bool {
+    run + kept > runs
 }
 
 /// The run that left a file.
@@ -268,7 +273,9 @@ fn run_of(name: &str) -> Option<usize> {
 
 /// Removes all samples, of which the record keeps what it explains, and the audit logs of all runs but the last `kept`.
 pub(crate) fn remove_files(directory: &Path, runs: usize, kept: usize) {
-    remove(directory, |run, what| what == SAMPLES || what == AUDIT && run + kept <= runs);
+    remove(directory, |run, what| {
+        what == SAMPLES || what == AUDIT && !audit_stays(run, runs, kept)
+    });
 }
 
 /// Removes what a void run has left, for its repetition.

@@ -8,23 +8,10 @@ use std::path::Path;
 use std::process::Output;
 use support::*;
 
-/// Over in a few seconds. Both ends block: tests share their cores with whatever else runs. Whether the flow kept its
-/// schedule, and whether the machine stayed the same, is not looked at for the same reason.
-const SHORT: &[&str] = &[
-    "runs=1",
-    "warm_up_seconds=0.2",
-    "seconds=1",
-    "floor_seconds=0",
-    "hiccup_seconds=0",
-    "flow.rate_per_second=500",
-    "exchange.backend=block",
-    "subject.rust.backend=block",
-];
-
 fn run(out: &Path, scenario: &str, sets: &[&str]) -> Output {
     let mut command = tickpath();
     command.args(["run", scenario, "--quiet", "--out"]).arg(out);
-    for set in SHORT.iter().chain(sets) {
+    for set in SHORT_TICKS.iter().chain(sets) {
         command.args(["--set", set]);
     }
     command.output().unwrap()
@@ -57,10 +44,6 @@ const ALL: &[&str] = &[
     "accounted",
     "state",
 ];
-
-fn rust(record: &Value) -> &Value {
-    &record["subjects"][0]
-}
 
 fn stage(record: &Value, name: &str, figure: &str) -> u64 {
     series(record, "rust", name, "stage")["pooled"][figure].as_u64().unwrap()
@@ -295,7 +278,7 @@ fn an_exchange_that_runs_already_is_followed_and_described() {
         &[&["--any-token", "--book", "empty", "--feed", "unicast"], &flow[..]].concat(),
     );
     let out = tempfile::tempdir().unwrap();
-    let sets = SHORT.iter().chain(&["exchange.start=false"]).flat_map(|set| ["--set", set]);
+    let sets = SHORT_TICKS.iter().chain(&["exchange.start=false"]).flat_map(|set| ["--set", set]);
     let mut command = tickpath();
     command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
     let done = command.arg(out.path()).args(sets).output().unwrap();

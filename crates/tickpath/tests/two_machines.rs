@@ -55,25 +55,12 @@ fn followed(bound: &str) -> Option<Value> {
     let mut command = tickpath();
     command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
     command.arg(directory.path().join("runs")).env("PATH", &path);
-    for set in [
-        "exchange.start=false",
-        "runs=1",
-        "warm_up_seconds=0.2",
-        "seconds=1",
-        "floor_seconds=0",
-        "hiccup_seconds=0",
-        "flow.rate_per_second=500",
-        "subject.rust.backend=block",
-    ] {
+    for set in SHORT_TICKS.iter().chain(&["exchange.start=false"]) {
         command.args(["--set", set]);
     }
     let done = command.output().unwrap();
     assert!(!done.stdout.is_empty(), "{}", text(&done.stderr));
     Some(record(&only_run(&directory.path().join("runs"))))
-}
-
-fn rust(record: &Value) -> &Value {
-    &record["subjects"][0]
 }
 
 fn p50(record: &Value, name: &str, kind: &str) -> Option<u64> {
@@ -90,8 +77,10 @@ fn clocks_that_are_close_give_every_figure() {
     assert_eq!((&time["same_clock"], &time["bound_from"]), (&false.into(), &"chrony".into()));
     // Two keepers, and a reading at each end.
     assert!((200..20_000).contains(&time["exchange_bound_ns"].as_u64().unwrap()), "{time}");
-    // The warm-up is over when it is over, by whichever clock: 500 a second for a second, of which one in four leaves the book alone.
-    assert!((300..=500).contains(&tick["samples"].as_u64().unwrap()), "{tick}");
+    // The warm-up of 0.2 s is over when it is over, by whichever clock: of the flow's 641 messages 534 come after it. The first tick tells where the other clock
+    // is, give or take its own way, which on a busy machine was 6 ms; a clock taken for the other one measures all of them, or none. (Not the samples: a
+    // datagram is one, and a machine that lags packs more into each.)
+    assert!((480..=590).contains(&tick["messages"].as_u64().unwrap()), "{tick}");
     assert_eq!(
         (&tick["samples_out_of_order"], &tick["samples_not_adding_up"]),
         (&0.into(), &0.into())

@@ -13,7 +13,6 @@ use wire::administration::Description;
 
 /// What a run is stamped by.
 pub(crate) struct ClockSource {
-    pub(crate) clock: Clock,
     /// By what both ends stamped before the run. The exchange's is `None` where it need not be known, or is not told.
     pub(crate) ours: TimeBase,
     theirs: Option<TimeBase>,
@@ -28,7 +27,7 @@ pub(crate) struct ClockSource {
 pub(crate) fn choose(plan: &TickPlan) -> Result<ClockSource, TraderError> {
     if let Some(clock) = plan.clock {
         let ours = host::utc::time_base(clock);
-        return Ok(ClockSource { clock, ours, theirs: None, is_shared: true });
+        return Ok(ClockSource { ours, theirs: None, is_shared: true });
     }
     // The floor's end says nothing of itself.
     let theirs = match plan.raw {
@@ -39,15 +38,11 @@ pub(crate) fn choose(plan: &TickPlan) -> Result<ClockSource, TraderError> {
             source,
         })?,
     };
-    let mut ours = host::utc::time_base(Clock::calibrate());
-    let is_shared = theirs
-        .as_ref()
-        .is_some_and(|theirs| theirs.is_same_machine(&ours) && theirs.clock.is_readable());
-    if let Some(theirs) = theirs.as_ref().filter(|_| is_shared) {
-        ours.clock = theirs.clock;
-        ours.wall = theirs.clock.beside_wall();
-    }
-    Ok(ClockSource { clock: ours.clock, ours, theirs, is_shared })
+    let here = host::utc::boot_id(&host::Root::system());
+    let is_ours = |theirs: &&TimeBase| theirs.is_of(&here) && theirs.clock.is_readable();
+    let shared = theirs.as_ref().filter(is_ours).map(|theirs| theirs.clock);
+    let ours = host::utc::time_base(shared.unwrap_or_else(Clock::calibrate));
+    Ok(ClockSource { ours, theirs, is_shared: shared.is_some() })
 }
 
 /// On a connection of its own, which ends before anything is measured.
@@ -66,18 +61,14 @@ fn time_base(description: &Description) -> Option<TimeBase> {
 impl ClockSource {
     /// After the run: how good the time was. Where both clocks can be laid beside each other the stamps that the exchange took are on our clock then.
     pub(crate) fn settle(self, description: Option<&Description>, samples: &mut [Sample]) -> Time {
-        let ClockSource { clock, ours, theirs, is_shared } = self;
-        let after = host::utc::time_base(clock);
-        let known = Time {
-            same_clock: is_shared,
-            boot_id: after.boot_id.clone(),
-            utc: after.utc.clone(),
-            ..Time::default()
-        };
+        let ClockSource { ours, theirs, is_shared } = self;
+        let (boot_id, utc) = (ours.boot_id.clone(), ours.utc.clone());
+        let known = Time { same_clock: is_shared, boot_id, utc, ..Time::default() };
         if is_shared {
             let bound_from = "same machine".to_owned();
             return Time { exchange_bound_ns: Some(0), bound_from, ..known };
         }
+        let after = host::utc::time_base(ours.clock);
         let theirs = theirs.zip(description.and_then(time_base));
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
         let Some(bridge) = bridge else { return known };

@@ -62,10 +62,10 @@ pub(crate) fn follow(
     let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
     let (strategy, outcome) = strategy(plan, instrument, lot)?;
     let mind = FeedMind::new(follower, instrument, strategy, risk, outcome);
-    let rehearsal = match plan.strategy.rehearse {
-        true => Some(rehearsal(plan, clock, &mind, profile, (tick, lot))?),
-        false => None,
-    };
+    // Who sleeps has no idle turns.
+    let rehearses = plan.strategy.rehearse && transport::backend(&plan.backend)?.spins;
+    let rehearsal = rehearses.then(|| rehearsal(plan, clock, &mind, profile, (tick, lot)));
+    let rehearsal = rehearsal.transpose()?;
     // Only now, or a harm that comes as often as a snapshot has parts would let none come whole.
     let receiver = receiver.harmed_by(plan.feed.inject);
     Ok(Followed { receiver, mind, instrument, rehearsal })

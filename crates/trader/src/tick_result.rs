@@ -67,7 +67,7 @@ pub(crate) fn assemble(
     started: (SystemTime, u64),
 ) -> Result<ClientResult, TraderError> {
     let mut samples = std::mem::take(&mut finished.samples);
-    let clock = source.clock;
+    let clock = source.ours.clock;
     let time = source.settle(finished.description.as_deref(), &mut samples);
     let receiving = &finished.receiving;
     let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);

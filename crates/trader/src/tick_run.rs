@@ -47,7 +47,7 @@ pub fn follow(
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
     let source = clock_source::choose(plan)?;
-    let (clock, is_shared) = (source.clock, source.is_shared);
+    let (clock, is_shared) = (source.ours.clock, source.is_shared);
     let audit = plan.audit.as_ref().map(|audit| {
         let settings = audit::Settings {
             core: audit.core,
@@ -189,8 +189,6 @@ impl Own<'_> {
         let stream = streams.add(stream).map_err(open_failed)?;
         let samples = Samples::with_room(plan.samples_max);
         let spins = backend.spins;
-        // Who sleeps has no idle turns.
-        let rehearsal = rehearsal.filter(|_| spins);
         let parts = Parts {
             clock,
             is_shared,

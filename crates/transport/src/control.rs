@@ -65,8 +65,8 @@ fn timespec_ns(data: &[u8], index: usize) -> u64 {
     let (words, _) = data.as_chunks::<8>();
     let word = |at: usize| words.get(at).map_or(0, |bytes| i64::from_ne_bytes(*bytes));
     let (seconds, ns) = (word(2 * index), word(2 * index + 1));
-    u64::try_from(seconds).map_or(0, |s| s.saturating_mul(1_000_000_000))
-        + u64::try_from(ns).unwrap_or(0).min(999_999_999)
+    let seconds_ns = u64::try_from(seconds).map_or(0, |s| s.saturating_mul(1_000_000_000));
+    seconds_ns.saturating_add(u64::try_from(ns).unwrap_or(0).min(999_999_999))
 }
 
 #[cfg(test)]
@@ -104,6 +104,14 @@ mod tests {
         assert_eq!(said(&[stamps.clone(), drops.clone()]), all);
         assert_eq!(said(&[drops, other, stamps]), all);
         assert_eq!(said(&[]), Said::default());
+    }
+
+    /// The sum of both overflowed: random bytes are hardly ever a message of ours.
+    #[test]
+    fn a_time_beyond_all_times_is_the_last_one() {
+        let stamps = [i64::MAX; 6].map(i64::to_ne_bytes);
+        let stamps = message(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, stamps.as_flattened());
+        assert_eq!(said(&[stamps]).software_ns, u64::MAX);
     }
 
     proptest! {

@@ -68,9 +68,7 @@ impl Message {
         let whole = bytes.len() >= usize::from(length_bytes);
         Ok(whole.then_some(Message { length_bytes, reply_bytes, kind, sequence }))
     }
-}
 
-impl Message {
     /// What answers it, in the length that it asks for; `None` if it asks for nothing.
     pub(crate) fn reply(self) -> Option<Message> {
         let length_bytes = self.reply_bytes;

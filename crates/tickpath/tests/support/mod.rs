@@ -46,6 +46,24 @@ pub const SHORT: &[&str] = &[
     "subject.rust.backend=block",
 ];
 
+/// Over in a few seconds. Both ends block: tests share their cores with whatever else runs. Whether the flow kept its
+/// schedule, and whether the machine stayed the same, is not looked at for the same reason.
+pub const SHORT_TICKS: &[&str] = &[
+    "runs=1",
+    "warm_up_seconds=0.2",
+    "seconds=1",
+    "floor_seconds=0",
+    "hiccup_seconds=0",
+    "flow.rate_per_second=500",
+    "exchange.backend=block",
+    "subject.rust.backend=block",
+];
+
+/// The first subject of a record.
+pub fn rust(record: &serde_json::Value) -> &serde_json::Value {
+    &record["subjects"][0]
+}
+
 /// An exchange in the background, ended with the value.
 pub struct Exchange {
     pub child: Child,
