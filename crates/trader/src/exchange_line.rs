@@ -1,13 +1,14 @@
 //! The exchange's own line: JSON in WebSocket text frames.
 
+use crate::form::{Blanks, Form};
 use crate::line::{Answer, Ask, Heard, Line, News, Reply};
 use crate::signal::Wish;
 use crate::web_session::{ClientIds, Session, nonce};
-use engine::Side;
 use feed::Want;
 use std::borrow::Cow;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use wire::Decimal;
 use wire::administration::{Description, Notice, decode_notice};
 use wire::frame::{Opcode, write_frame, write_frame_with};
@@ -28,7 +29,7 @@ pub(crate) struct ExchangeLine {
 /// What is said, and what is understood.
 struct Dialect {
     client_ids: ClientIds,
-    instrument: String,
+    forms: Arc<Forms>,
     /// A tick's worth, and a lot's size.
     units: (Decimal, Decimal),
     complaint: Option<String>,
@@ -37,16 +38,22 @@ struct Dialect {
 impl ExchangeLine {
     /// To `HOST:PORT`, for orders of that instrument.
     pub(crate) fn new(target: &str, instrument: &str) -> ExchangeLine {
+        ExchangeLine::with(target, Arc::new(Forms::new(instrument)))
+    }
+
+    fn with(target: &str, forms: Arc<Forms>) -> ExchangeLine {
         let nonce = nonce();
+        let (client_ids, units) = (ClientIds::new(nonce), (Decimal::ZERO, Decimal::ZERO));
         ExchangeLine {
             session: Session::new(target, nonce.into()),
-            dialect: Dialect {
-                client_ids: ClientIds::new(nonce),
-                instrument: instrument.to_owned(),
-                units: (Decimal::ZERO, Decimal::ZERO),
-                complaint: None,
-            },
+            dialect: Dialect { client_ids, forms, units, complaint: None },
         }
+    }
+
+    /// A line to nowhere that says the same by the same forms, which stay near while it does.
+    pub(crate) fn twin(&self) -> ExchangeLine {
+        let line = ExchangeLine::with("nowhere:0", self.dialect.forms.clone());
+        ExchangeLine { dialect: Dialect { units: self.dialect.units, ..line.dialect }, ..line }
     }
 
     /// What prices and amounts are counted in: known from the feed.
@@ -101,45 +108,71 @@ impl ExchangeLine {
     }
 }
 
-impl Dialect {
-    #[inline]
-    fn say(&mut self, wish: &Wish, number: u64, mask: [u8; 4], out: &mut Vec<u8>) {
-        let client_id = self.client_ids.of(number);
-        let instrument_code = Cow::Borrowed(self.instrument.as_str());
-        let (tick, lot) = self.units;
-        // Ticks and lots are within what the exchange counts in: it can't fail.
-        let price = |ticks| Decimal::from_units(ticks, tick).unwrap_or_default();
-        let amount = |lots: u64| Decimal::from_units(lots.cast_signed(), lot).unwrap_or_default();
-        write_frame_with(out, Opcode::Text, Some(mask), |out| match *wish {
-            Wish::Enter { side, price_ticks, quantity_lots, to_rest } => {
-                let side = match side {
-                    Side::Buy => request::Side::Buy,
-                    Side::Sell => request::Side::Sell,
-                };
-                let (price, amount) = (price(price_ticks), amount(quantity_lots));
-                let order = CreateOrder::limit(instrument_code, client_id, side, price, amount);
-                let (time_in_force, post_only) = match to_rest {
-                    true => (TimeInForce::GoodTillCancelled, Some(PostOnly::Reject)),
-                    false => (TimeInForce::ImmediateOrCancelled, None),
-                };
+/// All that can be wished of one instrument.
+struct Forms {
+    /// By side, and whether it is to rest.
+    enter: [[Form; 2]; 2],
+    amend: Form,
+    cancel: Form,
+}
+
+impl Forms {
+    fn new(instrument: &str) -> Forms {
+        let instrument_code = Cow::Borrowed(instrument);
+        let enter = |side, to_rest| {
+            let (time_in_force, post_only) = match to_rest {
+                true => (TimeInForce::GoodTillCancelled, Some(PostOnly::Reject)),
+                false => (TimeInForce::ImmediateOrCancelled, None),
+            };
+            Form::new(|out, Blanks { client_id, price, amount }| {
+                let order = CreateOrder::limit(instrument, client_id, side, price, amount);
                 encode_create_order(out, &CreateOrder { time_in_force, post_only, ..order });
-            }
-            Wish::Move { price_ticks, quantity_lots, .. } => {
-                let (price, amount) = (Some(price(price_ticks)), amount(quantity_lots));
+            })
+        };
+        Forms {
+            // As the engine counts sides.
+            enter: [request::Side::Buy, request::Side::Sell]
+                .map(|side| [enter(side, false), enter(side, true)]),
+            amend: Form::new(|out, Blanks { client_id, price, amount }| {
+                let (price, instrument_code) = (Some(price), instrument_code.clone());
+                let (new_client_id, account_id) = (None, None);
                 let amend = AmendOrder {
                     client_id,
-                    new_client_id: None,
+                    new_client_id,
                     instrument_code,
                     price,
                     amount,
-                    account_id: None,
+                    account_id,
                 };
                 encode_amend_order(out, &amend);
+            }),
+            cancel: Form::new(|out, Blanks { client_id, .. }| {
+                let instrument_code = instrument_code.clone();
+                encode_cancel_order(
+                    out,
+                    &CancelOrder { client_id, instrument_code, account_id: None },
+                );
+            }),
+        }
+    }
+}
+
+impl Dialect {
+    #[inline]
+    fn say(&mut self, wish: &Wish, number: u64, mask: [u8; 4], out: &mut Vec<u8>) {
+        let (tick, lot) = self.units;
+        let terms = |price_ticks, lots: u64| [(price_ticks, tick), (lots.cast_signed(), lot)];
+        let client_id = self.client_ids.of(number);
+        let forms = &self.forms;
+        write_frame_with(out, Opcode::Text, Some(mask), |out| match *wish {
+            Wish::Enter { side, price_ticks, quantity_lots, to_rest } => {
+                let form = &forms.enter[side as usize][usize::from(to_rest)];
+                form.fill(out, client_id, &terms(price_ticks, quantity_lots));
             }
-            Wish::End { .. } => {
-                let cancel = CancelOrder { client_id, instrument_code, account_id: None };
-                encode_cancel_order(out, &cancel);
+            Wish::Move { price_ticks, quantity_lots, .. } => {
+                forms.amend.fill(out, client_id, &terms(price_ticks, quantity_lots));
             }
+            Wish::End { .. } => forms.cancel.fill(out, client_id, &[]),
         });
     }
 

@@ -1,6 +1,7 @@
 //! What is said is what was wished; what is heard is what was said.
 
 use super::*;
+use engine::Side;
 use wire::request::{Request, decode_request};
 
 fn decimal(text: &str) -> Decimal {
@@ -56,8 +57,8 @@ fn wishes_are_said_in_the_exchanges_units() {
 
 fn heard(text: &str) -> Result<Heard, String> {
     let mut line = line();
-    let id = line.dialect.client_ids.of(0xabc);
-    line.dialect.understand(text.replace("ID", id.as_str()).as_bytes())
+    let id = String::from_utf8(line.dialect.client_ids.of(0xabc).to_vec()).unwrap();
+    line.dialect.understand(text.replace("ID", &id).as_bytes())
 }
 
 const ABOUT: &str = r#""client_id":"ID","instrument_code":"BTC_USDT","order_id":"00000000-0000-8000-8000-00000000002a","order_book_sequence":1,"time":1,"uid":"u""#;

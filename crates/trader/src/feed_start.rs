@@ -64,7 +64,8 @@ pub(crate) fn follow(
     let mind = FeedMind::new(follower, instrument, strategy, risk, outcome);
     // Who sleeps has no idle turns.
     let rehearses = plan.strategy.rehearse && transport::backend(&plan.backend)?.spins;
-    let rehearsal = rehearses.then(|| rehearsal(plan, clock, &mind, profile, (tick, lot)));
+    let rehearsal =
+        rehearses.then(|| rehearsal(plan, clock, &mind, line.twin(), profile, (tick, lot)));
     let rehearsal = rehearsal.transpose()?;
     // Only now, or a harm that comes as often as a snapshot has parts would let none come whole.
     let receiver = receiver.harmed_by(plan.feed.inject);
@@ -76,6 +77,7 @@ fn rehearsal(
     plan: &TickPlan,
     clock: Clock,
     mind: &FeedMind,
+    line: ExchangeLine,
     mut profile: Profile,
     (tick, lot): (Decimal, Decimal),
 ) -> Result<Rehearsal<FeedMind, ExchangeLine>, TraderError> {
@@ -84,8 +86,6 @@ fn rehearsal(
     profile.limits.messages_per_second_max = u32::MAX;
     let risk = Risk::new(&profile, &plan.instrument, tick, lot)?;
     let (strategy, _) = strategy(plan, 0, lot)?;
-    let mut line = ExchangeLine::new(&plan.target, &plan.instrument);
-    line.count_in(tick, lot);
     let top = mind.follower.book(mind.instrument).map_or_else(Top::default, Book::top);
     let at_ticks = top.bid.or(top.ask).map_or(1, |quote| quote.price_ticks);
     let mind = FeedMind::new(Follower::new(settings), 0, strategy, risk, None);

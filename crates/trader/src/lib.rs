@@ -29,6 +29,7 @@ mod clock_source;
 mod desk;
 mod exchange_line;
 mod feed_start;
+mod form;
 mod in_flight;
 mod line;
 pub mod market_maker;

@@ -1,6 +1,7 @@
 //! One WebSocket connection to an exchange while it is still a blocking one: the upgrade, and each step of logging on. And the client ids
 //! of a run.
 
+use crate::form::CLIENT_ID_BYTES;
 use measure::clock::{Deadline, wall_ms};
 use measure::random::SplitMix64;
 use std::io::{self, Read, Write};
@@ -142,7 +143,7 @@ pub(crate) fn nonce() -> u32 {
 const NUMBER_AT: usize = 24;
 
 /// The client ids of a run: `xxxxxxxx-0000-4000-8000-` and the order's number.
-pub(crate) struct ClientIds([u8; 36]);
+pub(crate) struct ClientIds([u8; CLIENT_ID_BYTES]);
 
 impl ClientIds {
     pub(crate) fn new(nonce: u32) -> ClientIds {
@@ -152,12 +153,11 @@ impl ClientIds {
     }
 
     #[inline]
-    pub(crate) fn of(&mut self, number: u64) -> ClientId {
+    pub(crate) fn of(&mut self, number: u64) -> &[u8; CLIENT_ID_BYTES] {
         for (index, digit) in self.0[NUMBER_AT..].iter_mut().enumerate() {
             *digit = b"0123456789abcdef"[(number >> (44 - 4 * index)) as usize & 15];
         }
-        let text = std::str::from_utf8(&self.0).expect("hex digits and dashes");
-        ClientId::new(text).expect("36 bytes are fewer than the limit")
+        &self.0
     }
 
     /// The number in a client id of this run; `None` for any other.

@@ -1,6 +1,7 @@
 //! Orders as JSON in WebSocket text frames: the incumbent's dialect (REFERENCE of the wire:
 //! docs/internals/wire.md).
 
+use crate::form::{Blanks, Form};
 use crate::order_entry::{Message, OrderEntry, Received, Reply};
 use crate::plan::Plan;
 use crate::web_session::{ClientIds, Masks, Session, nonce};
@@ -12,27 +13,48 @@ use wire::frame::{Opcode, write_frame, write_frame_with};
 use wire::reader::{self, MessageReader};
 use wire::reply::{self, DoneStatus, decode_reply};
 use wire::request::{
-    CancelOrder, Channel, CreateOrder, Side, encode_authenticate, encode_cancel_order,
+    CancelOrder, Channel, CreateOrder, encode_authenticate, encode_cancel_order,
     encode_create_order, encode_subscribe,
 };
 
 pub(crate) struct WebSocket {
     first_token: u64,
     lanes: Vec<Session>,
+    /// What each order is, but for its account and its id.
+    order: CreateOrder<'static>,
     dialect: Dialect,
 }
 
 /// What is said, and what is understood, on any lane.
 struct Dialect {
-    instrument: String,
-    side: Side,
-    price: Decimal,
-    amount: Decimal,
-    /// The `account_id` of each account whose connection has several; `None` says it all otherwise.
-    account_ids: Vec<Option<String>>,
+    /// By account.
+    forms: Vec<Forms>,
     client_ids: ClientIds,
     masks: Masks,
     complaint: Option<String>,
+}
+
+/// What is said for an account.
+struct Forms {
+    order: Form,
+    cancel: Form,
+}
+
+impl Forms {
+    /// `account_id` where the account's connection has several; `None` says it all otherwise.
+    fn new(order: &CreateOrder<'static>, account_id: Option<&str>) -> Forms {
+        let account_id = account_id.map(|name| Cow::Owned(name.to_owned()));
+        let instrument_code = order.instrument_code.clone();
+        Forms {
+            order: Form::new(|out, Blanks { client_id, .. }| {
+                let account_id = account_id.clone();
+                encode_create_order(out, &CreateOrder { client_id, account_id, ..order.clone() });
+            }),
+            cancel: Form::new(|out, Blanks { client_id, .. }| {
+                encode_cancel_order(out, &CancelOrder { client_id, instrument_code, account_id });
+            }),
+        }
+    }
 }
 
 impl WebSocket {
@@ -40,19 +62,19 @@ impl WebSocket {
         let load = &plan.load;
         let nonce = nonce();
         let decimal = |text| Decimal::parse(text).expect("the load was checked");
+        let side = load.parsed_side().expect("the load was checked");
+        let (price, amount) = (decimal(&load.price), decimal(&load.amount));
+        let nobody = Form::client_id();
+        let order = CreateOrder::limit(load.instrument.clone(), nobody, side, price, amount);
         let dialect = Dialect {
-            instrument: load.instrument.clone(),
-            side: load.parsed_side().expect("the load was checked"),
-            price: decimal(&load.price),
-            amount: decimal(&load.amount),
-            account_ids: vec![None; load.accounts],
+            forms: (0..load.accounts).map(|_| Forms::new(&order, None)).collect(),
             client_ids: ClientIds::new(nonce),
             masks: Masks::new(u64::from(nonce)),
             complaint: None,
         };
         let seed = |lane: usize| u64::from(nonce) << 32 | lane as u64;
         let lanes = (0..load.connections).map(|lane| Session::new(&plan.target, seed(lane)));
-        WebSocket { first_token: load.first_token, lanes: lanes.collect(), dialect }
+        WebSocket { first_token: load.first_token, lanes: lanes.collect(), order, dialect }
     }
 }
 
@@ -98,7 +120,7 @@ impl OrderEntry for WebSocket {
                 )));
             }
             for (account, name) in accounts.iter().zip(names) {
-                self.dialect.account_ids[*account] = Some(name);
+                self.dialect.forms[*account] = Forms::new(&self.order, Some(&name));
             }
         }
         Ok(())
@@ -130,27 +152,13 @@ impl OrderEntry for WebSocket {
 impl Dialect {
     #[inline]
     fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
-        let client_id = self.client_ids.of(number);
-        let mask = self.masks.next();
-        let instrument_code = Cow::Borrowed(self.instrument.as_str());
-        let account_id = self.account_ids[account].as_deref().map(Cow::Borrowed);
-        match message {
-            Message::Order => {
-                let (price, amount) = (self.price, self.amount);
-                let order =
-                    CreateOrder::limit(instrument_code, client_id, self.side, price, amount);
-                let order = CreateOrder { account_id, ..order };
-                write_frame_with(out, Opcode::Text, Some(mask), |out| {
-                    encode_create_order(out, &order);
-                });
-            }
-            Message::Cancel => {
-                let cancel = CancelOrder { client_id, instrument_code, account_id };
-                write_frame_with(out, Opcode::Text, Some(mask), |out| {
-                    encode_cancel_order(out, &cancel);
-                });
-            }
-        }
+        let Forms { order, cancel } = &self.forms[account];
+        let form = match message {
+            Message::Order => order,
+            Message::Cancel => cancel,
+        };
+        let (mask, client_id) = (self.masks.next(), self.client_ids.of(number));
+        write_frame_with(out, Opcode::Text, Some(mask), |out| form.fill(out, client_id, &[]));
     }
 
     fn next(

@@ -3,7 +3,7 @@
 //! A price never becomes a float. It is read into a mantissa and a scale, and turned into an integer
 //! number of ticks (an amount: of lots) by exact division, or refused.
 
-use crate::digits::write_u64_padded;
+use crate::digits::{DIGITS_MAX, put_u64};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -79,8 +79,7 @@ impl Decimal {
             mantissa /= 10;
             scale -= 1;
         }
-        let fits = mantissa.unsigned_abs() < MANTISSA_END as u64
-            && usize::from(scale) <= DECIMAL_DIGITS_MAX;
+        let fits = fits(mantissa) && usize::from(scale) <= DECIMAL_DIGITS_MAX;
         fits.then_some(Decimal { mantissa, scale })
     }
 
@@ -165,27 +164,64 @@ impl Decimal {
             return Err(UnitError::UnitNotPositive);
         }
         if let Some(mantissa) = n.checked_mul(unit.mantissa).filter(|_| unit.scale == 0) {
-            let fits = mantissa.unsigned_abs() < MANTISSA_END as u64;
-            return fits.then_some(Decimal { mantissa, scale: 0 }).ok_or(UnitError::Overflow);
+            let whole = Decimal { mantissa, scale: 0 };
+            return fits(mantissa).then_some(whole).ok_or(UnitError::Overflow);
         }
         Decimal::normalised(i128::from(n) * i128::from(unit.mantissa), unit.scale)
             .ok_or(UnitError::Overflow)
     }
 
     /// Appends the canonical text: no trailing zero behind the point, `0.5` and not `.5`.
+    #[inline]
     pub fn write_to(self, out: &mut Vec<u8>) {
-        if self.mantissa < 0 {
-            out.push(b'-');
-        }
-        let scale = usize::from(self.scale);
-        write_u64_padded(out, self.mantissa.unsigned_abs(), scale + 1);
-        if scale > 0 {
-            let point = out.len() - scale;
-            out.push(0);
-            out.copy_within(point..point + scale, point + 1);
-            out[point] = b'.';
-        }
+        write_scaled(out, self.mantissa, self.scale);
     }
+
+    /// Appends the canonical text of `n` times `unit`, as [`Decimal::from_units`] and [`Decimal::write_to`] do together, in half of the time.
+    #[inline]
+    pub fn write_units(out: &mut Vec<u8>, n: i64, unit: Decimal) -> Result<(), UnitError> {
+        match n.checked_mul(unit.mantissa) {
+            Some(mantissa) if unit.mantissa > 0 && fits(mantissa) => {
+                write_scaled(out, mantissa, unit.scale);
+            }
+            _ => Decimal::from_units(n, unit)?.write_to(out),
+        }
+        Ok(())
+    }
+}
+
+/// Whether it has few enough digits.
+fn fits(mantissa: i64) -> bool {
+    mantissa.unsigned_abs() < MANTISSA_END as u64
+}
+
+/// Straight to where it will be sent from: a copy of what was written byte by byte a moment ago has to wait for it.
+#[inline]
+fn write_scaled(out: &mut Vec<u8>, mantissa: i64, scale: u8) {
+    let (mut digits, mut scale) = (mantissa.unsigned_abs(), usize::from(scale));
+    while scale > 0 && digits.is_multiple_of(10) {
+        digits /= 10;
+        scale -= 1;
+    }
+    let is_negative = usize::from(mantissa < 0);
+    let count = digits.checked_ilog10().unwrap_or(0) as usize + 1;
+    let length = is_negative + count.max(scale + 1) + usize::from(scale > 0);
+    let start = out.len();
+    // The sign is there already.
+    out.extend_from_slice(&[b'-'; DIGITS_MAX + 2]);
+    let text = &mut out[start..start + length];
+    let mut at = length;
+    if scale > 0 {
+        for _ in 0..scale {
+            at -= 1;
+            text[at] = b'0' + (digits % 10) as u8;
+            digits /= 10;
+        }
+        at -= 1;
+        text[at] = b'.';
+    }
+    put_u64(text, at, digits);
+    out.truncate(start + length);
 }
 
 impl fmt::Display for Decimal {

@@ -159,51 +159,53 @@ pub fn decode_header(bytes: &[u8]) -> Result<Option<FrameHeader>, FrameError> {
     Ok(Some(FrameHeader { fin, opcode, mask, payload_bytes, header_bytes }))
 }
 
-/// An encoded frame header, on the stack.
-#[derive(Clone, Copy, Debug)]
-pub struct EncodedHeader {
-    bytes: [u8; FRAME_HEADER_BYTES_MAX],
-    length: usize,
-}
-
-impl EncodedHeader {
-    /// The header's bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-/// Encodes a header: with a mask as a client must, without one as a server must.
-pub fn encode_header(
+/// Appends a header: with a mask as a client must, without one as a server must.
+pub fn write_header(
+    out: &mut Vec<u8>,
     fin: bool,
     opcode: Opcode,
     mask: Option<[u8; 4]>,
     payload_bytes: usize,
-) -> EncodedHeader {
-    let mut bytes = [0; FRAME_HEADER_BYTES_MAX];
-    bytes[0] = opcode as u8 | if fin { 0x80 } else { 0 };
-    let mut length = match payload_bytes {
-        0..=125 => {
-            bytes[1] = payload_bytes as u8;
-            2
-        }
+) {
+    let start = out.len();
+    out.resize(start + header_bytes(mask.is_some(), payload_bytes), 0);
+    put_header(&mut out[start..], fin, opcode, mask, payload_bytes);
+}
+
+fn header_bytes(masked: bool, payload_bytes: usize) -> usize {
+    let length_bytes = match payload_bytes {
+        0..=125 => 0,
+        126..=65_535 => 2,
+        _ => 8,
+    };
+    2 + length_bytes + if masked { 4 } else { 0 }
+}
+
+/// Puts a header where there is exactly room for it, so that its parts are copied nowhere.
+#[inline]
+fn put_header(
+    room: &mut [u8],
+    fin: bool,
+    opcode: Opcode,
+    mask: Option<[u8; 4]>,
+    payload_bytes: usize,
+) {
+    let masked = if mask.is_some() { 0x80 } else { 0 };
+    room[0] = opcode as u8 | if fin { 0x80 } else { 0 };
+    match payload_bytes {
+        0..=125 => room[1] = masked | payload_bytes as u8,
         126..=65_535 => {
-            bytes[1] = 126;
-            bytes[2..4].copy_from_slice(&(payload_bytes as u16).to_be_bytes());
-            4
+            room[1] = masked | 126;
+            room[2..4].copy_from_slice(&(payload_bytes as u16).to_be_bytes());
         }
         _ => {
-            bytes[1] = 127;
-            bytes[2..10].copy_from_slice(&(payload_bytes as u64).to_be_bytes());
-            10
+            room[1] = masked | 127;
+            room[2..10].copy_from_slice(&(payload_bytes as u64).to_be_bytes());
         }
-    };
-    if let Some(key) = mask {
-        bytes[1] |= 0x80;
-        bytes[length..length + 4].copy_from_slice(&key);
-        length += 4;
     }
-    EncodedHeader { bytes, length }
+    if let (Some(key), Some(room)) = (mask, room.last_chunk_mut()) {
+        *room = key;
+    }
 }
 
 /// Masks or unmasks (the same operation) a payload from its first byte, eight bytes at a time.
@@ -235,14 +237,14 @@ pub fn write_frame_with(
     out.resize(start + room, 0);
     write(out);
     let payload_bytes = out.len().saturating_sub(start + room);
-    let header = encode_header(true, opcode, mask, payload_bytes);
-    let payload = start + header.length;
-    if header.length != room {
-        out.resize(start + payload_bytes + header.length.max(room), 0);
+    let header_bytes = header_bytes(mask.is_some(), payload_bytes);
+    let payload = start + header_bytes;
+    if header_bytes != room {
+        out.resize(start + payload_bytes + header_bytes.max(room), 0);
         out.copy_within(start + room..start + room + payload_bytes, payload);
         out.truncate(payload + payload_bytes);
     }
-    out[start..payload].copy_from_slice(header.as_bytes());
+    put_header(&mut out[start..payload], true, opcode, mask, payload_bytes);
     if let Some(key) = mask {
         mask_in_place(&mut out[payload..], key);
     }
@@ -256,7 +258,7 @@ pub fn write_frame(
     mask: Option<[u8; 4]>,
     payload: &[u8],
 ) {
-    out.extend_from_slice(encode_header(fin, opcode, mask, payload.len()).as_bytes());
+    write_header(out, fin, opcode, mask, payload.len());
     let start = out.len();
     out.extend_from_slice(payload);
     if let Some(key) = mask {

@@ -69,6 +69,8 @@ fn prices_become_ticks_or_are_refused() {
     assert_eq!(Decimal::from_units(i64::MAX, decimal("1")), Err(UnitError::Overflow));
     assert_eq!(Decimal::from_units(i64::MAX, decimal("0.25")), Err(UnitError::Overflow));
     assert_eq!(Decimal::from_units(1, Decimal::ZERO), Err(UnitError::UnitNotPositive));
+    let no_unit = Decimal::write_units(&mut Vec::new(), 1, Decimal::ZERO);
+    assert_eq!(no_unit, Err(UnitError::UnitNotPositive));
 }
 
 #[test]
@@ -164,6 +166,11 @@ proptest! {
     #[test]
     fn units_and_back(n in any::<i64>(), shift in 0u32..63, unit in 1i64..100_000, scale in 0u8..=18) {
         let (n, unit) = (n >> shift, Decimal::new(unit, scale).unwrap());
+        let mut out = Vec::new();
+        let written = Decimal::write_units(&mut out, n, unit);
+        prop_assert_eq!(written, Decimal::from_units(n, unit).map(|_| ()));
+        let text = Decimal::from_units(n, unit).map_or(String::new(), |decimal| decimal.to_string());
+        prop_assert_eq!(String::from_utf8(out), Ok(text));
         match Decimal::from_units(n, unit) {
             Ok(decimal) => prop_assert_eq!(decimal.in_units_of(unit), Ok(n)),
             Err(error) => {
