@@ -3,7 +3,8 @@
 use crate::line::{Answer, Ask, Heard, Line, News, Reply};
 use crate::signal::Wish;
 use crate::tick_plan::RawPlan;
-use std::io::{self, Read, Write};
+use crate::web_session;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use transport::echo::{self, Inbound, Message};
 use transport::ticker_echo::{self as ticker, STAMPED_REPLY_BYTES};
@@ -39,7 +40,7 @@ impl RawLine {
         self.append(ticker::SUBSCRIBE, ticker::subscription(to), &mut out);
         stream.write_all(&out)?;
         loop {
-            let n = stream.read(self.inbound.space())?;
+            let n = web_session::read(stream, self.inbound.space())?;
             if n == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

@@ -94,7 +94,7 @@ impl Session {
                 }
             }
             wait_at_most(stream, deadline)?;
-            match stream.read(reader.space())? {
+            match read(stream, reader.space())? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 n => reader.filled(n, 0),
             }
@@ -121,6 +121,16 @@ impl Session {
             wait_at_most(stream, deadline)?;
             stream.read_exact(&mut byte)?;
             response.push(byte[0]);
+        }
+    }
+}
+
+/// Some of what has come. A read with a timeout is broken off by a stop and a continuation of the process (signal(7)), which is no reason to give up.
+pub(crate) fn read(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
         }
     }
 }
