@@ -15,7 +15,7 @@
 //!             ├─ (transport)   ① ingest: a datagram, stamped by the kernel and by us
 //!             ├─ stages        from a datagram to an order's bytes; `rehearsal` goes through them while nothing comes
 //!             │    ├─ mind     ② normalise: `feed::Follower`   ③ `signal`, `market_maker`   ④ `risk`
-//!             │    ├─ line     ⑤ order: `exchange_line` (JSON) or `raw_line` (the floor)
+//!             │    ├─ line     ⑤ order: `exchange_line` (JSON: a `form` is filled in) or `raw_line` (the floor)
 //!             │    └─ own_orders    what lives of ours, the position, the exposure
 //!             └─ samples       the stamps; tick_samples and tick_result make series and a result of them after the run
 //! ```
