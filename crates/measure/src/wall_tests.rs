@@ -65,8 +65,14 @@ fn a_wall_clock_that_was_set_is_noticed_and_followed() {
     }
 }
 
+/// A machine that is paused, or whose clock is set, between the last two readings is nothing a bound can know of: three tries. A bound that is wrong is wrong each time.
 #[test]
 fn the_real_clocks_stay_within_the_bound() {
+    let tries: Vec<String> = (0..3).map_while(|_| beyond_the_bound().err()).collect();
+    assert!(tries.len() < 3, "{tries:#?}");
+}
+
+fn beyond_the_bound() -> Result<(), String> {
     let clock = Clock::calibrate();
     let mut wall = Wall::read(clock);
     for _ in 0..3 {
@@ -75,13 +81,16 @@ fn the_real_clocks_stay_within_the_bound() {
     }
     if wall.steps() > 0 {
         eprintln!("skipped: somebody sets the wall clock");
-        return;
+        return Ok(());
     }
     let now = clock.beside_wall();
     let off_ns = wall.wall_ns(now.clock_ns).abs_diff(now.wall_ns);
     // Ten times what a calibration may be off over the time since the last reading, which a busy machine draws out.
     let since_ns = now.clock_ns - wall.latest().clock_ns;
-    assert!(off_ns <= wall.bound_ns() + now.bound_ns + since_ns / 1_000, "{off_ns} ns, {wall:?}");
+    let is_within = off_ns <= wall.bound_ns() + now.bound_ns + since_ns / 1_000;
+    is_within
+        .then_some(())
+        .ok_or_else(|| format!("{off_ns} ns after {since_ns}: {wall:?}, {now:?}"))
 }
 
 proptest! {
