@@ -1,0 +1,16 @@
+//! Alone in its process: locked memory stays locked for every test beside it.
+
+use host::Root;
+use host::thread::lock_memory;
+
+#[test]
+fn memory_is_locked_or_refused_with_advice() {
+    match lock_memory() {
+        Ok(()) => {
+            let status = Root::system().read("proc/self/status").unwrap();
+            let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+            assert!(!locked.trim().starts_with("0 "), "{locked}");
+        }
+        Err(error) => assert!(error.to_string().contains("ulimit -l"), "{error}"),
+    }
+}
