@@ -69,6 +69,7 @@ impl ClockSource {
             return Time { exchange_bound_ns: Some(0), bound_from, ..known };
         }
         let after = host::utc::time_base(ours.clock);
+        let known = Time { utc: after.utc.clone(), ..known };
         let theirs = theirs.zip(description.and_then(time_base));
         let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
         let Some(bridge) = bridge else { return known };

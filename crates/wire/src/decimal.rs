@@ -3,7 +3,7 @@
 //! A price never becomes a float. It is read into a mantissa and a scale, and turned into an integer
 //! number of ticks (an amount: of lots) by exact division, or refused.
 
-use crate::digits::{DIGITS_MAX, put_u64};
+use crate::digits::{DIGITS_MAX, count, put_u64};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -204,8 +204,7 @@ fn write_scaled(out: &mut Vec<u8>, mantissa: i64, scale: u8) {
         scale -= 1;
     }
     let is_negative = usize::from(mantissa < 0);
-    let count = digits.checked_ilog10().unwrap_or(0) as usize + 1;
-    let length = is_negative + count.max(scale + 1) + usize::from(scale > 0);
+    let length = is_negative + count(digits).max(scale + 1) + usize::from(scale > 0);
     let start = out.len();
     // The sign is there already.
     out.extend_from_slice(&[b'-'; DIGITS_MAX + 2]);

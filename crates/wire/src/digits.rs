@@ -13,7 +13,7 @@ const PAIRS: &[u8; 200] = b"\
 /// Appends `n`.
 #[inline]
 pub(crate) fn write_u64(out: &mut Vec<u8>, n: u64) {
-    let end = out.len() + n.checked_ilog10().unwrap_or(0) as usize + 1;
+    let end = out.len() + count(n);
     out.extend_from_slice(&[0; DIGITS_MAX]);
     put_u64(out, end, n);
     out.truncate(end);
@@ -25,6 +25,12 @@ pub(crate) fn write_i64(out: &mut Vec<u8>, n: i64) {
         out.push(b'-');
     }
     write_u64(out, n.unsigned_abs());
+}
+
+/// How many digits `n` has.
+#[inline]
+pub(crate) fn count(n: u64) -> usize {
+    n.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
 /// Puts `n` before `end`, where there must be room for it.
