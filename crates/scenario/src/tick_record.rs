@@ -97,7 +97,9 @@ fn stages_of(interval: &Interval) -> impl Iterator<Item = &'static str> {
 
 /// By how much stamps of different clocks may disagree.
 fn bound(result: &ClientResult) -> u64 {
-    let of = |tick: &Tick| tick.time.kernel_bound_ns.max(tick.time.exchange_bound_ns.unwrap_or(0));
+    let of = |tick: &Tick| {
+        tick.time.kernel_bound_ns.saturating_add(tick.time.exchange_bound_ns.unwrap_or(0))
+    };
     result.load.tick.iter().map(of).max().unwrap_or(0)
 }
 
@@ -120,6 +122,7 @@ mod tests {
     use crate::run::{Asked, Run};
     use crate::taken::Taking;
     use measure::tick::{Audit, POINTS};
+    use std::fs::File;
     use std::path::PathBuf;
 
     fn conduct(sets: &[&str]) -> Conduct {
@@ -185,7 +188,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         for (run, slow) in [(1, 7), (2, 9)] {
             let path = ticking::samples(directory.path(), run, "rust");
-            tick_samples::write(&path, &samples(slow)).unwrap();
+            tick_samples::write(File::create(&path).unwrap(), &samples(slow)).unwrap();
         }
         let taking = Taking::unknown("nobody looked".to_owned());
         let runs = [run(None), run(Some(taking))];

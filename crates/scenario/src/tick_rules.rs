@@ -59,6 +59,20 @@ pub(crate) fn book(evidence: &Evidence) -> Outcome {
     })
 }
 
+/// Why a trader refuses itself an order that its connection does not take: such a tick has no sample, and would have been among the slowest.
+const BACKLOG: &str = "outbound_bytes_max";
+
+/// Every order left that a tick led to and risk passed.
+pub(crate) fn orders(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |_, tick| {
+        let kept = tick.refused.get(BACKLOG).copied().unwrap_or(0);
+        let why = format!(
+            "{kept} orders did not leave because the exchange did not read those before them: the slowest ticks would have no sample"
+        );
+        held_if(kept == 0, why)
+    })
+}
+
 /// Stages add up, and nothing happens before its cause.
 pub(crate) fn stages(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |_, tick| {
@@ -136,8 +150,12 @@ pub(crate) fn audit(evidence: &Evidence) -> Outcome {
     of_book(evidence, |_, tick| match &tick.audit {
         None => not_applicable("nothing was written down"),
         Some(audit) => {
-            let why = format!("{} records in the audit log, {} lost", audit.records, audit.lost);
-            held_if(audit.lost == 0, why)
+            let failed = if audit.failed.is_empty() { "" } else { "; " };
+            let why = format!(
+                "{} records in the audit log, {} lost{failed}{}",
+                audit.records, audit.lost, audit.failed
+            );
+            held_if(audit.lost == 0 && audit.failed.is_empty(), why)
         }
     })
 }
@@ -162,9 +180,10 @@ mod tests {
     }
 
     type Checked = (&'static str, fn(&Evidence) -> Outcome);
-    const RULES: [Checked; 5] = [
+    const RULES: [Checked; 6] = [
         ("ticks", ticks),
         ("book", book),
+        ("orders", orders),
         ("stages", stages),
         ("receive_buffer", receive_buffer),
         ("audit", audit),
@@ -216,12 +235,27 @@ mod tests {
             ["ticks"]
         );
         assert_eq!(broken(|tick, _| tick.book_hash = "ab".to_owned()), ["book"]);
+        assert_eq!(
+            broken(|tick, _| *tick.refused.entry(BACKLOG.to_owned()).or_default() = 1),
+            ["orders"]
+        );
+        assert_eq!(
+            broken(|tick, _| *tick.refused.entry("collar".to_owned()).or_default() = 1),
+            [""; 0]
+        );
         assert_eq!(broken(|tick, _| tick.samples_not_adding_up = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples_out_of_order = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples = 0), ["stages"]);
         assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 4_095), ["receive_buffer"]);
         assert_eq!(
             broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
+            ["audit"]
+        );
+        assert_eq!(
+            broken(|tick, _| {
+                let failed = "No space left on device".to_owned();
+                tick.audit = Some(Audit { failed, ..Audit::default() });
+            }),
             ["audit"]
         );
     }

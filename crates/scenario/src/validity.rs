@@ -25,6 +25,7 @@ const RULES: &[(&str, &[Kind], Check)] = &[
     ("flow", &[Tick], tick_rules::flow),
     ("ticks", &[Tick], tick_rules::ticks),
     ("book", &[Tick], tick_rules::book),
+    ("orders", &[Tick], tick_rules::orders),
     ("stages", &[Tick], tick_rules::stages),
     ("receive_buffer", &[Tick], tick_rules::receive_buffer),
     ("audit", &[Tick], tick_rules::audit),

@@ -38,6 +38,7 @@ const ALL: &[&str] = &[
     "accepted",
     "ticks",
     "book",
+    "orders",
     "stages",
     "receive_buffer",
     "audit",
