@@ -19,7 +19,7 @@
 //! | 7 | lost | noticed, count |
 //! | 8 | end | records before it, lost, clock |
 //!
-//! All little-endian, absent ones 0. A stamp is in nanoseconds on the clock of the file's header, prices are in ticks (signed), quantities in lots.
+//! All little-endian, absent ones 0. A stamp is in nanoseconds on the clock of the file's header (the exchange's, where that says so, on its own), prices are in ticks (signed), quantities in lots.
 //! The number in the check makes a record good in its own place alone: none can be missing, doubled or exchanged.
 
 use crate::{Action, Record, Side, TickKind};

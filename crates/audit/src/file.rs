@@ -33,10 +33,21 @@ pub struct Header {
     pub subject: String,
     /// The program and its version.
     pub tool: String,
-    /// The clock of all stamps, and how it lay beside UTC when the log began. Later readings are records.
+    /// The clock of all stamps of the trader's, and how it lay beside UTC when the log began. Later readings are records.
     pub time: TimeBase,
+    /// The exchange's stamps are on that clock, too: when a tick was intended, acknowledged and published, and those of an answer.
+    #[serde(default = "yes")]
+    pub same_clock: bool,
+    /// Where they aren't: what they are on, as the exchange said before the run. `None`: it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_time: Option<TimeBase>,
     /// Why risk refuses, by the numbers that the decisions have.
     pub reasons: Vec<String>,
+}
+
+/// A log that does not say so was written where nothing else was possible.
+fn yes() -> bool {
+    true
 }
 
 impl Header {

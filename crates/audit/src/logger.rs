@@ -35,6 +35,10 @@ pub struct Settings {
     pub pause: Duration,
     /// The clock of all stamps.
     pub clock: Clock,
+    /// The exchange stamps by it, too; and if not, by what it does.
+    pub same_clock: bool,
+    /// See [`crate::Header::exchange_time`].
+    pub exchange_time: Option<TimeBase>,
     /// How far the wall clock may be off UTC (`host::utc`).
     pub utc: Utc,
     /// The scenario's name.
@@ -56,6 +60,8 @@ impl Settings {
             ring_records: 1 << 18,
             pause: Duration::from_millis(10),
             clock,
+            same_clock: true,
+            exchange_time: None,
             utc: Utc::default(),
             scenario: String::new(),
             subject: String::new(),
@@ -131,6 +137,8 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
             wall: wall.latest(),
             utc: settings.utc.clone(),
         },
+        same_clock: settings.same_clock,
+        exchange_time: settings.exchange_time.clone(),
         reasons: settings.reasons.clone(),
     };
     let header = header.to_bytes()?;

@@ -82,7 +82,7 @@ pub enum Record {
         /// Why risk refused it: the how many-th of the header's reasons, from 0; `None`: it was passed.
         refused: Option<u16>,
     },
-    /// An order message was written.
+    /// An order message was encoded, and mostly written.
     Order {
         /// The number in its client id.
         order: u64,
@@ -94,7 +94,7 @@ pub enum Record {
         instrument: u16,
         /// Its side.
         side: Side,
-        /// See `measure::tick::Point::Sent`.
+        /// See `measure::tick::Point::Sent`; 0: the kernel had not taken it when this was told.
         sent_ns: u64,
         /// In ticks.
         price_ticks: i64,
@@ -180,7 +180,7 @@ impl Record {
         }
     }
 
-    /// When it happened, ns on the header's clock: the last of its stamps that is the trader's own.
+    /// When it happened, ns on the header's clock: the last of its stamps that is the trader's own; 0: it has none.
     pub fn at_ns(&self) -> u64 {
         match *self {
             Record::Tick { normalised_ns, .. } => normalised_ns,

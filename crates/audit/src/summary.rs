@@ -88,10 +88,13 @@ impl Summary {
                 refused.into_iter().for_each(|why| *self.refused.entry(why).or_default() += 1);
             }
             Record::Order { order, tick, sent_ns, .. } => {
-                let took_ns = self.since_tick(tick, sent_ns);
-                add(&mut self.tick_to_trade, took_ns);
-                if self.sent.len() < UNANSWERED_MAX {
-                    self.sent.insert(order, sent_ns);
+                // What had not left yet is measured from no stamp.
+                if sent_ns > 0 {
+                    let took_ns = self.since_tick(tick, sent_ns);
+                    add(&mut self.tick_to_trade, took_ns);
+                    if self.sent.len() < UNANSWERED_MAX {
+                        self.sent.insert(order, sent_ns);
+                    }
                 }
             }
             Record::Ack { order, replied_ns, .. } => {
@@ -101,8 +104,11 @@ impl Summary {
             }
             Record::Fill { .. } => {}
         }
-        self.first_ns.get_or_insert(record.at_ns());
-        self.last_ns = record.at_ns();
+        let at_ns = record.at_ns();
+        if at_ns > 0 {
+            self.first_ns.get_or_insert(at_ns);
+            self.last_ns = at_ns;
+        }
     }
 
     /// What came of a tick follows it: how long after its read.
@@ -144,6 +150,7 @@ impl Summary {
             scenario: header.scenario.clone(),
             subject: header.subject.clone(),
             clock: header.time.clock.source().name().to_owned(),
+            same_clock: header.same_clock,
             end: match log.tail() {
                 Some(Tail::Finished) => End::Finished,
                 Some(Tail::Torn { bytes }) => End::Torn { bytes },

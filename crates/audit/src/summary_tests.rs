@@ -14,6 +14,8 @@ fn log(records: &[Record]) -> Vec<u8> {
         subject: "rust".to_owned(),
         tool: "tickpath 9".to_owned(),
         time: TimeBase { boot_id: "b".to_owned(), clock: Clock::calibrate(), wall, utc },
+        same_clock: true,
+        exchange_time: None,
         reasons: vec!["too large".to_owned()],
     };
     let mut bytes = header.to_bytes().unwrap().to_vec();
@@ -134,4 +136,17 @@ fn numbers_that_make_no_sense_break_nothing() {
     ];
     let audited = summary(&records);
     assert_eq!(audited.lost, u64::MAX);
+}
+
+/// The kernel had not taken it when it was told: there is no stamp to measure from, nor a moment at which the log began.
+#[test]
+fn an_order_that_had_not_left_is_measured_by_nobody() {
+    let audited = summarise(
+        Reader::new(&log(&[order(1, 0, 0), tick(7, 5_000), order(2, 7, 5_100)])[..]).unwrap(),
+        |_, _| (),
+    );
+    let audited = audited.unwrap();
+    assert_eq!(audited.records["order"], 2);
+    assert_eq!((audited.tick_to_trade.min, audited.tick_to_trade.max), (100, 100));
+    assert_eq!(audited.span.map(|span| (span.begin_ns, span.end_ns)), Some((5_010, 5_100)));
 }

@@ -26,8 +26,10 @@ pub struct Audited {
     pub scenario: String,
     /// Who was measured.
     pub subject: String,
-    /// Which counter all stamps are of.
+    /// Which counter the trader's stamps are of.
     pub clock: String,
+    /// The exchange's stamps are on the same clock.
+    pub same_clock: bool,
     /// How the log ends.
     pub end: End,
     /// Records by kind, those that the logger itself wrote among them.

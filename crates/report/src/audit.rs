@@ -39,6 +39,12 @@ pub fn audit(audited: &Audited) -> String {
         }
         None => line("from", "nothing was told"),
     }
+    if !audited.same_clock {
+        line(
+            "OTHER CLOCK",
+            "the exchange's stamps are on its own clock, which the log's header lays beside UTC if the exchange did",
+        );
+    }
     line("decision", &percentiles(&audited.decision, "tick's read to risk's word"));
     line("tick to trade", &percentiles(&audited.tick_to_trade, "tick's read to order's write"));
     line("order to ack", &percentiles(&audited.order_to_ack, "order's write to its answer's read"));
@@ -138,6 +144,7 @@ mod tests {
             scenario: "tick-to-trade".to_owned(),
             subject: "rust".to_owned(),
             clock: "tsc".to_owned(),
+            same_clock: true,
             end: End::Finished,
             records: named(&[("tick", 1_000), ("decision", 12), ("fill", 0)]),
             span: Some(Span {

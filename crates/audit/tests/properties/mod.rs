@@ -16,6 +16,8 @@ static HEADER: LazyLock<Box<[u8; HEADER_BYTES]>> = LazyLock::new(|| {
         subject: String::new(),
         tool: String::new(),
         time,
+        same_clock: true,
+        exchange_time: None,
         reasons: Vec::new(),
     };
     header.to_bytes().expect("it is short")
