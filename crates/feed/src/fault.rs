@@ -111,6 +111,14 @@ impl Faults {
         Fault::ALL.iter().map(|fault| (fault.name(), self.of(*fault))).filter(|(_, n)| *n > 0)
     }
 
+    /// Those that were met since an earlier look.
+    #[must_use]
+    pub fn since(&self, before: &Faults) -> Faults {
+        let mut since = *self;
+        since.0.iter_mut().zip(before.0).for_each(|(count, before)| *count -= before);
+        since
+    }
+
     /// All together.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -31,8 +31,8 @@ impl Sample {
 ///
 /// # Errors
 /// What the file system says.
-pub fn write(path: &Path, samples: &[Sample]) -> io::Result<()> {
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+pub fn write(file: File, samples: &[Sample]) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, file);
     for sample in samples {
         file.write_all(&sample.to_bytes())?;
     }
@@ -76,7 +76,7 @@ mod tests {
     fn a_file_that_is_cut_off_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("samples");
-        write(&path, &[Sample::default(); 2]).unwrap();
+        write(File::create(&path).unwrap(), &[Sample::default(); 2]).unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(239).unwrap();
         let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("1 samples of 120 bytes and 119 bytes more"), "{error}");
@@ -91,7 +91,7 @@ mod tests {
                 samples.into_iter().map(|(number, stamps)| Sample { number, stamps }).collect();
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("samples");
-            write(&path, &samples).unwrap();
+            write(File::create(&path).unwrap(), &samples).unwrap();
             prop_assert_eq!(read(&path).unwrap(), samples);
         }
     }

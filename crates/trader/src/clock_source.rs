@@ -15,7 +15,7 @@ use wire::administration::Description;
 pub(crate) struct ClockSource {
     /// By what both ends stamped before the run. The exchange's is `None` where it need not be known, or is not told.
     pub(crate) ours: TimeBase,
-    theirs: Option<TimeBase>,
+    pub(crate) theirs: Option<TimeBase>,
     /// Both ends read one counter with one calibration.
     pub(crate) is_shared: bool,
 }

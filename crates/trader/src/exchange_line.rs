@@ -61,12 +61,12 @@ impl ExchangeLine {
         self.dialect.units = (tick, lot);
     }
 
-    /// Makes a fresh connection ready to trade; replies are to have stamps.
+    /// Makes a fresh connection ready to trade; replies are to have stamps. However it ends, what is open is cancelled.
     pub(crate) fn log_on(&mut self, stream: &mut TcpStream, token: u64) -> io::Result<()> {
         let session = &mut self.session;
         session.upgrade(stream)?;
         let token = token.to_string();
-        session.say(stream, |out| encode_authenticate(out, &token, None, Some(true)))?;
+        session.say(stream, |out| encode_authenticate(out, &token, Some(true), Some(true)))?;
         session.hear(stream, |reply, _| matches!(reply, reply::Reply::Authenticated).then_some(()))
     }
 

@@ -1,7 +1,7 @@
 //! The line to the exchange: how a wish is said, and what is heard. One implementation for the exchange, one for the floor; the loop knows no
 //! other difference between them.
 
-use crate::own_orders::OwnOrder;
+use crate::own_orders::{Asked, OwnOrder};
 use crate::signal::Wish;
 use feed::Want;
 use wire::administration::Description;
@@ -46,14 +46,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Whether it answers the message of that order that waits, and whether that was accepted. Where the exchange stamps, what has stamps does; where
-    /// it doesn't, its kind decides.
+    /// Whether it answers the message of that order that waits, and whether that was accepted. An amendment is answered by being told of, and the order's
+    /// entering again behind that answers nothing, nor what is asked next. What may happen by itself is an answer if it has stamps.
     pub(crate) fn answers(&self, order: &OwnOrder) -> Option<bool> {
-        order.asked?;
-        match self.news {
-            News::Refused => Some(false),
-            News::Booked { .. } | News::Moved | News::Ended { filled: false } => Some(true),
-            News::Filled { .. } | News::Ended { filled: true } => self.stamps.map(|_| true),
+        match (order.asked?, self.news) {
+            (_, News::Refused) => Some(false),
+            (Asked::Enter, News::Booked { .. } | News::Ended { filled: false })
+            | (Asked::Move { .. }, News::Moved) => Some(true),
+            (Asked::Enter, News::Filled { .. } | News::Ended { filled: true })
+            | (Asked::End, News::Ended { filled: false }) => self.stamps.map(|_| true),
+            _ => None,
         }
     }
 }
@@ -120,4 +122,47 @@ pub(crate) trait Line {
 
     /// The first refusal or unexpected message, in words.
     fn first_complaint(&self) -> Option<&str>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own_orders::OwnOrders;
+    use engine::Side;
+
+    const STAMPS: Option<Stamps> = Some([1, 2, 3, 4]);
+
+    /// An order that was moved enters the book again: BOOKED comes behind AMENDED, both with the stamps of one command. Where the two came in two reads
+    /// and a tick between them led to the next amendment, BOOKED was taken for its answer.
+    #[test]
+    fn each_message_is_answered_by_its_own_kind() {
+        let mut orders = OwnOrders::default();
+        let number = orders.enter(Side::Buy, 100, 5, true).unwrap();
+        let moved = Asked::Move { price_ticks: 99, quantity_lots: 5 };
+        let mut answers = |asked, news, stamps| {
+            orders.living(number)?.asked = asked;
+            Answer { number, news, stamps }.answers(orders.at(number))
+        };
+        let booked = News::Booked { order_id: 7 };
+        let filled = News::Filled { price_ticks: 100, quantity_lots: 1, trade_id: 1 };
+        let (closed, traded) = (News::Ended { filled: false }, News::Ended { filled: true });
+        for (asked, news, stamps, expected) in [
+            (Asked::Enter, booked, STAMPS, Some(true)),
+            (Asked::Enter, filled, STAMPS, Some(true)),
+            (Asked::Enter, closed, STAMPS, Some(true)),
+            (moved, News::Moved, STAMPS, Some(true)),
+            (moved, booked, STAMPS, None),
+            (moved, filled, STAMPS, None),
+            // The session closed, or its own side met it; the amendment's refusal comes behind.
+            (moved, closed, None, None),
+            (moved, traded, None, None),
+            (Asked::End, closed, STAMPS, Some(true)),
+            (Asked::End, closed, None, None),
+            (Asked::End, filled, None, None),
+            (moved, News::Refused, STAMPS, Some(false)),
+        ] {
+            assert_eq!(answers(Some(asked), news, stamps), expected, "{asked:?} {news:?}");
+        }
+        assert_eq!(answers(None, booked, STAMPS), None, "nobody asked");
+    }
 }

@@ -1,9 +1,10 @@
 //! Stages 2 to 4: what a datagram says, what the trader would do about it, and whether it may. No I/O, no clock: the time comes with the question.
 
 use crate::outcome::Outcome;
-use crate::own_orders::{OwnOrder, OwnOrders};
+use crate::own_orders::OwnOrders;
 use crate::risk::{Refusal, Risk};
 use crate::signal::{Market, Strategy, Wish};
+use engine::depth::Shown;
 use engine::{Quote, Side, Top};
 use feed::{Counts, Follower, PacketKind, Want};
 use transport::ticker_echo;
@@ -113,12 +114,13 @@ impl FeedMind {
                 Side::Buy => &mut top.bid,
                 Side::Sell => &mut top.ask,
             };
-            let own = orders.quote(side).filter(|quote| quote.rests);
-            if let (Some(own), Some(quote)) = (own, best.as_mut())
+            // As the book shows it: what the exchange has told us of it is older, or newer.
+            let known = orders.quote(side).filter(|quote| quote.order_id > 0);
+            let own = known.and_then(|quote| book.order(quote.order_id));
+            if let (Some(own), Some(quote)) = (own, *best)
                 && quote.price_ticks == own.price_ticks
             {
-                let others = best_of_others(book.levels(side), own);
-                *best = others;
+                *best = best_of_others(book.levels(side), &own);
             }
         }
         top
@@ -126,9 +128,9 @@ impl FeedMind {
 }
 
 /// The best level on which somebody else rests.
-fn best_of_others(levels: impl Iterator<Item = (i64, u64, u32)>, own: &OwnOrder) -> Option<Quote> {
+fn best_of_others(levels: impl Iterator<Item = (i64, u64, u32)>, own: &Shown) -> Option<Quote> {
     levels.take(2).find_map(|(price_ticks, lots, _)| {
-        let ours = if price_ticks == own.price_ticks { own.open_lots } else { 0 };
+        let ours = if price_ticks == own.price_ticks { own.quantity_lots } else { 0 };
         let quantity_lots = lots.saturating_sub(ours);
         (quantity_lots > 0).then_some(Quote { price_ticks, quantity_lots })
     })

@@ -74,7 +74,7 @@ pub struct OwnOrders {
     entered: u64,
     /// The order that was last sent to rest on each side, while it lives.
     quotes: [Option<u64>; 2],
-    /// What could still trade, by side, lots: the larger of what is open and of what was asked for.
+    /// What could still trade, by side, lots: what is open, and what was asked for.
     exposed_lots: [u64; 2],
     unanswered: u32,
     position_lots: i64,
@@ -144,9 +144,9 @@ impl OwnOrders {
     pub fn ask(&mut self, number: u64, asked: Asked) -> Option<()> {
         let order = self.living(number).filter(|order| order.asked.is_none() && !order.ended)?;
         order.asked = Some(asked);
-        let (side, before) = (order.side as usize, order.open_lots);
+        let side = order.side as usize;
         if let Asked::Move { quantity_lots, .. } = asked {
-            self.exposed_lots[side] += quantity_lots.saturating_sub(before);
+            self.exposed_lots[side] += quantity_lots;
         }
         self.unanswered += 1;
         Some(())
@@ -292,7 +292,8 @@ impl OwnOrders {
 fn exposed_lots(order: &OwnOrder) -> u64 {
     match order.asked {
         _ if order.ended => 0,
-        Some(Asked::Move { quantity_lots, .. }) => order.open_lots.max(quantity_lots),
+        // What is open may trade before the amendment comes, which then opens as much again.
+        Some(Asked::Move { quantity_lots, .. }) => order.open_lots + quantity_lots,
         _ => order.open_lots,
     }
 }

@@ -16,8 +16,9 @@ fn an_order_that_rests_trades_and_ends() {
         Some((true, 77))
     );
     orders.ask(number, Asked::Move { price_ticks: 101, quantity_lots: 8 }).unwrap();
-    assert_eq!(orders.exposed_lots(Side::Buy), 8, "as if it were so already");
+    assert_eq!(orders.exposed_lots(Side::Buy), 13, "5 may trade before it comes");
     orders.filled(number, 100, 2);
+    assert_eq!(orders.exposed_lots(Side::Buy), 11);
     orders.answered(number, true).unwrap();
     assert_eq!(orders.quote(Side::Buy).map(|quote| quote.open_lots), Some(8));
     orders.filled(number, 101, 8);

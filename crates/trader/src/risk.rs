@@ -159,13 +159,12 @@ impl Risk {
         if second != self.second {
             (self.second, self.messages) = (second, 0);
         }
-        let (side, price_ticks, quantity_lots, open_before) = match *wish {
+        let (side, price_ticks, quantity_lots, is_new) = match *wish {
             Wish::Enter { side, price_ticks, quantity_lots, .. } => {
-                (side, price_ticks, quantity_lots, None)
+                (side, price_ticks, quantity_lots, true)
             }
             Wish::Move { number, price_ticks, quantity_lots } => {
-                let order = open(orders, number)?;
-                (order.side, price_ticks, quantity_lots, Some(order.open_lots))
+                (open(orders, number)?.side, price_ticks, quantity_lots, false)
             }
             Wish::End { number } => return open(orders, number).map(drop),
         };
@@ -180,12 +179,10 @@ impl Risk {
         if u128::from(price_ticks.cast_unsigned()) * u128::from(quantity_lots) > self.notional_max {
             return Err(Refusal::Notional);
         }
-        if open_before.is_none_or(|lots| quantity_lots > lots)
-            && self.would_be_too_much(orders, side, quantity_lots, open_before)
-        {
+        if self.would_be_too_much(orders, side, quantity_lots) {
             return Err(Refusal::Position);
         }
-        if open_before.is_none() && orders.alive() >= self.open_orders_max {
+        if is_new && orders.alive() >= self.open_orders_max {
             return Err(Refusal::OpenOrders);
         }
         if self.messages >= self.messages_per_second_max {
@@ -194,16 +191,10 @@ impl Risk {
         self.collar(side, price_ticks, top)
     }
 
-    /// Were all that is open on that side to trade, this one with it.
-    fn would_be_too_much(
-        &self,
-        orders: &OwnOrders,
-        side: Side,
-        quantity_lots: u64,
-        open_before: Option<u64>,
-    ) -> bool {
-        let more = quantity_lots - open_before.unwrap_or(0);
-        let open = i128::from(orders.exposed_lots(side)) + i128::from(more);
+    /// Were all that is open on that side to trade, and then this. An amendment comes on top of what it amends, which may trade while it is on its
+    /// way.
+    fn would_be_too_much(&self, orders: &OwnOrders, side: Side, quantity_lots: u64) -> bool {
+        let open = i128::from(orders.exposed_lots(side)) + i128::from(quantity_lots);
         let position = i128::from(orders.position_lots());
         let reached = match side {
             Side::Buy => position + open,

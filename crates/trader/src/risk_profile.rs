@@ -39,7 +39,8 @@ pub struct Limits {
     pub amount_max: Decimal,
     /// The largest price times amount of one order.
     pub notional_max: Decimal,
-    /// The largest position, long or short, were all that is open to trade.
+    /// The largest position, long or short, were all that is open to trade. An amendment counts beside the order that it amends, which may
+    /// trade while it is on its way: leave room for one more than is quoted.
     pub position_max: Decimal,
     /// Orders that live at the same time, at most [`OWN_ORDERS_MAX`].
     pub open_orders_max: u32,

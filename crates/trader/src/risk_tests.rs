@@ -78,11 +78,11 @@ fn each_limit_has_its_own_reason() {
 #[test]
 fn a_position_is_what_it_would_be_if_all_that_is_open_traded() {
     let (mut risk, mut orders) = (risk(), OwnOrders::default());
-    for _ in 0..2 {
-        assert_eq!(check(&mut risk, &enter(Side::Buy, 100, 10), &mut orders), "passes");
-        orders.enter(Side::Buy, 100, 10, true).unwrap();
+    for lots in [10, 5] {
+        assert_eq!(check(&mut risk, &enter(Side::Buy, 100, lots), &mut orders), "passes");
+        orders.enter(Side::Buy, 100, lots, true).unwrap();
     }
-    assert_eq!(check(&mut risk, &enter(Side::Buy, 100, 1), &mut orders), "position_max");
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 100, 6), &mut orders), "position_max");
     assert_eq!(
         check(&mut risk, &enter(Side::Sell, 10_000, 10), &mut orders),
         "passes",
@@ -90,11 +90,28 @@ fn a_position_is_what_it_would_be_if_all_that_is_open_traded() {
     );
     orders.answered(0, true).unwrap();
     orders.filled(0, 100, 10);
-    assert_eq!(check(&mut risk, &enter(Side::Buy, 100, 1), &mut orders), "position_max");
-    orders.answered(1, true).unwrap();
-    let moved = |quantity_lots| Wish::Move { number: 1, price_ticks: 90, quantity_lots };
-    // Of the second order's 10 lots all are counted already.
-    assert_eq!(check(&mut risk, &moved(10), &mut orders), "passes");
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 100, 6), &mut orders), "position_max");
+}
+
+/// The order trades 9 of its 10 lots while its amendment to 10 is on its way, and the amended one trades all of them: with what was open
+/// counted once the position was 19 where 10 were allowed.
+#[test]
+fn an_amendment_that_crosses_a_fill_stays_within_the_position() {
+    let (mut risk, mut orders) = (risk(), OwnOrders::default());
+    orders.enter(Side::Buy, 100, 10, true).unwrap();
+    orders.answered(0, true).unwrap();
+    let moved = |quantity_lots| Wish::Move { number: 0, price_ticks: 90, quantity_lots };
+    assert_eq!(check(&mut risk, &moved(10), &mut orders), "passes", "20 in all");
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 1), &mut orders), "passes");
+    orders.ask(0, Asked::Move { price_ticks: 90, quantity_lots: 10 }).unwrap();
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 1), &mut orders), "position_max");
+    orders.filled(0, 100, 9);
+    orders.answered(0, true).unwrap();
+    orders.filled(0, 90, 10);
+    assert_eq!(orders.position_lots(), 19);
+    orders.end(0);
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 2), &mut orders), "position_max");
+    assert_eq!(check(&mut risk, &enter(Side::Buy, 90, 1), &mut orders), "passes");
 }
 
 #[test]

@@ -31,6 +31,6 @@ pub(crate) struct TickCounts {
     /// and the answers', and theirs.
     pub(crate) heard: u64,
     pub(crate) heard_bytes: u64,
-    /// The latest write, ns.
+    /// When the latest order left that a tick led to, ns.
     pub(crate) last_sent_ns: u64,
 }

@@ -96,6 +96,9 @@ pub(crate) struct TickLoop<M: Mind, L: Line> {
     pub(crate) flow_ended: Option<u64>,
     pub(crate) description: Option<Box<Description>>,
     pub(crate) next_refresh_ns: u64,
+    /// When the feed was last read, and when that was last looked at.
+    pub(crate) heard_at_ns: u64,
+    pub(crate) looked_at_ns: u64,
     pub(crate) wanted_at_ns: u64,
     /// Why the run can't go on.
     pub(crate) failure: Option<String>,
@@ -129,6 +132,8 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             flow_ended: None,
             description: None,
             next_refresh_ns: 0,
+            heard_at_ns: 0,
+            looked_at_ns: 0,
             wanted_at_ns: 0,
             failure: None,
         }
@@ -169,7 +174,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         if passed.said > 0 {
             self.ordered(&passed, [kernel_ns, read_ns], written_ns);
         }
-        self.after(n, &passed, [kernel_ns, read_ns]);
+        self.after(n, &passed, [kernel_ns, read_ns], written_ns);
     }
 
     /// Nothing came: what the next tick will need is kept near.
@@ -198,10 +203,10 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// A tick has led to orders, of which the first carries its sample.
     fn ordered(&mut self, passed: &Passed, came: [u64; 2], written_ns: u64) {
-        let messages = &mut self.stages.outbox.messages;
+        let unsent = self.stages.outbox.messages.len();
         // What the kernel has not taken leaves, and is stamped, later.
-        let sent_ns = if messages.is_empty() { written_ns } else { 0 };
-        let first_unsent = messages.len().saturating_sub(passed.said);
+        let first_unsent = unsent.checked_sub(passed.said);
+        let sent_ns = if first_unsent.is_none() { written_ns } else { 0 };
         let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = *passed;
         let [kernel_ns, read_ns] = came;
         let mut stamps = [0; POINTS];
@@ -221,8 +226,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         let measured = self.is_measured(tick.intended_ns);
         let sample = Sample { number: tick.number, stamps };
         let place = if measured { self.parts.samples.begin(&sample) } else { None };
-        if let Some(unsent) = self.stages.outbox.messages.get_mut(first_unsent) {
-            unsent.sample = place;
+        match first_unsent {
+            Some(first) => self.stages.outbox.messages[first].sample = place,
+            None => self.stages.counts.last_sent_ns = sent_ns,
         }
         self.sent(measured, place);
     }
@@ -252,7 +258,6 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
                 return 0;
             }
         };
-        self.stages.counts.last_sent_ns = stamp_ns;
         let is_whole = n == outbox.bytes.len();
         if is_whole && outbox.messages.iter().all(|unsent| unsent.sample.is_none()) {
             outbox.clear();
@@ -269,6 +274,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         let whole = messages.iter().take_while(|unsent| unsent.end <= n).count();
         for place in messages.drain(..whole).filter_map(|unsent| unsent.sample) {
             self.parts.samples.sent(place, stamp_ns);
+            self.stages.counts.last_sent_ns = stamp_ns;
         }
         messages.iter_mut().for_each(|unsent| unsent.end -= n);
         bytes.drain(..n);
@@ -287,8 +293,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
     }
 
     /// Off the path: the datagram is done with.
-    fn after(&mut self, n: usize, passed: &Passed, came: [u64; 2]) {
+    fn after(&mut self, n: usize, passed: &Passed, came: [u64; 2], written_ns: u64) {
         let tick = &passed.tick;
+        self.heard_at_ns = came[1];
         if tick.kind == Kind::Live && self.is_measured(tick.intended_ns) {
             let counts = &mut self.stages.counts;
             counts.datagrams += 1;
@@ -299,7 +306,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         let [_, read_ns] = came;
         mind.after(&self.datagram[..n], tick, orders, read_ns);
         if self.parts.audit.is_some() {
-            self.tell(passed, came);
+            self.tell(passed, came, written_ns);
         }
         self.stages.verdicts.clear();
         if !self.stages.mind.is_in_sync() {
@@ -324,12 +331,14 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         self.write();
     }
 
-    /// Says it of an order, outside any tick.
-    pub(crate) fn say(&mut self, wish: &Wish, number: u64) {
+    /// Ends an order, outside any tick.
+    pub(crate) fn end(&mut self, number: u64) {
         let Stages { line, outbox, .. } = &mut self.stages;
-        line.say(wish, number, &mut outbox.bytes);
+        line.say(&Wish::End { number }, number, &mut outbox.bytes);
         outbox.end_message();
-        self.write();
+        let written_ns = self.write();
+        let has_left = self.stages.outbox.messages.is_empty();
+        self.tell_end(number, if has_left { written_ns } else { 0 });
     }
 
     /// Looks for replies, and after everything else.

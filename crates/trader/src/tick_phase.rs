@@ -3,7 +3,6 @@
 use crate::line::{Ask, Line};
 use crate::mind::Mind;
 use crate::own_orders::Asked;
-use crate::signal::Wish;
 use crate::tick_loop::{Phase, TickLoop};
 use engine::Side;
 use wire::administration::FeedState;
@@ -17,6 +16,10 @@ const OVERRUN_NS: u64 = 10_000_000_000;
 const PATIENCE_NS: u64 = 2_000_000_000;
 /// A wish of the feed that nothing came of for so long is said again.
 const AGAIN_NS: u64 = 50_000_000;
+/// The exchange says something ten times a second at least: who has heard nothing for so long rests on an old book.
+const SILENCE_NS_MAX: u64 = 2_000_000_000;
+/// Who has not looked for so long has stood still itself, and may have it all before him.
+const STOOD_STILL_NS: u64 = 500_000_000;
 /// How often the wall clock is read again, by which the kernel's stamps are laid on ours.
 const REFRESH_NS: u64 = 1_000_000_000;
 /// How often books are compared that never are at the same message.
@@ -34,12 +37,27 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         if let Some(shown) = &mut self.parts.shown {
             shown.roll(now_ns);
         }
+        self.check_silence(now_ns);
         // Some microseconds: not while a reply is on its way.
         if now_ns >= self.next_refresh_ns && self.stages.orders.unanswered() == 0 {
             self.next_refresh_ns = now_ns + REFRESH_NS;
             self.parts.receiver.refresh_wall();
         }
         self.advance(now_ns);
+    }
+
+    /// The connection may live while the datagrams don't come.
+    fn check_silence(&mut self, now_ns: u64) {
+        if self.looked_at_ns + STOOD_STILL_NS < now_ns {
+            self.heard_at_ns = now_ns;
+        }
+        self.looked_at_ns = now_ns;
+        if M::THINKS && now_ns > self.heard_at_ns + SILENCE_NS_MAX {
+            let seconds = SILENCE_NS_MAX / 1_000_000_000;
+            self.fail(format!(
+                "no datagram of the feed came for {seconds} s, and heartbeats come ten times a second: is the way of UDP from the exchange still open?"
+            ));
+        }
     }
 
     /// The run is to end now, with what was measured until then.
@@ -116,7 +134,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             if let Some(number) = quote.map(|quote| quote.number)
                 && self.stages.orders.ask(number, Asked::End).is_some()
             {
-                self.say(&Wish::End { number }, number);
+                self.end(number);
             }
         }
     }

@@ -140,7 +140,8 @@ pub struct StrategyPlan {
     pub half_spread_ticks: f64,
     /// `market-making`: how far a full position moves the middle against itself, ticks.
     pub skew_ticks: f64,
-    /// `market-making`: the position at which no more is quoted on its side, in quotes' sizes.
+    /// `market-making`: the position at which no more is quoted on its side, in quotes' sizes. What trades while a message is on its way is
+    /// seen later: the limit that holds is the risk profile's `position_max`.
     pub position_quotes_max: u64,
     /// `market-making`: a quote that is so far from where it should be, or more, is moved; ticks.
     pub requote_ticks: f64,

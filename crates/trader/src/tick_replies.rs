@@ -114,7 +114,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
 
     /// The tick, what was decided about it, and what was sent.
     #[cold]
-    pub(crate) fn tell(&mut self, passed: &Passed, came: [u64; 2]) {
+    pub(crate) fn tell(&mut self, passed: &Passed, came: [u64; 2], written_ns: u64) {
         let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = passed;
         let [kernel_ns, read_ns] = came;
         let Some(mut audit) = self.parts.audit.take() else { return };
@@ -134,7 +134,9 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             read_ns,
             normalised_ns: *normalised_ns,
         });
-        let (instrument, sent_ns) = (self.parts.instrument, self.stages.counts.last_sent_ns);
+        let instrument = self.parts.instrument;
+        // The last ones may wait for the kernel to take them.
+        let mut left = passed.said.saturating_sub(self.stages.outbox.messages.len());
         for verdict in &self.stages.verdicts {
             let (side, action, price_ticks, quantity_lots) = self.about(verdict);
             audit.tell(&Record::Decision {
@@ -148,6 +150,8 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
                 refused: verdict.refused.map(|refusal| refusal as u16),
             });
             if verdict.refused.is_none() {
+                let sent_ns = if left > 0 { written_ns } else { 0 };
+                left = left.saturating_sub(1);
                 audit.tell(&Record::Order {
                     order: verdict.number,
                     tick: tick.number,
@@ -161,6 +165,23 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
             }
         }
         self.parts.audit = Some(audit);
+    }
+
+    /// The end of an order that no tick led to.
+    pub(crate) fn tell_end(&mut self, order: u64, sent_ns: u64) {
+        let (own, instrument) = (*self.stages.orders.at(order), self.parts.instrument);
+        if let Some(audit) = &mut self.parts.audit {
+            audit.tell(&Record::Order {
+                order,
+                tick: 0,
+                action: Action::Cancel,
+                instrument,
+                side: side(own.side),
+                sent_ns,
+                price_ticks: own.price_ticks,
+                quantity_lots: own.open_lots,
+            });
+        }
     }
 
     /// As the log says it.

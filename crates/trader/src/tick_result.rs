@@ -14,8 +14,7 @@ use measure::tick::{Audit, MarketMaking, Point, Sample, Tick};
 use measure::utc::Time;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
 use std::time::SystemTime;
 use wire::administration::Description;
 
@@ -55,17 +54,37 @@ pub(crate) struct Following {
     pub(crate) sequence: u64,
 }
 
-/// Writes the log and the samples, and says what became of the run.
+/// Where the series and the samples of a run go.
+pub(crate) struct Log {
+    series: File,
+    samples: File,
+}
+
+/// Makes both files.
 ///
 /// # Errors
-/// If the log or the samples can't be written.
+/// Which of them can't be made.
+pub(crate) fn open_log(plan: &TickPlan) -> Result<Log, TraderError> {
+    let failed = |path: &str| {
+        let path = path.to_owned();
+        move |source| TraderError::Log { path, source }
+    };
+    let series = File::options().create(true).append(true).open(&plan.hlog);
+    Ok(Log {
+        series: series.map_err(failed(&plan.hlog))?,
+        samples: File::create(&plan.samples).map_err(failed(&plan.samples))?,
+    })
+}
+
+/// Writes the log and the samples, and says what became of the run. One that could not be written is not complete.
 pub(crate) fn assemble(
     plan: &TickPlan,
     mut finished: Finished,
     (source, rate_off_ppm): (ClockSource, Option<f64>),
     logged: Option<Logged>,
+    log: Log,
     started: (SystemTime, u64),
-) -> Result<ClientResult, TraderError> {
+) -> ClientResult {
     let mut samples = std::mem::take(&mut finished.samples);
     let clock = source.ours.clock;
     let time = source.settle(finished.description.as_deref(), &mut samples);
@@ -74,45 +93,48 @@ pub(crate) fn assemble(
     let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
     let judged = judge(&mut samples, &time);
     time.refused = refused(&samples, &time);
-    write(plan, &samples, &time.refused, started)?;
+    let written = write(plan, log, &samples, &time.refused, started);
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
         tick.samples = judged.whole;
         tick.samples_out_of_order = judged.out_of_order;
         tick.samples_not_adding_up = judged.not_adding_up;
-        tick.audit = logged.map(|logged| audit(plan, logged, &samples));
+        tick.audit = logged.map(|logged| audit(plan, logged, &samples, &tick.time));
         let description = finished.description.as_deref();
         (tick, description.and_then(|description| serde_json::to_value(description).ok()))
     };
+    let complete = finished.complete && written.is_ok();
     let mut failures = std::mem::take(&mut finished.failures);
+    failures.extend(written.err());
     if judged.whole == 0 && finished.counts.received > 0 && plan.raw.is_none() {
         let why = "replies came, and none had the exchange's stamps: is it an older tickpath?";
         failures.push(why.to_owned());
     }
-    Ok(ClientResult {
-        complete: finished.complete,
+    ClientResult {
+        complete,
         failures,
         load: load(&finished, tick),
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
         exchange,
-    })
+    }
 }
 
 fn write(
     plan: &TickPlan,
+    log: Log,
     samples: &[Sample],
     refused: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
-) -> Result<(), TraderError> {
-    let failed = |path: &str| {
+) -> Result<(), String> {
+    let failed = |path: &'_ str| {
         let path = path.to_owned();
-        move |source| TraderError::Log { path, source }
+        move |error: io::Error| format!("cannot write {path}: {error}")
     };
-    let log = File::options().create(true).append(true).open(&plan.hlog);
-    let mut log = io::BufWriter::new(log.map_err(failed(&plan.hlog))?);
-    write_log(samples, refused, &plan.subject, &mut log, started, start_ns)
+    let mut series = io::BufWriter::new(log.series);
+    write_log(samples, refused, &plan.subject, &mut series, started, start_ns)
+        .and_then(|()| series.flush())
         .map_err(failed(&plan.hlog))?;
-    measure::tick_samples::write(Path::new(&plan.samples), samples).map_err(failed(&plan.samples))
+    measure::tick_samples::write(log.samples, samples).map_err(failed(&plan.samples))
 }
 
 fn tick(finished: &Finished, time: Time) -> Tick {
@@ -141,15 +163,15 @@ fn tick(finished: &Finished, time: Time) -> Tick {
 }
 
 fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
-    let counts = &following.counts;
-    tick.gaps = counts.gaps;
-    tick.messages_replayed = counts.replayed;
+    let Following { counts, before, .. } = following;
+    tick.gaps = counts.gaps - before.gaps;
+    tick.messages_replayed = counts.replayed - before.replayed;
     tick.snapshots = counts.snapshots;
-    let faults = counts.faults.met().map(|(name, count)| (name.to_owned(), count));
-    tick.faults = faults.collect::<BTreeMap<_, _>>();
+    let faults = counts.faults.since(&before.faults);
+    tick.faults = faults.met().map(|(name, count)| (name.to_owned(), count)).collect();
     let others = [
-        ("duplicate", counts.duplicates - following.before.duplicates),
-        ("not_kept", counts.not_kept - following.before.not_kept),
+        ("duplicate", counts.duplicates - before.duplicates),
+        ("not_kept", counts.not_kept - before.not_kept),
         ("cut", finished.receiving.cut),
     ];
     for (name, count) in others.into_iter().filter(|(_, count)| *count > 0) {
@@ -164,21 +186,22 @@ fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
     }
 }
 
-fn audit(plan: &TickPlan, logged: Logged, samples: &[Sample]) -> Audit {
+fn audit(plan: &TickPlan, logged: Logged, samples: &[Sample], time: &Time) -> Audit {
     let Logged { mut audit, windows } = logged;
     let is_shared = audit.core.is_some() && audit.core == plan.core;
     if is_shared {
         audit.shares_core_with = "trader".to_owned();
     }
-    audit.samples_in_windows = in_windows(&windows, samples);
+    // The windows are on our clock.
+    let is_ours = time.same_clock || time.exchange_bound_ns.is_some();
+    let begin = if is_ours { Point::Published } else { Point::Read };
+    audit.samples_in_windows = in_windows(&windows, samples, begin);
     audit
 }
 
-fn in_windows(windows: &Windows, samples: &[Sample]) -> u64 {
+fn in_windows(windows: &Windows, samples: &[Sample], begin: Point) -> u64 {
     let at = |sample: &Sample, point: Point| sample.stamps[point as usize];
-    let is_in = |sample: &&Sample| {
-        windows.overlap(at(sample, Point::Published), at(sample, Point::Replied))
-    };
+    let is_in = |sample: &&Sample| windows.overlap(at(sample, begin), at(sample, Point::Replied));
     samples.iter().filter(is_in).count() as u64
 }
 
@@ -196,7 +219,6 @@ fn load(finished: &Finished, tick: Tick) -> Load {
         duplicated: counts.duplicated,
         rejected: counts.rejected,
         unexpected: counts.unexpected,
-        held_back: counts.refused[Refusal::Backlog as usize],
         message_bytes: MessageBytes {
             order: mean(counts.said_bytes, counts.said),
             order_reply: mean(counts.heard_bytes, counts.heard),

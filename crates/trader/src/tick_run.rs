@@ -46,6 +46,8 @@ pub fn follow(
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
+    // What can't be written is said before anything is measured.
+    let log = tick_result::open_log(plan)?;
     let source = clock_source::choose(plan)?;
     let (clock, is_shared) = (source.ours.clock, source.is_shared);
     let audit = plan.audit.as_ref().map(|audit| {
@@ -55,6 +57,8 @@ pub fn follow(
             subject: plan.subject.clone(),
             tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
             reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
+            same_clock: is_shared,
+            exchange_time: source.theirs.clone().filter(|_| !is_shared),
             utc: source.ours.utc.clone(),
             ..audit::Settings::new(PathBuf::from(&audit.file), clock)
         };
@@ -72,10 +76,15 @@ pub fn follow(
             show(drain, tell);
         }
         measuring.join().map_err(|_| TraderError::Panic)?
-    })?;
+    });
     let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
     let logged = logger.map(audit::Logger::finish);
-    tick_result::assemble(plan, finished, (source, rate_off_ppm), logged, (started, start_ns))
+    if let (Err(_), Some(audit)) = (&finished, &plan.audit) {
+        // There was no run to write down, and the next one's log may have the same name.
+        let _ = std::fs::remove_file(&audit.file);
+    }
+    let started = (started, start_ns);
+    Ok(tick_result::assemble(plan, finished?, (source, rate_off_ppm), logged, log, started))
 }
 
 /// Tells of each second as it ends.
@@ -240,7 +249,7 @@ fn finish<M: Mind, L: Line>(
     memory_locked: bool,
 ) -> Finished {
     let TickLoop { stages, parts, failure, description, usage, .. } = ticks;
-    let Stages { mind, line, orders, counts, .. } = stages;
+    let Stages { mind, line, orders, mut counts, .. } = stages;
     let ended_ns = parts.clock.now_ns();
     if let Some(shown) = parts.shown {
         shown.finish(ended_ns);
@@ -256,10 +265,19 @@ fn finish<M: Mind, L: Line>(
     }
     let complete = failures.is_empty() && !stopped;
     // A market maker's quote that would have traded is refused: that is its life.
+    let traded = orders.orders_filled();
+    if traded > 0 && market_making.is_none() {
+        counts.unexpected += traded;
+        failures.push(format!(
+            "{traded} orders traded that were not to; raise strategy.distance_ticks"
+        ));
+    }
     let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
     let complaint = line.first_complaint().filter(|_| is_odd);
     failures.extend(complaint.map(|what| format!("first complaint: {what}")));
-    let receiver = &parts.receiver;
+    // So that the stamps since the latest reading are within the bound, too.
+    let mut receiver = parts.receiver;
+    receiver.refresh_wall();
     Finished {
         counts,
         unanswered: orders.unanswered().into(),

@@ -50,18 +50,14 @@ pub(crate) fn judge(samples: &mut Vec<Sample>, time: &Time) -> Judged {
     judged
 }
 
-/// The kernel's stamp was laid on our clock, and may be off by so much: it lies no further out than its neighbours.
+/// The kernel's stamp was laid on our clock, and may be off by so much: it lies no further out than its neighbours on that clock.
 fn within_bound(sample: &mut Sample, time: &Time) {
     let [published, kernel, read] = [Point::Published, Point::KernelReceived, Point::Read]
         .map(|point| sample.stamps[point as usize]);
     let bound_ns = time.kernel_bound_ns;
-    // One that is not on our clock is no neighbour.
-    let early = published.saturating_sub(kernel);
     let settled = if kernel == 0 {
         0
-    } else if early > 0
-        && time.exchange_bound_ns.is_some_and(|apart_ns| early <= bound_ns + apart_ns)
-    {
+    } else if time.same_clock && kernel < published && published - kernel <= bound_ns {
         published.min(read)
     } else if kernel > read && kernel - read <= bound_ns {
         read
@@ -82,8 +78,12 @@ fn is_at_exchange(point: usize) -> bool {
 
 /// By how much a stamp of the one point may be off beside one of the other; `None`: nobody knows.
 fn apart_ns(from: usize, to: usize, time: &Time) -> Option<u64> {
-    let is_exact = time.same_clock || is_at_exchange(from) == is_at_exchange(to);
-    if is_exact { Some(0) } else { time.exchange_bound_ns }
+    if time.same_clock || is_at_exchange(from) == is_at_exchange(to) {
+        return Some(0);
+    }
+    let is_kernels = |point: usize| point == Point::KernelReceived as usize;
+    let kernel_ns = if is_kernels(from) || is_kernels(to) { time.kernel_bound_ns } else { 0 };
+    Some(time.exchange_bound_ns?.saturating_add(kernel_ns))
 }
 
 /// Whether no stamp lies before the one that it must follow, as far as the clocks tell.
@@ -127,7 +127,13 @@ fn tag(series: &Series) -> String {
 /// The series from one clock to the other that are not given, by name, and why: an exchange on another machine stamped one of their ends, and its
 /// clock may be off by more than a tenth of what was measured.
 pub(crate) fn refused(samples: &[Sample], time: &Time) -> BTreeMap<String, String> {
+    let is_stamped = |point: &usize| samples.iter().any(|sample| sample.stamps[*point] > 0);
     let refusal = |(series, from, to): (Series, usize, usize)| {
+        // Where nobody stamped its end, a stage is one with the next.
+        let to = match series.kind {
+            Kind::Stage => (to..POINTS).find(is_stamped)?,
+            _ => to,
+        };
         let apart_ns = apart_ns(from, to, time);
         if apart_ns == Some(0) {
             return None;

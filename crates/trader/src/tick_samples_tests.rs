@@ -132,6 +132,33 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
     assert_eq!([499, 500].map(|bound_ns| judged(early, &apart(bound_ns)).0.out_of_order), [1, 0]);
 }
 
+/// Two NTP clocks a millisecond apart, known to five: once each kernel stamp was taken to the read's, and the way through the kernel was nothing.
+#[test]
+fn another_machines_clock_moves_no_stamp_of_ours() {
+    let time = Time { kernel_bound_ns: 50, exchange_bound_ns: Some(5_000_000), ..Time::default() };
+    let early = AT_EXCHANGE.map(|point| (point, 1_000_000 + 1_000 * (point as u64 + 1)));
+    let (judged_apart, kept) = judged(with(&early), &time);
+    assert_eq!((judged_apart.whole, judged_apart.out_of_order, kept.len()), (1, 0, 1));
+    let [kernel, read] = [Point::KernelReceived, Point::Read].map(|point| point as usize);
+    assert_eq!(kept[0].stamps[read] - kept[0].stamps[kernel], 1_000);
+}
+
+/// The kernel's stamp has a bound of its own, which a way from another machine to it has, too.
+#[test]
+fn between_two_machines_the_kernels_bound_counts() {
+    let apart =
+        |kernel_bound_ns| Time { kernel_bound_ns, exchange_bound_ns: Some(60), ..Time::default() };
+    let network_in = |kernel_bound_ns| {
+        refused(&[sample()], &apart(kernel_bound_ns)).contains_key("network_in.stage")
+    };
+    assert_eq!([40, 41].map(network_in), [false, true]);
+    // Without such stamps it is one stage with the next, 2 us of which 200 ns may be unknown.
+    let joined = with(&[(Point::KernelReceived, 0)]);
+    let time = |bound_ns| Time { exchange_bound_ns: Some(bound_ns), ..Time::default() };
+    let given = |bound_ns| !refused(&[joined], &time(bound_ns)).contains_key("network_in.stage");
+    assert_eq!([200, 201].map(given), [true, false]);
+}
+
 proptest! {
     // Each case writes a log.
     #![proptest_config(ProptestConfig::with_cases(24))]

@@ -7,7 +7,7 @@ use exchange::{Feed, Reach};
 use measure::clock::{Clock, Deadline};
 use measure::progress::Second;
 use measure::schedule::Arrival;
-use measure::tick::{INTERVALS, STAGES};
+use measure::tick::{INTERVALS, Point, STAGES};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trader::tick_plan::{AuditPlan, RawPlan, StrategyName, StrategyPlan, TickPlan};
@@ -189,20 +189,43 @@ fn a_market_maker_ends_with_a_position_and_without_quotes() {
     let made = tick.market_making.as_ref().unwrap();
     assert!(made.quotes >= 2 && load.sent > made.quotes, "{made:?} {load:?}");
     assert!(made.quotes_filled > 0 && made.filled_lots > 0, "{made:?}");
-    assert!(made.position_lots.unsigned_abs() <= made.filled_lots, "{made:?}");
     assert!(made.share_at_top.iter().all(|share| (0.0..=1.0).contains(share)), "{made:?}");
     assert!(made.queue_ahead_lots_p50.is_some() && made.flow_lifetime_ns[1].is_some(), "{made:?}");
     assert_eq!((load.lost, load.unexpected, load.duplicated), (0, 0, 0), "{load:?}");
     assert_eq!(tick.book_hash, tick.exchange_book_hash, "{tick:?}");
-    // The log tells the same story: of each fill, and so of the position.
-    let mut position_lots = 0;
+    // The log tells the same story: of each fill, and so of the position; of each message that was answered, the ends at the end among them, which
+    // no tick led to.
+    let (mut owed, mut ends, mut position_lots) = (std::collections::HashMap::new(), 0, 0);
     for record in records(&file) {
-        if let audit::Record::Fill { side, quantity_lots, .. } = record {
-            let lots = quantity_lots.cast_signed();
-            position_lots += if side == audit::Side::Buy { lots } else { -lots };
+        match record {
+            audit::Record::Order { order, tick, sent_ns, .. } => {
+                *owed.entry(order).or_insert(0) += 1;
+                ends += u64::from(tick == 0);
+                assert!(sent_ns > 0, "the kernel takes all of it");
+            }
+            audit::Record::Ack { order, .. } => *owed.get_mut(&order).unwrap() -= 1,
+            audit::Record::Fill { side, quantity_lots, .. } => {
+                let lots = quantity_lots.cast_signed();
+                position_lots += if side == audit::Side::Buy { lots } else { -lots };
+            }
+            _ => {}
         }
     }
+    assert!(owed.values().all(|owed| *owed == 0), "{owed:?}");
+    assert!((1..=2).contains(&ends), "{ends}");
     assert_eq!(position_lots, made.position_lots);
+}
+
+/// The connection lives, and nothing of the feed comes: no quote is to rest on a book that stands still.
+#[test]
+fn a_silent_feed_ends_the_run() {
+    let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
+    let long = Flow { seconds: 30.0, ..FLOW };
+    let stall = Inject { stall_ms: 6_000, stall_every_ms: 2_000, ..Inject::default() };
+    let end = exchange(clock, long, stall);
+    let result = follow(&plan(directory.path(), &end, clock, long)).result;
+    assert!(!result.complete, "{result:?}");
+    assert!(result.failures[0].contains("no datagram of the feed came for 2 s"), "{result:?}");
 }
 
 #[test]
@@ -283,7 +306,13 @@ fn an_order_that_risk_refuses_does_not_leave() {
     let led = follow(&TickPlan { risk, ..plan(directory.path(), &end, clock, FLOW) });
     let refused = led.tick().refused["messages_per_second_max"];
     assert!(led.result.complete, "{:?}", led.result);
-    assert!(led.result.load.sent <= 100, "{:?}", led.result.load);
+    let mut seconds = std::collections::BTreeMap::new();
+    for sample in &led.samples {
+        let decided_ns = sample.stamps[Point::Decided as usize];
+        *seconds.entry(decided_ns / 1_000_000_000).or_insert(0) += 1;
+    }
+    assert!(seconds.values().all(|sent| *sent <= 50), "{seconds:?}");
+    assert_eq!(led.samples.len() as u64, led.result.load.sent);
     assert_eq!(led.result.load.sent + refused, led.tick().datagrams);
 }
 
@@ -319,6 +348,18 @@ fn what_is_wrong_is_said() {
     assert!(nowhere.contains("/nowhere.toml"), "{nowhere}");
     let nobody = fails(TickPlan { target: "127.0.0.1:1".into(), ..plan.clone() });
     assert!(nobody.contains("is an exchange running there"), "{nobody}");
+    // Before anything is measured, and without an exchange.
+    let hlog = directory.path().join("nowhere/001.hlog").display().to_string();
+    let unwritable = fails(TickPlan { hlog, target: "127.0.0.1:1".into(), ..plan.clone() });
+    assert!(unwritable.contains("nowhere/001.hlog"), "{unwritable}");
+    // What failed leaves no log that stops the next.
+    let audit =
+        AuditPlan { file: directory.path().join("audit").display().to_string(), core: None };
+    for _ in 0..2 {
+        let strategy = StrategyPlan { amount: "0.000001".into(), ..StrategyPlan::default() };
+        let odd = fails(TickPlan { strategy, audit: Some(audit.clone()), ..plan.clone() });
+        assert!(odd.contains("no multiple of the lot"), "{odd}");
+    }
     // The first has the flow, which runs once.
     assert!(follow(&plan).result.complete);
     let again = follow(&plan).result;
