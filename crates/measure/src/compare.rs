@@ -106,7 +106,9 @@ pub fn effect(design: Design, a: &[u64], b: &[u64], control: Option<f64>) -> Opt
             noise_within(&log_a, &log_b),
         ),
     };
-    let noise_floor = share(noise).max(RESOLUTION).max(control.map_or(0.0, f64::abs));
+    // In logarithms a halving is as far as a doubling.
+    let control = control.map_or(0.0, |change| share(change.ln_1p().abs()));
+    let noise_floor = share(noise).max(RESOLUTION).max(control);
     Some(Effect {
         a: median(a)?,
         b: median(b)?,
@@ -337,6 +339,19 @@ mod tests {
         assert_eq!(judged(None), Outcome::Worse);
         assert_eq!(judged(Some(0.01)), Outcome::Worse);
         assert_eq!(judged(Some(-0.12)), Outcome::Inconclusive);
+    }
+
+    /// Everything became faster, the raw echo by more: 40 us to 20 is further than 100 to 60.
+    #[test]
+    fn what_improved_by_less_than_the_control_is_not_believed() {
+        for (factor, control) in [(0.6, -0.5), (0.72, -0.3), (0.905, -0.1)] {
+            let fast = times(&QUIET, factor);
+            let effect = effect(Design::Apart, &QUIET, &fast, Some(control)).unwrap();
+            assert_eq!(outcome(&effect, effect.p), Outcome::Inconclusive, "{effect:?}");
+            let faster = times(&QUIET, (1.0 + control) * 0.9);
+            let effect = super::effect(Design::Apart, &QUIET, &faster, Some(control)).unwrap();
+            assert_eq!(outcome(&effect, effect.p), Outcome::Better, "{effect:?}");
+        }
     }
 
     #[test]
