@@ -78,6 +78,8 @@ pub struct Runs {
     rows: Vec<Row>,
     /// The same of the raw echo.
     floors: Vec<Row>,
+    /// The coarsest step of the clocks that stamped, ns.
+    step_ns: u64,
 }
 
 impl Runs {
@@ -98,6 +100,7 @@ impl Runs {
     }
 
     fn push(&mut self, record: &RunRecord, of: fn(&crate::record::Series) -> Vec<Percentiles>) {
+        self.step_ns = self.step_ns.max(record.clock_step_ns);
         for subject in &record.subjects {
             let rows = if subject.is_floor() { &mut self.floors } else { &mut self.rows };
             let timed = |kind| matches!(kind, Kind::Response | Kind::Service | Kind::Stage);
@@ -147,6 +150,7 @@ pub struct Question {
 pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
     // One subject each: those two, whatever they are called.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
+    let step_ns = a.step_ns.max(b.step_ns);
     let mut found: Vec<(&Row, Figure, Effect)> = Vec::new();
     for of_a in &a.rows {
         let same = |row: &&Row| {
@@ -158,7 +162,8 @@ pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
             let control = control(question, a, b, of_a, *figure);
             let values = (values(&of_a.runs, *figure), values(&of_b.runs, *figure));
             if let (Some(of_a_runs), Some(of_b_runs)) = values
-                && let Some(effect) = effect(question.design, &of_a_runs, &of_b_runs, control)
+                && let Some(effect) =
+                    effect(question.design, &of_a_runs, &of_b_runs, control, step_ns)
             {
                 found.push((of_a, *figure, effect));
             }
@@ -195,7 +200,8 @@ fn control(question: &Question, a: &Runs, b: &Runs, of: &Row, figure: Figure) ->
         let same = |row: &&Row| (&row.series, row.kind) == (&of.series, of.kind);
         values(&runs.floors.iter().find(same)?.runs, figure)
     };
-    effect(question.design, &floor(a)?, &floor(b)?, None).map(|effect| effect.change)
+    let step_ns = a.step_ns.max(b.step_ns);
+    effect(question.design, &floor(a)?, &floor(b)?, None, step_ns).map(|effect| effect.change)
 }
 
 /// Why two records that were made apart can't be compared. Empty if they can.

@@ -73,6 +73,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
         runs_void: parts.iter().map(|part| part.record.runs_void).fold(0, u32::saturating_add),
         warnings,
         clock: clock(parts),
+        clock_step_ns: parts.iter().map(|part| part.record.clock_step_ns).max().unwrap_or(0),
         resolved,
         merged_from: sources.into_iter().map(|source| source.origin).collect(),
         // Of one time on one machine: what does not add up stays with its part.

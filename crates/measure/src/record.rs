@@ -235,6 +235,10 @@ pub struct RunRecord {
     /// The clock.
     #[serde(default)]
     pub clock: Clock,
+    /// By how much two of its stamps differ at least that are not equal, ns; the coarsest where several stamped. 0 in records
+    /// of before it was kept.
+    #[serde(default)]
+    pub clock_step_ns: u64,
     /// The scenario as resolved: defaults filled in, overrides applied, cores chosen.
     #[serde(default)]
     pub resolved: serde_json::Value,

@@ -81,6 +81,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         injected,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock_step_ns: clock.step_ns(),
         resolved: resolved(scenario, parts.placed, parts.profile),
         merged_from: Vec::new(),
         noise: parts.noise,
