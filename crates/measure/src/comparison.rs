@@ -75,6 +75,8 @@ struct Row {
 /// The latencies of one arm, run by run.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
+    count: usize,
+    /// Those that every run has: of others nobody knows which run is which.
     rows: Vec<Row>,
     /// The same of the raw echo.
     floors: Vec<Row>,
@@ -85,18 +87,18 @@ pub struct Runs {
 impl Runs {
     /// Every run of one record.
     pub fn of_record(record: &RunRecord) -> Runs {
-        let mut runs = Runs::default();
+        let mut runs = Runs { count: record.runs as usize, ..Runs::default() };
         runs.push(record, |series| series.per_run.clone());
-        runs
+        runs.whole()
     }
 
     /// Records in order of time, each as one run.
     pub fn of_records(records: &[RunRecord]) -> Runs {
-        let mut runs = Runs::default();
+        let mut runs = Runs { count: records.len(), ..Runs::default() };
         for record in records {
             runs.push(record, |series| vec![series.pooled]);
         }
-        runs
+        runs.whole()
     }
 
     fn push(&mut self, record: &RunRecord, of: fn(&crate::record::Series) -> Vec<Percentiles>) {
@@ -122,9 +124,16 @@ impl Runs {
         }
     }
 
+    fn whole(mut self) -> Runs {
+        let is_whole = |row: &Row| row.runs.len() == self.count;
+        self.rows.retain(is_whole);
+        self.floors.retain(is_whole);
+        self
+    }
+
     /// How many runs there are.
     pub fn count(&self) -> usize {
-        self.rows.iter().map(|row| row.runs.len()).max().unwrap_or(0)
+        self.count
     }
 
     fn subjects(&self) -> Vec<&str> {
@@ -247,17 +256,17 @@ pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     differs
 }
 
-/// Whether the raw echo had the same to do in both: then it can't have changed.
+/// Whether the raw echo had the same to do in both, on the same cores and by the same way: then it can't have changed.
 pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
     let floor = |record: &RunRecord| {
         let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
-        Some((floor.backend.clone(), floor.scheduling.clone(), floor.load.message_bytes))
+        let (backend, scheduling) = (floor.backend.clone(), floor.scheduling.clone());
+        Some((backend, scheduling, floor.cores.clone(), floor.load.message_bytes))
     };
-    let same = |key: &str| a.resolved[key] == b.resolved[key];
-    floor(a).is_some()
-        && floor(a) == floor(b)
-        && same("load")
-        && a.resolved["exchange"]["backend"] == b.resolved["exchange"]["backend"]
+    // A kind of scenario has some of these.
+    let of_all = ["/load", "/flow", "/feed", "/network", "/exchange/backend", "/exchange/gateways"];
+    let same = |pointer: &&str| a.resolved.pointer(pointer) == b.resolved.pointer(pointer);
+    floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(|pointer| same(&pointer))
 }
 
 impl Comparison {
@@ -319,3 +328,7 @@ impl Comparison {
 fn choices(n: usize, m: usize) -> f64 {
     (0..m).map(|at| (n - at) as f64 / (m - at) as f64).product()
 }
+
+#[cfg(test)]
+#[path = "comparison_tests.rs"]
+mod tests;

@@ -26,7 +26,7 @@ pub struct Series {
     /// Names of the pooled percentiles with fewer than 100 samples beyond them.
     #[serde(default)]
     pub uncertain: Vec<String>,
-    /// Each run alone, in order.
+    /// Each run alone, in order; without samples where a run has none of it.
     #[serde(default)]
     pub per_run: Vec<Percentiles>,
     /// Per percentile, a confidence interval of at least 95 % for the median over runs; absent with

@@ -142,13 +142,15 @@ fn subject(entrant: &Entrant, parts: &Parts, warnings: &mut Vec<String>) -> Subj
     let (placed, runs) = (parts.placed, parts.runs);
     let told = tick_record::told(entrant, &parts.conduct.scenario, parts.path, runs);
     warnings.extend(told.warnings);
+    let mut series = series(&entrant.name, parts);
+    warnings.extend(tick_record::take_out_refused(&entrant.name, runs, &mut series));
     Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
         cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),
         load: load(entrant, runs, placed),
-        series: series(&entrant.name, parts),
+        series,
         attribution: told.attribution,
         traced: told.traced,
     }
