@@ -266,7 +266,7 @@ pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
     // A kind of scenario has some of these.
     let of_all = ["/load", "/flow", "/feed", "/network", "/exchange/backend", "/exchange/gateways"];
     let same = |pointer: &&str| a.resolved.pointer(pointer) == b.resolved.pointer(pointer);
-    floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(|pointer| same(&pointer))
+    floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(same)
 }
 
 impl Comparison {
