@@ -9,7 +9,8 @@ use crate::tick::{Attribution, Interval, STAGES, Sample, Traced};
 
 /// Samples within this share of rank on either side lie around a percentile,
 pub const RANK_SHARE: f64 = 0.001;
-/// and if those are fewer, as many as this in all: of the fewest samples that have a p99 those from p98 on.
+/// and if those are fewer, as many as this in all: of the fewest samples that have a p99 those from p98 on. Of the fewest that
+/// have a p50, which are 20, all.
 pub const AROUND_MIN: usize = 21;
 /// Around which percentiles.
 const AROUND: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
@@ -28,7 +29,7 @@ pub struct Ways<'a> {
     points: Vec<usize>,
     sorted: Vec<Way<'a>>,
     /// Samples without a stamp that others have, or with one that lies before the one it must follow.
-    pub left_out: u64,
+    left_out: u64,
 }
 
 impl<'a> Ways<'a> {
@@ -90,6 +91,7 @@ impl<'a> Ways<'a> {
             total_ns: self.sorted[rank].total_ns,
             samples: around.len() as u64,
             within_rank: reach as f64 / count as f64,
+            left_out: self.left_out,
             stages: stages.collect(),
         })
     }

@@ -63,6 +63,8 @@ fn few_samples_reach_further_and_too_few_have_no_p99() {
     assert_eq!(few[1].within_rank, 0.01);
     let fewer = ways(&samples[..999]).attributions();
     assert_eq!(fewer.iter().map(|one| one.around.as_str()).collect::<Vec<_>>(), ["p50"]);
+    let fewest = ways(&samples[..20]).attributions();
+    assert_eq!(fewest.iter().map(|one| one.samples).collect::<Vec<_>>(), [20]);
     assert!(ways(&samples[..19]).attributions().is_empty());
     assert!(ways(&[]).attributions().is_empty());
 }
@@ -92,6 +94,7 @@ fn what_is_not_known_from_end_to_end_is_left_out() {
     samples[6].stamps[Point::Checked as usize] = samples[6].stamps[Point::Decided as usize] - 31;
     let of = |bound_ns| Ways::new(&[&samples], &RESPONSE, bound_ns);
     assert_eq!((of(30).left_out, of(31).left_out), (4, 3));
+    assert!(of(31).attributions().iter().all(|one| one.left_out == 3));
     let ends_after = INTERVALS.iter().find(|one| one.name == "order_to_ack").unwrap();
     assert_eq!(Ways::new(&[&samples], ends_after, 0).left_out, 1);
 }

@@ -19,6 +19,8 @@ pub const SIGNIFICANCE: f64 = 0.05;
 pub const RUNS_MIN: usize = 6;
 /// Histograms keep three digits: differences below this are not seen at all.
 const RESOLUTION: f64 = 0.001;
+/// They keep whole nanoseconds: no clock's step is less.
+const STEP_NS_MIN: u64 = 1;
 /// Comparisons of A with A that the noise floor is taken from; with very many runs fewer.
 const NOISE_DRAWS: usize = 999;
 const NOISE_DRAWS_MIN: usize = 49;
@@ -80,9 +82,16 @@ pub struct Effect {
 
 /// Compares a figure's values of A's runs with those of B's, each in order of time, ns. `control` is the
 /// change of something that cannot have changed (the raw echo), where there is such a thing: the
-/// noise floor is at least as high. `None` if there are fewer than [`RUNS_MIN`] of either, or, if
+/// noise floor is at least as high. So it is as one step of the clock that stamped, `step_ns`: half a nanosecond
+/// may move every run over it. `None` if there are fewer than [`RUNS_MIN`] of either, or, if
 /// interleaved, not as many of each.
-pub fn effect(design: Design, a: &[u64], b: &[u64], control: Option<f64>) -> Option<Effect> {
+pub fn effect(
+    design: Design,
+    a: &[u64],
+    b: &[u64],
+    control: Option<f64>,
+    step_ns: u64,
+) -> Option<Effect> {
     if a.len().min(b.len()) < RUNS_MIN || (design == Design::Interleaved && a.len() != b.len()) {
         return None;
     }
@@ -106,15 +115,19 @@ pub fn effect(design: Design, a: &[u64], b: &[u64], control: Option<f64>) -> Opt
             noise_within(&log_a, &log_b),
         ),
     };
-    let noise_floor = share(noise).max(RESOLUTION).max(control.map_or(0.0, f64::abs));
+    // In logarithms a halving is as far as a doubling.
+    let control = control.map_or(0.0, |change| share(change.ln_1p().abs()));
+    let (a, b) = (median(a)?, median(b)?);
+    // A hair of slack: one step is not more than one step.
+    let step = step_ns.max(STEP_NS_MIN) as f64 / a.min(b).max(1) as f64 * (1.0 + 1e-6);
     Some(Effect {
-        a: median(a)?,
-        b: median(b)?,
+        a,
+        b,
         change: share(estimate.middle),
         interval: [share(estimate.low), share(estimate.high)],
         added_ns: added.middle as i64,
         added_ns_interval: [added.low as i64, added.high as i64],
-        noise_floor,
+        noise_floor: share(noise).max(RESOLUTION).max(step).max(control),
         p,
     })
 }
@@ -281,97 +294,5 @@ pub(crate) fn outcome(effect: &Effect, p_adjusted: f64) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const QUIET: [u64; 8] = [10_000, 10_010, 9_990, 10_005, 9_995, 10_000, 10_008, 9_992];
-
-    fn times(values: &[u64], factor: f64) -> Vec<u64> {
-        values.iter().map(|value| (*value as f64 * factor) as u64).collect()
-    }
-
-    #[test]
-    fn what_is_twice_as_slow_is_worse_and_the_other_way_round() {
-        for design in [Design::Interleaved, Design::Apart] {
-            let slow = times(&QUIET, 2.0);
-            let worse = effect(design, &QUIET, &slow, None).unwrap();
-            assert!((worse.change - 1.0).abs() < 0.01, "{worse:?}");
-            assert!(worse.interval[0] > 0.99 && worse.interval[1] < 1.01, "{worse:?}");
-            assert_eq!(outcome(&worse, worse.p), Outcome::Worse);
-            let better = effect(design, &slow, &QUIET, None).unwrap();
-            assert!((better.change + 0.5).abs() < 0.01, "{better:?}");
-            assert_eq!(outcome(&better, better.p), Outcome::Better);
-        }
-    }
-
-    /// All of n pairs in one direction: chance shows that twice in 2^n. All of 8 above all of 8: twice in
-    /// 16 choose 8.
-    #[test]
-    fn p_is_that_of_the_permutation_test() {
-        let slow = times(&QUIET, 1.5);
-        let p = |design| effect(design, &QUIET, &slow, None).unwrap().p;
-        assert!((p(Design::Interleaved) - 2.0 / 256.0).abs() < 1e-12);
-        assert!((p(Design::Apart) - 2.0 / 12_870.0).abs() < 1e-12);
-        assert_eq!(effect(Design::Interleaved, &QUIET, &QUIET, None).unwrap().p, 1.0);
-        assert_eq!(effect(Design::Apart, &QUIET, &QUIET, None).unwrap().p, 1.0);
-    }
-
-    /// Certain, and still nothing: a hundredth of a percent is below what the histograms resolve.
-    #[test]
-    fn a_difference_below_the_noise_is_inconclusive_however_certain() {
-        let exact = [1_000_000u64; 8];
-        let effect = effect(Design::Interleaved, &exact, &times(&exact, 1.0005), None).unwrap();
-        assert!(effect.p < SIGNIFICANCE);
-        assert_eq!(outcome(&effect, effect.p), Outcome::Inconclusive);
-    }
-
-    /// The raw echo can't have changed. If it moved by a tenth, so may have everything.
-    #[test]
-    fn what_the_control_moved_by_is_noise() {
-        let slow = times(&QUIET, 1.1);
-        let judged = |control| {
-            let effect = effect(Design::Apart, &QUIET, &slow, control).unwrap();
-            outcome(&effect, effect.p)
-        };
-        assert_eq!(judged(None), Outcome::Worse);
-        assert_eq!(judged(Some(0.01)), Outcome::Worse);
-        assert_eq!(judged(Some(-0.12)), Outcome::Inconclusive);
-    }
-
-    #[test]
-    fn too_few_runs_say_nothing() {
-        let few = [1u64; RUNS_MIN - 1];
-        assert_eq!(effect(Design::Apart, &few, &[2; 100], None), None);
-        assert_eq!(effect(Design::Interleaved, &[1; 8], &[2; 7], None), None);
-    }
-
-    #[test]
-    fn many_runs_are_no_trouble() {
-        let many: Vec<u64> = (0..1000).map(|at| 10_000 + at % 7).collect();
-        let effect = effect(Design::Apart, &many, &times(&many, 1.01), None).unwrap();
-        assert_eq!(outcome(&effect, effect.p), Outcome::Worse);
-    }
-
-    proptest! {
-        /// Whatever the values: no panic, the estimate lies in its interval, and turning A and B round
-        /// turns the answer round.
-        #[test]
-        fn turning_a_and_b_round_turns_the_answer_round(
-            // Up to nine, of which every relabelling is looked at.
-            a in prop::collection::vec(0u64..1_000_000_000_000, 6..10),
-            shift in 1u64..1_000_000,
-            apart: bool,
-        ) {
-            let design = if apart { Design::Apart } else { Design::Interleaved };
-            let b: Vec<u64> = a.iter().rev().map(|value| value / 2 + shift).collect();
-            let there = effect(design, &a, &b, None).unwrap();
-            let back = effect(design, &b, &a, None).unwrap();
-            prop_assert!(there.interval[0] <= there.change && there.change <= there.interval[1]);
-            prop_assert!((0.0..=1.0).contains(&there.p));
-            prop_assert!((there.p - back.p).abs() < 1e-9);
-            let product = (1.0 + there.change) * (1.0 + back.change);
-            prop_assert!((product - 1.0).abs() < 1e-6, "{product}");
-        }
-    }
-}
+#[path = "compare_tests.rs"]
+mod tests;

@@ -75,29 +75,34 @@ struct Row {
 /// The latencies of one arm, run by run.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
+    count: usize,
+    /// Those that every run has: of others nobody knows which run is which.
     rows: Vec<Row>,
     /// The same of the raw echo.
     floors: Vec<Row>,
+    /// The coarsest step of the clocks that stamped, ns.
+    step_ns: u64,
 }
 
 impl Runs {
     /// Every run of one record.
     pub fn of_record(record: &RunRecord) -> Runs {
-        let mut runs = Runs::default();
+        let mut runs = Runs { count: record.runs as usize, ..Runs::default() };
         runs.push(record, |series| series.per_run.clone());
-        runs
+        runs.whole()
     }
 
     /// Records in order of time, each as one run.
     pub fn of_records(records: &[RunRecord]) -> Runs {
-        let mut runs = Runs::default();
+        let mut runs = Runs { count: records.len(), ..Runs::default() };
         for record in records {
             runs.push(record, |series| vec![series.pooled]);
         }
-        runs
+        runs.whole()
     }
 
     fn push(&mut self, record: &RunRecord, of: fn(&crate::record::Series) -> Vec<Percentiles>) {
+        self.step_ns = self.step_ns.max(record.clock_step_ns);
         for subject in &record.subjects {
             let rows = if subject.is_floor() { &mut self.floors } else { &mut self.rows };
             let timed = |kind| matches!(kind, Kind::Response | Kind::Service | Kind::Stage);
@@ -119,9 +124,16 @@ impl Runs {
         }
     }
 
+    fn whole(mut self) -> Runs {
+        let is_whole = |row: &Row| row.runs.len() == self.count;
+        self.rows.retain(is_whole);
+        self.floors.retain(is_whole);
+        self
+    }
+
     /// How many runs there are.
     pub fn count(&self) -> usize {
-        self.rows.iter().map(|row| row.runs.len()).max().unwrap_or(0)
+        self.count
     }
 
     fn subjects(&self) -> Vec<&str> {
@@ -147,6 +159,7 @@ pub struct Question {
 pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
     // One subject each: those two, whatever they are called.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
+    let step_ns = a.step_ns.max(b.step_ns);
     let mut found: Vec<(&Row, Figure, Effect)> = Vec::new();
     for of_a in &a.rows {
         let same = |row: &&Row| {
@@ -158,7 +171,8 @@ pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
             let control = control(question, a, b, of_a, *figure);
             let values = (values(&of_a.runs, *figure), values(&of_b.runs, *figure));
             if let (Some(of_a_runs), Some(of_b_runs)) = values
-                && let Some(effect) = effect(question.design, &of_a_runs, &of_b_runs, control)
+                && let Some(effect) =
+                    effect(question.design, &of_a_runs, &of_b_runs, control, step_ns)
             {
                 found.push((of_a, *figure, effect));
             }
@@ -195,7 +209,8 @@ fn control(question: &Question, a: &Runs, b: &Runs, of: &Row, figure: Figure) ->
         let same = |row: &&Row| (&row.series, row.kind) == (&of.series, of.kind);
         values(&runs.floors.iter().find(same)?.runs, figure)
     };
-    effect(question.design, &floor(a)?, &floor(b)?, None).map(|effect| effect.change)
+    let step_ns = a.step_ns.max(b.step_ns);
+    effect(question.design, &floor(a)?, &floor(b)?, None, step_ns).map(|effect| effect.change)
 }
 
 /// Why two records that were made apart can't be compared. Empty if they can.
@@ -241,17 +256,17 @@ pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     differs
 }
 
-/// Whether the raw echo had the same to do in both: then it can't have changed.
+/// Whether the raw echo had the same to do in both, on the same cores and by the same way: then it can't have changed.
 pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
     let floor = |record: &RunRecord| {
         let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
-        Some((floor.backend.clone(), floor.scheduling.clone(), floor.load.message_bytes))
+        let (backend, scheduling) = (floor.backend.clone(), floor.scheduling.clone());
+        Some((backend, scheduling, floor.cores.clone(), floor.load.message_bytes))
     };
-    let same = |key: &str| a.resolved[key] == b.resolved[key];
-    floor(a).is_some()
-        && floor(a) == floor(b)
-        && same("load")
-        && a.resolved["exchange"]["backend"] == b.resolved["exchange"]["backend"]
+    // A kind of scenario has some of these.
+    let of_all = ["/load", "/flow", "/feed", "/network", "/exchange/backend", "/exchange/gateways"];
+    let same = |pointer: &&str| a.resolved.pointer(pointer) == b.resolved.pointer(pointer);
+    floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(same)
 }
 
 impl Comparison {
@@ -313,3 +328,7 @@ impl Comparison {
 fn choices(n: usize, m: usize) -> f64 {
     (0..m).map(|at| (n - at) as f64 / (m - at) as f64).product()
 }
+
+#[cfg(test)]
+#[path = "comparison_tests.rs"]
+mod tests;

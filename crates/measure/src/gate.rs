@@ -11,8 +11,9 @@ use std::str::FromStr;
 pub struct Gate {
     /// Which figure.
     pub figure: Selector,
-    /// At most so much above A, as a share; negative asks for an improvement.
-    pub change_max: f64,
+    /// At most so many percent above A; negative asks for an improvement. As it was asked: a share would say
+    /// 7.000000000000001 for 7.
+    pub percent_max: f64,
 }
 
 /// What became of it.
@@ -65,7 +66,8 @@ impl Gate {
             low * 100.0,
             high * 100.0
         );
-        let outcome = match (high <= self.change_max, low > self.change_max) {
+        let change_max = self.percent_max / 100.0;
+        let outcome = match (high <= change_max, low > change_max) {
             _ if !comparable => GateOutcome::Inconclusive,
             (true, _) => GateOutcome::Passed,
             (_, true) => GateOutcome::Failed,
@@ -85,7 +87,7 @@ impl Gate {
 
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} <= {:+}%", self.figure, self.change_max * 100.0)
+        write!(f, "{} <= {:+}%", self.figure, self.percent_max)
     }
 }
 
@@ -96,15 +98,17 @@ impl FromStr for Gate {
         let usage = "write FIGURE <= ±PERCENT%, such as \"order.service.p99 <= +5%\"";
         let (figure, limit) = text.split_once("<=").ok_or(format!("no <=; {usage}"))?;
         let percent = limit.trim().strip_suffix('%').ok_or(format!("no %; {usage}"))?;
-        let percent: f64 = percent
+        let percent_max: f64 = percent
             .trim()
             .parse()
             .map_err(|_| format!("{:?} is no number of percent; {usage}", percent.trim()))?;
-        if !(-100.0..=1e6).contains(&percent) {
-            return Err(format!("{percent} % is out of range, from -100 to a million; {usage}"));
+        if !(-100.0..=1e6).contains(&percent_max) {
+            return Err(format!(
+                "{percent_max} % is out of range, from -100 to a million; {usage}"
+            ));
         }
         let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
-        Ok(Gate { figure, change_max: percent / 100.0 })
+        Ok(Gate { figure, percent_max })
     }
 }
 
@@ -147,6 +151,16 @@ mod tests {
         assert_eq!(judged("p99 <= -10%", [-0.2, -0.11]), GateOutcome::Passed);
         assert_eq!(judged("p50 <= +5%", [-0.02, 0.04]), GateOutcome::Inconclusive);
         assert_eq!(judged("java.order.p99 <= +5%", [0.1, 0.2]), GateOutcome::Inconclusive);
+    }
+
+    #[test]
+    fn it_is_said_as_it_was_asked() {
+        let said = |text: &str| text.parse::<Gate>().unwrap().to_string();
+        for percent in -100..=100 {
+            let gate = format!("order.p99 <= {percent:+}%");
+            assert_eq!(said(&gate), gate);
+        }
+        assert_eq!(said("p99 <= 0.7 %"), "order.p99 <= +0.7%");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::machine::{self, Machine};
 use crate::mergeable::{self, Source};
 pub use crate::mergeable::{Invalid, MergeError, Part, RUNS_MAX};
 use crate::pooling;
-use crate::record::{Clock, Load, MergedFrom, Rule, RunRecord, Subject, Verdict};
+use crate::record::{Clock, Kind, Load, MergedFrom, Rule, RunRecord, Series, Subject, Verdict};
 use crate::tick::Traced;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -73,6 +73,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
         runs_void: parts.iter().map(|part| part.record.runs_void).fold(0, u32::saturating_add),
         warnings,
         clock: clock(parts),
+        clock_step_ns: parts.iter().map(|part| part.record.clock_step_ns).max().unwrap_or(0),
         resolved,
         merged_from: sources.into_iter().map(|source| source.origin).collect(),
         // Of one time on one machine: what does not add up stays with its part.
@@ -138,12 +139,20 @@ fn joined_subject(
             tick: of_runs().filter_map(|(load, run)| load.tick.get(run).cloned()).collect(),
             ..joined_load(&loads)
         },
-        series: pooling::series(&subject.name, runs, runs.len() as u32),
+        series: joined_series(subject, runs),
         // See UNEXPLAINED.
         attribution: Vec::new(),
         traced: traced(&subject.name, parts, order),
         ..subject.clone()
     }
+}
+
+/// Those that the records have; their logs may hold more, which was left out because some run could not give it. Rows of the
+/// machine's noise are named after its cores.
+fn joined_series(subject: &Subject, runs: &[&Totals]) -> Vec<Series> {
+    let mut series = pooling::series(&subject.name, runs, runs.len() as u32);
+    series.retain(|one| one.kind == Kind::Noise || subject.series(&one.name, one.kind).is_some());
+    series
 }
 
 /// The worst of all parts, as many as each kept. None where one traced another interval than the others, or had ticks and kept none of them: then

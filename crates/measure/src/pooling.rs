@@ -7,14 +7,17 @@ use crate::tick::{INTERVALS, STAGES};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// Every series of `subject` over all runs, orders first. `runs_planned` are the runs that there
-/// should have been: with fewer there is no interval.
+/// Every series of `subject` over all runs, orders first; empty in a run that does not have it, so that each keeps its
+/// place. `runs_planned` are the runs that there should have been: with fewer there is no interval.
 pub fn series(subject: &str, runs: &[&Totals], runs_planned: u32) -> Vec<Series> {
+    let empty = crate::recorder::histogram();
     let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
-    for run in runs {
+    for (at, run) in runs.iter().enumerate() {
         for (tag, histogram) in *run {
-            if let Some((name, kind)) = series_of(tag, subject) {
-                by_series.entry((name, kind)).or_default().push(histogram);
+            if let Some(name_and_kind) = series_of(tag, subject) {
+                let of_runs =
+                    by_series.entry(name_and_kind).or_insert_with(|| vec![&empty; runs.len()]);
+                of_runs[at] = histogram;
             }
         }
     }
@@ -114,5 +117,36 @@ pub fn load(loads: &[Load]) -> Load {
         page_faults: sum(|load| load.page_faults),
         matching: loads.iter().flat_map(|load| load.matching.clone()).collect(),
         tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What pairs runs by their place must not find another run there.
+    #[test]
+    fn a_run_without_a_series_keeps_its_place() {
+        let run = |tag: &str, ns: u64| {
+            let mut samples = crate::recorder::histogram();
+            samples.record_n(ns, 100).unwrap();
+            Totals::from([(tag.to_owned(), samples)])
+        };
+        let mut runs: Vec<Totals> = (0..7).map(|at| run("a.order.service", 1_000 + at)).collect();
+        runs[2] = run("a.cancel.service", 5);
+        let runs: Vec<&Totals> = runs.iter().collect();
+        let series = series("a", &runs, 7);
+        let p50 = |of: usize| -> Vec<Option<u64>> {
+            series[of].per_run.iter().map(|run| run.p50).collect()
+        };
+        assert_eq!(series[0].name, "order");
+        assert_eq!(series[0].pooled.count, 600);
+        assert_eq!(
+            p50(0),
+            [Some(1_000), Some(1_001), None, Some(1_003), Some(1_004), Some(1_005), Some(1_006)]
+        );
+        assert_eq!(series[0].per_run[2], Percentiles::default());
+        assert!(series[0].interval.is_empty(), "one of the runs is missing");
+        assert_eq!(p50(1), [None, None, Some(5), None, None, None, None]);
     }
 }

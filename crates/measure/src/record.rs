@@ -26,7 +26,7 @@ pub struct Series {
     /// Names of the pooled percentiles with fewer than 100 samples beyond them.
     #[serde(default)]
     pub uncertain: Vec<String>,
-    /// Each run alone, in order.
+    /// Each run alone, in order; without samples where a run has none of it.
     #[serde(default)]
     pub per_run: Vec<Percentiles>,
     /// Per percentile, a confidence interval of at least 95 % for the median over runs; absent with
@@ -235,6 +235,10 @@ pub struct RunRecord {
     /// The clock.
     #[serde(default)]
     pub clock: Clock,
+    /// By how much two of its stamps differ at least that are not equal, ns; the coarsest where several stamped. 0 in records
+    /// of before it was kept.
+    #[serde(default)]
+    pub clock_step_ns: u64,
     /// The scenario as resolved: defaults filled in, overrides applied, cores chosen.
     #[serde(default)]
     pub resolved: serde_json::Value,

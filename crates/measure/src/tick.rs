@@ -255,6 +255,10 @@ pub struct Attribution {
     pub samples: u64,
     /// They lie within this share of rank on either side: 0.001, or more where so few are in that.
     pub within_rank: f64,
+    /// Samples that are none of the ways: without a stamp that others have, or with one that lies before the one it must follow by
+    /// more than the clocks' error.
+    #[serde(default, skip_serializing_if = "crate::stats::is_zero")]
+    pub left_out: u64,
     /// Mean of each stage over those, ns, in the order of the way; they add up to the mean of the totals.
     pub stages: Vec<(String, f64)>,
 }

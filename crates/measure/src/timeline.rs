@@ -174,7 +174,7 @@ fn index(
     let mut log = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let mut index = Index { path: path.to_owned(), places: Vec::new(), span_seconds: 0.0 };
     let (mut line, mut offset, mut origin) = (Vec::new(), 0, None);
-    let mut wrong = Vec::new();
+    let (mut wrong, mut has_too_many) = (Vec::new(), false);
     for number in 1.. {
         let parsed = match next_line(&mut log, &mut line) {
             Ok(false) => break,
@@ -184,6 +184,8 @@ fn index(
                 break;
             }
         };
+        let begin = offset;
+        offset += line.len() as u64;
         match parsed {
             Ok(Some(Line { tag, start, length, .. })) => {
                 let known = tags.iter().position(|known| known == tag);
@@ -194,7 +196,7 @@ fn index(
                         tags.len() - 1
                     }
                     None => {
-                        wrong.push(format!("{}: more than {TAGS_MAX} series", name(path)));
+                        has_too_many = true;
                         continue;
                     }
                 };
@@ -205,7 +207,7 @@ fn index(
                 index.places.push(Place {
                     tag: tag as u32,
                     number,
-                    offset,
+                    offset: begin,
                     bytes: line.len() as u32,
                     start_seconds,
                     length_seconds: length,
@@ -216,8 +218,10 @@ fn index(
             Ok(None) => {}
             Err(why) => wrong.push(format!("{} line {number}: {why}", name(path))),
         }
-        offset += line.len() as u64;
         wrong.truncate(DAMAGES_MAX + 1);
+    }
+    if has_too_many {
+        wrong.insert(0, format!("{}: more than {TAGS_MAX} series", name(path)));
     }
     note(damage, wrong);
     Ok(index)

@@ -98,6 +98,22 @@ fn a_damaged_line_is_said_and_the_rest_counts() {
     }
 }
 
+/// As of each two of many cores. What is known stays whole, also after what is not.
+#[test]
+fn series_beyond_the_limit_are_left_out_and_said_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let text: String = (0..2)
+        .flat_map(|second| (0..TAGS_MAX + 40).map(move |tag| (second, tag)))
+        .map(|(second, tag)| {
+            line(&format!("a.{tag}.stage"), f64::from(second), 1.0, &of(&[7]), true)
+        })
+        .collect();
+    let timeline = read(&[write(directory.path(), "001.hlog", &text)]).unwrap();
+    assert_eq!(timeline.damage, [format!("001.hlog: more than {TAGS_MAX} series")]);
+    assert_eq!(timeline.series.len(), TAGS_MAX);
+    assert!(timeline.series.values().all(|over_time| over_time.summary.count == 2));
+}
+
 #[test]
 fn a_foreign_log_that_counts_from_1970_begins_at_0() {
     let directory = tempfile::tempdir().unwrap();

@@ -102,6 +102,7 @@ impl Run {
                 source: clock.source().name().to_owned(),
                 cost_ns: clock.cost_ns(),
             },
+            clock_step_ns: clock.step_ns(),
             subjects: self.plan.cores.iter().map(|core| self.subject(*core, &totals)).collect(),
             noise: Some(profile.noise),
             ..RunRecord::default()

@@ -41,6 +41,6 @@ pub use finding::{Finding, finding};
 pub use history::history;
 pub use history_page::history_page;
 pub use progress::{Progress, progress};
-pub use record_page::{Beside, record_page};
+pub use record_page::{Beside, draws_logs, record_page};
 pub use replay::replay;
 pub use table::table;

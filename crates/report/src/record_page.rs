@@ -28,8 +28,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (engine::section(record))
         (figures::over_the_floor(record))
         (tick::section(record))
-        // A machine of 32 cores has 496 pairs: the map shows them.
-        @if words::about(record) != About::Cores {
+        @if draws_logs(record) {
             (curves::section(record, beside.timeline.ok()))
             (over_time::section(record, beside.timeline.ok()))
         }
@@ -49,6 +48,11 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (page::embedded("record", json))
     };
     page::frame(&format!("{} · {}", record.scenario, words::verdict(record)), &body)
+}
+
+/// Whether the page of `record` draws what stands in its logs. A machine of 32 cores has 496 pairs: the map shows them.
+pub fn draws_logs(record: &RunRecord) -> bool {
+    words::about(record) != About::Cores
 }
 
 fn headline(record: &RunRecord) -> Markup {

@@ -100,6 +100,15 @@ fn grid(subject: &Subject) -> Grid {
 /// Which stage makes the slow ways slow, of each interval, and what that rests on.
 fn sentences(pairs: &[Pair<'_>]) -> Vec<String> {
     let mut sentences: Vec<String> = pairs.iter().map(sentence).collect();
+    let incomplete = pairs.iter().filter(|pair| pair.usual.left_out > 0).map(|pair| {
+        format!(
+            "Left out of {} {}: {} without a stamp that others have, or with one before the one it must follow.",
+            pair.usual.of,
+            pair.usual.kind.name(),
+            samples(pair.usual.left_out)
+        )
+    });
+    sentences.extend(incomplete);
     if let Some((pair, slow)) = pairs.iter().find_map(|pair| Some((pair, pair.slow?))) {
         sentences.push(format!(
             "Means over {} around p50 and {} around p99, within {} % of rank: percentiles of stages don't add up, means \

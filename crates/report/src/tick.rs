@@ -225,7 +225,7 @@ fn lines(record: &RunRecord) -> Vec<String> {
     lines
 }
 
-/// Of all runs: the widest bounds, and all that was not given.
+/// Of all runs: the widest bounds, and all that was not given or done to the clock.
 fn worst_time(ticks: &[Tick]) -> Time {
     let mut all = ticks.iter().map(|tick| tick.time.clone());
     let mut worst = all.next().unwrap_or_default();
@@ -235,15 +235,22 @@ fn worst_time(ticks: &[Tick]) -> Time {
         let bounds = worst.exchange_bound_ns.zip(time.exchange_bound_ns);
         worst.exchange_bound_ns = bounds.map(|(one, other)| one.max(other));
         worst.refused.extend(time.refused);
+        worst.wall_steps = worst.wall_steps.saturating_add(time.wall_steps);
     }
     worst
 }
 
 fn time(time: &Time) -> String {
-    let kernel = match time.kernel_bound_ns {
+    let mut kernel = match time.kernel_bound_ns {
         0 => String::new(),
         ns => format!(", the kernel's stamps within {}", latency(ns)),
     };
+    if time.wall_steps > 0 {
+        let times = count(time.wall_steps);
+        kernel += &format!(
+            "; SOMEBODY SET THE WALL CLOCK meanwhile, {times} x: the kernel's stamps around it are wrong by as much"
+        );
+    }
     let refused = match time.refused.len() {
         0 => String::new(),
         _ => {

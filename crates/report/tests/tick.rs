@@ -49,6 +49,7 @@ fn attribution(around: &str, to: usize, slow: [f64; POINTS - 1]) -> Attribution 
         total_ns: slow[..to].iter().sum::<f64>() as u64,
         samples: 481,
         within_rank: 0.001,
+        left_out: 0,
         stages: stages.collect(),
     }
 }
@@ -246,6 +247,19 @@ fn a_kernel_without_stamps_has_two_stages_in_one() {
     let table = part(&joined, "Stages of rust");
     assert!(table.contains("network_in + ingest"), "{table}");
     assert!(report::table(&joined).contains("the kernel stamped nothing"));
+}
+
+#[test]
+fn what_the_means_leave_out_and_what_was_done_to_the_clock_is_said() {
+    let table = report::table(&record(|record| {
+        let subject = &mut record.subjects[0];
+        subject.attribution.iter_mut().skip(2).for_each(|one| one.left_out = 17);
+        subject.load.tick[2].time.wall_steps = 2;
+    }));
+    let said = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("Left out of tick_to_ack response: 17 samples"), "{table}");
+    assert!(!said.contains("Left out of tick_to_gateway"), "{table}");
+    assert!(said.contains("SOMEBODY SET THE WALL CLOCK meanwhile, 2 x"), "{table}");
 }
 
 /// Its trader decides nothing: that takes no time, and is no time.

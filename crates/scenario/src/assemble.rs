@@ -81,6 +81,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         injected,
         warnings,
         clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock_step_ns: clock.step_ns(),
         resolved: resolved(scenario, parts.placed, parts.profile),
         merged_from: Vec::new(),
         noise: parts.noise,
@@ -141,13 +142,15 @@ fn subject(entrant: &Entrant, parts: &Parts, warnings: &mut Vec<String>) -> Subj
     let (placed, runs) = (parts.placed, parts.runs);
     let told = tick_record::told(entrant, &parts.conduct.scenario, parts.path, runs);
     warnings.extend(told.warnings);
+    let mut series = series(&entrant.name, parts);
+    warnings.extend(tick_record::take_out_refused(&entrant.name, runs, &mut series));
     Subject {
         name: entrant.name.clone(),
         backend: entrant.backend.clone(),
         scheduling: entrant.scheduling.to_string(),
         cores: placed.exchange.iter().chain(&entrant.cores).copied().collect(),
         load: load(entrant, runs, placed),
-        series: series(&entrant.name, parts),
+        series,
         attribution: told.attribution,
         traced: told.traced,
     }

@@ -5,7 +5,7 @@ use crate::file::{Kind, Scenario};
 use crate::run::{Measured, Run};
 use crate::ticking;
 use measure::attribution::Ways;
-use measure::record::{self, ClientResult};
+use measure::record::{self, ClientResult, Series};
 use measure::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
 use measure::tick_samples;
 use std::collections::BTreeMap;
@@ -89,6 +89,25 @@ fn refused<'a>(name: &str, runs: &'a [Run]) -> BTreeMap<&'a str, &'a str> {
         .flat_map(|tick| &tick.time.refused)
         .map(|(series, why)| (series.as_str(), why.as_str()))
         .collect()
+}
+
+/// Takes those out of `series` that a run refused, and says so: it is the fast runs that refuse, and the figures of the slow
+/// ones would speak for all.
+pub(crate) fn take_out_refused(
+    name: &str,
+    runs: &[Run],
+    series: &mut Vec<Series>,
+) -> Option<String> {
+    let refused = refused(name, runs);
+    let tag = |one: &Series| format!("{}.{}", one.name, one.kind.name());
+    let taken = series.extract_if(.., |one| refused.contains_key(tag(one).as_str()));
+    let tags: Vec<String> = taken.map(|one| tag(&one)).collect();
+    let why = refused.get(tags.first()?.as_str())?;
+    Some(format!(
+        "left out of {name}, as not every run could give it: {}. The figures of the runs that could would be too high. One that \
+         could not: {why}",
+        tags.join(", ")
+    ))
 }
 
 fn stages_of(interval: &Interval) -> impl Iterator<Item = &'static str> {
@@ -237,6 +256,35 @@ mod tests {
         let names: Vec<&str> =
             ticks.iter().map(|tick| tick.audit.as_ref().unwrap().file.as_str()).collect();
         assert_eq!(names, ["", "003.rust.audit", "004.rust.audit"]);
+    }
+
+    #[test]
+    fn what_one_run_refuses_no_run_speaks_for() {
+        let mut runs = [run(None), run(None), run(None)];
+        for run in &mut runs {
+            for tag in ["rust.network_out.stage", "rust.decision.service"] {
+                let mut samples = measure::recorder::histogram();
+                samples.record_n(10_500, 100).unwrap();
+                run.totals.insert(tag.to_owned(), samples);
+            }
+        }
+        let series = |runs: &[Run]| {
+            let totals: Vec<_> = runs.iter().map(|run| &run.totals).collect();
+            measure::pooling::series("rust", &totals, 3)
+        };
+        let mut all = series(&runs);
+        assert_eq!(take_out_refused("rust", &runs, &mut all), None);
+        assert_eq!(all.len(), 2);
+        runs[1].totals.remove("rust.network_out.stage");
+        let time = &mut runs[1].measured[0].result.load.tick[0].time;
+        time.refused.insert("network_out.stage".to_owned(), "too far apart".to_owned());
+        let mut all = series(&runs);
+        let said = take_out_refused("rust", &runs, &mut all).unwrap();
+        assert!(said.contains("network_out.stage") && said.ends_with("too far apart"), "{said}");
+        assert_eq!(all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["decision"]);
+        // What no run gave is said elsewhere.
+        runs.iter_mut().for_each(|run| _ = run.totals.remove("rust.network_out.stage"));
+        assert_eq!(take_out_refused("rust", &runs, &mut series(&runs)), None);
     }
 
     #[test]
