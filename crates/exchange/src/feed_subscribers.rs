@@ -159,7 +159,8 @@ impl FeedSubscribers {
             self.subscribers.iter().position(is_group)
         };
         if let Some(index) = own.or_else(group) {
-            self.subscribers[index].sending = Some(sending);
+            let under_way = &mut self.subscribers[index].sending;
+            *under_way = Some(under_way.map_or(sending, |it| it.joined_by(sending)));
         }
     }
 

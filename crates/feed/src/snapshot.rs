@@ -54,10 +54,6 @@ impl TakenSnapshot {
         }
     }
 
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Whether it will do for who asks now: what came since is kept, and will be for as long again.
     pub fn serves(&self, packets: &Packets) -> bool {
         let (oldest, next) = (packets.oldest_sequence(), packets.sequence() + 1);
@@ -143,9 +139,9 @@ impl TakenSnapshot {
         }
     }
 
-    /// How many datagrams the snapshot of this number has, if it is still this one.
-    pub fn parts_of(&self, number: u64) -> Option<usize> {
-        (number == self.number).then_some(self.parts.len())
+    /// Which one it is, and how many datagrams it has.
+    pub fn is(&self) -> (u64, usize) {
+        (self.number, self.parts.len())
     }
 
     /// One of its datagrams.
