@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An input's events are only remembered while it is executed. They are published in the next turn of the loop, when the answers of this one
-//! have been written; with a journal in sync mode not before the input is durable. So a snapshot, a hash and a replay never show what could be
-//! lost.
+//! have been written; with a journal in sync mode in the turn after the one that found the input durable and let the answers to it leave. So a
+//! snapshot, a hash and a replay never show what could be lost, and nobody reads on the feed what its own client was not told.
 
 use crate::feed_subscribers::{FeedSubscribers, SubscriberCounts};
 use crate::limits::Limits;
@@ -29,7 +29,7 @@ const PENDING_INPUTS: usize = 1 << 12;
 /// An input that is done and not published.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// Not to be published before this is acknowledged by the journal; 0: at once.
+    /// Not to be published before this is released; 0: at once.
     mark: u64,
     intended_ns: u64,
     acknowledged_ns: u64,
@@ -110,6 +110,8 @@ pub(crate) struct Plant {
     clock: Option<Clock>,
     events: VecDeque<Sequenced>,
     inputs: VecDeque<Pending>,
+    /// The answers to inputs with marks up to this have been let go.
+    released: u64,
     /// Somebody asked for what was sent before, or for the books, and has not had all of it.
     asked: bool,
     snapshot_ns: u64,
@@ -135,6 +137,7 @@ impl Plant {
             clock,
             events: VecDeque::with_capacity(PENDING_EVENTS),
             inputs: VecDeque::with_capacity(PENDING_INPUTS),
+            released: 0,
             asked: false,
             snapshot_ns,
             snapshot_due_ns: 0,
@@ -192,10 +195,25 @@ impl Plant {
         !self.inputs.is_empty() || self.asked || self.data.is_behind()
     }
 
-    /// Publishes what is pending and may be: inputs with marks up to `acknowledged`. Says whether there is more to do.
+    /// The journal has inputs with marks up to this, and the answers to them leave now: from the next turn on they are published.
     #[inline]
-    pub fn publish(&mut self, acknowledged: u64, mut to: To) -> bool {
-        let ready = self.inputs.iter().take_while(|input| input.mark <= acknowledged).count();
+    pub fn release(&mut self, mark: u64) {
+        if mark == self.released {
+            return;
+        }
+        // What waited for the journal was not acknowledged before now.
+        let now_ns = self.clock.map_or(0, |clock| clock.now_ns());
+        let first = self.inputs.partition_point(|input| input.mark <= self.released);
+        let released = self.inputs.range_mut(first..).take_while(|input| input.mark <= mark);
+        released.for_each(|input| input.acknowledged_ns = now_ns);
+        self.released = mark;
+    }
+
+    /// Publishes what is pending and may be. Says whether there is more to do.
+    #[inline]
+    pub fn publish(&mut self, mut to: To) -> bool {
+        let released = self.released;
+        let ready = self.inputs.iter().take_while(|input| input.mark <= released).count();
         let mut asked = false;
         // All of one channel first: its datagrams do not wait until the other's are encoded.
         for channel in [Channel::Orders, Channel::Levels] {
@@ -203,7 +221,7 @@ impl Plant {
                 self.encode(channel, ready);
                 self.send(channel, &mut to);
             }
-            asked |= self.send_asked(channel, acknowledged);
+            asked |= self.send_asked(channel);
         }
         let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
         self.events.drain(..events);
@@ -218,7 +236,6 @@ impl Plant {
     }
 
     fn encode(&mut self, channel: Channel, ready: usize) {
-        let clock = self.clock;
         let Some(published) = self.channels.get_mut(channel) else { return };
         let Published { publisher, known, .. } = published;
         let mut first = 0;
@@ -235,12 +252,7 @@ impl Plant {
             if let Some((instrument, state)) = input.state {
                 publisher.state(instrument, state);
             }
-            let acknowledged_ns = match (input.mark, clock) {
-                // What waited for the journal was not acknowledged before now.
-                (1.., Some(clock)) => clock.now_ns(),
-                _ => input.acknowledged_ns,
-            };
-            publisher.end_of_input(input.intended_ns, acknowledged_ns);
+            publisher.end_of_input(input.intended_ns, input.acknowledged_ns);
         }
     }
 
@@ -260,10 +272,10 @@ impl Plant {
     }
 
     /// Sends some of what was asked for again. Says whether there is more.
-    fn send_asked(&mut self, channel: Channel, acknowledged: u64) -> bool {
+    fn send_asked(&mut self, channel: Channel) -> bool {
         let Plant { channels, subscribers: Some(subscribers), .. } = self else { return false };
         let Some(published) = channels.get_mut(channel) else { return false };
-        if published.shown_from > acknowledged {
+        if published.shown_from > self.released {
             return subscribers.has(channel);
         }
         subscribers.send_asked(channel, &mut published.publisher)

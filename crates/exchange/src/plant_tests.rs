@@ -68,10 +68,11 @@ impl Beside {
         kinds.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
     }
 
-    /// Publishes what may be, and gives how many messages there have been, and whether there is more.
+    /// With a journal that has inputs up to a mark: publishes what may be, and gives how many messages there have been, and whether there is more.
     fn publish(&mut self, acknowledged: u64) -> (u64, bool) {
+        self.plant.release(acknowledged);
         let to = To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
-        let more = self.plant.publish(acknowledged, to);
+        let more = self.plant.publish(to);
         (self.plant.sequence(Channel::Orders), more)
     }
 }
