@@ -84,9 +84,10 @@ impl Publisher {
             if !settings.channels.contains(&channel) {
                 return Ok(None);
             }
+            let orders_max = settings.orders_max as usize;
             let entries_max = match channel {
-                Channel::Orders => settings.orders_max as usize,
-                Channel::Levels => 2 * settings.levels_max as usize,
+                Channel::Orders => orders_max,
+                Channel::Levels => orders_max.min(2 * settings.levels_max as usize * instruments),
             };
             let parts = parts_max(datagram_bytes_max, instruments, entries_max);
             if parts > usize::from(u16::MAX) {
