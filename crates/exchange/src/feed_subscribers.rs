@@ -12,11 +12,13 @@ use transport::datagrams::{DatagramSender, Sent};
 const SENT_AGAIN_GAP_NS: u64 = 20_000;
 /// Subscribers that are gone and still counted one by one.
 const GONE_MAX: usize = 64;
+/// The address of all others that are gone.
+const OTHERS: &str = "others";
 
 /// What became of a subscriber's datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SubscriberCounts {
-    /// Its address, or the group's.
+    /// Its address, or the group's; `others` stands for all that are gone past the first 64.
     pub address: String,
     /// Datagrams of whatever kind that the kernel took.
     pub sent: u64,
@@ -66,6 +68,8 @@ impl Subscriber {
 pub(crate) enum NotSubscribed {
     /// No address, and no group.
     NoAddress,
+    /// Nothing can be sent there: we send from an IPv4 socket.
+    Unreachable(SocketAddr),
     /// `feed_subscribers_max`.
     Full,
 }
@@ -78,6 +82,7 @@ pub(crate) struct FeedSubscribers {
     listeners: Vec<(StreamId, Channel)>,
     subscribers_max: usize,
     group: Option<SocketAddrV4>,
+    /// At most [`GONE_MAX`] of them, and one for all others.
     gone: Vec<SubscriberCounts>,
 }
 
@@ -107,6 +112,9 @@ impl FeedSubscribers {
         if address.is_none() && self.group.is_none() {
             return Err(NotSubscribed::NoAddress);
         }
+        if let Some(address) = address.filter(|to| !to.is_ipv4() || to.port() == 0) {
+            return Err(NotSubscribed::Unreachable(address));
+        }
         self.unsubscribe(connection);
         let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
         if own.count() + self.listeners.len() >= self.subscribers_max {
@@ -135,10 +143,22 @@ impl FeedSubscribers {
         let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
         while let Some(index) = self.subscribers.iter().position(is_its) {
             let counts = self.subscribers.swap_remove(index).counts();
-            if self.gone.len() < GONE_MAX {
-                self.gone.push(counts);
-            }
+            self.keep(counts);
         }
+    }
+
+    /// Keeps what became of one that is gone.
+    fn keep(&mut self, mut counts: SubscriberCounts) {
+        if let Some(others) = self.gone.get_mut(GONE_MAX) {
+            others.sent += counts.sent;
+            others.dropped += counts.dropped;
+            others.failed += counts.failed;
+            return;
+        }
+        if self.gone.len() == GONE_MAX {
+            counts.address = OTHERS.to_owned();
+        }
+        self.gone.push(counts);
     }
 
     /// Sends it to all of a channel. Its stamp of publication is taken as the last thing before.
@@ -217,4 +237,31 @@ fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
         Channel::Levels => group.port().wrapping_add(1),
     };
     SocketAddrV4::new(*group.ip(), port).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transport::datagrams::SendOptions;
+
+    #[test]
+    fn those_that_are_gone_are_counted_one_by_one_and_then_together() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
+        let mut subscribers = FeedSubscribers::new(sender, Clock::calibrate(), 1, None);
+        let receiver = std::net::UdpSocket::bind(any).unwrap();
+        let address = Some(receiver.local_addr().unwrap());
+        for id in 0..GONE_MAX as u32 + 3 {
+            subscribers.subscribe(StreamId(id), Channel::Orders, address).unwrap();
+            let full = subscribers.subscribe(StreamId(id + 1), Channel::Orders, address);
+            assert_eq!(full, Err(NotSubscribed::Full));
+            subscribers.publish(Channel::Orders, &mut [0; 100]);
+            subscribers.unsubscribe(StreamId(id));
+        }
+        let counts = subscribers.counts();
+        assert_eq!(counts.len(), GONE_MAX + 1);
+        let all: u64 = counts.iter().map(|one| one.sent + one.dropped + one.failed).sum();
+        assert_eq!(all, GONE_MAX as u64 + 3);
+        assert_eq!(counts.last().map(|others| others.address.as_str()), Some(OTHERS));
+    }
 }

@@ -22,9 +22,10 @@ use std::collections::VecDeque;
 use transport::StreamId;
 use wire::administration::FeedState;
 
-/// Room for the events that wait: what a few hundred inputs lead to, while a journal makes them durable.
-const PENDING_EVENTS: usize = 1 << 14;
-const PENDING_INPUTS: usize = 1 << 12;
+/// Room for what waits while a journal makes it durable, which its `ring_slots` limit: for as many inputs as that is unless told otherwise, and two
+/// events of each. With more of them, memory is taken while somebody measures.
+const PENDING_INPUTS: usize = 1 << 16;
+const PENDING_EVENTS: usize = 2 * PENDING_INPUTS;
 
 /// An input that is done and not published.
 #[derive(Clone, Copy, Debug)]
