@@ -242,15 +242,60 @@ fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
+    use crate::instruments::Instruments;
+    use crate::publishing::published_as;
+    use engine::{NewOrder, Saved, Side};
+    use feed::{Follower, FollowerSettings, PublisherSettings};
+    use std::net::UdpSocket;
     use transport::datagrams::SendOptions;
+
+    /// Nobody yet, with room for one, and where he is.
+    fn nobody() -> (FeedSubscribers, UdpSocket, Option<SocketAddr>) {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
+        let receiver = UdpSocket::bind(any).unwrap();
+        let address = Some(receiver.local_addr().unwrap());
+        (FeedSubscribers::new(sender, Clock::calibrate(), 1, None), receiver, address)
+    }
+
+    /// One who asks for the books far more often than they can come has them in the end.
+    #[test]
+    fn a_snapshot_comes_to_who_can_not_wait() {
+        let instruments = Instruments::shipped();
+        let channels = vec![Channel::Orders];
+        let settings = published_as(&Config::default(), &instruments);
+        let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
+        for order_id in 1..=1_000 {
+            let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };
+            publisher.restore(&Saved::Order { order, visible_lots: 1 });
+        }
+        let mut follower =
+            Follower::new(FollowerSettings::new(Channel::Orders, instruments.count(), 1_000, 10));
+        let (mut subscribers, receiver, address) = nobody();
+        receiver.set_nonblocking(true).unwrap();
+        let one = StreamId(0);
+        subscribers.subscribe(one, Channel::Orders, address).unwrap();
+        let (mut came, mut datagram) = (0, [0; 2048]);
+        while !follower.is_in_sync() {
+            assert!(came < 100, "{:#?}", follower.counts());
+            if came % 5 == 0 {
+                let sending = publisher.snapshot(Channel::Orders).unwrap();
+                subscribers.send_again(one, Channel::Orders, sending);
+            }
+            subscribers.send_asked(Channel::Orders, &mut publisher);
+            if let Ok(n) = receiver.recv(&mut datagram) {
+                follower.datagram(&datagram[..n]);
+                came += 1;
+            }
+        }
+        assert!(came > 20, "{came}");
+        assert_eq!(follower.book_hash(), publisher.book_hash(Channel::Orders));
+    }
 
     #[test]
     fn those_that_are_gone_are_counted_one_by_one_and_then_together() {
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
-        let mut subscribers = FeedSubscribers::new(sender, Clock::calibrate(), 1, None);
-        let receiver = std::net::UdpSocket::bind(any).unwrap();
-        let address = Some(receiver.local_addr().unwrap());
+        let (mut subscribers, _receiver, address) = nobody();
         for id in 0..GONE_MAX as u32 + 3 {
             subscribers.subscribe(StreamId(id), Channel::Orders, address).unwrap();
             let full = subscribers.subscribe(StreamId(id + 1), Channel::Orders, address);

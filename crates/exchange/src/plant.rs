@@ -30,18 +30,15 @@ const PENDING_EVENTS: usize = 2 * PENDING_INPUTS;
 /// An input that is done and not published.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// Not to be published before this is released; 0: at once.
-    mark: u64,
-    intended_ns: u64,
-    acknowledged_ns: u64,
+    happened: Happened,
     /// How many of the events are its.
     events: usize,
-    state: Option<(u16, InstrumentState)>,
 }
 
 /// When an input was to happen and when it was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Happened {
+    /// Not to be published before this is released; 0: at once.
     pub mark: u64,
     pub intended_ns: u64,
     pub acknowledged_ns: u64,
@@ -166,7 +163,7 @@ impl Plant {
         let published = Published {
             publisher,
             known: self.inputs.len(),
-            shown_from: self.inputs.back().map_or(0, |input| input.mark),
+            shown_from: self.inputs.back().map_or(0, |input| input.happened.mark),
             datagrams: 0,
             datagrams_swept: 0,
         };
@@ -183,10 +180,8 @@ impl Plant {
         let before = self.events.len();
         self.events.extend(events.iter().filter(|sequenced| changes_a_book(&sequenced.event)));
         let count = self.events.len() - before;
-        let Happened { mark, intended_ns, acknowledged_ns, state } = happened;
-        if count > 0 || state.is_some() {
-            let input = Pending { mark, intended_ns, acknowledged_ns, events: count, state };
-            self.inputs.push_back(input);
+        if count > 0 || happened.state.is_some() {
+            self.inputs.push_back(Pending { happened, events: count });
         }
     }
 
@@ -204,17 +199,16 @@ impl Plant {
         }
         // What waited for the journal was not acknowledged before now.
         let now_ns = self.clock.map_or(0, |clock| clock.now_ns());
-        let first = self.inputs.partition_point(|input| input.mark <= self.released);
-        let released = self.inputs.range_mut(first..).take_while(|input| input.mark <= mark);
-        released.for_each(|input| input.acknowledged_ns = now_ns);
+        let first = self.inputs.partition_point(|input| input.happened.mark <= self.released);
+        let later = self.inputs.range_mut(first..).map(|input| &mut input.happened);
+        later.take_while(|it| it.mark <= mark).for_each(|it| it.acknowledged_ns = now_ns);
         self.released = mark;
     }
 
     /// Publishes what is pending and may be. Says whether there is more to do.
     #[inline]
     pub fn publish(&mut self, mut to: To) -> bool {
-        let released = self.released;
-        let ready = self.inputs.iter().take_while(|input| input.mark <= released).count();
+        let ready = self.inputs.partition_point(|input| input.happened.mark <= self.released);
         let mut asked = false;
         // All of one channel first: its datagrams do not wait until the other's are encoded.
         for channel in [Channel::Orders, Channel::Levels] {
@@ -237,8 +231,8 @@ impl Plant {
     }
 
     fn encode(&mut self, channel: Channel, ready: usize) {
-        let Some(published) = self.channels.get_mut(channel) else { return };
-        let Published { publisher, known, .. } = published;
+        let channel = self.channels.get_mut(channel);
+        let Some(Published { publisher, known, .. }) = channel else { return };
         let mut first = 0;
         for input in self.inputs.iter().take(ready) {
             let of_input = first..first + input.events;
@@ -250,17 +244,18 @@ impl Plant {
             for Sequenced { event, trade_id, .. } in self.events.range(of_input) {
                 publisher.event(event, trade_id.cast_unsigned());
             }
-            if let Some((instrument, state)) = input.state {
+            if let Some((instrument, state)) = input.happened.state {
                 publisher.state(instrument, state);
             }
-            publisher.end_of_input(input.intended_ns, input.acknowledged_ns);
+            publisher.end_of_input(input.happened.intended_ns, input.happened.acknowledged_ns);
         }
     }
 
     fn send(&mut self, channel: Channel, to: &mut To) {
         let Plant { channels, subscribers, data, .. } = self;
-        let Some(published) = channels.get_mut(channel) else { return };
-        let Published { publisher, datagrams, .. } = published;
+        let Some(Published { publisher, datagrams, .. }) = channels.get_mut(channel) else {
+            return;
+        };
         while let Some(datagram) = publisher.next(channel) {
             *datagrams += 1;
             if let Some(subscribers) = subscribers {

@@ -31,9 +31,12 @@ impl Sending {
     #[must_use]
     pub fn joined_by(self, asked: Sending) -> Sending {
         match (self.what, asked.what) {
-            (Asked::Snapshot { number, part, .. }, Asked::Snapshot { number: same, left, .. })
-                if (self.channel, number) == (asked.channel, same) =>
-            {
+            (
+                Asked::Snapshot { number, part, left },
+                Asked::Snapshot { number: same, left: all, .. },
+            ) if (self.channel, number) == (asked.channel, same) => {
+                // Where nothing but the heartbeat was sent, all parts are to come.
+                let left = if left + 1 < all { all } else { left };
                 Sending { what: Asked::Snapshot { number, part, left }, ..self }
             }
             _ => asked,

@@ -94,6 +94,22 @@ fn one_that_takes_longer_than_the_follower_waits_arrives() {
     }
 }
 
+/// Who asks before each datagram has a heartbeat and a part in turns.
+#[test]
+fn one_that_is_asked_for_all_the_time_arrives() {
+    let (mut feed, mut follower) = (Feed::new(), follower());
+    let publisher = &mut feed.exchange.publisher;
+    let mut sending = publisher.snapshot(CHANNEL).unwrap();
+    for _ in 0..2 * (PARTS + 5) {
+        sending = sending.joined_by(publisher.snapshot(CHANNEL).unwrap());
+        follower.datagram(publisher.next_of(&mut sending).unwrap());
+        if follower.is_in_sync() {
+            break;
+        }
+    }
+    assert!(feed.is_followed_by(&follower), "{:#?}", follower.counts());
+}
+
 /// What was lost comes with the next sending, and nothing of what came is thrown away for it.
 #[test]
 fn a_part_that_was_lost_early_or_late_comes_with_the_next_sending() {
