@@ -370,8 +370,7 @@ impl Plant {
     }
 
     pub fn counts(&self) -> FeedCounts {
-        let Channels { orders, levels } = &self.channels;
-        let all = || [orders, levels].into_iter().flatten();
+        let all = || [&self.channels.orders, &self.channels.levels].into_iter().flatten();
         FeedCounts {
             datagrams: self.datagrams(Channel::Orders),
             messages: self.sequence(Channel::Orders),
