@@ -96,17 +96,24 @@ impl OrderEntry {
     ) -> Result<(), String> {
         let OrderEntry { plant, sequencer, limits, refusals, .. } = self;
         let plant = plant.as_mut().filter(|plant| plant.subscribers.is_some()).ok_or(NO_FEED)?;
-        plant.begin(channel, sequencer.engine()).map_err(|error| error.to_string())?;
         let Some(subscribers) = &mut plant.subscribers else { return Err(NO_FEED.to_owned()) };
         subscribers.subscribe(from, channel, address).map_err(|why| match why {
             NotSubscribed::NoAddress => {
                 "channel FEED needs an address: this exchange sends to no group".to_owned()
+            }
+            NotSubscribed::Unreachable(address) => {
+                format!("channel FEED can't be sent to {address}: name an IPv4 address and a port, as 192.0.2.1:4000")
             }
             NotSubscribed::Full => {
                 refusals.limits.add("feed_subscribers_max");
                 let max = limits.feed_subscribers_max;
                 format!("too many subscribers of the feed (limit feed_subscribers_max = {max})")
             }
+        })?;
+        // Only now: a channel that is published costs each input, for ever.
+        plant.begin(channel, sequencer.engine()).map_err(|error| {
+            plant.subscribers.iter_mut().for_each(|subscribers| subscribers.unsubscribe(from));
+            error.to_string()
         })
     }
 

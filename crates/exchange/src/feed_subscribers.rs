@@ -12,11 +12,13 @@ use transport::datagrams::{DatagramSender, Sent};
 const SENT_AGAIN_GAP_NS: u64 = 20_000;
 /// Subscribers that are gone and still counted one by one.
 const GONE_MAX: usize = 64;
+/// The address of all others that are gone.
+const OTHERS: &str = "others";
 
 /// What became of a subscriber's datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SubscriberCounts {
-    /// Its address, or the group's.
+    /// Its address, or the group's; `others` stands for all that are gone past the first 64.
     pub address: String,
     /// Datagrams of whatever kind that the kernel took.
     pub sent: u64,
@@ -66,6 +68,8 @@ impl Subscriber {
 pub(crate) enum NotSubscribed {
     /// No address, and no group.
     NoAddress,
+    /// Nothing can be sent there: we send from an IPv4 socket.
+    Unreachable(SocketAddr),
     /// `feed_subscribers_max`.
     Full,
 }
@@ -78,6 +82,7 @@ pub(crate) struct FeedSubscribers {
     listeners: Vec<(StreamId, Channel)>,
     subscribers_max: usize,
     group: Option<SocketAddrV4>,
+    /// At most [`GONE_MAX`] of them, and one for all others.
     gone: Vec<SubscriberCounts>,
 }
 
@@ -107,6 +112,9 @@ impl FeedSubscribers {
         if address.is_none() && self.group.is_none() {
             return Err(NotSubscribed::NoAddress);
         }
+        if let Some(address) = address.filter(|to| !to.is_ipv4() || to.port() == 0) {
+            return Err(NotSubscribed::Unreachable(address));
+        }
         self.unsubscribe(connection);
         let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
         if own.count() + self.listeners.len() >= self.subscribers_max {
@@ -135,10 +143,22 @@ impl FeedSubscribers {
         let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
         while let Some(index) = self.subscribers.iter().position(is_its) {
             let counts = self.subscribers.swap_remove(index).counts();
-            if self.gone.len() < GONE_MAX {
-                self.gone.push(counts);
-            }
+            self.keep(counts);
         }
+    }
+
+    /// Keeps what became of one that is gone.
+    fn keep(&mut self, mut counts: SubscriberCounts) {
+        if let Some(others) = self.gone.get_mut(GONE_MAX) {
+            others.sent += counts.sent;
+            others.dropped += counts.dropped;
+            others.failed += counts.failed;
+            return;
+        }
+        if self.gone.len() == GONE_MAX {
+            counts.address = OTHERS.to_owned();
+        }
+        self.gone.push(counts);
     }
 
     /// Sends it to all of a channel. Its stamp of publication is taken as the last thing before.
@@ -159,7 +179,8 @@ impl FeedSubscribers {
             self.subscribers.iter().position(is_group)
         };
         if let Some(index) = own.or_else(group) {
-            self.subscribers[index].sending = Some(sending);
+            let under_way = &mut self.subscribers[index].sending;
+            *under_way = Some(under_way.map_or(sending, |it| it.joined_by(sending)));
         }
     }
 
@@ -216,4 +237,76 @@ fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
         Channel::Levels => group.port().wrapping_add(1),
     };
     SocketAddrV4::new(*group.ip(), port).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::instruments::Instruments;
+    use crate::publishing::published_as;
+    use engine::{NewOrder, Saved, Side};
+    use feed::{Follower, FollowerSettings, PublisherSettings};
+    use std::net::UdpSocket;
+    use transport::datagrams::SendOptions;
+
+    /// Nobody yet, with room for one, and where he is.
+    fn nobody() -> (FeedSubscribers, UdpSocket, Option<SocketAddr>) {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
+        let receiver = UdpSocket::bind(any).unwrap();
+        let address = Some(receiver.local_addr().unwrap());
+        (FeedSubscribers::new(sender, Clock::calibrate(), 1, None), receiver, address)
+    }
+
+    /// One who asks for the books far more often than they can come has them in the end.
+    #[test]
+    fn a_snapshot_comes_to_who_can_not_wait() {
+        let instruments = Instruments::shipped();
+        let channels = vec![Channel::Orders];
+        let settings = published_as(&Config::default(), &instruments);
+        let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
+        for order_id in 1..=1_000 {
+            let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };
+            publisher.restore(&Saved::Order { order, visible_lots: 1 });
+        }
+        let mut follower =
+            Follower::new(FollowerSettings::new(Channel::Orders, instruments.count(), 1_000, 10));
+        let (mut subscribers, receiver, address) = nobody();
+        receiver.set_nonblocking(true).unwrap();
+        let one = StreamId(0);
+        subscribers.subscribe(one, Channel::Orders, address).unwrap();
+        let (mut came, mut datagram) = (0, [0; 2048]);
+        while !follower.is_in_sync() {
+            assert!(came < 100, "{:#?}", follower.counts());
+            if came % 5 == 0 {
+                let sending = publisher.snapshot(Channel::Orders).unwrap();
+                subscribers.send_again(one, Channel::Orders, sending);
+            }
+            subscribers.send_asked(Channel::Orders, &mut publisher);
+            if let Ok(n) = receiver.recv(&mut datagram) {
+                follower.datagram(&datagram[..n]);
+                came += 1;
+            }
+        }
+        assert!(came > 20, "{came}");
+        assert_eq!(follower.book_hash(), publisher.book_hash(Channel::Orders));
+    }
+
+    #[test]
+    fn those_that_are_gone_are_counted_one_by_one_and_then_together() {
+        let (mut subscribers, _receiver, address) = nobody();
+        for id in 0..GONE_MAX as u32 + 3 {
+            subscribers.subscribe(StreamId(id), Channel::Orders, address).unwrap();
+            let full = subscribers.subscribe(StreamId(id + 1), Channel::Orders, address);
+            assert_eq!(full, Err(NotSubscribed::Full));
+            subscribers.publish(Channel::Orders, &mut [0; 100]);
+            subscribers.unsubscribe(StreamId(id));
+        }
+        let counts = subscribers.counts();
+        assert_eq!(counts.len(), GONE_MAX + 1);
+        let all: u64 = counts.iter().map(|one| one.sent + one.dropped + one.failed).sum();
+        assert_eq!(all, GONE_MAX as u64 + 3);
+        assert_eq!(counts.last().map(|others| others.address.as_str()), Some(OTHERS));
+    }
 }

@@ -339,11 +339,15 @@ impl Service for Exchange {
     #[inline]
     fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
         let awaits = self.entry.observed.is_on && self.entry.turn(self.wall_ns, outbound);
-        let sequencer = &self.entry.sequencer;
+        let OrderEntry { sequencer, plant, .. } = &mut self.entry;
         if !sequencer.is_sync() {
             return awaits;
         }
-        outbound.release(sequencer.acknowledged());
+        let acknowledged = sequencer.acknowledged();
+        outbound.release(acknowledged);
+        if let Some(plant) = plant {
+            plant.release(acknowledged);
+        }
         awaits || outbound.holds()
     }
 

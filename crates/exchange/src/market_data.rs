@@ -6,7 +6,7 @@
 use crate::instruments::{Instrument, Instruments};
 use crate::text::send;
 use engine::{Quote, Side, Top};
-use feed::{Book, Message, Packet, Publisher};
+use feed::{Book, Message, Packet, PacketHeader, Publisher};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::Decimal;
@@ -69,6 +69,8 @@ pub(crate) struct MarketDataSubscribers {
     counts: MarketDataCounts,
     /// Somebody is skipped.
     is_behind: bool,
+    /// The number of the message that is to be heard.
+    next_sequence: u64,
     /// A message as a frame, for all who are to have it.
     frame: Vec<u8>,
 }
@@ -88,6 +90,7 @@ impl MarketDataSubscribers {
             bytes_max,
             counts: MarketDataCounts::default(),
             is_behind: false,
+            next_sequence: 0,
             frame: Vec::with_capacity(64 * 1024),
         }
     }
@@ -121,6 +124,7 @@ impl MarketDataSubscribers {
 
     pub fn unsubscribe(&mut self, connection: StreamId) {
         self.subscribers.retain(|subscriber| subscriber.of.connection != connection);
+        self.is_behind &= !self.subscribers.is_empty();
     }
 
     pub fn of(&self, connection: StreamId) -> impl Iterator<Item = DataSubscription> {
@@ -136,6 +140,8 @@ impl MarketDataSubscribers {
         sequence: u64,
         to: &mut To,
     ) {
+        // So far all has been heard, or there was nobody to hear it.
+        self.next_sequence = sequence + 1;
         let is_it = |one: &&mut Subscriber| one.of == of;
         let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
         self.counts.messages += subscriber.refresh(publisher, sequence, to);
@@ -145,8 +151,21 @@ impl MarketDataSubscribers {
     pub fn hear(&mut self, datagram: &[u8], to: &mut To) {
         // It is our own: nothing in it can't be read.
         let Ok(packet) = Packet::decode(datagram) else { return };
-        for (sequence, message) in (packet.header().sequence..).zip(packet.messages().flatten()) {
+        let PacketHeader { sequence, count, .. } = *packet.header();
+        if sequence != self.next_sequence {
+            self.skip_all();
+        }
+        self.next_sequence = sequence + u64::from(count);
+        for (sequence, message) in (sequence..).zip(packet.messages().flatten()) {
             self.message(&message, sequence, to);
+        }
+    }
+
+    /// Messages were gone before they were heard: all begin anew.
+    #[cold]
+    fn skip_all(&mut self) {
+        for subscriber in &mut self.subscribers {
+            subscriber.skipped_from.get_or_insert(self.next_sequence);
         }
     }
 

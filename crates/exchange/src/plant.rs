@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An input's events are only remembered while it is executed. They are published in the next turn of the loop, when the answers of this one
-//! have been written; with a journal in sync mode not before the input is durable. So a snapshot, a hash and a replay never show what could be
-//! lost.
+//! have been written; with a journal in sync mode in the turn after the one that found the input durable and let the answers to it leave. So a
+//! snapshot, a hash and a replay never show what could be lost, and nobody reads on the feed what its own client was not told.
 
 use crate::feed_subscribers::{FeedSubscribers, SubscriberCounts};
 use crate::limits::Limits;
@@ -22,25 +22,23 @@ use std::collections::VecDeque;
 use transport::StreamId;
 use wire::administration::FeedState;
 
-/// Room for the events that wait: what a few hundred inputs lead to, while a journal makes them durable.
-const PENDING_EVENTS: usize = 1 << 14;
-const PENDING_INPUTS: usize = 1 << 12;
+/// Room for what waits while a journal makes it durable, which its `ring_slots` limit: for as many inputs as that is unless told otherwise, and two
+/// events of each. With more of them, memory is taken while somebody measures.
+const PENDING_INPUTS: usize = 1 << 16;
+const PENDING_EVENTS: usize = 2 * PENDING_INPUTS;
 
 /// An input that is done and not published.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// Not to be published before this is acknowledged by the journal; 0: at once.
-    mark: u64,
-    intended_ns: u64,
-    acknowledged_ns: u64,
+    happened: Happened,
     /// How many of the events are its.
     events: usize,
-    state: Option<(u16, InstrumentState)>,
 }
 
 /// When an input was to happen and when it was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Happened {
+    /// Not to be published before this is released; 0: at once.
     pub mark: u64,
     pub intended_ns: u64,
     pub acknowledged_ns: u64,
@@ -110,6 +108,8 @@ pub(crate) struct Plant {
     clock: Option<Clock>,
     events: VecDeque<Sequenced>,
     inputs: VecDeque<Pending>,
+    /// The answers to inputs with marks up to this have been let go.
+    released: u64,
     /// Somebody asked for what was sent before, or for the books, and has not had all of it.
     asked: bool,
     snapshot_ns: u64,
@@ -135,6 +135,7 @@ impl Plant {
             clock,
             events: VecDeque::with_capacity(PENDING_EVENTS),
             inputs: VecDeque::with_capacity(PENDING_INPUTS),
+            released: 0,
             asked: false,
             snapshot_ns,
             snapshot_due_ns: 0,
@@ -162,7 +163,7 @@ impl Plant {
         let published = Published {
             publisher,
             known: self.inputs.len(),
-            shown_from: self.inputs.back().map_or(0, |input| input.mark),
+            shown_from: self.inputs.back().map_or(0, |input| input.happened.mark),
             datagrams: 0,
             datagrams_swept: 0,
         };
@@ -179,10 +180,8 @@ impl Plant {
         let before = self.events.len();
         self.events.extend(events.iter().filter(|sequenced| changes_a_book(&sequenced.event)));
         let count = self.events.len() - before;
-        let Happened { mark, intended_ns, acknowledged_ns, state } = happened;
-        if count > 0 || state.is_some() {
-            let input = Pending { mark, intended_ns, acknowledged_ns, events: count, state };
-            self.inputs.push_back(input);
+        if count > 0 || happened.state.is_some() {
+            self.inputs.push_back(Pending { happened, events: count });
         }
     }
 
@@ -192,10 +191,24 @@ impl Plant {
         !self.inputs.is_empty() || self.asked || self.data.is_behind()
     }
 
-    /// Publishes what is pending and may be: inputs with marks up to `acknowledged`. Says whether there is more to do.
+    /// The journal has inputs with marks up to this, and the answers to them leave now: from the next turn on they are published.
     #[inline]
-    pub fn publish(&mut self, acknowledged: u64, mut to: To) -> bool {
-        let ready = self.inputs.iter().take_while(|input| input.mark <= acknowledged).count();
+    pub fn release(&mut self, mark: u64) {
+        if mark == self.released {
+            return;
+        }
+        // What waited for the journal was not acknowledged before now.
+        let now_ns = self.clock.map_or(0, |clock| clock.now_ns());
+        let first = self.inputs.partition_point(|input| input.happened.mark <= self.released);
+        let later = self.inputs.range_mut(first..).map(|input| &mut input.happened);
+        later.take_while(|it| it.mark <= mark).for_each(|it| it.acknowledged_ns = now_ns);
+        self.released = mark;
+    }
+
+    /// Publishes what is pending and may be. Says whether there is more to do.
+    #[inline]
+    pub fn publish(&mut self, mut to: To) -> bool {
+        let ready = self.inputs.partition_point(|input| input.happened.mark <= self.released);
         let mut asked = false;
         // All of one channel first: its datagrams do not wait until the other's are encoded.
         for channel in [Channel::Orders, Channel::Levels] {
@@ -203,7 +216,7 @@ impl Plant {
                 self.encode(channel, ready);
                 self.send(channel, &mut to);
             }
-            asked |= self.send_asked(channel, acknowledged);
+            asked |= self.send_asked(channel);
         }
         let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
         self.events.drain(..events);
@@ -218,9 +231,8 @@ impl Plant {
     }
 
     fn encode(&mut self, channel: Channel, ready: usize) {
-        let clock = self.clock;
-        let Some(published) = self.channels.get_mut(channel) else { return };
-        let Published { publisher, known, .. } = published;
+        let channel = self.channels.get_mut(channel);
+        let Some(Published { publisher, known, .. }) = channel else { return };
         let mut first = 0;
         for input in self.inputs.iter().take(ready) {
             let of_input = first..first + input.events;
@@ -232,22 +244,18 @@ impl Plant {
             for Sequenced { event, trade_id, .. } in self.events.range(of_input) {
                 publisher.event(event, trade_id.cast_unsigned());
             }
-            if let Some((instrument, state)) = input.state {
+            if let Some((instrument, state)) = input.happened.state {
                 publisher.state(instrument, state);
             }
-            let acknowledged_ns = match (input.mark, clock) {
-                // What waited for the journal was not acknowledged before now.
-                (1.., Some(clock)) => clock.now_ns(),
-                _ => input.acknowledged_ns,
-            };
-            publisher.end_of_input(input.intended_ns, acknowledged_ns);
+            publisher.end_of_input(input.happened.intended_ns, input.happened.acknowledged_ns);
         }
     }
 
     fn send(&mut self, channel: Channel, to: &mut To) {
         let Plant { channels, subscribers, data, .. } = self;
-        let Some(published) = channels.get_mut(channel) else { return };
-        let Published { publisher, datagrams, .. } = published;
+        let Some(Published { publisher, datagrams, .. }) = channels.get_mut(channel) else {
+            return;
+        };
         while let Some(datagram) = publisher.next(channel) {
             *datagrams += 1;
             if let Some(subscribers) = subscribers {
@@ -260,10 +268,10 @@ impl Plant {
     }
 
     /// Sends some of what was asked for again. Says whether there is more.
-    fn send_asked(&mut self, channel: Channel, acknowledged: u64) -> bool {
+    fn send_asked(&mut self, channel: Channel) -> bool {
         let Plant { channels, subscribers: Some(subscribers), .. } = self else { return false };
         let Some(published) = channels.get_mut(channel) else { return false };
-        if published.shown_from > acknowledged {
+        if published.shown_from > self.released {
             return subscribers.has(channel);
         }
         subscribers.send_asked(channel, &mut published.publisher)
@@ -362,8 +370,7 @@ impl Plant {
     }
 
     pub fn counts(&self) -> FeedCounts {
-        let Channels { orders, levels } = &self.channels;
-        let all = || [orders, levels].into_iter().flatten();
+        let all = || [&self.channels.orders, &self.channels.levels].into_iter().flatten();
         FeedCounts {
             datagrams: self.datagrams(Channel::Orders),
             messages: self.sequence(Channel::Orders),

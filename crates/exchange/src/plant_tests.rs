@@ -3,6 +3,7 @@
 use super::*;
 use crate::Config;
 use crate::instruments::Instruments;
+use crate::market_data::DataChannel;
 use crate::publishing::published_as;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
 use transport::serve::Outbound;
@@ -18,9 +19,15 @@ struct Beside {
 
 impl Beside {
     fn new() -> Beside {
+        Beside::keeping(Config::default().limits.feed_replay_packets_max)
+    }
+
+    /// With room for so many datagrams.
+    fn keeping(replay_packets_max: usize) -> Beside {
         let config = Config::default();
         let instruments = Instruments::shipped();
-        let settings = published_as(&config, &instruments);
+        let settings =
+            PublisherSettings { replay_packets_max, ..published_as(&config, &instruments) };
         let engine = Engine::new(instruments.count(), EngineLimits::matching_only(1000, 1000));
         let mut plant = Plant::new(settings, None, &config.limits, None, 0);
         plant.begin(Channel::Orders, &engine).unwrap();
@@ -39,10 +46,33 @@ impl Beside {
         self.plant.done(&events, Happened { mark, intended_ns, acknowledged_ns, state });
     }
 
-    /// Publishes what may be, and gives how many messages there have been, and whether there is more.
+    /// A connection subscribes to market data as JSON.
+    fn subscribe(&mut self, connection: u32, channels: &[DataChannel]) {
+        let connection = StreamId(connection);
+        self.outbound.open(connection);
+        self.plant.begin(Channel::Levels, &self.engine).unwrap();
+        for channel in channels {
+            let of = DataSubscription { connection, channel: *channel, instrument: 0 };
+            self.plant.data.subscribe(of).unwrap();
+            let mut to =
+                To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
+            self.plant.begin_data(of, &mut to);
+        }
+    }
+
+    /// What a connection was told since, in frames, taken: what kind of message each is.
+    fn told(&mut self, connection: u32) -> Vec<String> {
+        let bytes = std::mem::take(self.outbound.to(StreamId(connection)));
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let kinds = text.split(r#"{"type":""#).skip(1);
+        kinds.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    }
+
+    /// With a journal that has inputs up to a mark: publishes what may be, and gives how many messages there have been, and whether there is more.
     fn publish(&mut self, acknowledged: u64) -> (u64, bool) {
+        self.plant.release(acknowledged);
         let to = To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
-        let more = self.plant.publish(acknowledged, to);
+        let more = self.plant.publish(to);
         (self.plant.sequence(Channel::Orders), more)
     }
 }
@@ -80,4 +110,33 @@ fn a_channel_that_begins_later_has_the_same_books() {
         assert_eq!(book.level(Side::Buy, 100), (3, 3));
     }
     assert_eq!(beside.plant.counts().faults, 0);
+}
+
+/// Datagrams that were gone before they were sent are a gap for who hears them as JSON.
+#[test]
+fn what_was_gone_before_it_was_sent_is_a_gap_for_all() {
+    let mut beside = Beside::keeping(3);
+    beside.subscribe(0, &[DataChannel::Book]);
+    beside.subscribe(1, &[DataChannel::Trades]);
+    assert_eq!((beside.told(0), beside.told(1)), (vec!["BOOK_SNAPSHOT".to_owned()], vec![]));
+    beside.order(0);
+    beside.publish(0);
+    assert_eq!((beside.told(0), beside.told(1)), (vec!["BOOK".to_owned()], vec![]));
+    // More than three datagrams hold.
+    (0..200).for_each(|_| beside.order(0));
+    beside.publish(0);
+    assert!(beside.plant.counts().overrun > 0);
+    assert_eq!(beside.told(0), ["GAP", "BOOK_SNAPSHOT"]);
+    assert_eq!(beside.told(1), ["GAP"]);
+    // From then on all is told again, also to one who comes when nobody was there for a while.
+    beside.order(0);
+    beside.publish(0);
+    assert_eq!(beside.told(0), ["BOOK"]);
+    (0..2).for_each(|connection| beside.plant.unsubscribe(StreamId(connection)));
+    beside.order(0);
+    beside.publish(0);
+    beside.subscribe(0, &[DataChannel::Book]);
+    beside.order(0);
+    beside.publish(0);
+    assert_eq!(beside.told(0), ["BOOK_SNAPSHOT", "BOOK"]);
 }

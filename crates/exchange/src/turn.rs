@@ -30,15 +30,14 @@ impl OrderEntry {
 
     #[inline]
     fn publish(&mut self, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
-        let OrderEntry { plant: Some(plant), instruments, sequencer, .. } = self else {
+        let OrderEntry { plant: Some(plant), instruments, .. } = self else {
             return false;
         };
         if !plant.has_work() {
             return false;
         }
-        let acknowledged = if sequencer.is_sync() { sequencer.acknowledged() } else { 0 };
         let time_ms = if plant.data.is_empty() { 0 } else { wire_time(wall_ns()) };
-        plant.publish(acknowledged, To { instruments, outbound, time_ms })
+        plant.publish(To { instruments, outbound, time_ms })
     }
 
     /// Begins the flow.

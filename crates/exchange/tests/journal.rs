@@ -5,12 +5,15 @@ mod driven;
 mod running;
 
 use dialogue::Dialogue;
-use driven::config;
-use exchange::{Config, ConfigError, Exchange, Instruments, Journal, Risk, StartBook};
+use driven::{Driven, config};
+use exchange::{Config, ConfigError, Exchange, Feed, Instruments, Journal, Risk, StartBook};
 use expect_test::expect;
 use journal::{Inputs, Mode, Options};
+use measure::clock::{Clock, Deadline};
 use running::Running;
+use std::net::UdpSocket;
 use std::path::Path;
+use std::time::Duration;
 
 fn options(mode: Mode) -> Options {
     let wait = ipc::wait::Wait::Futex { spins: 10 };
@@ -57,6 +60,36 @@ fn what_is_acknowledged_is_in_the_journal() {
         let (exchange, _) = running.stop();
         assert_eq!(exchange.replay_check().equal, Some(true));
         close(exchange, place.path());
+    }
+}
+
+/// The turn that finds an input durable lets the answer to it leave; the next one publishes it.
+#[test]
+fn what_is_durable_is_answered_before_it_is_published() {
+    let place = tempfile::tempdir().unwrap();
+    let config =
+        Config { feed: Some(Feed::default()), clock: Some(Clock::calibrate()), ..config() };
+    let mut d = Driven::new(journaled(config, place.path(), Mode::Sync));
+    d.connect(0);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    d.ask(0, r#"{"type":"AUTHENTICATE","api_token":"1"}"#);
+    let channel = format!(r#"{{"name":"FEED","address":"{}"}}"#, socket.local_addr().unwrap());
+    d.ask(0, &format!(r#"{{"type":"SUBSCRIBE","channels":[{channel}]}}"#));
+    let is_published = || socket.recv(&mut [0; 2048]).is_ok();
+    let watch = d.exchange.journal_watch().unwrap();
+    for n in 0..10 {
+        let durable = watch.durable();
+        d.ask(0, &running::order(&format!("o{n}"), "BUY", "1", "1"));
+        let deadline = Deadline::after(Duration::from_secs(10));
+        while watch.durable() == durable {
+            assert!(!deadline.left().is_zero());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        d.turn();
+        assert!(!is_published(), "{n}");
+        d.turn();
+        assert!(is_published(), "{n}");
     }
 }
 

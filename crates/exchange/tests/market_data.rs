@@ -5,10 +5,12 @@ mod running;
 use engine::Side;
 use exchange::{Config, HouseFlow, StartBook};
 use flow::{Pace, Source};
-use measure::clock::Clock;
+use measure::clock::{Clock, Deadline};
 use measure::schedule::Arrival;
 use running::{Client, Running, immediate, order};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tungstenite::Message;
 use wire::Decimal;
@@ -98,11 +100,17 @@ fn next(client: &mut Client) -> Option<String> {
     }
 }
 
-/// All that comes until nothing does for a while.
-fn drain(client: &mut Client, book: &mut Book) {
+/// All that comes until message `last` has, which may not be known yet, and then nothing does for a while.
+fn drain(client: &mut Client, book: &mut Book, last: &AtomicU64) {
     client.socket.get_mut().set_read_timeout(Some(Duration::from_millis(400))).unwrap();
-    while let Some(text) = next(client) {
-        book.hear(&text);
+    let deadline = Deadline::after(Duration::from_secs(30));
+    loop {
+        match next(client) {
+            Some(text) => book.hear(&text),
+            None if book.sequence >= last.load(Ordering::Relaxed) => return,
+            None => {}
+        }
+        assert!(!deadline.left().is_zero(), "at {} of {last:?}", book.sequence);
     }
 }
 
@@ -186,19 +194,25 @@ fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
         client.ask(&subscribe(&["BOOK", "TRADES"]));
     }
     let mut starter = running.login("3");
+    let last = Arc::new(AtomicU64::new(u64::MAX));
+    let last_of_fast = last.clone();
     let reading = std::thread::spawn(move || {
         let mut book = Book::default();
         // From the first message on, which comes at once: the snapshot.
         book.hear(&next(&mut fast).unwrap());
-        drain(&mut fast, &mut book);
+        drain(&mut fast, &mut book, &last_of_fast);
         book
     });
     assert_eq!(starter.ask(r#"{"type":"FLOW","action":"START"}"#), r#"{"type":"FLOW_STARTED"}"#);
     let ended: serde_json::Value = serde_json::from_str(&starter.read()).unwrap();
     assert_eq!(ended["inputs"], 30_000);
+    let description: serde_json::Value =
+        serde_json::from_str(&starter.ask(r#"{"type":"DESCRIBE"}"#)).unwrap();
+    assert_eq!(description["feeds"][0]["depth"], "LEVELS", "{description}");
+    last.store(description["feeds"][0]["sequence"].as_u64().unwrap(), Ordering::Relaxed);
     let fast = reading.join().unwrap();
     let mut book = Book::default();
-    drain(&mut slow, &mut book);
+    drain(&mut slow, &mut book, &last);
     let (exchange, refused) = running.stop();
     assert_eq!(refused.slow_readers, 0);
     fast.check(exchange.engine());

@@ -30,6 +30,8 @@ struct Asked {
     datagrams: u32,
     /// How often it was asked for, without anything having come.
     times: u32,
+    /// Something of it came since it was asked for, or since time was last up.
+    is_coming: bool,
 }
 
 /// Whether to ask.
@@ -54,13 +56,15 @@ impl Asking {
     /// What was asked for comes.
     pub fn progress(&mut self) {
         if let Some(asked) = &mut self.0 {
-            (asked.datagrams, asked.times) = (0, 0);
+            (asked.datagrams, asked.times, asked.is_coming) = (0, 0, true);
         }
     }
 
-    /// What was asked for does not come any more.
-    pub fn is_lost(&mut self) {
-        if let Some(asked) = &mut self.0 {
+    /// Time is up: what was asked for does not come any more, unless some of it came in that time.
+    pub fn time_is_up(&mut self) {
+        if let Some(asked) = &mut self.0
+            && !std::mem::take(&mut asked.is_coming)
+        {
             asked.datagrams = ASK_AGAIN_DATAGRAMS;
         }
     }
@@ -86,7 +90,7 @@ impl Asking {
             self.end();
             return Turn::GiveUp;
         }
-        self.0 = Some(Asked { want, datagrams: 0, times: times + 1 });
+        self.0 = Some(Asked { want, datagrams: 0, times: times + 1, is_coming: false });
         Turn::Ask
     }
 }

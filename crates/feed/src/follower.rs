@@ -50,8 +50,6 @@ pub struct Follower {
     end: u64,
     is_rebuilding: bool,
     rebuild: Rebuild,
-    /// What was said to have been sent is not believed after the next snapshot: nobody had it.
-    end_is_doubtful: bool,
     /// By their first message's number.
     early: Buffered,
     /// A datagram that was kept, while it is taken in.
@@ -76,7 +74,6 @@ impl Follower {
             end: 1,
             is_rebuilding: true,
             rebuild: Rebuild::new(buffered_datagrams_max, datagram_bytes_max),
-            end_is_doubtful: false,
             early: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
             scratch: vec![0; datagram_bytes_max],
             asking: Asking::default(),
@@ -139,25 +136,22 @@ impl Follower {
         self.wants_now()
     }
 
-    /// So much time has passed that what was asked for last must have been lost.
+    /// So much time has passed, since it wanted something or since this was last said, that what was asked for has been lost, if nothing of it came
+    /// in that time.
     pub fn again(&mut self) {
-        self.asking.is_lost();
+        self.asking.time_is_up();
     }
 
     /// What was asked for last was refused.
     pub fn refused(&mut self) {
         if !self.is_in_sync() {
-            self.end_is_doubtful = true;
-            self.lose_books();
-            self.asking.end();
+            self.begin_again();
         }
     }
 
     /// The books are known to be others than the exchange's: it wants a snapshot.
     pub fn begin_again(&mut self) {
-        self.early.clear();
-        self.end_is_doubtful = true;
-        self.lose_books();
+        self.forget();
         self.asking.end();
     }
 
@@ -219,10 +213,17 @@ impl Follower {
             self.counts.sessions += 1;
         }
         self.session = Some(session);
-        (self.next, self.end) = (1, 1);
+        self.next = 1;
+        self.forget();
+        true
+    }
+
+    /// As [`Follower::lose_books`], and what was said to have been sent is not believed: nobody has it.
+    #[cold]
+    fn forget(&mut self) {
+        self.end = 1;
         self.early.clear();
         self.lose_books();
-        true
     }
 
     /// The books are not those of the exchange any more.
@@ -341,10 +342,6 @@ impl Follower {
         self.next = sequence;
         self.end = self.end.max(sequence);
         self.early.release_below(sequence);
-        if std::mem::take(&mut self.end_is_doubtful) {
-            self.end = sequence;
-            self.early.clear();
-        }
     }
 
     #[cold]
@@ -357,9 +354,11 @@ impl Follower {
             Turn::Wait => return None,
             Turn::Ask => {}
             Turn::GiveUp => {
-                // Of a snapshot: nothing comes of what has come so far, whatever it was. Of a replay: nobody has what it was said there is.
-                self.end_is_doubtful |= !self.is_rebuilding;
-                self.lose_books();
+                match want {
+                    // Nothing comes of what has come so far, whatever it was.
+                    Want::Snapshot => self.lose_books(),
+                    Want::Replay { .. } => self.forget(),
+                }
                 return self.wants_now();
             }
         }

@@ -47,17 +47,6 @@ pub enum ReplayRefused {
     NotYet,
 }
 
-impl ReplayRefused {
-    /// As it stands on the wire. Stable.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReplayRefused::TooOld => "TOO_OLD",
-            ReplayRefused::NotYet => "NOT_YET",
-        }
-    }
-}
-
 impl Packets {
     pub fn new(
         channel: Channel,

@@ -22,7 +22,26 @@ pub struct Sending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Replay { packet: u64, end_sequence: u64 },
-    Snapshot { number: u64, part: usize },
+    Snapshot { number: u64, part: usize, left: usize },
+}
+
+impl Sending {
+    /// What is sent to who asks for another while this is still on its way to him: the other. But of a snapshot that is under way all parts are sent
+    /// once more from the next one on, around; if it began anew, one who asks again before all of it can have come would never have its end.
+    #[must_use]
+    pub fn joined_by(self, asked: Sending) -> Sending {
+        match (self.what, asked.what) {
+            (
+                Asked::Snapshot { number, part, left },
+                Asked::Snapshot { number: same, left: all, .. },
+            ) if (self.channel, number) == (asked.channel, same) => {
+                // Where nothing but the heartbeat was sent, all parts are to come.
+                let left = if left + 1 < all { all } else { left };
+                Sending { what: Asked::Snapshot { number, part, left }, ..self }
+            }
+            _ => asked,
+        }
+    }
 }
 
 /// A channel.
@@ -68,9 +87,10 @@ impl Publisher {
             if !settings.channels.contains(&channel) {
                 return Ok(None);
             }
+            let orders_max = settings.orders_max as usize;
             let entries_max = match channel {
-                Channel::Orders => settings.orders_max as usize,
-                Channel::Levels => 2 * settings.levels_max as usize,
+                Channel::Orders => orders_max,
+                Channel::Levels => orders_max.min(2 * settings.levels_max as usize * instruments),
             };
             let parts = parts_max(datagram_bytes_max, instruments, entries_max);
             if parts > usize::from(u16::MAX) {
@@ -202,8 +222,8 @@ impl Publisher {
         Some(self.published_mut(channel)?.packets.heartbeat(now_ns))
     }
 
-    /// A snapshot, to be sent by [`Publisher::next_of`]; behind it comes a heartbeat, which tells what has come since. `None` where the channel is not
-    /// published.
+    /// A snapshot, to be sent by [`Publisher::next_of`]; before and behind it comes a heartbeat, which tells what has come since. `None` where the
+    /// channel is not published.
     ///
     /// The last one is sent again as long as the messages since are kept with room to spare, so that a follower that has lost a part of it gets that
     /// part, and several followers get through at once. Taking another ends the sending of it.
@@ -216,7 +236,9 @@ impl Publisher {
         if !snapshot.serves(packets) {
             snapshot.take(packets, books, definitions);
         }
-        Some(Sending { channel, what: Asked::Snapshot { number: snapshot.number(), part: 0 } })
+        let (number, parts) = snapshot.is();
+        let what = Asked::Snapshot { number, part: 0, left: parts + 2 };
+        Some(Sending { channel, what })
     }
 
     /// Messages `from` to `from + count`, to be sent again by [`Publisher::next_of`]: the datagrams in which they stand.
@@ -244,13 +266,15 @@ impl Publisher {
                 *packet += 1;
                 packets.replayed(*packet - 1, *end_sequence)
             }
-            Asked::Snapshot { number, part } => {
-                *part += 1;
-                match snapshot.parts_of(*number)? {
-                    parts if *part <= parts => snapshot.part(*part - 1),
-                    parts if *part == parts + 1 => Some(packets.heartbeat(0)),
-                    _ => None,
+            Asked::Snapshot { number, part, left } => {
+                let (current, parts) = snapshot.is();
+                *left = left.checked_sub(1).filter(|_| *number == current)?;
+                if *left == 0 || *left > parts {
+                    return Some(packets.heartbeat(0));
                 }
+                let next = *part;
+                *part = (next + 1) % parts;
+                snapshot.part(next)
             }
         }
     }

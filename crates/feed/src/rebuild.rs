@@ -28,9 +28,9 @@ pub(crate) struct Books<'a> {
 /// What a part has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rebuilt {
-    /// It was not its turn.
+    /// It is of no use.
     Nothing,
-    /// A part was taken in, and others are to come.
+    /// It is of the snapshot that comes, and others are to come: it was taken in, or kept, or has come before.
     Part,
     /// The books are those of the exchange before the message of this number.
     Books(u64),
@@ -89,13 +89,13 @@ impl Rebuild {
         self.snapshot = Some(snapshot);
         if part < snapshot.next_part {
             books.counts.duplicates += 1;
-            return Rebuilt::Nothing;
+            return Rebuilt::Part;
         }
         if part > snapshot.next_part {
             books.counts.early += 1;
             let is_kept = self.early.keep(u64::from(part), bytes);
             books.counts.not_kept += u64::from(!is_kept);
-            return Rebuilt::Nothing;
+            return Rebuilt::Part;
         }
         let mut taken = snapshot.take(packet, &mut books);
         while let Ok(Rebuilt::Part) = taken

@@ -35,9 +35,9 @@ pub struct PublisherSettings {
     pub replay_packets_max: usize,
     /// The instruments, by number.
     pub definitions: Vec<Definition>,
-    /// Orders that rest in one book, as the engine's `open_orders_max`.
+    /// Orders that rest in all books together, as the engine's `open_orders_max`.
     pub orders_max: u32,
-    /// Prices of one side, as the engine's `price_levels_max`.
+    /// Prices of one side of a book, as the engine's `price_levels_max`.
     pub levels_max: u32,
     /// What is published.
     pub channels: Vec<Channel>,
@@ -67,7 +67,7 @@ impl fmt::Display for PublisherSettingsError {
             PublisherSettingsError::SnapshotParts(parts) => write!(
                 f,
                 "a snapshot could have {parts} datagrams, and {} can be numbered: \
-                 lower orders_max or levels_max, or make datagrams longer",
+                 lower open_orders_max or price_levels_max, or make datagrams longer",
                 u16::MAX
             ),
         }

@@ -22,7 +22,7 @@ pub(crate) struct TakenSnapshot {
     sequence: u64,
 }
 
-/// How many datagrams a snapshot can have.
+/// How many datagrams a snapshot can have, with so many entries in all books together.
 pub(crate) fn parts_max(
     datagram_bytes_max: usize,
     instruments: usize,
@@ -39,7 +39,7 @@ pub(crate) fn parts_max(
     let room =
         datagram_bytes_max.saturating_sub(PACKET_HEADER_BYTES + MESSAGE_BYTES_MAX - 1).max(1);
     let heads = 2 * MESSAGE_BYTES_MAX;
-    (instruments * (heads + entries_max * codec::message_bytes(&entry))).div_ceil(room) + 1
+    (instruments * heads + entries_max * codec::message_bytes(&entry)).div_ceil(room) + 1
 }
 
 impl TakenSnapshot {
@@ -52,10 +52,6 @@ impl TakenSnapshot {
             number: 0,
             sequence: 0,
         }
-    }
-
-    pub fn number(&self) -> u64 {
-        self.number
     }
 
     /// Whether it will do for who asks now: what came since is kept, and will be for as long again.
@@ -137,15 +133,20 @@ impl TakenSnapshot {
         }
         let start = (self.parts.len() - 1) * self.datagram_bytes_max;
         if let Some((length, count)) = self.parts.last_mut() {
-            let datagram = &mut self.bytes[start..start + self.datagram_bytes_max];
+            // There is room, unless the books hold more than they were to: then the snapshot is too short, and its hash says so.
+            let end = start + self.datagram_bytes_max;
+            let Some(datagram) = self.bytes.get_mut(start..end) else {
+                self.parts.pop();
+                return;
+            };
             codec::encode(datagram, *length, message);
             (*length, *count) = (*length + bytes, *count + 1);
         }
     }
 
-    /// How many datagrams the snapshot of this number has, if it is still this one.
-    pub fn parts_of(&self, number: u64) -> Option<usize> {
-        (number == self.number).then_some(self.parts.len())
+    /// Which one it is, and how many datagrams it has.
+    pub fn is(&self) -> (u64, usize) {
+        (self.number, self.parts.len())
     }
 
     /// One of its datagrams.

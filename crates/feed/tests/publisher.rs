@@ -315,11 +315,43 @@ fn settings_out_of_range_are_refused() {
     }
     let one = PublisherSettings { replay_packets_max: 1, ..settings.clone() };
     assert_eq!(Publisher::new(&one).err(), Some(PublisherSettingsError::ReplayPackets(1)));
-    let large = PublisherSettings { orders_max: 1 << 20, ..settings };
+    let large = PublisherSettings { orders_max: 1 << 22, ..settings };
     let Err(error @ PublisherSettingsError::SnapshotParts(_)) = Publisher::new(&large) else {
         panic!("it has room for all")
     };
-    assert!(error.to_string().contains("orders_max"), "{error}");
+    assert!(error.to_string().contains("lower open_orders_max or price_levels_max"), "{error}");
+}
+
+/// Orders are counted over all books: the snapshot of many instruments has no more of them.
+#[test]
+fn a_snapshot_has_room_for_all_orders_wherever_they_rest() {
+    let settings = PublisherSettings {
+        definitions: vec![exchange::definitions(1)[0]; 100],
+        orders_max: 2_000,
+        levels_max: 2_000,
+        ..Exchange::settings(LIMITS, 1, 200)
+    };
+    // In one book, in all of them alike; and more than there were to be, which has no room and is cut.
+    for (books, orders, fits) in [(1, 2_000, true), (100, 2_000, true), (100, 20_000, false)] {
+        let mut publisher = Publisher::new(&settings).unwrap();
+        for order_id in 1..=orders {
+            let instrument = order_id as u16 % books;
+            let order = NewOrder { instrument, ..new(order_id, Side::Buy, order_id as i64, 1) };
+            publisher.restore(&engine::Saved::Order { order, visible_lots: 1 });
+        }
+        for channel in CHANNELS {
+            let mut sending = publisher.snapshot(channel).unwrap();
+            let mut entries = 0;
+            while let Some(datagram) = publisher.next_of(&mut sending) {
+                let is_entry = |message: &&Message| {
+                    matches!(message, Message::OrderAdded { .. } | Message::Level { .. })
+                };
+                entries += messages(datagram).iter().filter(is_entry).count();
+            }
+            assert_eq!(entries == orders as usize, fits, "{entries} of {orders}");
+        }
+        assert_eq!(publisher.faults(), 0);
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Feed {
         datagrams
     }
 
-    /// A snapshot, and the heartbeat behind it.
+    /// A snapshot, and the heartbeats before and behind it.
     fn snapshot(&mut self) -> Vec<Vec<u8>> {
         let sending = self.exchange.publisher.snapshot(CHANNEL).unwrap();
         self.exchange.sent(sending)
@@ -66,7 +66,7 @@ impl Feed {
     fn parts(&mut self) -> Vec<Vec<u8>> {
         let mut snapshot = self.snapshot();
         snapshot.pop();
-        snapshot
+        snapshot.split_off(1)
     }
 
     fn replay(&mut self, from: u64, count: u32) -> Result<Vec<Vec<u8>>, ReplayRefused> {
@@ -153,7 +153,8 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
-    assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 3));
+    // One before the snapshot and one behind it, and two.
+    assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 4));
 }
 
 #[test]
@@ -220,6 +221,8 @@ fn another_gap_is_asked_for_at_once() {
     assert_eq!(follower.wants(), None);
     // Half of it comes; the rest is a part of what was asked for.
     follower.datagram(&feed.replay(6, 1).unwrap()[0]);
+    assert_eq!(follower.wants(), None);
+    follower.again();
     assert_eq!(follower.wants(), None);
     follower.again();
     assert_eq!(follower.wants(), Some(Want::Replay { from: 7, count: 1 }));
@@ -311,6 +314,9 @@ fn a_part_that_was_lost_comes_with_the_next_sending() {
         parts
     };
     give(&mut follower, &but(2));
+    // Some of it came in that time; in the next nothing.
+    follower.again();
+    assert_eq!(follower.wants(), None);
     follower.again();
     assert_eq!(follower.wants(), Some(Want::Snapshot));
     // Another one is lost now, which came before.
@@ -500,6 +506,51 @@ fn two_followers_share_a_snapshot() {
         give(follower, &feed.replay(41, 3).unwrap());
         assert!(feed.is_followed_by(follower));
     }
+}
+
+/// A snapshot that was taken for somebody else is old: who has it knows that messages are missing, also when the heartbeat behind it is lost, and
+/// whatever was doubtful before.
+#[test]
+fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
+    for loses_books in [false, true] {
+        let mut feed = Feed::new(&settings());
+        let mut follower = follower();
+        feed.ticks(20);
+        feed.parts();
+        if loses_books {
+            give(&mut follower, &feed.snapshot());
+            follower.begin_again();
+        }
+        assert_eq!(follower.wants(), Some(Want::Snapshot));
+        feed.ticks(3);
+        let mut snapshot = feed.snapshot();
+        snapshot.pop();
+        give(&mut follower, &snapshot);
+        assert_eq!((follower.sequence(), follower.is_in_sync()), (20, false));
+        assert_eq!(follower.wants(), Some(Want::Replay { from: 21, count: 3 }));
+        // What comes live meanwhile is kept.
+        give(&mut follower, &feed.ticks(1));
+        give(&mut follower, &feed.replay(21, 3).unwrap());
+        assert!(feed.is_followed_by(&follower));
+        assert_eq!((follower.counts().gaps, follower.counts().replayed), (0, 3));
+    }
+}
+
+/// What comes while books are asked for that were lost is kept for them.
+#[test]
+fn what_comes_after_a_refusal_is_kept() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(3);
+    give(&mut follower, &ticks[2..]);
+    follower.refused();
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    let parts = feed.parts();
+    give(&mut follower, &feed.ticks(2));
+    give(&mut follower, &parts);
+    // The snapshot of before.
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 3 }));
+    give(&mut follower, &feed.replay(4, 3).unwrap());
+    assert!(feed.is_followed_by(&follower));
 }
 
 #[test]

@@ -47,16 +47,26 @@ pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
 
 /// The book at the end is the exchange's.
 pub(crate) fn book(evidence: &Evidence) -> Outcome {
-    of_book(evidence, |_, tick| {
+    of_book(evidence, |evidence, tick| {
         let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
         if theirs.is_empty() {
             return not_applicable("the exchange could not be asked for its book");
         }
         let at = tick.book_sequence;
-        let why =
-            format!("behind message {at} the trader's book is {ours}, the exchange's {theirs}");
-        held_if(ours == theirs, why)
+        let (faults, overrun) = published_wrong(evidence);
+        let why = format!(
+            "behind message {at} the trader's book is {ours}, the exchange's {theirs}; there {faults} events did not go \
+             with the published book, and {overrun} datagrams were gone before they were sent"
+        );
+        held_if(ours == theirs && (faults, overrun) == (0, 0), why)
     })
+}
+
+/// What an exchange of ours says of the book that it compares with: it is what it published, which is the engine's while these are 0.
+fn published_wrong(evidence: &Evidence) -> (u64, u64) {
+    let feed = evidence.exchange.map(|exchange| &exchange.counts["feed"]);
+    let of = |name: &str| feed.and_then(|feed| feed[name].as_u64()).unwrap_or(0);
+    (of("faults"), of("overrun"))
 }
 
 /// Why a trader refuses itself an order that its connection does not take: such a tick has no sample, and would have been among the slowest.
@@ -282,6 +292,21 @@ mod tests {
         assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
         let result = ClientResult::default();
         assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
+    }
+
+    /// Books may be the same and both be wrong.
+    #[test]
+    fn a_book_that_was_published_wrong_is_not_the_exchanges() {
+        for (faults, overrun, verdict) in
+            [(0, 0, Verdict::Held), (1, 0, Verdict::Broken), (0, 1, Verdict::Broken)]
+        {
+            let counts = serde_json::json!({"feed": {"faults": faults, "overrun": overrun}});
+            let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+            let mut result = ClientResult::default();
+            result.load.tick = vec![fine()];
+            let evidence = Evidence { exchange: Some(&exchange), ..evidence(&result) };
+            assert_eq!(book(&evidence).0, verdict, "{faults} {overrun}");
+        }
     }
 
     /// Gaps that were made on purpose are to be; what the kernel dropped was not.

@@ -31,6 +31,7 @@ impl<M: Mind, L: Line> TickLoop<M, L> {
         if !self.stages.mind.is_in_sync() {
             if now_ns > self.wanted_at_ns + AGAIN_NS {
                 self.stages.mind.again();
+                self.wanted_at_ns = now_ns;
             }
             self.recover(now_ns);
         }
