@@ -92,6 +92,7 @@ impl Conduct {
         let after = host::capture(&root, &clock, probed);
         let machine = Machine { before, after: Some(after) };
         warnings.splice(0..0, placed.warnings.iter().cloned());
+        warnings.extend(launch::warnings(&path));
         let mut record = assemble::record(Parts {
             conduct: self,
             placed: &placed,

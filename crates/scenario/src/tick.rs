@@ -14,6 +14,8 @@ pub const DATAGRAM_BYTES_MIN: usize = 256;
 pub const BURST_MAX: u64 = 1_000_000;
 /// How many times faster than it was recorded, or slower, a day may be.
 pub const SPEED_MAX: f64 = 1e6;
+/// A flow that lasts less than this share of what was asked for is short: a file is what it is.
+pub const DURATION_SHARE_MIN: f64 = 0.99;
 /// The worst ticks that are kept.
 pub const TRACE_MAX: usize = 1_000;
 

@@ -1,6 +1,7 @@
 //! Rules of validity that only ticks have.
 
 use crate::run::{Asked, Evidence};
+use crate::tick::DURATION_SHARE_MIN;
 use measure::record::Verdict;
 use measure::tick::Tick;
 use serde::Deserialize;
@@ -75,6 +76,7 @@ pub(crate) fn stages(evidence: &Evidence) -> Outcome {
 #[derive(Deserialize)]
 struct Flow {
     scheduled: u64,
+    duration_ns: u64,
     inputs: u64,
     refused: u64,
     late_ns_p99: Option<u64>,
@@ -85,7 +87,7 @@ struct Flow {
 /// has less than 99.9 % of its rate.
 const LATE_SHARE_MAX: f64 = 0.001;
 
-/// Every input was executed, with effect, and in time.
+/// There were inputs for as long as was asked, and every one was executed, with effect, and in time.
 pub(crate) fn flow(evidence: &Evidence) -> Outcome {
     if evidence.is_floor {
         return not_applicable("the floor's ticks are a schedule and nothing else");
@@ -99,8 +101,17 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
     let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
     let Asked { flow_seconds, is_burst, trades, .. } = evidence.asked;
     let allowed_ns = (flow_seconds * 1e9 * LATE_SHARE_MAX) as u64;
+    let seconds = flow.duration_ns as f64 / 1e9;
+    let is_long = seconds >= flow_seconds * DURATION_SHARE_MIN;
+    let short = match is_long {
+        true => String::new(),
+        false => format!(
+            "the flow's inputs are over after {seconds:.3} of {flow_seconds} s: take fewer seconds, a lower rate or speed, \
+             or a longer file; "
+        ),
+    };
     let why = format!(
-        "{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; a thousandth of the \
+        "{short}{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; a thousandth of the \
          flow, {allowed_ns} ns, may be{}",
         flow.inputs,
         flow.scheduled,
@@ -116,7 +127,8 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
     let in_time = is_burst || flow.late_ns_p99.is_none_or(|ns| ns <= allowed_ns);
     // Who trades takes orders away that the flow would cancel.
     let with_effect = trades || flow.refused == 0;
-    held_if(flow.inputs == flow.scheduled && flow.inputs > 0 && with_effect && in_time, why)
+    let is_whole = is_long && flow.inputs == flow.scheduled && flow.inputs > 0;
+    held_if(is_whole && with_effect && in_time, why)
 }
 
 /// The kernel gave as large a buffer as was asked for.
@@ -230,6 +242,7 @@ mod tests {
     fn a_flow_is_whole_has_its_effect_and_is_in_time() {
         let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
             let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
+                "duration_ns": 6_000_000_000u64,
                 "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
             let counts = serde_json::json!({ "flow": flow });
             let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
@@ -246,6 +259,9 @@ mod tests {
         assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);
         assert_eq!(judged(1, 1, 60_000, |asked| asked.trades = true), Verdict::Held);
         assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
+        // A file of 6 s.
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 6.05), Verdict::Held);
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 7.0), Verdict::Broken);
         let result = ClientResult::default();
         assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
     }
