@@ -53,7 +53,6 @@ pub(crate) struct MarketDataArguments {
     pub flow_seconds: f64,
 }
 
-
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
     let Some(reach) = reach(arguments)? else { return Ok(None) };
