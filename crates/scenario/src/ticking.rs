@@ -230,12 +230,14 @@ impl Lengths {
 /// What a feed was to be like, for the rules.
 pub(crate) fn asked(conduct: &Conduct, entrant: &Entrant) -> Asked {
     let scenario = &conduct.scenario;
+    let flow = &scenario.flow;
     let (warm_up_seconds, seconds) = conduct.phases(entrant);
+    let in_bursts = flow.pace == Pace::Fixed && flow.arrival == Arrival::Burst;
     Asked {
         receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
         is_harmed: scenario.feed.harm().is_some() && !entrant.is_floor,
         flow_seconds: warm_up_seconds + seconds,
-        is_burst: scenario.flow.pace == Pace::Fixed && scenario.flow.arrival == Arrival::Burst,
+        burst_seconds: if in_bursts { flow.burst as f64 / flow.rate_per_second } else { 0.0 },
         trades: scenario.strategy.name == StrategyName::MarketMaking,
     }
 }

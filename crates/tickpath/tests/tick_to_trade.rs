@@ -52,7 +52,9 @@ fn stage(record: &Value, name: &str, figure: &str) -> u64 {
 #[test]
 fn every_tick_is_counted_and_every_stage_adds_up() {
     let out = tempfile::tempdir().unwrap();
-    let done = run(out.path(), "tick-to-trade", &["floor_seconds=0.3", "trace=4"]);
+    // No more than any kernel gives to anybody.
+    let sets = ["floor_seconds=0.3", "trace=4", "feed.receive_buffer_bytes=212992"];
+    let done = run(out.path(), "tick-to-trade", &sets);
     let record = left(out.path(), &done, ALL);
     let subject = rust(&record);
     let tick = &subject["load"]["tick"][0];
