@@ -264,6 +264,11 @@ impl Scenario {
         is_scheduled.then(|| self.rate_per_second())
     }
 
+    /// Whether it follows the flow of an exchange that runs already: that has its own rate, and runs once.
+    pub(crate) fn has_one_flow(&self) -> bool {
+        self.kind == Kind::Tick && !self.exchange.start
+    }
+
     /// The rate that stands in it, whether or not there is a schedule: an idle thread looks at the clock as often.
     pub(crate) fn rate_per_second(&self) -> f64 {
         if self.kind == Kind::Tick { self.flow.rate_per_second } else { self.load.rate_per_second }
