@@ -33,6 +33,7 @@ pub mod file;
 mod kind;
 mod launch;
 mod matching;
+mod own_directory;
 mod placement;
 mod process;
 pub mod progress;
