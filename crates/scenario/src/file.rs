@@ -50,7 +50,7 @@ pub struct Exchange {
     pub scheduling: Scheduling,
     /// How it waits and reads.
     pub backend: String,
-    /// `synthetic`, or a path to a Databento MBO file.
+    /// `synthetic`, `empty`, or a path to a Databento MBO file; of ticks that of the instruments without the flow.
     pub book: String,
     /// Path of an instruments file; empty for the four that ship.
     pub instruments: String,

@@ -187,6 +187,26 @@ fn ticks_are_said_as_they_can_be() {
     );
     refused(
         "tick-to-trade",
+        &["flow.instrument=ETH_USDT"],
+        expect![
+            "flow.instrument = ETH_USDT: the flow is in the exchange's first instrument, which is BTC_USDT"
+        ],
+    );
+    set("tick-to-trade", &["exchange.start=false", "flow.instrument=ETH_USDT"]).unwrap();
+    refused(
+        "tick-to-trade",
+        &["exchange.book=/data/day.dbn"],
+        expect![
+            "exchange.book = /data/day.dbn: of ticks it is that of the other instruments, synthetic or empty; a file is named with flow.source"
+        ],
+    );
+    refused(
+        "tick-to-trade",
+        &["subject.rust.cores=[1,2]"],
+        expect!["subject.0.cores = 1,2: it has one thread: name one core"],
+    );
+    refused(
+        "tick-to-trade",
         &["trace=1001"],
         expect!["trace = 1001: 0 (none) to 1000 of the worst ticks are kept"],
     );

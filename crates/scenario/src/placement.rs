@@ -102,6 +102,13 @@ pub(crate) fn place(
     if starts_exchange && scenario.exchange.cores != Cores::Auto && exchange.len() <= gateways {
         warnings.push(without_cores(gateways, exchange.len().saturating_sub(1), allowed.len()));
     }
+    let named = scenario.exchange.cores.count();
+    if starts_exchange && named > 1 + gateways {
+        warnings.push(format!(
+            "exchange.cores names {named} cores, and the exchange has {} threads: the others are left alone",
+            1 + gateways
+        ));
+    }
     let subject_cores = |subject: &Subject| match &subject.cores {
         Cores::Auto => for_subjects.to_vec(),
         Cores::List(list) => list.iter().copied().take(threads).collect(),
@@ -327,7 +334,9 @@ mod tests {
             "{:?}",
             short.warnings
         );
-        assert_eq!(of("[0,1,2,3]", 5).exchange, [0, 1, 2]);
+        let surplus = of("[0,1,2,3]", 5);
+        assert_eq!(surplus.exchange, [0, 1, 2]);
+        assert!(surplus.warnings[0].contains("names 4 cores"), "{:?}", surplus.warnings);
         let subject = placed(&["exchange.gateways=1", "subject.rust.cores=[0]"], 3);
         assert_eq!((subject.exchange, subject.subjects), (vec![1, 2], vec![vec![0]]));
         let shared =

@@ -2,7 +2,7 @@
 //! raw ticker and a trader without stages.
 
 use crate::conduct::{Conduct, ConductError, Entrant};
-use crate::file::{Pace, Scenario, Transport};
+use crate::file::{Flow, Pace, Scenario, Transport};
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
 use crate::run::{Asked, Lengths};
@@ -186,10 +186,30 @@ impl Scenario {
     /// Instruments that the exchange has: those that ship, or those of its file.
     fn instruments(&self) -> u16 {
         let shipped = FeedPlan::default().instruments;
-        let text = fs::read_to_string(&self.exchange.instruments).unwrap_or_default();
-        let table = text.parse::<toml::Table>().unwrap_or_default();
-        let listed = table.get("instrument").and_then(toml::Value::as_array);
+        let listed = self.listed_instruments();
         listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
+    }
+
+    /// Those of the exchange's file, if it has one that can be read.
+    fn listed_instruments(&self) -> Option<Vec<toml::Value>> {
+        let text = fs::read_to_string(&self.exchange.instruments).ok()?;
+        let mut table = text.parse::<toml::Table>().ok()?;
+        match table.remove("instrument")? {
+            toml::Value::Array(listed) => Some(listed),
+            _ => None,
+        }
+    }
+
+    /// The instrument of the flow, the exchange's first; `None` where it is not known.
+    pub(crate) fn flow_instrument(&self) -> Option<String> {
+        match (self.exchange.start, self.exchange.instruments.is_empty()) {
+            (false, _) => None,
+            (true, true) => Some(Flow::default().instrument),
+            (true, false) => {
+                let listed = self.listed_instruments()?;
+                Some(listed.first()?.get("code")?.as_str()?.to_owned())
+            }
+        }
     }
 
     /// Room for samples: twice what is planned. How many ticks a recording has is not known before.

@@ -53,6 +53,9 @@ pub(crate) struct MarketDataArguments {
     pub flow_seconds: f64,
 }
 
+/// A scenario takes the speeds that a flow takes.
+const _: () = assert!(scenario::tick::SPEED_MAX == flow::SPEED_MAX);
+
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
     let Some(reach) = reach(arguments)? else { return Ok(None) };
