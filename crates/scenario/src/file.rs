@@ -239,7 +239,7 @@ impl Scenario {
         if !overrides.is_empty() {
             // Applied to the whole scenario, defaults filled in: so it is known of what kind a
             // value is, and a key that isn't there doesn't exist.
-            let mut table = scenario.table().map_err(malformed)?;
+            let mut table = scenario.settable().map_err(malformed)?;
             for text in overrides {
                 set::apply(&mut table, text)
                     .map_err(|why| ScenarioError::Set { set: text.clone(), why })?;
@@ -248,6 +248,13 @@ impl Scenario {
                 let name = format!("{name} with {}", overrides.join(" "));
                 ScenarioError::Malformed { name, message: error.message().to_owned() }
             })?;
+            let (kind, model) = (scenario.kind, scenario.load.model);
+            let is_foreign = |text: &&String| kind.lacks(model, set::path(text));
+            if let Some(text) = overrides.iter().find(is_foreign) {
+                let model = model.name();
+                let why = format!("with load.model = {model} there is no such key; leave it out");
+                return Err(ScenarioError::Set { set: text.clone(), why });
+            }
         }
         scenario.check()?;
         Ok(scenario)
@@ -299,6 +306,13 @@ impl Scenario {
     pub(crate) fn table(&self) -> Result<toml::Table, String> {
         let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
         self.kind.strip(self.load.model, &mut table);
+        Ok(table)
+    }
+
+    /// The same with the keys that it would have under another load: that can be set, too.
+    fn settable(&self) -> Result<toml::Table, String> {
+        let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        self.kind.strip_always(&mut table);
         Ok(table)
     }
 
