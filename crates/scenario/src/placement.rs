@@ -2,7 +2,7 @@
 
 use crate::file::{CORES_PAIRED_MAX, Kind, Scenario, Subject};
 use host::placement::choose;
-use host::{Cores, HostError, Scheduling, Topology};
+use host::{Cores, HostError, Topology};
 use measure::machine::Fixed;
 use std::collections::{BTreeSet, HashSet};
 
@@ -114,10 +114,27 @@ pub(crate) fn place(
         Cores::List(list) => list.iter().copied().take(threads).collect(),
     };
     let subjects: Vec<Vec<usize>> = scenario.subject.iter().map(subject_cores).collect();
-    let is_every_core = scenario.kind.threads().is_none() && subject_auto;
-    for subject in subjects.iter().filter(|subject| !subject.is_empty() && !is_every_core) {
-        // They run at the same time, whoever chose their cores.
-        let together = [exchange.as_slice(), subject].concat();
+    if scenario.kind.threads().is_some() || !subject_auto {
+        warnings.extend(of_together(&exchange, &subjects, topology, allowed)?);
+    }
+    warnings.extend(of_classes(scenario, starts_exchange, fixed));
+    let mut placed = Placed { exchange, subjects, audit: None, warnings };
+    place_audit(&mut placed, scenario, topology, allowed)?;
+    let mut seen = HashSet::new();
+    placed.warnings.retain(|warning| seen.insert(warning.clone()));
+    Ok(placed)
+}
+
+/// What is wrong with the cores of an exchange and each subject, which run at the same time, whoever chose them.
+fn of_together(
+    exchange: &[usize],
+    subjects: &[Vec<usize>],
+    topology: &Topology,
+    allowed: &[usize],
+) -> Result<Vec<String>, HostError> {
+    let mut warnings = Vec::new();
+    for subject in subjects.iter().filter(|subject| !subject.is_empty()) {
+        let together = [exchange, subject].concat();
         let threads = together.len();
         warnings.extend(Cores::List(together).place(topology, allowed, threads)?.warnings);
     }
@@ -128,18 +145,14 @@ pub(crate) fn place(
              figures are mostly that. Give them a core each."
         ));
     }
-    let classes: Vec<Scheduling> = scenario
-        .subject
-        .iter()
-        .map(|subject| subject.scheduling)
-        .chain(starts_exchange.then_some(scenario.exchange.scheduling))
-        .collect();
-    warnings.extend(classes.into_iter().flat_map(|class| class.warnings(fixed)));
-    let mut placed = Placed { exchange, subjects, audit: None, warnings };
-    place_audit(&mut placed, scenario, topology, allowed)?;
-    let mut seen = HashSet::new();
-    placed.warnings.retain(|warning| seen.insert(warning.clone()));
-    Ok(placed)
+    Ok(warnings)
+}
+
+/// What is wrong with the scheduling classes of all threads.
+fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<String> {
+    let subjects = scenario.subject.iter().map(|subject| subject.scheduling);
+    let exchange = starts_exchange.then_some(scenario.exchange.scheduling);
+    subjects.chain(exchange).flat_map(|class| class.warnings(fixed)).collect()
 }
 
 /// What is left of the `allowed` cores when some are taken: if that is enough for as many as are wanted none of the same
