@@ -15,7 +15,7 @@ const LEAD_NS: u64 = 1_000_000;
 pub struct FlowCounts {
     /// Inputs that there are.
     pub scheduled: u64,
-    /// When the last of them is due, ns after the start.
+    /// For how long there are some, ns: as asked, or to the last one of a file that ends before.
     pub duration_ns: u64,
     /// Inputs that were executed.
     pub inputs: u64,

@@ -14,6 +14,7 @@ pub const ORDER_IDS: u64 = 1 << 40;
 pub struct Script {
     start: Vec<NewOrder>,
     steps: Vec<Step>,
+    duration_ns: u64,
     skipped: Skipped,
 }
 
@@ -29,8 +30,9 @@ impl Script {
             Source::Synthetic => synthetic(settings, &mut writer)?,
             Source::DatabentoMbo(path) => recorded::play(path, settings, &mut writer)?,
         }
+        let duration_ns = writer.duration_ns();
         let Writer { start, steps, skipped, .. } = writer;
-        Ok(Script { start, steps, skipped })
+        Ok(Script { start, steps, duration_ns, skipped })
     }
 
     /// The orders that rest before the first input, with ids from 1, in the order in which they enter.
@@ -66,9 +68,9 @@ impl Script {
         step.command(if rests_at_start { number } else { ORDER_IDS + number })
     }
 
-    /// When the last input is due, ns after the start.
+    /// For how long there are inputs, ns: as asked, or to the last one of a file that ends before.
     pub fn duration_ns(&self) -> u64 {
-        self.steps.last().map_or(0, |step| step.offset_ns)
+        self.duration_ns
     }
 
     /// What was left out.

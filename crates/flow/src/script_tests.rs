@@ -72,7 +72,7 @@ fn every_input_changes_the_book_and_comes_when_it_is_due() {
     assert_eq!(script.start().len(), SHALLOW.live as usize);
     assert_eq!(script.offset_ns(0), Some(0));
     assert_eq!(script.offset_ns(19_999), Some(1_999_900_000));
-    assert_eq!((script.offset_ns(20_000), script.duration_ns()), (None, 1_999_900_000));
+    assert_eq!((script.offset_ns(20_000), script.duration_ns()), (None, 2_000_000_000));
     let skipped = script.skipped();
     assert!(skipped.without_effect > 0 && (skipped.traded_already, skipped.crossing) == (0, 0));
     let (engine, unchanged) = run(&script);
@@ -90,6 +90,19 @@ fn every_input_changes_the_book_and_comes_when_it_is_due() {
 
 /// Of the two seconds above.
 const STATE: u64 = 0xe757eee8fc600b2f;
+
+/// The last burst of a second is due long before its end, and a file may end anywhere.
+#[test]
+fn a_flow_lasts_as_asked_unless_its_source_ends() {
+    let burst = Pace::Fixed { rate_per_second: 100.0, arrival: Arrival::Burst, burst: 50 };
+    let script = Script::new(&settings(Source::Synthetic, burst, 1.0)).unwrap();
+    assert_eq!((script.offset_ns(99), script.duration_ns()), (Some(500_000_000), 1_000_000_000));
+    let mut writer = Writer::new(&settings(Source::Synthetic, fixed(100.0), 1.0));
+    for number in 1..=50 {
+        assert!(writer.write(super::step(Action::Add(Side::Buy), number, 5, 1), 0).unwrap());
+    }
+    assert_eq!(writer.duration_ns(), 490_000_000);
+}
 
 #[test]
 fn a_pace_of_its_own_is_kept_and_multiplied() {

@@ -75,6 +75,8 @@ pub(crate) struct Writer {
     pub skipped: Skipped,
     /// Of the latest order.
     pub last_number: u32,
+    /// Whether there were inputs for all the time that was asked for.
+    is_full: bool,
     seconds_ns: u64,
     pace: Pace,
     schedule: Schedule,
@@ -94,12 +96,19 @@ impl Writer {
             steps: Vec::new(),
             skipped: Skipped::default(),
             last_number: 0,
+            is_full: false,
             seconds_ns: (settings.seconds * 1e9) as u64,
             pace: settings.pace,
             schedule: Schedule::new(rate_per_second, arrival, burst, SEED),
             price_ticks_max: settings.price_ticks_max,
             quantity_lots_max: settings.quantity_lots_max,
         }
+    }
+
+    /// For how long there are inputs: as asked, or to the last one of a source that had no more.
+    pub fn duration_ns(&self) -> u64 {
+        let last_ns = self.steps.last().map_or(0, |step| step.offset_ns);
+        if self.is_full { self.seconds_ns } else { last_ns }
     }
 
     fn fits(&self, price_ticks: i64, lots: u64) -> Result<(), FlowError> {
@@ -132,6 +141,7 @@ impl Writer {
             Pace::Fixed { .. } => self.schedule.offset_ns(),
         };
         if offset_ns >= self.seconds_ns {
+            self.is_full = true;
             return Ok(false);
         }
         if step.action != Action::Cancel {

@@ -76,14 +76,18 @@ pub fn save_record(directory: &Path, record: &RunRecord, machine: &Machine) -> i
     write_whole(&directory.join("run.json"), &serde_json::to_string_pretty(record)?)
 }
 
-/// Writes `text` and a line's end to `path`, whole or not at all.
+/// Writes `text` and a line's end to `path`, whole or not at all. What is there and no file, a device or a link, stays
+/// what it is and is written to.
 ///
 /// # Errors
 /// If the file system refuses.
 pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let text = format!("{text}\n");
+    if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::write(path, text);
+    }
     let partial = path.with_extension("partial");
-    let written =
-        fs::write(&partial, format!("{text}\n")).and_then(|()| fs::rename(&partial, path));
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         let _ = fs::remove_file(&partial);
     }
@@ -161,6 +165,23 @@ mod tests {
             let error = create(runs.path(), name).unwrap_err().to_string();
             assert!(error.contains("is no scenario's name"), "{name}: {error}");
         }
+    }
+
+    /// `--html /dev/stdout`, as root, would otherwise have put a file in the device's place.
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let [link, file, null] = ["link", "file", "null"].map(|name| directory.path().join(name));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        for text in ["longer than", "the other"] {
+            write_whole(&link, text).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), format!("{text}\n"));
+            write_whole(&null, text).unwrap();
+        }
+        assert!(link.is_symlink() && null.is_symlink());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
+        assert!(write_whole(directory.path(), "").is_err());
     }
 
     #[test]

@@ -95,12 +95,16 @@ impl Point {
             Some(name) => record.subject(name),
             None => record.subjects.first(),
         };
+        // Not every tick leads to an order: orders over ticks say nothing of a load.
+        let of_ticks = subject.is_some_and(|subject| !subject.load.tick.is_empty());
         let achieved = subject.map_or(0.0, |subject| subject.load.rate_per_second_achieved);
         let objective_ns = objective.and_then(|objective| objective.value_ns(record));
         let mut invalid_because = record.invalid_because.clone();
         let outcome = match (record.valid, objective, objective_ns) {
             // 0 is what a subject has that died before it measured.
-            (false, ..) if achieved > 0.0 && achieved < rate_per_second * RATE_SHARE_MIN => {
+            (false, ..)
+                if !of_ticks && achieved > 0.0 && achieved < rate_per_second * RATE_SHARE_MIN =>
+            {
                 Outcome::Overloaded
             }
             (false, ..) => Outcome::Void,
@@ -211,6 +215,9 @@ mod tests {
         assert_eq!(outcome(false, 1000.0, Some(5)), Outcome::Void);
         assert_eq!(outcome(false, 0.0, None), Outcome::Void);
         assert_eq!(outcome(false, 998.9, Some(5)), Outcome::Overloaded);
+        let mut of_ticks = record(false, 10.0, Some(5));
+        of_ticks.subjects[0].load.tick = vec![crate::tick::Tick::default()];
+        assert_eq!(point(1000.0, &of_ticks).outcome, Outcome::Void);
         assert_eq!(outcome(true, 1000.0, None), Outcome::Void);
         let untold = point(1000.0, &record(true, 1000.0, None));
         assert!(untold.invalid_because[0].contains("too small to tell its p99"));

@@ -160,7 +160,7 @@ pub struct Tick {
     pub faults: BTreeMap<String, u64>,
     /// Datagrams that the kernel dropped for want of room in the receive buffer.
     pub kernel_drops: u64,
-    /// The receive buffer that the kernel gave, bytes.
+    /// The receive buffer that the kernel set aside, bytes: the double of what was asked, if it gave that.
     pub receive_buffer_bytes: u64,
     /// Whether the kernel stamped what it received: `software`, `hardware` or empty.
     pub kernel_stamps: String,

@@ -111,9 +111,13 @@ pub(crate) fn measured(point: &Point) -> impl Iterator<Item = &Subject> {
     point.subjects.iter().filter(|subject| !subject.is_floor())
 }
 
-/// The series that the objective is about, or else orders.
+/// The series that the objective is about, or else the first of who is measured: of orders theirs.
 pub(crate) fn series_name(sweep: &SweepRecord) -> &str {
-    sweep.objective.as_ref().map_or("order", |objective| &objective.selector.series)
+    let mut series = sweep.points.iter().flat_map(measured).flat_map(|subject| &subject.series);
+    match &sweep.objective {
+        Some(objective) => &objective.selector.series,
+        None => series.next().map_or("order", |series| &series.name),
+    }
 }
 
 /// p50 and p99 of service, then of response time.

@@ -144,3 +144,17 @@ fn a_sweep_without_points_has_a_page() {
     assert!(!report::sweep_page::page(&bare).contains("NaN"));
     assert!(report::sweep::table(&bare).lines().count() > 8);
 }
+
+/// Ticks and messages between threads have no orders.
+#[test]
+fn without_an_objective_the_first_series_is_shown() {
+    let table = report::sweep::table(&sweep(|sweep| {
+        sweep["objective"] = Value::Null;
+        for point in sweep["points"].as_array_mut().unwrap() {
+            for series in point["subjects"][0]["series"].as_array_mut().unwrap() {
+                series["name"] = json!("tick_to_gateway");
+            }
+        }
+    }));
+    assert!(table.contains("latencies of tick_to_gateways") && table.contains("9.10"), "{table}");
+}

@@ -86,6 +86,10 @@ impl Scenario {
             Cores::List(cores) => Some(cores.len()),
         };
         match self.kind {
+            Kind::OrderEntry | Kind::Tick if cores.is_some_and(|count| count != 1) => {
+                let why = "it has one thread: name one core".to_owned();
+                range("cores", subject.cores.to_string(), why)
+            }
             Kind::OrderEntry | Kind::Tick => {
                 transport::backend(&subject.backend)?;
                 let able = subject.command.is_empty();
@@ -145,8 +149,27 @@ impl Scenario {
                 Ok(Load { connections, ..self.load.clone() }.check()?)
             }
             Kind::OrderEntry | Kind::Ipc | Kind::CoreToCore => Ok(self.load.check()?),
-            Kind::Tick => Ok(()),
+            Kind::Tick => self.check_flow(),
         }
+    }
+
+    /// The flow brings the first instrument's book, and moves that alone.
+    fn check_flow(&self) -> Result<(), ScenarioError> {
+        let range = |key: &str, value: &str, why: String| {
+            let (key, value) = (key.to_owned(), value.to_owned());
+            Err(ScenarioError::Range { key, value, why })
+        };
+        let (asked, book) = (&self.flow.instrument, &self.exchange.book);
+        if let Some(first) = self.flow_instrument().filter(|first| first != asked) {
+            let why = format!("the flow is in the exchange's first instrument, which is {first}");
+            return range("flow.instrument", asked, why);
+        }
+        if self.exchange.start && !["synthetic", "empty"].contains(&book.as_str()) {
+            let why = "of ticks it is that of the other instruments, synthetic or empty; a file is named with \
+                       flow.source";
+            return range("exchange.book", book, why.to_owned());
+        }
+        Ok(())
     }
 
     /// What the client of an engine would say, in the words of the scenario.

@@ -64,6 +64,12 @@ impl Conduct {
                 "network = \"veth\" is for an exchange that the scenario starts; leave it out",
             );
         }
+        if scenario.has_one_flow() && scenario.runs > 1 {
+            return usage(
+                "the flow of an exchange runs once, and --connect names one that runs already: add --set runs=1, and \
+                 start that exchange again for each run",
+            );
+        }
         match (scenario.exchange.start, &self.connect) {
             (true, Some(_)) => usage(
                 "the scenario starts an exchange of its own, and --connect names another; add \

@@ -50,7 +50,7 @@ pub struct Exchange {
     pub scheduling: Scheduling,
     /// How it waits and reads.
     pub backend: String,
-    /// `synthetic`, or a path to a Databento MBO file.
+    /// `synthetic`, `empty`, or a path to a Databento MBO file; of ticks that of the instruments without the flow.
     pub book: String,
     /// Path of an instruments file; empty for the four that ship.
     pub instruments: String,
@@ -239,7 +239,7 @@ impl Scenario {
         if !overrides.is_empty() {
             // Applied to the whole scenario, defaults filled in: so it is known of what kind a
             // value is, and a key that isn't there doesn't exist.
-            let mut table = scenario.table().map_err(malformed)?;
+            let mut table = scenario.settable().map_err(malformed)?;
             for text in overrides {
                 set::apply(&mut table, text)
                     .map_err(|why| ScenarioError::Set { set: text.clone(), why })?;
@@ -248,6 +248,13 @@ impl Scenario {
                 let name = format!("{name} with {}", overrides.join(" "));
                 ScenarioError::Malformed { name, message: error.message().to_owned() }
             })?;
+            let (kind, model) = (scenario.kind, scenario.load.model);
+            let is_foreign = |text: &&String| kind.lacks(model, set::path(text));
+            if let Some(text) = overrides.iter().find(is_foreign) {
+                let model = model.name();
+                let why = format!("with load.model = {model} there is no such key; leave it out");
+                return Err(ScenarioError::Set { set: text.clone(), why });
+            }
         }
         scenario.check()?;
         Ok(scenario)
@@ -262,6 +269,11 @@ impl Scenario {
             Kind::CoreToCore | Kind::Soak => false,
         };
         is_scheduled.then(|| self.rate_per_second())
+    }
+
+    /// Whether it follows the flow of an exchange that runs already: that has its own rate, and runs once.
+    pub(crate) fn has_one_flow(&self) -> bool {
+        self.kind == Kind::Tick && !self.exchange.start
     }
 
     /// The rate that stands in it, whether or not there is a schedule: an idle thread looks at the clock as often.
@@ -294,6 +306,13 @@ impl Scenario {
     pub(crate) fn table(&self) -> Result<toml::Table, String> {
         let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
         self.kind.strip(self.load.model, &mut table);
+        Ok(table)
+    }
+
+    /// The same with the keys that it would have under another load: that can be set, too.
+    fn settable(&self) -> Result<toml::Table, String> {
+        let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        self.kind.strip_always(&mut table);
         Ok(table)
     }
 

@@ -80,6 +80,21 @@ fn a_key_of_another_kind_is_refused() {
         .assert_eq(&Scenario::parse("mine", &with_exchange, &[]).unwrap_err().to_string());
 }
 
+/// An engine has a schedule, or not: what is set must be there with the load that is set beside it.
+#[test]
+fn a_load_that_is_set_brings_its_keys_and_takes_others_away() {
+    let set = |name: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find(name, &sets).map_err(|error| error.to_string())
+    };
+    expect!["--set seconds=60: with load.model = ping-pong there is no such key; leave it out"]
+        .assert_eq(&set("engine-open-loop", &["load.model=ping-pong", "seconds=60"]).unwrap_err());
+    assert!(set("engine", &["seconds=60"]).unwrap_err().contains("no such key"));
+    let open = ["load.model=open", "load.rate_per_second=1000", "seconds=2"];
+    let open = set("engine", &open).unwrap();
+    assert_eq!((open.rate_per_second_offered(), open.seconds), (Some(1000.0), 2.0));
+}
+
 #[track_caller]
 fn complains(sets: &[&str], expected: Expect) {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -184,6 +199,26 @@ fn ticks_are_said_as_they_can_be() {
         "tick-to-trade",
         &["audit.core=[1,2]"],
         expect!["audit.core = 1,2: the logger is one thread: name one core"],
+    );
+    refused(
+        "tick-to-trade",
+        &["flow.instrument=ETH_USDT"],
+        expect![
+            "flow.instrument = ETH_USDT: the flow is in the exchange's first instrument, which is BTC_USDT"
+        ],
+    );
+    set("tick-to-trade", &["exchange.start=false", "flow.instrument=ETH_USDT"]).unwrap();
+    refused(
+        "tick-to-trade",
+        &["exchange.book=/data/day.dbn"],
+        expect![
+            "exchange.book = /data/day.dbn: of ticks it is that of the other instruments, synthetic or empty; a file is named with flow.source"
+        ],
+    );
+    refused(
+        "tick-to-trade",
+        &["subject.rust.cores=[1,2]"],
+        expect!["subject.0.cores = 1,2: it has one thread: name one core"],
     );
     refused(
         "tick-to-trade",

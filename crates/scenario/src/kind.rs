@@ -160,11 +160,38 @@ impl Kind {
         self.absent(model).into_iter().find(|path| remove(scenario, path))
     }
 
+    /// Whether it doesn't have the key of that path, such as `subject.rust.backend`.
+    pub(crate) fn lacks(self, model: Model, path: &str) -> bool {
+        let path = of_members(path);
+        let is_in = |absent: &&str| {
+            path.strip_prefix(absent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.absent(model).iter().any(is_in)
+    }
+
+    /// Takes away what its kind doesn't have under any load.
+    pub(crate) fn strip_always(self, scenario: &mut Table) {
+        let under_another = self.absent(Model::PingPong);
+        for path in self.absent(Model::Open) {
+            if under_another.contains(&path) {
+                remove(scenario, path);
+            }
+        }
+    }
+
     /// Takes away what its kind doesn't have.
     pub(crate) fn strip(self, model: Model, scenario: &mut Table) {
         for path in self.absent(model) {
             remove(scenario, path);
         }
+    }
+}
+
+/// The path of a key, without the names of members of lists.
+fn of_members(path: &str) -> String {
+    match path.strip_prefix("subject.").and_then(|rest| rest.split_once('.')) {
+        Some((_, key)) => format!("subject.{key}"),
+        None => path.to_owned(),
     }
 }
 

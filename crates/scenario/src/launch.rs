@@ -29,6 +29,9 @@ const CONNECTIONS_MAX_DEFAULT: usize = 1024;
 /// How long a client may take beyond its run: connecting, draining, writing.
 pub(crate) const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Warnings of processes that a record holds.
+const WARNINGS_MAX: usize = 100;
+
 /// One entrant in one run.
 pub(crate) struct Launch<'a> {
     pub conduct: &'a Conduct,
@@ -300,12 +303,58 @@ pub(crate) fn nothing() -> String {
     "it said nothing".to_owned()
 }
 
+/// What processes that ended well warned of, each warning once.
+pub(crate) fn warnings(directory: &Path) -> Vec<String> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut warnings = Vec::new();
+    for file in files.iter().filter(|file| is_stderr(file)) {
+        // NUMBER.WHO.stderr
+        let who = file.file_stem().unwrap_or_default().to_string_lossy();
+        let who = who.split_once('.').map_or("", |(_, who)| who);
+        let text = said(file).unwrap_or_default();
+        for warning in text.lines().filter_map(|line| line.strip_prefix("warning: ")) {
+            let warning = format!("{who}: {warning}");
+            if warnings.len() < WARNINGS_MAX && !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+    warnings
+}
+
+fn is_stderr(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "stderr")
+}
+
 /// Removes what processes said, where nobody needs it.
 pub(crate) fn remove_stderr(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "stderr") {
+        if is_stderr(&entry.path()) {
             // One that stays does no harm.
             let _ = fs::remove_file(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_processes_warn_of_is_kept_once() {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("001.rust.exchange.stderr", "warning: over soon\nand more\n"),
+            ("002.rust.exchange.stderr", "warning: over soon\n"),
+            ("002.java.stderr", "warning: slow\nerror: no warning: at all"),
+            ("001.hlog", "warning: not this"),
+        ] {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        assert_eq!(warnings(directory.path()), ["rust.exchange: over soon", "java: slow"]);
+        remove_stderr(directory.path());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

@@ -7,7 +7,7 @@
 //!   conduct     who is measured, with what
 //!   stage       runs, floor, hiccup, interleaved -> .hlog files, what each process said
 //!     └─ launch    one exchange, one client: started, listened to, ended
-//!     └─ relaying  one client that passes messages between threads: watched, judged
+//!     └─ relaying  one client that passes messages between threads: watched, judged; `own_directory`: where
 //!     └─ core_to_core  no client: each two cores
 //!     └─ matching  one client that sends orders through an engine
 //!     └─ ticking   one exchange with a feed, one trader that follows it; `taken`: what took their cores
@@ -33,6 +33,7 @@ pub mod file;
 mod kind;
 mod launch;
 mod matching;
+mod own_directory;
 mod placement;
 mod process;
 pub mod progress;

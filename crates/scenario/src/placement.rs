@@ -2,7 +2,7 @@
 
 use crate::file::{CORES_PAIRED_MAX, Kind, Scenario, Subject};
 use host::placement::choose;
-use host::{Cores, HostError, Scheduling, Topology};
+use host::{Cores, HostError, Topology};
 use measure::machine::Fixed;
 use std::collections::{BTreeSet, HashSet};
 
@@ -42,16 +42,7 @@ impl Placed {
     /// Where everything runs that is not measured: no core of those in use, nor their siblings, of
     /// the `allowed` ones. If that leaves nothing, their siblings; if not even that, all.
     pub(crate) fn elsewhere(&self, topology: &Topology, allowed: &[usize]) -> Vec<usize> {
-        let used = self.cores();
-        let but = |taken: &[usize]| -> Vec<usize> {
-            allowed.iter().copied().filter(|core| !taken.contains(core)).collect()
-        };
-        let siblings = used.iter().filter_map(|core| topology.siblings.get(core)).flatten();
-        let with_siblings: Vec<usize> = used.iter().chain(siblings).copied().collect();
-        [but(&with_siblings), but(&used)]
-            .into_iter()
-            .find(|cores| !cores.is_empty())
-            .unwrap_or_else(|| allowed.to_vec())
+        rest(topology, allowed, &self.cores(), 1)
     }
 }
 
@@ -73,19 +64,16 @@ pub(crate) fn place(
     let mut warnings = Vec::new();
     let mut taken = Vec::new();
     for (cores, threads) in roles.iter().filter(|(cores, _)| **cores != Cores::Auto) {
-        let placement = cores.place(topology, allowed, *threads.min(&cores.count()))?;
-        warnings.extend(placement.warnings);
-        taken.extend(placement.cores);
+        taken.extend(cores.place(topology, allowed, *threads.min(&cores.count()))?.cores);
     }
-    let free: Vec<usize> = allowed.iter().copied().filter(|core| !taken.contains(core)).collect();
-    let pool = if free.is_empty() { allowed } else { &free };
+    let pool = |wanted: usize| rest(topology, allowed, &taken, wanted);
     let exchange_auto = starts_exchange && scenario.exchange.cores == Cores::Auto;
     let subject_auto = scenario.subject.iter().any(|subject| subject.cores == Cores::Auto);
     let wanted = usize::from(exchange_auto) + if subject_auto { threads } else { 0 };
-    let mut automatic = choose(topology, pool, wanted);
+    let mut automatic = choose(topology, &pool(wanted), wanted);
     if exchange_auto && gateways > 0 {
         // Gateways come to a core only where each gets one: they take none from those they work for.
-        let with_gateways = choose(topology, pool, wanted + gateways);
+        let with_gateways = choose(topology, &pool(wanted + gateways), wanted + gateways);
         match distinct(&with_gateways.cores) == wanted + gateways {
             true => automatic = with_gateways,
             false => warnings.push(without_cores(gateways, 0, allowed.len())),
@@ -114,11 +102,42 @@ pub(crate) fn place(
     if starts_exchange && scenario.exchange.cores != Cores::Auto && exchange.len() <= gateways {
         warnings.push(without_cores(gateways, exchange.len().saturating_sub(1), allowed.len()));
     }
+    let named = scenario.exchange.cores.count();
+    if starts_exchange && named > 1 + gateways {
+        warnings.push(format!(
+            "exchange.cores names {named} cores, and the exchange has {} threads: the others are left alone",
+            1 + gateways
+        ));
+    }
     let subject_cores = |subject: &Subject| match &subject.cores {
         Cores::Auto => for_subjects.to_vec(),
         Cores::List(list) => list.iter().copied().take(threads).collect(),
     };
     let subjects: Vec<Vec<usize>> = scenario.subject.iter().map(subject_cores).collect();
+    if scenario.kind.threads().is_some() || !subject_auto {
+        warnings.extend(of_together(&exchange, &subjects, topology, allowed)?);
+    }
+    warnings.extend(of_classes(scenario, starts_exchange, fixed));
+    let mut placed = Placed { exchange, subjects, audit: None, warnings };
+    place_audit(&mut placed, scenario, topology, allowed)?;
+    let mut seen = HashSet::new();
+    placed.warnings.retain(|warning| seen.insert(warning.clone()));
+    Ok(placed)
+}
+
+/// What is wrong with the cores of an exchange and each subject, which run at the same time, whoever chose them.
+fn of_together(
+    exchange: &[usize],
+    subjects: &[Vec<usize>],
+    topology: &Topology,
+    allowed: &[usize],
+) -> Result<Vec<String>, HostError> {
+    let mut warnings = Vec::new();
+    for subject in subjects.iter().filter(|subject| !subject.is_empty()) {
+        let together = [exchange, subject].concat();
+        let threads = together.len();
+        warnings.extend(Cores::List(together).place(topology, allowed, threads)?.warnings);
+    }
     let is_subjects = |core: &&usize| subjects.iter().flatten().any(|one| one == *core);
     if let Some(core) = exchange.iter().find(is_subjects) {
         warnings.push(format!(
@@ -126,18 +145,30 @@ pub(crate) fn place(
              figures are mostly that. Give them a core each."
         ));
     }
-    let classes: Vec<Scheduling> = scenario
-        .subject
-        .iter()
-        .map(|subject| subject.scheduling)
-        .chain(starts_exchange.then_some(scenario.exchange.scheduling))
-        .collect();
-    warnings.extend(classes.into_iter().flat_map(|class| class.warnings(fixed)));
-    let mut placed = Placed { exchange, subjects, audit: None, warnings };
-    place_audit(&mut placed, scenario, topology, allowed)?;
-    let mut seen = HashSet::new();
-    placed.warnings.retain(|warning| seen.insert(warning.clone()));
-    Ok(placed)
+    Ok(warnings)
+}
+
+/// What is wrong with the scheduling classes of all threads.
+fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<String> {
+    let subjects = scenario.subject.iter().map(|subject| subject.scheduling);
+    let exchange = starts_exchange.then_some(scenario.exchange.scheduling);
+    subjects.chain(exchange).flat_map(|class| class.warnings(fixed)).collect()
+}
+
+/// What is left of the `allowed` cores when some are taken: if that is enough for as many as are wanted none of the same
+/// physical cores, else whatever is free, and if nothing is, all.
+fn rest(topology: &Topology, allowed: &[usize], taken: &[usize], wanted: usize) -> Vec<usize> {
+    let siblings = taken.iter().filter_map(|core| topology.siblings.get(core)).flatten();
+    let with_siblings: Vec<usize> = taken.iter().chain(siblings).copied().collect();
+    let but = |taken: &[usize]| -> Vec<usize> {
+        allowed.iter().copied().filter(|core| !taken.contains(core)).collect()
+    };
+    let (apart, free) = (but(&with_siblings), but(taken));
+    match (apart.len() >= wanted, free.is_empty()) {
+        (true, _) => apart,
+        (false, false) => free,
+        (false, true) => allowed.to_vec(),
+    }
 }
 
 /// The logger comes last: it takes no core from those who are measured. Where there is no other it goes to the
@@ -221,6 +252,30 @@ mod tests {
         assert_eq!(placed(&["exchange.cores=[1]"], 2).subjects, [[0]]);
     }
 
+    /// Two hardware threads of one core slow each other, whether both were named or one.
+    #[test]
+    fn auto_keeps_off_the_sibling_of_a_core_that_is_named() {
+        let (mut topology, allowed) = cores(4);
+        topology.siblings =
+            (0..4).map(|core| (core, vec![core / 2 * 2, core / 2 * 2 + 1])).collect();
+        let of = |sets: &[&str], allowed: &[usize]| {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = Scenario::find("order-to-ack", &sets).unwrap();
+            place(&scenario, &topology, allowed, &Fixed::default()).unwrap()
+        };
+        let is_told = |placed: &Placed| {
+            placed.warnings.iter().any(|warning| warning.contains("one physical core"))
+        };
+        let apart = of(&["subject.rust.cores=[2]"], &allowed);
+        assert_eq!((&apart.exchange, is_told(&apart)), (&vec![0], false), "{apart:?}");
+        let apart = of(&["exchange.cores=[0]"], &allowed);
+        assert_eq!((&apart.subjects, is_told(&apart)), (&vec![vec![2]], false), "{apart:?}");
+        let no_other = of(&["subject.rust.cores=[2]"], &[2, 3]);
+        assert_eq!((&no_other.exchange, is_told(&no_other)), (&vec![3], true), "{no_other:?}");
+        let named = of(&["exchange.cores=[2]", "subject.rust.cores=[3]"], &allowed);
+        assert!(is_told(&named), "{named:?}");
+    }
+
     #[test]
     fn one_core_is_shared_and_said_so() {
         let placed = placed(&[], 1);
@@ -292,7 +347,9 @@ mod tests {
             "{:?}",
             short.warnings
         );
-        assert_eq!(of("[0,1,2,3]", 5).exchange, [0, 1, 2]);
+        let surplus = of("[0,1,2,3]", 5);
+        assert_eq!(surplus.exchange, [0, 1, 2]);
+        assert!(surplus.warnings[0].contains("names 4 cores"), "{:?}", surplus.warnings);
         let subject = placed(&["exchange.gateways=1", "subject.rust.cores=[0]"], 3);
         assert_eq!((subject.exchange, subject.subjects), (vec![1, 2], vec![vec![0]]));
         let shared =

@@ -3,6 +3,7 @@
 
 use crate::conduct::{ConductError, Entrant};
 use crate::launch::{CLIENT_PATIENCE, Launch, nothing, said};
+use crate::own_directory::OwnDirectory;
 use crate::process::{Process, finish_after};
 use measure::clock::Clock;
 use measure::directory;
@@ -19,14 +20,13 @@ use std::time::SystemTime;
 /// Files of one run, which nobody needs after it.
 struct Files {
     /// Of the structure.
-    directory: PathBuf,
+    directory: OwnDirectory,
     samples: PathBuf,
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
         // What stays is in the way of nobody: the next run has other names.
-        let _ = fs::remove_dir_all(&self.directory);
         let _ = fs::remove_file(&self.samples);
     }
 }
@@ -122,16 +122,15 @@ impl Launch<'_> {
     fn files(&self) -> Result<Files, ConductError> {
         let Entrant { name, .. } = self.entrant;
         let below = Path::new(&self.conduct.scenario.ipc.directory);
-        let own = format!("tickpath-{}-{}-{name}", std::process::id(), self.number);
-        let directory = below.join(own);
         let failed = |source: io::Error| ConductError::Process {
             who: name.clone(),
             why: format!(
-                "cannot make {}: {source}; choose another place with --set ipc.directory=DIR",
-                directory.display()
+                "cannot make a directory in {}: {source}; choose another place with --set ipc.directory=DIR",
+                below.display()
             ),
         };
-        fs::create_dir(&directory).map_err(failed)?;
+        let own = format!("{}-{}-{name}", std::process::id(), self.number);
+        let directory = OwnDirectory::create(below, &own).map_err(failed)?;
         let samples = self.path.join(format!("{:03}.{name}.samples", self.number));
         Ok(Files { directory, samples })
     }
@@ -156,7 +155,7 @@ impl Launch<'_> {
             messages: scenario.messages(scenario.seconds),
             cores: [core(0), core(1)],
             scheduling: subject.scheduling,
-            directory: files.directory.display().to_string(),
+            directory: files.directory.path().display().to_string(),
             samples: files.samples.display().to_string(),
             ends: Ends::Both,
             clock: None,

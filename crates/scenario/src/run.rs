@@ -49,8 +49,8 @@ pub(crate) struct Asked {
     pub is_harmed: bool,
     /// How long it lasts, the warm-up included.
     pub flow_seconds: f64,
-    /// Its inputs are due many at a time.
-    pub is_burst: bool,
+    /// From one burst to the next; 0 where its inputs come one by one.
+    pub burst_seconds: f64,
     /// The trader trades with it.
     pub trades: bool,
 }

@@ -30,6 +30,11 @@ pub(crate) fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String>
     }
 }
 
+/// The path in `a.b.c=value`.
+pub(crate) fn path(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(path, _)| path).trim()
+}
+
 /// `text` as TOML, unless it is no TOML or a number where a text is wanted.
 fn read_value(text: &str, old: &toml::Value) -> toml::Value {
     let parsed = format!("value = {text}").parse::<toml::Table>();

@@ -92,6 +92,7 @@ impl Conduct {
         let after = host::capture(&root, &clock, probed);
         let machine = Machine { before, after: Some(after) };
         warnings.splice(0..0, placed.warnings.iter().cloned());
+        warnings.extend(launch::warnings(&path));
         let mut record = assemble::record(Parts {
             conduct: self,
             placed: &placed,
@@ -154,6 +155,7 @@ impl Stage<'_, '_> {
         let scenario = &self.conduct.scenario;
         let mut runs: Vec<Run> = Vec::new();
         let mut void = 0;
+        let repeats_max = if scenario.has_one_flow() { 0 } else { self.conduct.repeats_max };
         let mut warnings = Vec::new();
         while runs.len() < scenario.runs as usize && !self.interrupt.is_set() {
             let number = runs.len() as u32 + 1;
@@ -165,7 +167,7 @@ impl Stage<'_, '_> {
             }
             let broken = validity::broken(&run);
             let over = run.failed || run.interrupted;
-            if broken.is_empty() || over || void == self.conduct.repeats_max {
+            if broken.is_empty() || over || void == repeats_max {
                 runs.push(run);
                 if over {
                     break;

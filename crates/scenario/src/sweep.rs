@@ -162,6 +162,19 @@ impl Sweep {
                 scenario.name
             ));
         }
+        if scenario.kind == Kind::Tick && scenario.rate_per_second_offered().is_none() {
+            return usage(format!(
+                "{} plays a recording at its own pace, which is no rate; add --set flow.pace=fixed",
+                scenario.name
+            ));
+        }
+        if scenario.has_one_flow() {
+            return usage(
+                "the flow of an exchange that runs already has the rate that it was started with; sweep where the \
+                 scenario starts the exchange"
+                    .to_owned(),
+            );
+        }
         if self.steps() > STEPS_MAX {
             return usage(format!("there are at most {STEPS_MAX} steps, not {}", self.steps()));
         }

@@ -85,10 +85,11 @@ fn a_sweep_makes_three_runs_unless_told() {
 
 #[test]
 fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
-    let refused = |name: &str, steps: u32, objective: &str| {
+    let refused_with = |name: &str, sets: &[&str], steps: u32, objective: &str| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let sweep = Sweep {
             conduct: Conduct {
-                scenario: scenario(name, &[]).unwrap(),
+                scenario: scenario(name, &sets).unwrap(),
                 runs_directory: PathBuf::from("/nowhere"),
                 program: PathBuf::new(),
                 tool: String::new(),
@@ -104,8 +105,14 @@ fn what_can_not_be_swept_is_refused_before_anything_is_measured() {
         };
         sweep.check().unwrap_err().to_string()
     };
+    let refused =
+        |name: &str, steps: u32, objective: &str| refused_with(name, &[], steps, objective);
     assert!(refused("ping-pong", 3, "p99 < 1ms").contains("which has no rate"));
     assert!(refused("order-to-ack", 7, "p99 < 1ms").contains("at most 6 steps"));
+    let recorded = refused("tick-to-trade-replay", 3, "p99 < 1ms");
+    assert!(recorded.contains("--set flow.pace=fixed"), "{recorded}");
+    let elsewhere = refused_with("tick-to-trade", &["exchange.start=false"], 3, "p99 < 1ms");
+    assert!(elsewhere.contains("the rate that it was started with"), "{elsewhere}");
     let subject = refused("order-to-ack", 3, "java.order.p99 < 1ms");
     assert!(subject.contains("no subject \"java\"; there are: rust"), "{subject}");
     let series = refused("order-to-ack", 3, "cycle.p99 < 1ms");

@@ -13,7 +13,9 @@ pub const DATAGRAM_BYTES_MIN: usize = 256;
 /// Ticks of one burst at most.
 pub const BURST_MAX: u64 = 1_000_000;
 /// How many times faster than it was recorded, or slower, a day may be.
-pub const SPEED_MAX: f64 = 1e6;
+pub const SPEED_MAX: f64 = 1e5;
+/// A flow that lasts less than this share of what was asked for is short: a file is what it is.
+pub const DURATION_SHARE_MIN: f64 = 0.99;
 /// The worst ticks that are kept.
 pub const TRACE_MAX: usize = 1_000;
 
@@ -44,7 +46,7 @@ impl Pace {
 pub struct Flow {
     /// `synthetic`, or the path of a Databento MBO file; empty: the file must be set.
     pub source: String,
-    /// What is traded, in the flow and by the trader.
+    /// What the trader looks at and trades: the exchange's first instrument, which is the flow's.
     pub instrument: String,
     /// When inputs are due.
     pub pace: Pace,

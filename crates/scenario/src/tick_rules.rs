@@ -1,6 +1,7 @@
 //! Rules of validity that only ticks have.
 
 use crate::run::{Asked, Evidence};
+use crate::tick::DURATION_SHARE_MIN;
 use measure::record::Verdict;
 use measure::tick::Tick;
 use serde::Deserialize;
@@ -49,10 +50,17 @@ pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
 pub(crate) fn book(evidence: &Evidence) -> Outcome {
     of_book(evidence, |evidence, tick| {
         let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
-        if theirs.is_empty() {
-            return not_applicable("the exchange could not be asked for its book");
-        }
         let at = tick.book_sequence;
+        match (theirs.is_empty(), evidence.exchange) {
+            (true, None) => return not_applicable("the exchange did not tell its book"),
+            (true, Some(_)) => {
+                let why = format!(
+                    "the trader's book stayed at message {at}, and the exchange was never asked at the same"
+                );
+                return (Verdict::Broken, why);
+            }
+            (false, _) => {}
+        }
         let (faults, overrun) = published_wrong(evidence);
         let why = format!(
             "behind message {at} the trader's book is {ours}, the exchange's {theirs}; there {faults} events did not go \
@@ -99,6 +107,7 @@ pub(crate) fn stages(evidence: &Evidence) -> Outcome {
 #[derive(Deserialize)]
 struct Flow {
     scheduled: u64,
+    duration_ns: u64,
     inputs: u64,
     refused: u64,
     late_ns_p99: Option<u64>,
@@ -109,7 +118,7 @@ struct Flow {
 /// has less than 99.9 % of its rate.
 const LATE_SHARE_MAX: f64 = 0.001;
 
-/// Every input was executed, with effect, and in time.
+/// There were inputs for as long as was asked, and every one was executed, with effect, and in time.
 pub(crate) fn flow(evidence: &Evidence) -> Outcome {
     if evidence.is_floor {
         return not_applicable("the floor's ticks are a schedule and nothing else");
@@ -121,37 +130,45 @@ pub(crate) fn flow(evidence: &Evidence) -> Outcome {
         return (Verdict::Broken, "the exchange says nothing of a flow".to_owned());
     };
     let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
-    let Asked { flow_seconds, is_burst, trades, .. } = evidence.asked;
-    let allowed_ns = (flow_seconds * 1e9 * LATE_SHARE_MAX) as u64;
+    let Asked { flow_seconds, burst_seconds, trades, .. } = evidence.asked;
+    // Of a burst the last input waits for all others; but the next burst waits for nobody.
+    let allowed_seconds = (flow_seconds * LATE_SHARE_MAX).max(burst_seconds);
+    let allowed_ns = (allowed_seconds * 1e9) as u64;
+    let seconds = flow.duration_ns as f64 / 1e9;
+    let is_long = seconds >= flow_seconds * DURATION_SHARE_MIN;
+    let short = match is_long {
+        true => String::new(),
+        false => format!(
+            "the flow's inputs are over after {seconds:.3} of {flow_seconds} s: take fewer seconds, a lower rate or speed, \
+             or a longer file; "
+        ),
+    };
     let why = format!(
-        "{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; a thousandth of the \
-         flow, {allowed_ns} ns, may be{}",
+        "{short}{} of {} inputs were executed, {} without effect; late by {} in one of a hundred, {} at most; {allowed_ns} ns may be, \
+         a thousandth of the flow or the time from burst to burst",
         flow.inputs,
         flow.scheduled,
         flow.refused,
         late(flow.late_ns_p99),
         late(flow.late_ns_max),
-        if is_burst {
-            ", but of a burst, of which the last input waits for all others"
-        } else {
-            ""
-        }
     );
-    let in_time = is_burst || flow.late_ns_p99.is_none_or(|ns| ns <= allowed_ns);
+    let in_time = flow.late_ns_p99.is_none_or(|ns| ns <= allowed_ns);
     // Who trades takes orders away that the flow would cancel.
     let with_effect = trades || flow.refused == 0;
-    held_if(flow.inputs == flow.scheduled && flow.inputs > 0 && with_effect && in_time, why)
+    let is_whole = is_long && flow.inputs == flow.scheduled && flow.inputs > 0;
+    held_if(is_whole && with_effect && in_time, why)
 }
 
-/// The kernel gave as large a buffer as was asked for.
+/// The kernel gave as large a buffer as was asked for. It sets aside, and tells, the double (socket(7)), and no more than an int holds.
 pub(crate) fn receive_buffer(evidence: &Evidence) -> Outcome {
     of_feed(evidence, |evidence, tick| {
         let (got, asked) = (tick.receive_buffer_bytes, evidence.asked.receive_buffer_bytes);
         let why = format!(
-            "the kernel gave a receive buffer of {got} bytes for {asked}; net.core.rmem_max is its limit for who has \
-             no CAP_NET_ADMIN"
+            "asked for a receive buffer of {asked} bytes the kernel set aside {got}, of which half are for what is in \
+             datagrams; without CAP_NET_ADMIN it gives no more than net.core.rmem_max: sysctl -w \
+             net.core.rmem_max={asked}, or a smaller feed.receive_buffer_bytes"
         );
-        held_if(got >= asked, why)
+        held_if(got >= 2 * asked.min(i32::MAX as u64 / 2), why)
     })
 }
 
@@ -181,7 +198,7 @@ mod tests {
         Tick {
             datagrams: 1_000,
             samples: 900,
-            receive_buffer_bytes: 4_096,
+            receive_buffer_bytes: 8_192,
             book_hash: "aa".to_owned(),
             exchange_book_hash: "aa".to_owned(),
             audit: Some(Audit::default()),
@@ -256,7 +273,7 @@ mod tests {
         assert_eq!(broken(|tick, _| tick.samples_not_adding_up = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples_out_of_order = 1), ["stages"]);
         assert_eq!(broken(|tick, _| tick.samples = 0), ["stages"]);
-        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 4_095), ["receive_buffer"]);
+        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 8_191), ["receive_buffer"]);
         assert_eq!(
             broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
             ["audit"]
@@ -274,6 +291,7 @@ mod tests {
     fn a_flow_is_whole_has_its_effect_and_is_in_time() {
         let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
             let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
+                "duration_ns": 6_000_000_000u64,
                 "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
             let counts = serde_json::json!({ "flow": flow });
             let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
@@ -286,10 +304,17 @@ mod tests {
         let nothing: fn(&mut Asked) = |_| ();
         assert_eq!(judged(6_000_000, 0, 60_000, nothing), Verdict::Held);
         assert_eq!(judged(6_000_001, 0, 60_000, nothing), Verdict::Broken);
-        assert_eq!(judged(6_000_001, 0, 60_000, |asked| asked.is_burst = true), Verdict::Held);
+        assert_eq!(judged(6_000_001, 0, 60_000, |asked| asked.burst_seconds = 1.0), Verdict::Held);
+        assert_eq!(
+            judged(1_000_000_001, 0, 60_000, |asked| asked.burst_seconds = 1.0),
+            Verdict::Broken
+        );
         assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);
         assert_eq!(judged(1, 1, 60_000, |asked| asked.trades = true), Verdict::Held);
         assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
+        // A file of 6 s.
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 6.05), Verdict::Held);
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 7.0), Verdict::Broken);
         let result = ClientResult::default();
         assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
     }
@@ -322,6 +347,18 @@ mod tests {
             tick.kernel_drops = 1;
         });
         assert_eq!(dropped, ["ticks"]);
+    }
+
+    /// The book of our own exchange is always to be had: a trader that stayed behind never saw it.
+    #[test]
+    fn a_trader_that_stays_behind_breaks_the_rule_of_books() {
+        let mut result = ClientResult::default();
+        result.load.tick = vec![Tick { exchange_book_hash: String::new(), ..fine() }];
+        let ours = ExchangeResult::default();
+        let mut evidence = evidence(&result);
+        assert_eq!(book(&evidence).0, Verdict::NotApplicable);
+        evidence.exchange = Some(&ours);
+        assert_eq!(book(&evidence).0, Verdict::Broken);
     }
 
     #[test]

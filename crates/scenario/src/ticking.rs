@@ -2,7 +2,7 @@
 //! raw ticker and a trader without stages.
 
 use crate::conduct::{Conduct, ConductError, Entrant};
-use crate::file::{Pace, Scenario, Transport};
+use crate::file::{Flow, Pace, Scenario, Transport};
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
 use crate::run::{Asked, Lengths};
@@ -186,10 +186,30 @@ impl Scenario {
     /// Instruments that the exchange has: those that ship, or those of its file.
     fn instruments(&self) -> u16 {
         let shipped = FeedPlan::default().instruments;
-        let text = fs::read_to_string(&self.exchange.instruments).unwrap_or_default();
-        let table = text.parse::<toml::Table>().unwrap_or_default();
-        let listed = table.get("instrument").and_then(toml::Value::as_array);
+        let listed = self.listed_instruments();
         listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
+    }
+
+    /// Those of the exchange's file, if it has one that can be read.
+    fn listed_instruments(&self) -> Option<Vec<toml::Value>> {
+        let text = fs::read_to_string(&self.exchange.instruments).ok()?;
+        let mut table = text.parse::<toml::Table>().ok()?;
+        match table.remove("instrument")? {
+            toml::Value::Array(listed) => Some(listed),
+            _ => None,
+        }
+    }
+
+    /// The instrument of the flow, the exchange's first; `None` where it is not known.
+    pub(crate) fn flow_instrument(&self) -> Option<String> {
+        match (self.exchange.start, self.exchange.instruments.is_empty()) {
+            (false, _) => None,
+            (true, true) => Some(Flow::default().instrument),
+            (true, false) => {
+                let listed = self.listed_instruments()?;
+                Some(listed.first()?.get("code")?.as_str()?.to_owned())
+            }
+        }
     }
 
     /// Room for samples: twice what is planned. How many ticks a recording has is not known before.
@@ -230,12 +250,14 @@ impl Lengths {
 /// What a feed was to be like, for the rules.
 pub(crate) fn asked(conduct: &Conduct, entrant: &Entrant) -> Asked {
     let scenario = &conduct.scenario;
+    let flow = &scenario.flow;
     let (warm_up_seconds, seconds) = conduct.phases(entrant);
+    let in_bursts = flow.pace == Pace::Fixed && flow.arrival == Arrival::Burst;
     Asked {
         receive_buffer_bytes: scenario.feed.receive_buffer_bytes as u64,
         is_harmed: scenario.feed.harm().is_some() && !entrant.is_floor,
         flow_seconds: warm_up_seconds + seconds,
-        is_burst: scenario.flow.pace == Pace::Fixed && scenario.flow.arrival == Arrival::Burst,
+        burst_seconds: if in_bursts { flow.burst as f64 / flow.rate_per_second } else { 0.0 },
         trades: scenario.strategy.name == StrategyName::MarketMaking,
     }
 }

@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Run an exchange until it is told to end
     ///
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
-    /// {"listening":"HOST:PORT","clock":…} when it is ready and its counts when it ends (SIGINT, SIGTERM).
+    /// {"listening":"HOST:PORT","clock":…} when it is ready and its counts when it ends (SIGINT, SIGTERM, SIGHUP).
     Exchange(Box<ExchangeArguments>),
     /// Replay a journal of the exchange's inputs, and tell what it comes to
     ///
@@ -204,10 +204,10 @@ pub(crate) struct CompareArguments {
     /// Runs of each, interleaved; 12 unless told otherwise. Not for records, which are there already
     #[arg(long, value_name = "N")]
     pub pairs: Option<u32>,
-    /// The scenario of KEY=VALUE treatments
-    #[arg(long, default_value = "ping-pong")]
-    pub scenario: String,
-    /// Override a key in both
+    /// The scenario of KEY=VALUE treatments, ping-pong unless told otherwise
+    #[arg(long)]
+    pub scenario: Option<String>,
+    /// Override a key in both; a command has its own
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Which figures of each series to look at. The more, the stronger each must be

@@ -15,12 +15,15 @@ use measure::gate::{Gate, GateOutcome};
 use measure::machine::Machine;
 use measure::record::RunRecord;
 use measure::selector::Figure;
-use scenario::experiment::{Experiment, Made, PAIRS_MAX, Pairs};
+use scenario::experiment::{Experiment, Made, PAIRS_MAX, Pairs, Side};
 use std::path::Path;
 
 /// Pairs unless told otherwise: with twelve a shift of three times the noise floor is found nine times of
 /// ten (crates/measure/tests/compare.rs).
 pub(crate) const PAIRS_DEFAULT: u32 = 12;
+
+/// The scenario of KEY=VALUE treatments.
+const SCENARIO_DEFAULT: &str = "ping-pong";
 
 pub(crate) fn compare(arguments: &CompareArguments) -> anyhow::Result<u8> {
     let gates = gates(&arguments.gate)?;
@@ -31,15 +34,20 @@ pub(crate) fn compare(arguments: &CompareArguments) -> anyhow::Result<u8> {
         path.join("run.json").is_file() || (name.ends_with(".json") && path.is_file())
     };
     let records = [&arguments.a, &arguments.b].map(|name| is_record(name));
-    match (records, arguments.pairs) {
+    let of_scenarios = match (&arguments.scenario, arguments.set.is_empty()) {
+        (Some(_), _) => Some("--scenario"),
+        (None, false) => Some("--set"),
+        (None, true) => None,
+    };
+    match (records, arguments.pairs.map(|_| "--pairs").or(of_scenarios)) {
         ([true, true], None) => apart(arguments, &figures, &gates),
-        ([true, true], Some(_)) => bail!(
-            "{} and {} are records that were made already; --pairs is for scenarios and commands",
+        ([true, true], Some(option)) => bail!(
+            "{} and {} are records that were made already; {option} is for what is made now",
             arguments.a,
             arguments.b
         ),
-        ([false, false], pairs) => {
-            interleaved(arguments, pairs.unwrap_or(PAIRS_DEFAULT), &figures, &gates)
+        ([false, false], _) => {
+            interleaved(arguments, arguments.pairs.unwrap_or(PAIRS_DEFAULT), &figures, &gates)
         }
         _ => bail!(
             "one of {} and {} is a record and the other is not: compare two records, or two things \
@@ -119,9 +127,10 @@ fn interleaved(
     if !(1..=PAIRS_MAX).contains(&pairs) {
         bail!("--pairs {pairs}: there must be 1 to {PAIRS_MAX}");
     }
+    let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
     let treatments = [
-        treatment(&arguments.a, &arguments.scenario, &arguments.set)?,
-        treatment(&arguments.b, &arguments.scenario, &arguments.set)?,
+        treatment(&arguments.a, scenario, &arguments.set)?,
+        treatment(&arguments.b, scenario, &arguments.set)?,
     ];
     let path = directory::create(&arguments.out, "compare").with_context(|| {
         format!("cannot make a directory in {}; choose another --out", arguments.out.display())
@@ -134,10 +143,19 @@ fn interleaved(
         takes_void: arguments.force,
     };
     let made = with_screen(arguments.quiet, |say| experiment.carry_out(&interrupt, say));
-    let made = made.inspect_err(|_| {
-        // Nothing was made; what broke stands in the error.
-        let _ = std::fs::remove_dir_all(&path);
-    })?;
+    let made = match made {
+        Ok(made) => made,
+        Err(error) if holds_a_record(&path) => {
+            let kept = path.display();
+            return Err(error)
+                .with_context(|| format!("no pair was made; single runs are in {kept}"));
+        }
+        Err(error) => {
+            // Nothing was made; what broke stands in the error.
+            let _ = std::fs::remove_dir_all(&path);
+            return Err(error.into());
+        }
+    };
     let mut comparison = of_pairs(arguments, &made, figures);
     comparison.decide(gates);
     directory::write_whole(&path.join("compare.json"), &serde_json::to_string_pretty(&comparison)?)
@@ -156,6 +174,13 @@ fn interleaved(
         eprintln!("error: {} of {pairs} pairs were made: {why}", made.a.len());
     }
     Ok(if complete { status(&comparison) } else { INVALID })
+}
+
+/// Whether a run of either side left its record in `directory`.
+fn holds_a_record(directory: &Path) -> bool {
+    let sides = [Side::A, Side::B].map(|side| directory.join(side.name()));
+    let mut runs = sides.iter().filter_map(|side| side.read_dir().ok()).flatten().flatten();
+    runs.any(|run| run.path().join("run.json").is_file())
 }
 
 fn of_pairs(arguments: &CompareArguments, made: &Pairs, figures: &[Figure]) -> Comparison {

@@ -117,6 +117,8 @@ fn tell_recovery(exchange: &Exchange) {
 fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
+        // Who started it for himself alone knows.
+        (None, true) if arguments.die_with_parent.is_some() => Tokens::Any,
         (None, true) => {
             eprintln!(
                 "warning: --any-token lets everybody trade as anybody; for benchmarks on a closed \

@@ -8,6 +8,7 @@ use flow::{Pace, Source};
 use host::Root;
 use measure::clock::Clock;
 use measure::schedule::Arrival;
+use scenario::tick::DURATION_SHARE_MIN;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use transport::datagrams::{DatagramSender, SendOptions};
@@ -52,8 +53,8 @@ pub(crate) struct MarketDataArguments {
     pub flow_seconds: f64,
 }
 
-/// A flow that lasts less than this share of what was asked for is told.
-const SHORT: f64 = 0.9;
+/// A scenario takes the speeds that a flow takes.
+const _: () = assert!(scenario::tick::SPEED_MAX == flow::SPEED_MAX);
 
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
@@ -132,10 +133,9 @@ pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
 /// Says so if the flow is shorter than was asked for: a file is what it is.
 pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArguments) {
     let Some(flow) = exchange.flow_counts() else { return };
-    // The last input of a slow flow is due some time before its end.
-    if (flow.duration_ns as f64) < arguments.flow_seconds * SHORT * 1e9 {
+    if (flow.duration_ns as f64) < arguments.flow_seconds * DURATION_SHARE_MIN * 1e9 {
         eprintln!(
-            "warning: the flow has {} inputs and is over long before --flow-seconds {}; lower --flow-rate or \
+            "warning: the flow has {} inputs and is over before --flow-seconds {}; lower --flow-rate or \
              --flow-speed, or take a longer file",
             flow.scheduled, arguments.flow_seconds
         );

@@ -1,6 +1,7 @@
 //! `tickpath relay`: one client of an `ipc` scenario, one run.
 
 use crate::cli::RelayArguments;
+use crate::print::show;
 use crate::process::die_with;
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
@@ -27,7 +28,7 @@ pub(crate) fn relay(arguments: &RelayArguments) -> anyhow::Result<u8> {
     };
     let mut link = Link { ready: &mut ready, stop: &stop, all_sent: &all_sent };
     let told = relay::run(&plan, &mut link)?;
-    println!("{}", serde_json::to_string(&told)?);
+    show(&format!("{}\n", serde_json::to_string(&told)?))?;
     Ok(if told.complete { DONE } else { INVALID })
 }
 

@@ -6,7 +6,7 @@ use crate::print::show;
 use crate::progress::with_screen;
 use crate::treatment::conduct;
 use crate::{DONE, GATE_FAILED, INVALID, signals};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use measure::compare::{Design, Outcome, SIGNIFICANCE};
 use measure::compared::Compared;
 use measure::comparison::{Question, Runs, compare};
@@ -105,6 +105,11 @@ impl Bench<'_> {
             takes_void: true,
         };
         let pairs = with_screen(self.quiet, |say| experiment.carry_out(self.interrupt, say))?;
+        if pairs.a.len() < self.pairs as usize && !self.interrupt.is_set() {
+            let (made, asked) = (pairs.a.len(), self.pairs);
+            let why = pairs.failure.unwrap_or_default();
+            bail!("{name}: {made} of {asked} pairs were made: {why}");
+        }
         Ok(figures(&pairs, figure))
     }
 }

@@ -1,15 +1,18 @@
-//! Ctrl-C and SIGTERM: the first asks everything to end in order, the second ends at once.
+//! Ctrl-C, SIGTERM and a terminal that is gone (SIGHUP): the first asks everything to end in order, the second ends at once.
 
 use anyhow::Context;
+use host::Root;
 use scenario::conduct::Interrupt;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls `first` on the first signal. Whoever listens sleeps in between: no core is disturbed.
 fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for Ctrl-C")?;
+    let all = [SIGINT, SIGTERM, SIGHUP];
+    let heard = if ignores_hang_ups() { &all[..2] } else { &all };
+    let mut signals = Signals::new(heard).context("cannot listen for Ctrl-C")?;
     std::thread::spawn(move || {
         let mut coming = signals.forever();
         if coming.next().is_some() {
@@ -20,6 +23,14 @@ fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Whether who started us wants us to outlive the terminal, as `nohup` does: then it stays so.
+fn ignores_hang_ups() -> bool {
+    let status = Root::system().read("proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// An interrupt that the first signal sets off.

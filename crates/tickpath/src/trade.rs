@@ -1,10 +1,12 @@
 //! `tickpath trade`: one client, one run.
 
 use crate::cli::TradeArguments;
+use crate::print::show;
 use crate::process::{die_with, keep_off, raise_descriptors, tell};
 use crate::progress::Screen;
 use crate::{DONE, INVALID, signals};
 use anyhow::{Context, bail};
+use host::Cores;
 use measure::progress::Second;
 use scenario::Scenario;
 use scenario::file::Kind;
@@ -39,17 +41,17 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
         screen.show(Progress::Part(job.part()));
     }
     keep_off(job.core());
-    let mut show = |second: &Second| match &mut screen {
+    let mut show_second = |second: &Second| match &mut screen {
         Some(screen) => screen.show(Progress::Second(second)),
         None => tell(second),
     };
     let result = match &job {
-        Job::Load(plan) => trader::run(plan, &stop, &mut show),
-        Job::Ticks(plan) => trader::follow(plan, &stop, &mut show),
+        Job::Load(plan) => trader::run(plan, &stop, &mut show_second),
+        Job::Ticks(plan) => trader::follow(plan, &stop, &mut show_second),
     };
     drop(screen);
     let result = result?;
-    println!("{}", serde_json::to_string(&result)?);
+    show(&format!("{}\n", serde_json::to_string(&result)?))?;
     Ok(if result.complete { DONE } else { INVALID })
 }
 
@@ -132,15 +134,23 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         },
     };
     let subject = &scenario.subject[index];
+    if !subject.command.is_empty() {
+        bail!(
+            "{} is measured by a command of its own ({}); give that a plan, as clients/CONTRACT.md says",
+            subject.name,
+            subject.command.join(" ")
+        );
+    }
     let target = arguments.connect.clone().unwrap_or_default();
     let hlog = arguments.hlog.display().to_string();
-    let core = match &subject.cores {
-        host::Cores::Auto => None,
-        host::Cores::List(cores) => cores.first().copied(),
+    let named = |cores: &Cores| match cores {
+        Cores::Auto => None,
+        Cores::List(cores) => cores.first().copied(),
     };
+    let core = named(&subject.cores);
     if scenario.kind == Kind::Tick {
         let beside = |what: &str| arguments.hlog.with_extension(what).display().to_string();
-        let audit = AuditPlan { file: beside("audit"), core: None };
+        let audit = AuditPlan { file: beside("audit"), core: named(&scenario.audit.core) };
         return Ok(Job::Ticks(Box::new(TickPlan {
             core,
             hlog,

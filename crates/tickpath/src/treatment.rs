@@ -26,6 +26,9 @@ pub(crate) fn treatment(text: &str, default: &str, common: &[String]) -> anyhow:
         (false, false) if words.len() == 1 && first.ends_with(".toml") => {
             bail!("there is no scenario file {first:?}")
         }
+        (false, false) if !common.is_empty() => {
+            bail!("{text:?} is a command, for which --set does nothing; say it in the command")
+        }
         (false, false) => return Ok(Treatment::Command(text.to_owned())),
     };
     if let Some(word) = sets.iter().find(|word| !is_set(word)) {
@@ -78,7 +81,10 @@ mod tests {
             ("ping-pong", "block")
         );
         let line = "TASKSET=1 ./old/tickpath run --json";
-        assert!(matches!(read(line), Treatment::Command(command) if command == line));
+        let with_set = treatment(line, "ping-pong", &["seconds=1".to_owned()]).unwrap_err();
+        assert!(with_set.to_string().contains("--set does nothing"), "{with_set}");
+        let command = treatment(line, "ping-pong", &[]).unwrap();
+        assert!(matches!(command, Treatment::Command(command) if command == line));
     }
 
     #[test]

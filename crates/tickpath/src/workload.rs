@@ -1,6 +1,7 @@
 //! `tickpath workload`: one client of an `engine` or `soak` scenario, one run.
 
 use crate::cli::WorkloadArguments;
+use crate::print::show;
 use crate::process::{die_with, keep_off, tell};
 use crate::{DONE, INVALID, signals};
 use anyhow::Context;
@@ -15,6 +16,6 @@ pub(crate) fn workload(arguments: &WorkloadArguments) -> anyhow::Result<u8> {
     let plan: Plan = serde_json::from_str(&text).context("what stands on stdin is no plan")?;
     keep_off(plan.core);
     let result = workload::run(&plan, &stop, &mut tell)?;
-    println!("{}", serde_json::to_string(&result)?);
+    show(&format!("{}\n", serde_json::to_string(&result)?))?;
     Ok(if result.complete { DONE } else { INVALID })
 }

@@ -128,8 +128,9 @@ fn two_records_are_compared_as_they_are() {
 #[test]
 fn what_cannot_be_compared_says_what_to_do() {
     let out = tempfile::tempdir().unwrap();
+    let out_text = out.path().display().to_string();
     let complaint = |arguments: &[&str]| {
-        let done = compare(out.path(), arguments);
+        let done = output(&[&["compare", "--out", &out_text], arguments].concat());
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", text(&done.stdout));
         text(&done.stderr)
     };
@@ -138,13 +139,31 @@ fn what_cannot_be_compared_says_what_to_do() {
     let run = run.display().to_string();
     assert!(complaint(&[&run, "ping-pong"]).contains("is a record and the other is not"));
     assert!(complaint(&["--pairs", "3", &run, &run]).contains("made already"));
+    assert!(complaint(&["--set", "seconds=1", &run, &run]).contains("--set is for what is made"));
+    assert!(complaint(&["--scenario", "engine", &run, &run]).contains("--scenario is for"));
     assert!(complaint(&[&run, &run]).contains("is no run record"));
     assert!(complaint(&["--pairs", "0", "seconds=1", "seconds=1"]).contains("1 to 100"));
     assert!(complaint(&["--gate", "p99 < 5", "seconds=1", "seconds=1"]).contains("such as"));
     assert!(complaint(&["--figure", "p98", "seconds=1", "seconds=1"]).contains("p99.9"));
     assert!(complaint(&["true", "true"]).contains("tickpath run --json"));
+    assert!(complaint(&["--set", "seconds=1", "true", "true"]).contains("--set does nothing"));
     // It was once taken for a record.
     assert!(complaint(&["true", "cat no-such.json"]).contains("tickpath run --json"));
+}
+
+/// A's run was measured before B's command said nothing.
+#[test]
+fn a_run_whose_pair_could_not_be_made_is_kept() {
+    let out = tempfile::tempdir().unwrap();
+    let scenario = "ping-pong seconds=0.2 warm_up_seconds=0.1 floor_seconds=0 hiccup_seconds=0 \
+                    exchange.backend=block subject.rust.backend=block";
+    let out_text = out.path().display().to_string();
+    let done = output(&["compare", "--quiet", "--out", &out_text, scenario, "false"]);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    let kept = only_run(out.path());
+    assert!(said.contains(&kept.display().to_string()), "{said}");
+    assert!(only_run(&kept.join("a")).join("run.json").is_file());
 }
 
 #[test]

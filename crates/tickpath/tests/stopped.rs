@@ -6,7 +6,7 @@ mod support;
 use rustix::process::Signal;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -65,4 +65,20 @@ fn a_client_that_is_stopped_while_it_logs_on_goes_on() {
     let done = child.wait_with_output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(text(&done.stdout).contains("\"complete\":true"), "{}", text(&done.stdout));
+}
+
+/// When ssh drops, what was measured is still to be written; under nohup nothing ends.
+#[test]
+fn a_terminal_that_is_gone_ends_in_order_but_under_nohup() {
+    let arguments = ["--any-token", "--book", "empty"];
+    let mut exchange = Exchange::start(&arguments);
+    signal(exchange.child.id(), Signal::HUP);
+    assert!(exchange.child.wait().unwrap().success());
+
+    let mut program = Command::new("sh");
+    program.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(tickpath().get_program());
+    let exchange = Exchange::start_by(program, &arguments);
+    signal(exchange.child.id(), Signal::HUP);
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(exchange.end()["orders"], 0);
 }
