@@ -22,7 +22,8 @@ const SECONDS_MAX: f64 = 3600.0;
 pub struct Limits {
     /// Connections at the same time; one more is told 503 and ended.
     pub connections_max: usize,
-    /// Bytes that wait for a client that does not read; past that it is cut off.
+    /// Bytes that wait for a client that does not read: while more wait and do not become less, it is cut off after half a second. A client that reads may be
+    /// told more at once: a mass cancel of all open orders is some 260 bytes each, 17 MB of 65 536, which is the most that waits for it.
     pub outbound_bytes_max: usize,
     /// The longest message, its fragments together; a longer one is closed with 1009.
     pub message_bytes_max: usize,

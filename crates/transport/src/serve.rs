@@ -38,7 +38,8 @@ pub trait Service {
 pub struct Limits {
     /// Connections at the same time; one more is refused.
     pub connections_max: usize,
-    /// Bytes that wait for a client that does not read; past that it is cut off.
+    /// Bytes that wait for a client that does not read. While more wait they must become less each half second, or it is cut off. One message may lead to
+    /// more (a mass cancel reports every order), so what bounds the memory is this, the most that one message can lead to, and what is made in half a second.
     pub outbound_bytes_max: usize,
 }
 
@@ -55,6 +56,8 @@ pub struct Refused {
 
 /// How long a connection that we end may take to read the rest and to end its side.
 const DRAIN_NS: u64 = 1_000_000_000;
+/// How long more than `outbound_bytes_max` may wait without becoming less: twice what the kernel takes to send again what got lost.
+const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REFUSALS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
@@ -184,19 +187,23 @@ impl<S: Service> Server<'_, S> {
             lane.clear();
             return;
         }
-        let free = lane.free_bytes();
-        let written = match free {
+        let free = lane.free();
+        let free_bytes = free.len();
+        let written = match free_bytes {
             0 => 0,
-            _ => match self.streams.write(id, &lane.bytes[..free]) {
+            _ => match self.streams.write(id, free) {
                 Write::Bytes { n, .. } => n,
                 Write::Failed(_) => return self.end(id),
             },
         };
         lane.written(written);
-        if written == free {
+        if written == free_bytes {
             self.flushed(id);
-        } else {
-            self.flushed_in_part(id);
+        } else if !lane.watched {
+            lane.watched = true;
+            if self.streams.watch_writable(id, true).is_err() {
+                self.end(id);
+            }
         }
     }
 
@@ -207,22 +214,9 @@ impl<S: Service> Server<'_, S> {
             // A stream that can't be unwatched is reported writable once more, to no effect.
             let _ = self.streams.watch_writable(id, false);
         }
-        if lane.state == State::Closing && lane.bytes.is_empty() {
+        if lane.state == State::Closing && lane.waiting_bytes() == 0 {
             lane.state = State::Draining;
             self.streams.shutdown(id);
-        }
-    }
-
-    fn flushed_in_part(&mut self, id: StreamId) {
-        let lane = &mut self.outbound.lanes[id.index()];
-        if lane.free_bytes() > self.limits.outbound_bytes_max {
-            self.refused.slow_readers += 1;
-            self.end(id);
-        } else if !lane.watched {
-            lane.watched = true;
-            if self.streams.watch_writable(id, true).is_err() {
-                self.end(id);
-            }
         }
     }
 
@@ -244,7 +238,10 @@ impl<S: Service> Server<'_, S> {
         self.service.sweep(now_ns, &mut self.outbound);
         for index in 0..self.outbound.lanes.len() {
             let lane = &mut self.outbound.lanes[index];
-            if matches!(lane.state, State::Closing | State::Draining)
+            if lane.is_stuck(self.limits.outbound_bytes_max, STUCK_NS, now_ns) {
+                self.refused.slow_readers += 1;
+                self.end(StreamId(index as u32));
+            } else if matches!(lane.state, State::Closing | State::Draining)
                 && now_ns >= *lane.ends_at_ns.get_or_insert(now_ns + DRAIN_NS)
             {
                 self.end(StreamId(index as u32));
