@@ -6,6 +6,7 @@ use crate::order_entry::OrderEntry;
 use crate::requests::Close;
 use crate::{Config, ConfigError, Feed};
 use std::hint::black_box;
+use std::io;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
@@ -24,8 +25,6 @@ pub struct Exchange {
     handshake_ns_max: u64,
     message_ns_max: u64,
     wall_ns: fn() -> u64,
-    /// It was seen, and all connections were ended for it.
-    journal_has_failed: bool,
     refusal: Vec<u8>,
 }
 
@@ -87,7 +86,6 @@ impl Exchange {
             handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
             message_ns_max: nanoseconds(limits.message_seconds_max),
             wall_ns: config.wall_ns,
-            journal_has_failed: false,
             refusal,
         })
     }
@@ -238,15 +236,6 @@ impl Exchange {
             let owed = std::mem::take(&mut self.entry.cancels_owed);
             self.entry.cancel_all(owed, (self.wall_ns)(), outbound);
         }
-        // What waits for the journal would wait for ever: the client learns that it will not know.
-        if !self.journal_has_failed && self.entry.sequencer.failure().is_some() {
-            self.journal_has_failed = true;
-            for index in 0..self.used {
-                if self.connections[index].phase != Phase::Ended {
-                    self.end(StreamId(index as u32), outbound);
-                }
-            }
-        }
     }
 
     /// The connection has ended. To say it twice does no harm.
@@ -334,6 +323,15 @@ impl Service for Exchange {
                 self.end(id, outbound);
             }
         }
+    }
+
+    /// What waits for a journal that has failed would wait for ever, and nothing is taken any more, not even a cancel: the clients learn by their connections'
+    /// end that they will not know.
+    fn failure(&self) -> Option<io::Error> {
+        let why = self.entry.sequencer.failure()?;
+        Some(io::Error::other(format!(
+            "the journal has failed, and the exchange ends with it: {why}"
+        )))
     }
 
     #[inline]

@@ -9,8 +9,14 @@ use driven::config;
 use exchange::{Config, ConfigError, Exchange, Instruments, Journal, Risk, StartBook};
 use expect_test::expect;
 use journal::{Inputs, Mode, Options};
+use measure::clock::Clock;
 use running::Running;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use transport::serve::serve;
 
 fn options(mode: Mode) -> Options {
     let wait = ipc::wait::Wait::Futex { spins: 10 };
@@ -174,4 +180,47 @@ fn a_register_that_is_gone_is_missed() {
     std::fs::remove_file(place.path().join("register")).unwrap();
     let error = Exchange::new(journaled(config(), place.path(), Mode::Async)).err().unwrap();
     assert!(error.to_string().contains("register is missing"), "{error}");
+}
+
+/// Nothing is taken any more: the exchange ends with the reason, and nobody waits for an answer that never comes.
+#[test]
+fn an_exchange_ends_with_its_journal() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("journal");
+    let (segment_bytes, reserve_inputs) = (journal::SEGMENT_BYTES_MIN, 10);
+    let options = Options { segment_bytes, reserve_inputs, ..options(Mode::Sync) };
+    let journal = Some(Journal { directory: directory.clone(), options });
+    let mut exchange = Exchange::new(Config { journal, ..running::config() }).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let url = format!("ws://{address}/");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let clock = Clock::calibrate();
+            let mut streams = transport::backend("block").unwrap().open(clock).unwrap();
+            streams.listen(listener).unwrap();
+            serve(&mut *streams, &mut exchange, running::config().limits.serve(), clock, &stop)
+        });
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut client = running::Client { socket: tungstenite::client(&url, stream).unwrap().0 };
+        client.authenticate("3001");
+        // The segments behind the one that is made already can't be made.
+        std::fs::rename(&directory, place.path().join("moved")).unwrap();
+        let mut n = 0;
+        let ended = loop {
+            n += 1;
+            let order = running::order(&format!("o{n}"), "BUY", "1", "1");
+            let asked = client.socket.send(tungstenite::Message::text(order));
+            if let Err(error) = asked.and_then(|()| client.socket.read()) {
+                break error;
+            }
+        };
+        let timed_out = matches!(&ended, tungstenite::Error::Io(error) if error.kind() == ErrorKind::WouldBlock);
+        stop.store(timed_out, Ordering::Relaxed);
+        let failure = served.join().unwrap().unwrap_err().to_string();
+        assert!(failure.starts_with("the journal has failed"), "{failure}");
+    });
+    assert!(exchange.close_journal().is_err());
 }

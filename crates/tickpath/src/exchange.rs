@@ -45,9 +45,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
     let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
-    if let Err(why) = exchange.close_journal() {
-        eprintln!("warning: the journal has failed: {why}");
-    }
+    let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
         snapshots.end();
     }
@@ -64,7 +62,10 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         counts: all,
     };
     say(&serde_json::to_string(&result)?);
-    Ok(DONE)
+    match closed {
+        Ok(()) => Ok(DONE),
+        Err(why) => bail!("the journal has failed: {why}"),
+    }
 }
 
 /// What gives the floor: of orders, or of ticks and orders.

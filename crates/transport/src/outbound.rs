@@ -197,9 +197,10 @@ impl Lane {
         }
     }
 
-    /// Nothing of this leaves any more.
+    /// Nothing of this leaves any more, and what was taken beyond the first capacity is given back.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(LANE_BYTES);
         self.holds.clear();
         self.gone = 0;
         self.settled = 0;

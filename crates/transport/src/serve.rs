@@ -24,6 +24,10 @@ pub trait Service {
     fn closed(&mut self, id: StreamId, outbound: &mut Outbound);
     /// Ten times a second: the moment for time-outs.
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound);
+    /// Why it can't go on: asked after each sweep, and the end of the server.
+    fn failure(&self) -> Option<io::Error> {
+        None
+    }
     /// What a connection past `connections_max` is told before it is ended.
     fn refusal(&self) -> &[u8];
     /// Once in every turn of the loop: what has happened elsewhere, in another thread or on a disk. Says whether something is still awaited from
@@ -65,7 +69,7 @@ const SWEEP_NS: u64 = 100_000_000;
 /// Runs `service` over `streams` until `stop` is set.
 ///
 /// # Errors
-/// If the backend fails as a whole; a connection that fails is just ended.
+/// If the backend fails as a whole, or the service says that it has failed; a connection that fails is just ended.
 pub fn serve(
     streams: &mut dyn Streams,
     service: &mut impl Service,
@@ -101,6 +105,9 @@ pub fn serve(
         if now_ns >= sweep_at_ns {
             sweep_at_ns = now_ns + SWEEP_NS;
             server.sweep(now_ns);
+            if let Some(failure) = server.service.failure() {
+                return Err(failure);
+            }
         }
     }
     Ok(server.refused)
