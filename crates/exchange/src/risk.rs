@@ -103,7 +103,10 @@ impl RawAccount {
     /// What this table leaves out is the default's.
     fn or(self, default: &RawAccount) -> RawAccount {
         let mut position = default.position.clone();
-        position.extend(self.position);
+        for (code, one) in self.position {
+            let merged = default.position.get(&code).map_or(one, |default| one.or(default));
+            position.insert(code, merged);
+        }
         RawAccount {
             amount_max: self.amount_max.or(default.amount_max),
             notional_max: self.notional_max.or(default.notional_max),
@@ -155,6 +158,14 @@ impl RawAccount {
 }
 
 impl RawPosition {
+    fn or(self, default: &RawPosition) -> RawPosition {
+        RawPosition {
+            long_max: self.long_max.or(default.long_max),
+            short_max: self.short_max.or(default.short_max),
+            start: self.start.or(default.start),
+        }
+    }
+
     fn settings(&self, code: &str, instruments: &Instruments) -> Result<PositionSettings, BadKey> {
         let instrument = instruments
             .number(code)

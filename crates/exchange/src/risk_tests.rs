@@ -76,6 +76,20 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
     );
 }
 
+/// Of an instrument's three keys, too.
+#[test]
+fn what_a_position_leaves_out_is_the_defaults() {
+    let text = "
+        [default]
+        position.A = { short_max = \"0\", start = \"2\" }
+        [account.x]
+        position.A = { long_max = \"10\" }";
+    let risk = Risk::parse("file", text, &instruments(false)).unwrap();
+    let Some(Command::Position(position)) = risk.commands("x", 1, false).next() else { panic!() };
+    assert_eq!((position.long_lots_max, position.short_lots_max), (10_000, 0));
+    assert_eq!(position.change_lots, 2_000);
+}
+
 /// What it started with is in the journal.
 #[test]
 fn an_account_that_a_journal_knew_starts_with_nothing() {
