@@ -6,7 +6,8 @@ use crate::execution::execute;
 use crate::order_entry::OrderEntry;
 use crate::refusals::{About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
 use crate::reports::{Asked, What};
-use crate::sessions::{Account, AuthenticateError, HOUSE};
+use crate::risk::Known;
+use crate::sessions::{AuthenticateError, HOUSE};
 use crate::text::wire_time;
 use engine::{Command, InstrumentState, Kill, MassCancel};
 use transport::StreamId;
@@ -124,7 +125,8 @@ impl OrderEntry {
         self.sessions.operator(from).map(|_| ()).ok_or(NO_OPERATOR)
     }
 
-    /// The number of an account. One that has not come yet is entered in the register, and the engine is told what it may do.
+    /// The number of an account. One that has not come yet is entered in the register, and the engine is told what it may do: all of it or
+    /// nothing, so that what a position starts with is neither lost nor told twice, wherever the exchange is killed.
     #[cold]
     pub fn account(
         &mut self,
@@ -132,22 +134,34 @@ impl OrderEntry {
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<u32, AuthenticateError> {
-        let account = match self.sessions.number(account_id) {
-            Some(account) => account,
+        let found = self.sessions.number(account_id);
+        let account = found.unwrap_or_else(|| self.sessions.next_number());
+        let known = match found {
             None => {
                 self.sessions.check_new(account_id)?;
-                self.register.add(account_id).map_err(|_| AuthenticateError::NotLogged)?;
-                self.sessions.add(account_id, false)
+                Known::default()
             }
+            Some(account) => match &self.sessions.get_mut(account).untold {
+                None => return Ok(account),
+                Some(known) => known.clone(),
+            },
         };
-        let Account { settings_told, recovered, .. } = *self.sessions.get_mut(account);
-        let commands = self.risk.commands(account_id, account, recovered).skip(settings_told);
-        for command in commands.collect::<Vec<Command>>() {
+        let commands = self.risk.commands(account_id, account, &known);
+        let (next, inputs) = (self.sequencer.next_sequence(), commands.len() as u64);
+        self.sequencer.check_room(inputs).map_err(|_| AuthenticateError::NotLogged)?;
+        if !known.all {
+            let added = self.register.add(account_id, next, inputs);
+            added.map_err(|_| AuthenticateError::NotLogged)?;
+        }
+        if found.is_none() {
+            self.sessions.add(account_id, known);
+        }
+        for command in commands {
             if !execute(self, &OWN, command, time_ns, outbound) {
                 return Err(AuthenticateError::NotLogged);
             }
-            self.sessions.get_mut(account).settings_told += 1;
         }
+        self.sessions.get_mut(account).untold = None;
         Ok(account)
     }
 

@@ -171,6 +171,84 @@ fn risk_settings_are_told_again_and_balances_are_not() {
     }
 }
 
+/// Of a segment's header, and of each record behind it.
+const HEADER_BYTES: usize = 128;
+const RECORD_BYTES: usize = 96;
+
+fn with_risk(text: &str, directory: &Path) -> Config {
+    let risk = Risk::parse("risk.toml", text, &config().instruments).unwrap();
+    journaled(Config { risk, ..config() }, directory, Mode::Async)
+}
+
+/// Killed when the account stood in the register and nothing of it, or a part, in the journal: it has what it starts with, and once.
+#[test]
+fn what_an_account_starts_with_is_neither_lost_nor_given_twice() {
+    let text = "[default]\nopen_orders_max = 10\n\
+        position.BTC_USDT = { short_max = '0', start = '2' }\nposition.BTC_EUR = { start = '3' }";
+    let whole = tempfile::tempdir().unwrap();
+    close(Dialogue::new(with_risk(text, whole.path())).driven.exchange, whole.path());
+    let files = || std::fs::read_dir(whole.path()).unwrap().map(|file| file.unwrap().path());
+    let segment = files().filter(|path| path.extension().is_some()).min().unwrap();
+    // What is told of the first account are three inputs.
+    for inputs in 0..=3 {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path();
+        std::fs::copy(whole.path().join("register"), place.join("register")).unwrap();
+        let mut log = std::fs::read(&segment).unwrap();
+        log[HEADER_BYTES + inputs * RECORD_BYTES..].fill(0);
+        std::fs::write(place.join(segment.file_name().unwrap()), log).unwrap();
+        for _ in 0..2 {
+            let mut d = Dialogue::new(with_risk(text, place));
+            let position = |instrument| d.driven.exchange.engine().position_lots(1, instrument);
+            assert_eq!((position(0), position(2)), (200_000, 300_000), "{inputs} inputs");
+            d.order(0, "own", "SELL", "10", "2");
+            assert!(d.told_unchecked().contains("BOOKED"), "{inputs} inputs");
+            d.say(0, "{'type':'MASS_CANCEL'}");
+            close(d.driven.exchange, place);
+        }
+    }
+}
+
+#[test]
+fn limits_that_the_file_has_no_more_are_none_any_more() {
+    let place = tempfile::tempdir().unwrap();
+    let limits = "[account.a]\nopen_orders_max = 1\nposition.BTC_USDT = { long_max = '1' }";
+    for (text, booked) in [(limits, 1), ("[default]", 3), (limits, 1), ("", 3)] {
+        let mut d = Dialogue::new(with_risk(text, place.path()));
+        (0..3).for_each(|n| d.order(0, &format!("o{n}"), "BUY", "1", "1"));
+        assert_eq!(d.told_unchecked().matches("BOOKED").count(), booked, "{text}");
+        d.say(0, "{'type':'MASS_CANCEL'}");
+        close(d.driven.exchange, place.path());
+    }
+}
+
+/// A band is the file's of today; whether an instrument trades is the journal's, and where the file says otherwise that is told.
+#[test]
+fn what_the_instruments_file_changes_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |more: &str| {
+        let text = include_str!("../src/instruments.toml");
+        let text = text.replacen("code =", &format!("{more}\ncode ="), 1);
+        let instruments = Instruments::parse("file", &text).unwrap();
+        journaled(Config { instruments, ..config() }, place.path(), Mode::Async)
+    };
+    let told = |more: &str| {
+        let mut d = Dialogue::new(of(more));
+        d.order(0, "o", "BUY", "50", "1");
+        let told = d.told_unchecked();
+        d.say(0, "{'type':'MASS_CANCEL'}");
+        let instruments = d.driven.exchange.recovery().unwrap().instruments.join("\n");
+        close(d.driven.exchange, place.path());
+        (told.contains("BOOKED"), instruments)
+    };
+    assert_eq!(told("band_low = '60'"), (false, String::new()));
+    let (booked, said) = told("");
+    assert!(booked && said == "BTC_USDT has the band of its file now, and had another", "{said}");
+    let (booked, said) = told("state = 'halted'");
+    assert!(booked && said.starts_with("BTC_USDT stays Open"), "{said}");
+    assert_eq!(told(""), (true, String::new()));
+}
+
 #[test]
 fn a_register_that_is_gone_is_missed() {
     let place = tempfile::tempdir().unwrap();

@@ -106,6 +106,9 @@ fn tell_recovery(exchange: &Exchange) {
     for refused in &recovery.snapshots_refused {
         eprintln!("warning: a snapshot was passed over: {refused}");
     }
+    for instrument in &recovery.instruments {
+        eprintln!("warning: {instrument}");
+    }
     if recovery.inputs > 0 {
         eprintln!(
             "recovered {} inputs from the journal; the start book is theirs. {} orders of clients are open; \
