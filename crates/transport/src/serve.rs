@@ -54,7 +54,7 @@ pub struct Refused {
     pub connections: u64,
     /// Connections cut off at `outbound_bytes_max`.
     pub slow_readers: u64,
-    /// Connections that could not be accepted, mostly for want of descriptors.
+    /// How often no connection could be accepted any more, mostly for want of descriptors.
     pub accepts_failed: u64,
 }
 
@@ -84,6 +84,7 @@ pub fn serve(
         clock,
         outbound: Outbound::default(),
         open: 0,
+        accepts: true,
         refused: Refused::default(),
         discarded: vec![0; 4096],
     };
@@ -121,6 +122,8 @@ struct Server<'a, S: Service> {
     outbound: Outbound,
     /// Connections that the service knows of.
     open: usize,
+    /// Whether the last connection that came could be accepted.
+    accepts: bool,
     refused: Refused,
     discarded: Vec<u8>,
 }
@@ -150,10 +153,13 @@ impl<S: Service> Server<'_, S> {
                 Ok(Some(id)) => id,
                 Ok(None) => return,
                 Err(_) => {
-                    self.refused.accepts_failed += 1;
+                    // It is tried again and again, for the same connection.
+                    self.refused.accepts_failed += u64::from(self.accepts);
+                    self.accepts = false;
                     return;
                 }
             };
+            self.accepts = true;
             if self.open < self.limits.connections_max {
                 self.open += 1;
                 self.outbound.open(id);
