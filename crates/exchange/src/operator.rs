@@ -4,7 +4,9 @@
 use crate::commands;
 use crate::execution::execute;
 use crate::order_entry::OrderEntry;
-use crate::refusals::{About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
+use crate::refusals::{
+    About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT, by_journal,
+};
 use crate::reports::{Asked, What};
 use crate::risk::Known;
 use crate::sessions::{AuthenticateError, HOUSE};
@@ -102,8 +104,9 @@ impl OrderEntry {
             (true, None) => Ok(None),
             (true, Some(id)) => self.sessions.number(id).map(Some).ok_or(UNKNOWN_ACCOUNT),
         };
-        let command =
-            account.and_then(|account| commands::mass_cancel(&self.instruments, account, cancel));
+        let command = account
+            .and_then(|account| commands::mass_cancel(&self.instruments, account, cancel))
+            .and_then(|command| self.is_worth_room(&command).map(|()| command));
         let client_id = cancel.client_id.as_ref();
         match command {
             Ok(command) => {
@@ -118,6 +121,14 @@ impl OrderEntry {
                 let about = self.request_of(from, account_id, client_id, time_ns);
                 self.refusals.refuse(&self.sessions, &about, &refused, outbound);
             }
+        }
+    }
+
+    /// Where only the journal's reserve is left, a mass cancel of nothing is not worth its place there.
+    fn is_worth_room(&self, command: &MassCancel) -> Result<(), Refused<'static>> {
+        match self.sequencer.check_reserve() {
+            Err(refused) if !self.sequencer.engine().has_any(command) => Err(by_journal(refused)),
+            _ => Ok(()),
         }
     }
 
@@ -139,6 +150,8 @@ impl OrderEntry {
         let known = match found {
             None => {
                 self.sessions.check_new(account_id)?;
+                // It has no orders to cancel.
+                self.sequencer.check_reserve().map_err(|_| AuthenticateError::NotLogged)?;
                 Known::default()
             }
             Some(account) => match &self.sessions.get_mut(account).untold {
@@ -172,6 +185,9 @@ impl OrderEntry {
         for account in accounts {
             let (criterion, instrument, side, tag) = (Some(account), None, None, 0);
             let command = MassCancel { account: criterion, instrument, side, tag };
+            if self.is_worth_room(&command).is_err() {
+                continue;
+            }
             match execute(self, &OWN, Command::MassCancel(command), time_ns, outbound) {
                 true => self.counts.cancels_on_disconnect += 1,
                 false => self.cancels_owed.push(account),
@@ -179,8 +195,12 @@ impl OrderEntry {
         }
     }
 
-    /// Lets the engine see the time while nobody sends anything, as long as an order is open until a date.
+    /// Lets the engine see the time while nobody sends anything, as long as an order is open until a date. Where the journal has only its reserve left
+    /// the next cancel does.
     pub fn pass_time(&mut self, time_ns: u64, outbound: &mut Outbound) {
+        if self.sequencer.check_reserve().is_err() {
+            return;
+        }
         execute(self, &OWN, TIME_PASSES, time_ns, outbound);
     }
 }

@@ -136,6 +136,14 @@ impl Sequencer {
         self.journal.next_sequence()
     }
 
+    /// Whether the journal has more room than what it keeps for cancels: what is not needed is to be left out else.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check_reserve(&self) -> Result<(), Refused> {
+        self.journal.check_reserve()
+    }
+
     /// Whether the journal would take so many settings now.
     ///
     /// # Errors

@@ -98,6 +98,19 @@ impl Appender {
         Ok(sequence)
     }
 
+    /// Whether there is more room on the disk than what is kept for cancels.
+    ///
+    /// # Errors
+    /// There is not: an order would be refused.
+    pub fn check_reserve(&self) -> Result<(), Refused> {
+        match &self.kept {
+            Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
+                Err(kept.why_no_room())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether so many inputs that add no risk would be taken now, one after the other. What the ring has room for is told by what is durable: it may be more.
     ///
     /// # Errors
