@@ -233,8 +233,7 @@ impl Exchange {
             self.entry.pass_time((self.wall_ns)(), outbound);
         }
         if !self.entry.cancels_owed.is_empty() {
-            let owed = std::mem::take(&mut self.entry.cancels_owed);
-            self.entry.cancel_all(owed, (self.wall_ns)(), outbound);
+            self.entry.pay_cancels((self.wall_ns)(), outbound);
         }
     }
 

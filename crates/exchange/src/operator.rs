@@ -154,10 +154,13 @@ impl OrderEntry {
                 self.sequencer.check_reserve().map_err(|_| AuthenticateError::NotLogged)?;
                 Known::default()
             }
-            Some(account) => match &self.sessions.get_mut(account).untold {
-                None => return Ok(account),
-                Some(known) => known.clone(),
-            },
+            Some(account) => {
+                self.pay_cancel(account, time_ns, outbound)?;
+                match &self.sessions.get_mut(account).untold {
+                    None => return Ok(account),
+                    Some(known) => known.clone(),
+                }
+            }
         };
         let commands = self.risk.commands(account_id, account, &known);
         let (next, inputs) = (self.sequencer.next_sequence(), commands.len() as u64);
@@ -192,6 +195,32 @@ impl OrderEntry {
                 true => self.counts.cancels_on_disconnect += 1,
                 false => self.cancels_owed.push(account),
             }
+        }
+    }
+
+    /// Tries once more what is owed, if there is hope: each refusal is counted.
+    #[cold]
+    pub fn pay_cancels(&mut self, time_ns: u64, outbound: &mut Outbound) {
+        if self.sequencer.check_room(1).is_err() {
+            return;
+        }
+        let owed = std::mem::take(&mut self.cancels_owed);
+        self.cancel_all(owed, time_ns, outbound);
+    }
+
+    /// What an account is owed comes before it comes again: it would take the newcomer's orders, too.
+    fn pay_cancel(
+        &mut self,
+        account: u32,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) -> Result<(), AuthenticateError> {
+        if self.cancels_owed.contains(&account) {
+            self.pay_cancels(time_ns, outbound);
+        }
+        match self.cancels_owed.contains(&account) {
+            true => Err(AuthenticateError::NotLogged),
+            false => Ok(()),
         }
     }
 

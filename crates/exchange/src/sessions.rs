@@ -29,7 +29,7 @@ pub(crate) enum AuthenticateError {
     AccountsPerConnection,
     #[error("an operator's connection has no accounts; open another connection")]
     OperatorWithAccounts,
-    #[error("the exchange's journal can't take a new account now; try again")]
+    #[error("the exchange's journal can't take this account now; try again")]
     NotLogged,
 }
 
