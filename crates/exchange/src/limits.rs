@@ -25,6 +25,9 @@ pub struct Limits {
     /// Bytes that wait for a client that does not read: while more wait and do not become less, it is cut off after half a second. A client that reads may be
     /// told more at once: a mass cancel of all open orders is some 260 bytes each, 17 MB of 65 536, which is the most that waits for it.
     pub outbound_bytes_max: usize,
+    /// Bytes that wait for one client until the journal is durable, in mode `Sync`; past that it is cut off. More than the answers to all the inputs that the
+    /// journal takes before it refuses: what is past that are refusals and pongs, which no journal stops.
+    pub held_bytes_max: usize,
     /// The longest message, its fragments together; a longer one is closed with 1009.
     pub message_bytes_max: usize,
     /// From the connection, or the last plain request, to a whole HTTP head.
@@ -62,6 +65,7 @@ impl Default for Limits {
         Limits {
             connections_max: 1024,
             outbound_bytes_max: 1 << 20,
+            held_bytes_max: 64 << 20,
             message_bytes_max: 16 * 1024,
             handshake_seconds_max: 5.0,
             message_seconds_max: 10.0,
@@ -112,6 +116,7 @@ impl Limits {
         for (name, value, min, max) in [
             ("connections_max", self.connections_max as f64, 1.0, 65_536.0),
             ("outbound_bytes_max", self.outbound_bytes_max as f64, 1024.0, (1u64 << 40) as f64),
+            ("held_bytes_max", self.held_bytes_max as f64, 1024.0, (1u64 << 40) as f64),
             ("message_bytes_max", self.message_bytes_max as f64, 256.0, (1u64 << 24) as f64),
             ("handshake_seconds_max", self.handshake_seconds_max, 0.001, SECONDS_MAX),
             ("message_seconds_max", self.message_seconds_max, 0.001, SECONDS_MAX),
@@ -144,8 +149,8 @@ impl Limits {
 
     /// Those that the server loop holds.
     pub fn serve(&self) -> transport::serve::Limits {
-        let Limits { connections_max, outbound_bytes_max, .. } = *self;
-        transport::serve::Limits { connections_max, outbound_bytes_max }
+        let Limits { connections_max, outbound_bytes_max, held_bytes_max, .. } = *self;
+        transport::serve::Limits { connections_max, outbound_bytes_max, held_bytes_max }
     }
 
     pub(crate) fn engine(&self) -> EngineLimits {

@@ -75,7 +75,7 @@ fn echo(
     clock: Clock,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
+    let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
     let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
         listen(arguments, threads, (limits, clock), &mut Echo::default(), stop)?;
         return Ok(DONE);

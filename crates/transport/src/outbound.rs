@@ -167,6 +167,11 @@ impl Lane {
         self.bytes.len() - self.gone
     }
 
+    /// Bytes that may not leave yet.
+    pub fn held_bytes(&self) -> usize {
+        self.waiting_bytes() - self.free().len()
+    }
+
     /// So many bytes have left. The common case is that the kernel takes everything, and nothing is moved.
     #[inline]
     pub fn written(&mut self, bytes: usize) {

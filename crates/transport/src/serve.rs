@@ -45,6 +45,14 @@ pub struct Limits {
     /// Bytes that wait for a client that does not read. While more wait they must become less each half second, or it is cut off. One message may lead to
     /// more (a mass cancel reports every order), so what bounds the memory is this, the most that one message can lead to, and what is made in half a second.
     pub outbound_bytes_max: usize,
+    /// Bytes that wait for one client until what they acknowledge is safe (see [`Outbound::hold`]): looked at ten times a second, and past that it is cut off.
+    pub held_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { connections_max: 1024, outbound_bytes_max: 1 << 20, held_bytes_max: 64 << 20 }
+    }
 }
 
 /// What the loop refused.
@@ -54,6 +62,8 @@ pub struct Refused {
     pub connections: u64,
     /// Connections cut off at `outbound_bytes_max`.
     pub slow_readers: u64,
+    /// Connections cut off at `held_bytes_max`.
+    pub held: u64,
     /// How often no connection could be accepted any more, mostly for want of descriptors.
     pub accepts_failed: u64,
 }
@@ -253,6 +263,9 @@ impl<S: Service> Server<'_, S> {
             let lane = &mut self.outbound.lanes[index];
             if lane.is_stuck(self.limits.outbound_bytes_max, STUCK_NS, now_ns) {
                 self.refused.slow_readers += 1;
+                self.end(StreamId(index as u32));
+            } else if lane.held_bytes() > self.limits.held_bytes_max {
+                self.refused.held += 1;
                 self.end(StreamId(index as u32));
             } else if matches!(lane.state, State::Closing | State::Draining)
                 && now_ns >= *lane.ends_at_ns.get_or_insert(now_ns + DRAIN_NS)

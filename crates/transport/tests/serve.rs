@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use transport::StreamId;
 use transport::echo::{Echo, Message};
-use transport::serve::{Limits, Refused, serve};
+use transport::serve::{Limits, Outbound, Refused, Service, serve};
 use ways::{Way, ways};
 
 struct Running {
@@ -54,7 +55,8 @@ impl Drop for Running {
     }
 }
 
-const LIMITS: Limits = Limits { connections_max: 64, outbound_bytes_max: 1 << 20 };
+const LIMITS: Limits =
+    Limits { connections_max: 64, outbound_bytes_max: 1 << 20, held_bytes_max: 1 << 20 };
 
 fn message(sequence: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -179,4 +181,49 @@ fn a_broken_message_ends_its_connection_alone() {
         assert_eq!(reply(&mut whole), 5);
         server.stop();
     }
+}
+
+/// An echo whose answers wait for something that never comes.
+#[derive(Default)]
+struct Holding(Echo);
+
+impl Service for Holding {
+    fn opened(&mut self, id: StreamId, now_ns: u64) {
+        self.0.opened(id, now_ns);
+    }
+    fn space(&mut self, id: StreamId) -> &mut [u8] {
+        self.0.space(id)
+    }
+    fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
+        outbound.hold(1);
+        self.0.received(id, n, stamp_ns, outbound);
+    }
+    fn closed(&mut self, _: StreamId, _: &mut Outbound) {}
+    fn sweep(&mut self, _: u64, _: &mut Outbound) {}
+    fn refusal(&self) -> &[u8] {
+        &[]
+    }
+}
+
+#[test]
+fn a_client_that_makes_too_much_wait_is_cut_off() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let clock = Clock::calibrate();
+            let mut streams = transport::backend("block").unwrap().open(clock).unwrap();
+            streams.listen(listener).unwrap();
+            serve(&mut *streams, &mut Holding::default(), LIMITS, clock, &stop).unwrap()
+        });
+        let mut stream = TcpStream::connect(address).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(30));
+        while !deadline.left().is_zero() && stream.write_all(&message(1)).is_ok() {}
+        let left = deadline.left();
+        stop.store(true, Ordering::Relaxed);
+        let refused = server.join().unwrap();
+        assert!(!left.is_zero(), "it was not cut off");
+        assert_eq!((refused.held, refused.slow_readers), (1, 0));
+    });
 }
