@@ -32,6 +32,9 @@ pub struct Recovery {
     pub cut: Option<String>,
     /// Snapshots that could not be used, and why.
     pub snapshots_refused: Vec<String>,
+    /// By how much the journal's last input is later than this machine's clock. So long the exchange's time stands still: no order expires, and who has a limit
+    /// of messages per second has those of one second.
+    pub ahead_ns: u64,
     /// Instruments that the journal has otherwise than their file, in words.
     pub instruments: Vec<String>,
 }
@@ -72,6 +75,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
         // Of another start book that is all there nothing is to be told.
         (start, instruments) = changed_instruments(config, &engine);
     }
+    let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
     let open_orders = client_orders(&engine, accounts.len() as u32);
     let known = known(&engine, &accounts);
     let appender = (appender, options.mode);
@@ -83,6 +87,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
         client_orders: open_orders.as_ref().map_or(0, Vec::len),
         cut: cut.map(|cut| cut.to_string()),
         snapshots_refused: snapshots_refused.iter().map(ToString::to_string).collect(),
+        ahead_ns,
         instruments,
     };
     open_orders
@@ -177,6 +182,17 @@ fn entry(
     }
     let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
     OrderEntry::new(instruments, sessions, sequencer, risk, register, config)
+}
+
+/// The latest time that an engine has seen.
+fn time_ns(engine: &Engine) -> u64 {
+    let mut latest_ns = 0;
+    engine.save(&mut |piece| {
+        if let Saved::Engine { time_ns, .. } = piece {
+            latest_ns = time_ns;
+        }
+    });
+    latest_ns
 }
 
 /// What is to be told of instruments that an engine has otherwise than their file, and where it has, in words. A band is the file's of today; whether an

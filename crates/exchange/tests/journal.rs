@@ -249,6 +249,19 @@ fn what_the_instruments_file_changes_is_told() {
     assert_eq!(told(""), (true, String::new()));
 }
 
+/// Written on a machine whose clock was ahead of this one's.
+#[test]
+fn a_journal_that_is_ahead_of_the_clock_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    for (ms, ahead_ms) in [(10_000, 0), (7_000, 3_000), (11_000, 0)] {
+        driven::set_time(ms);
+        let mut d = Dialogue::new(journaled(config(), place.path(), Mode::Async));
+        assert_eq!(d.driven.exchange.recovery().unwrap().ahead_ns, ahead_ms * 1_000_000);
+        d.order(0, "a", "BUY", "1", "1");
+        close(d.driven.exchange, place.path());
+    }
+}
+
 #[test]
 fn a_register_that_is_gone_is_missed() {
     let place = tempfile::tempdir().unwrap();

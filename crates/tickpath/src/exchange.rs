@@ -24,6 +24,8 @@ use transport::serve::{self, Refused, Service, serve};
 /// How far apart snapshots may be.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
+/// A journal that is so far ahead of the clock is told of: what two readings of a slewed clock may differ by is not.
+const AHEAD_NS_TOLD: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -105,6 +107,13 @@ fn tell_recovery(exchange: &Exchange) {
     }
     for refused in &recovery.snapshots_refused {
         eprintln!("warning: a snapshot was passed over: {refused}");
+    }
+    if recovery.ahead_ns >= AHEAD_NS_TOLD {
+        eprintln!(
+            "warning: the journal's last input is {} s later than this machine's clock; until then no order expires, and \
+             messages per second are not counted anew: end the exchange and set the clock, if it is wrong",
+            recovery.ahead_ns / 1_000_000_000
+        );
     }
     for instrument in &recovery.instruments {
         eprintln!("warning: {instrument}");
