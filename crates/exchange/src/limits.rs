@@ -34,6 +34,8 @@ pub struct Limits {
     pub handshake_seconds_max: f64,
     /// From a message's first byte to its last.
     pub message_seconds_max: f64,
+    /// From the upgrade to WebSocket to the first `AUTHENTICATED`.
+    pub authentication_seconds_max: f64,
     /// Messages before authentication; with the last of them the connection is closed.
     pub unauthenticated_messages_max: u32,
     /// Accounts that the exchange has met since its start. The engine's memory for them: some 100 bytes each, and 40 bytes more for each of an
@@ -69,6 +71,7 @@ impl Default for Limits {
             message_bytes_max: 16 * 1024,
             handshake_seconds_max: 5.0,
             message_seconds_max: 10.0,
+            authentication_seconds_max: 10.0,
             unauthenticated_messages_max: 10,
             accounts_max: 10_000,
             accounts_per_connection_max: 1024,
@@ -120,6 +123,7 @@ impl Limits {
             ("message_bytes_max", self.message_bytes_max as f64, 256.0, (1u64 << 24) as f64),
             ("handshake_seconds_max", self.handshake_seconds_max, 0.001, SECONDS_MAX),
             ("message_seconds_max", self.message_seconds_max, 0.001, SECONDS_MAX),
+            ("authentication_seconds_max", self.authentication_seconds_max, 0.001, SECONDS_MAX),
             ("unauthenticated_messages_max", self.unauthenticated_messages_max.into(), 1.0, 1e6),
             ("accounts_max", self.accounts_max.into(), 1.0, 1e7),
             ("accounts_per_connection_max", self.accounts_per_connection_max as f64, 1.0, 1e7),

@@ -5,9 +5,11 @@ use crate::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
 use measure::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
 /// first and then reading. With more, epoll says which one.
@@ -19,6 +21,11 @@ const TURNS_BETWEEN_EPOLL: u32 = 64;
 const EVENTS_MAX: usize = 256;
 /// After a connection could not be accepted, mostly for want of descriptors, the listener is out of epoll for so long: it would be ready all the time.
 const ACCEPT_AGAIN_NS: u64 = 10_000_000;
+/// What is silent for so long is asked whether it is still there, and then again and again.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// A peer from whose kernel nothing has come for so long although it was asked, or which has taken nothing of what waits for it, is gone: its stream has failed.
+const PEER_GONE: Duration = Duration::from_secs(30);
 /// The listener's token in epoll; streams have their index.
 const LISTENER: u64 = u64::MAX;
 
@@ -135,6 +142,10 @@ impl Readiness {
 impl Streams for Readiness {
     fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
         stream.set_nodelay(true)?;
+        sockopt::set_socket_keepalive(&stream, true)?;
+        sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_INTERVAL)?;
+        sockopt::set_tcp_user_timeout(&stream, PEER_GONE.as_millis() as u32)?;
         stream.set_nonblocking(true)?;
         let index = match self.streams.iter().position(Option::is_none) {
             Some(index) => index,
@@ -266,6 +277,20 @@ fn would_block(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The kernel does the rest. A peer that loses its power can't be had here.
+    #[test]
+    fn a_peer_that_is_gone_is_noticed_by_the_kernel() {
+        let mut streams = block(Clock::calibrate()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let same = stream.try_clone().unwrap();
+        streams.add(stream).unwrap();
+        assert!(sockopt::socket_keepalive(&same).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&same).unwrap(), KEEPALIVE_IDLE);
+        assert_eq!(sockopt::tcp_user_timeout(&same).unwrap(), PEER_GONE.as_millis() as u32);
+    }
 
     /// As for want of descriptors: the listener is ready all the time, and nothing can be accepted.
     #[test]
