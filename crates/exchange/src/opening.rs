@@ -71,7 +71,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let mut instruments = Vec::new();
     if next_sequence < there.start {
         start.drain(..next_sequence as usize);
-    } else if next_sequence > 0 {
+    } else {
         // Of another start book that is all there nothing is to be told.
         (start, instruments) = changed_instruments(config, &engine);
     }

@@ -2,8 +2,8 @@
 //!
 //! Its first line says what the journal is for; each line behind it is an account, as JSON, in the order of their numbers from 1: its id, and which of the
 //! journal's inputs are what the engine is told of it at first. A line is durable before the first of them is appended: a last line that is not whole
-//! names nobody, and is cut; of an account whose inputs are not all in the journal the rest is still to be told, and the line that is then written
-//! stands for it in place of the first. Earlier versions wrote the id alone.
+//! names nobody, and is cut. Where the inputs are not all in the journal the rest is still to be told. Before others take their place there a line that names
+//! none stands for the account instead, and when it is told a line that names them. Earlier versions wrote the id alone.
 
 use crate::instruments::Instruments;
 use serde::{Deserialize, Serialize};
@@ -102,8 +102,8 @@ impl Head {
 enum Line {
     Account {
         account: String,
-        /// Where in the journal what the engine is told of it begins, and how many inputs that are.
-        first_input: u64,
+        /// Where in the journal what the engine is told of it begins, if it has been told, and how many inputs that are.
+        first_input: Option<u64>,
         inputs: u64,
     },
     Id(String),
@@ -160,7 +160,11 @@ impl Register {
             let (there, here) = (said(&there), said(head));
             return Err(RegisterError::Other { file: name, there, here });
         }
-        Ok((Register { kept: Some(kept) }, accounts, there))
+        let mut register = Register { kept: Some(kept) };
+        for account in accounts.iter().filter(|account| !account.is_told) {
+            register.write(&account.id, None, 0).map_err(refused("write", &path))?;
+        }
+        Ok((register, accounts, there))
     }
 
     /// Enters an account, durably, of which the engine is told by so many inputs. Takes as long as the disk does.
@@ -168,6 +172,10 @@ impl Register {
     /// # Errors
     /// The system's; the account is not entered then.
     pub fn add(&mut self, account_id: &str, first_input: u64, inputs: u64) -> io::Result<()> {
+        self.write(account_id, Some(first_input), inputs)
+    }
+
+    fn write(&mut self, account_id: &str, first_input: Option<u64>, inputs: u64) -> io::Result<()> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let line = Line::Account { account: account_id.to_owned(), first_input, inputs };
         let line = serde_json::to_string(&line)? + "\n";
@@ -232,7 +240,8 @@ fn read(
         let line = line.map_err(|error| damaged(index + 2, error.to_string()))?;
         let (id, is_told) = match line {
             Line::Account { account, first_input, inputs } => {
-                (account, first_input.saturating_add(inputs) <= next_sequence)
+                let end = first_input.and_then(|first| first.checked_add(inputs));
+                (account, end.is_some_and(|end| end <= next_sequence))
             }
             Line::Id(id) => (id, true),
         };

@@ -197,6 +197,13 @@ fn what_an_account_starts_with_is_neither_lost_nor_given_twice() {
         let mut log = std::fs::read(&segment).unwrap();
         log[HEADER_BYTES + inputs * RECORD_BYTES..].fill(0);
         std::fs::write(place.join(segment.file_name().unwrap()), log).unwrap();
+        // Another one comes before it does.
+        let mut other = driven::Driven::new(with_risk(text, place));
+        other.connect(0);
+        other.ask(0, r#"{"type":"AUTHENTICATE","api_token":"other"}"#);
+        (0..20)
+            .for_each(|n| drop(other.ask(0, &running::order(&format!("o{n}"), "BUY", "1", "1"))));
+        close(other.exchange, place);
         for _ in 0..2 {
             let mut d = Dialogue::new(with_risk(text, place));
             let position = |instrument| d.driven.exchange.engine().position_lots(1, instrument);

@@ -116,7 +116,7 @@ impl Appender {
     /// # Errors
     /// One of them might be refused.
     pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
-        let Some(kept) = &self.kept else { return Ok(()) };
+        let Some(kept) = self.kept.as_ref().filter(|_| inputs > 0) else { return Ok(()) };
         let end = self.next + inputs;
         if end > kept.shared.room_end() {
             return Err(kept.why_no_room());
