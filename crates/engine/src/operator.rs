@@ -36,6 +36,20 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether there is an order that a mass cancel would cancel.
+    #[must_use]
+    pub fn has_any(&self, mass: &MassCancel) -> bool {
+        let MassCancel { account, instrument, side, .. } = *mass;
+        let Some(account) = account else { return self.open_orders() > 0 };
+        let newest = self.open.accounts.get(account).and_then(|account| account.newest);
+        let mut orders = std::iter::successors(newest, |handle| self.open.accounts.older(*handle));
+        orders.any(|handle| {
+            let order = self.open.slab.get(handle);
+            instrument.is_none_or(|instrument| instrument == order.instrument)
+                && side.is_none_or(|side| side == order.side)
+        })
+    }
+
     /// Cancels an account's orders, those that joined a queue last first. Gives how many.
     fn end_of_account(
         &mut self,

@@ -58,6 +58,7 @@ impl Counts {
         for (name, n) in [
             ("connections_max", refused.connections),
             ("outbound_bytes_max", refused.slow_readers),
+            ("held_bytes_max", refused.held),
             ("descriptors", refused.accepts_failed),
         ] {
             if n > 0 {

@@ -56,10 +56,10 @@ impl OrderEntry {
                 }
             })
         });
-        if let Err(reason) = subscribed {
-            return self.error(outbound.to(from), &reason);
+        match subscribed {
+            Ok(()) => self.tell_subscriptions(from, time_ns, outbound.to(from)),
+            Err(reason) => self.error(outbound.to(from), &reason),
         }
-        self.tell_subscriptions(from, time_ns, outbound.to(from));
         let OrderEntry { plant: Some(plant), instruments, .. } = self else { return };
         let mut to = To { instruments, outbound, time_ms: wire_time(time_ns) };
         begun.into_iter().for_each(|of| plant.begin_data(of, &mut to));

@@ -6,6 +6,7 @@ use crate::order_entry::OrderEntry;
 use crate::requests::Close;
 use crate::{Config, ConfigError, Feed};
 use std::hint::black_box;
+use std::io;
 use transport::StreamId;
 use transport::serve::{Outbound, Service};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
@@ -23,9 +24,8 @@ pub struct Exchange {
     frames: FrameLimits,
     handshake_ns_max: u64,
     message_ns_max: u64,
+    authentication_ns_max: u64,
     wall_ns: fn() -> u64,
-    /// It was seen, and all connections were ended for it.
-    journal_has_failed: bool,
     refusal: Vec<u8>,
 }
 
@@ -42,6 +42,8 @@ enum Phase {
 
 struct Connection {
     phase: Phase,
+    /// When its head was answered.
+    upgraded_ns: u64,
     /// Since when the connection owes us the rest of what it has begun: its head, or a message.
     owes_since_ns: Option<u64>,
     head: Box<[u8]>,
@@ -57,7 +59,8 @@ impl Connection {
         black_box(reader.space()).fill(0);
         let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
         black_box(&mut head).fill(0);
-        Connection { phase: Phase::Ended, owes_since_ns: None, head, head_bytes: 0, reader }
+        let (phase, upgraded_ns, owes_since_ns) = (Phase::Ended, 0, None);
+        Connection { phase, upgraded_ns, owes_since_ns, head, head_bytes: 0, reader }
     }
 }
 
@@ -86,8 +89,8 @@ impl Exchange {
             frames,
             handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
             message_ns_max: nanoseconds(limits.message_seconds_max),
+            authentication_ns_max: nanoseconds(limits.authentication_seconds_max),
             wall_ns: config.wall_ns,
-            journal_has_failed: false,
             refusal,
         })
     }
@@ -115,6 +118,7 @@ impl Exchange {
                 Request::Upgrade { key } => {
                     http::accept_response(out, &key);
                     connection.phase = Phase::Frames;
+                    connection.upgraded_ns = stamp_ns;
                     connection.owes_since_ns = None;
                     return self.frames_behind_head(id, start, stamp_ns, outbound);
                 }
@@ -235,18 +239,39 @@ impl Exchange {
             self.entry.pass_time((self.wall_ns)(), outbound);
         }
         if !self.entry.cancels_owed.is_empty() {
-            let owed = std::mem::take(&mut self.entry.cancels_owed);
-            self.entry.cancel_all(owed, (self.wall_ns)(), outbound);
+            self.entry.pay_cancels((self.wall_ns)(), outbound);
         }
-        // What waits for the journal would wait for ever: the client learns that it will not know.
-        if !self.journal_has_failed && self.entry.sequencer.failure().is_some() {
-            self.journal_has_failed = true;
-            for index in 0..self.used {
-                if self.connections[index].phase != Phase::Ended {
-                    self.end(StreamId(index as u32), outbound);
-                }
-            }
+    }
+
+    /// Ends a connection that has not done in time what it owes.
+    fn time_out(&mut self, id: StreamId, now_ns: u64, outbound: &mut Outbound) {
+        let Connection { phase, upgraded_ns, owes_since_ns, .. } = self.connections[id.index()];
+        let is_over = |since_ns: u64, ns_max| now_ns.saturating_sub(since_ns) > ns_max;
+        let owes_longer = |ns_max| owes_since_ns.is_some_and(|since_ns| is_over(since_ns, ns_max));
+        if phase == Phase::Head && owes_longer(self.handshake_ns_max) {
+            self.entry.refusals.limits.add("handshake_seconds_max");
+            let late = "the head of a request did not come in time (limit handshake_seconds_max)";
+            http::response(outbound.to(id), 408, late, false);
+            self.end(id, outbound);
+        } else if phase == Phase::Frames && owes_longer(self.message_ns_max) {
+            let late = "half a message, and the rest did not come (limit message_seconds_max)";
+            self.end_late(id, "message_seconds_max", late, outbound);
+        } else if phase == Phase::Frames
+            && is_over(upgraded_ns, self.authentication_ns_max)
+            && !self.entry.sessions.is_authenticated(id)
+        {
+            let late = "not authenticated in time (limit authentication_seconds_max)";
+            self.end_late(id, "authentication_seconds_max", late, outbound);
         }
+    }
+
+    #[cold]
+    fn end_late(&mut self, id: StreamId, limit: &'static str, late: &str, outbound: &mut Outbound) {
+        self.entry.refusals.limits.add(limit);
+        let out = outbound.to(id);
+        self.entry.error(out, &late);
+        write_close(out, 1008, late, None);
+        self.end(id, outbound);
     }
 
     /// The connection has ended. To say it twice does no harm.
@@ -313,27 +338,17 @@ impl Service for Exchange {
             plant.sweep(now_ns);
         }
         for index in 0..self.used {
-            let Connection { phase, owes_since_ns: Some(since_ns), .. } = self.connections[index]
-            else {
-                continue;
-            };
-            let id = StreamId(index as u32);
-            let waited_ns = now_ns.saturating_sub(since_ns);
-            if phase == Phase::Head && waited_ns > self.handshake_ns_max {
-                self.entry.refusals.limits.add("handshake_seconds_max");
-                let late =
-                    "the head of a request did not come in time (limit handshake_seconds_max)";
-                http::response(outbound.to(id), 408, late, false);
-                self.end(id, outbound);
-            } else if phase == Phase::Frames && waited_ns > self.message_ns_max {
-                self.entry.refusals.limits.add("message_seconds_max");
-                let out = outbound.to(id);
-                let late = "half a message, and the rest did not come (limit message_seconds_max)";
-                self.entry.error(out, &late);
-                write_close(out, 1008, "limit message_seconds_max", None);
-                self.end(id, outbound);
-            }
+            self.time_out(StreamId(index as u32), now_ns, outbound);
         }
+    }
+
+    /// What waits for a journal that has failed would wait for ever, and nothing is taken any more, not even a cancel: the clients learn by their connections'
+    /// end that they will not know.
+    fn failure(&self) -> Option<io::Error> {
+        let why = self.entry.sequencer.failure()?;
+        Some(io::Error::other(format!(
+            "the journal has failed, and the exchange ends with it: {why}"
+        )))
     }
 
     #[inline]

@@ -9,7 +9,7 @@
 //!                                    └── sessions: who is told      orders: client ids
 //! ```
 //!
-//! In the steady state it allocates nothing and reads one clock a read, the wall clock: it is the time of what is sequenced, and stands in the
+//! In the steady state it allocates nothing and reads one clock a read, the wall clock as it would be without steps: it is the time of what is sequenced, and stands in the
 //! field `time`. The same bytes give the same answers but for that field, and for what depends on the time: orders that are good till a
 //! date, and limits of messages per second.
 //!
@@ -93,7 +93,8 @@ pub struct Config {
     /// Inputs that are remembered for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
     /// [`limits::REPLAY_INPUTS_MAX`].
     pub replay_inputs_max: usize,
-    /// The time of what is sequenced, in nanoseconds since 1970: [`measure::clock::wall_ns`], or a test's own.
+    /// The time of what is sequenced, in nanoseconds since 1970: [`measure::clock::steady_wall_ns`], or a test's own. Limits of messages per second and dates
+    /// of orders go by it: it must not step.
     pub wall_ns: fn() -> u64,
 }
 
@@ -121,7 +122,7 @@ impl Default for Config {
             clock: None,
             journal: None,
             replay_inputs_max: 0,
-            wall_ns: measure::clock::wall_ns,
+            wall_ns: measure::clock::steady_wall_ns,
         }
     }
 }

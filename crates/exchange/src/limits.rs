@@ -22,14 +22,20 @@ const SECONDS_MAX: f64 = 3600.0;
 pub struct Limits {
     /// Connections at the same time; one more is told 503 and ended.
     pub connections_max: usize,
-    /// Bytes that wait for a client that does not read; past that it is cut off.
+    /// Bytes that wait for a client that does not read: while more wait and do not become less, it is cut off after half a second. A client that reads may be
+    /// told more at once: a mass cancel of all open orders is some 260 bytes each, 17 MB of 65 536, which is the most that waits for it.
     pub outbound_bytes_max: usize,
+    /// Bytes that wait for one client until the journal is durable, in mode `Sync`; past that it is cut off. More than the answers to all the inputs that the
+    /// journal takes before it refuses: what is past that are refusals and pongs, which no journal stops.
+    pub held_bytes_max: usize,
     /// The longest message, its fragments together; a longer one is closed with 1009.
     pub message_bytes_max: usize,
     /// From the connection, or the last plain request, to a whole HTTP head.
     pub handshake_seconds_max: f64,
     /// From a message's first byte to its last.
     pub message_seconds_max: f64,
+    /// From the upgrade to WebSocket to the first `AUTHENTICATED`.
+    pub authentication_seconds_max: f64,
     /// Messages before authentication; with the last of them the connection is closed.
     pub unauthenticated_messages_max: u32,
     /// Accounts that the exchange has met since its start. The engine's memory for them: some 100 bytes each, and 40 bytes more for each of an
@@ -61,9 +67,11 @@ impl Default for Limits {
         Limits {
             connections_max: 1024,
             outbound_bytes_max: 1 << 20,
+            held_bytes_max: 64 << 20,
             message_bytes_max: 16 * 1024,
             handshake_seconds_max: 5.0,
             message_seconds_max: 10.0,
+            authentication_seconds_max: 10.0,
             unauthenticated_messages_max: 10,
             accounts_max: 10_000,
             accounts_per_connection_max: 1024,
@@ -111,9 +119,11 @@ impl Limits {
         for (name, value, min, max) in [
             ("connections_max", self.connections_max as f64, 1.0, 65_536.0),
             ("outbound_bytes_max", self.outbound_bytes_max as f64, 1024.0, (1u64 << 40) as f64),
+            ("held_bytes_max", self.held_bytes_max as f64, 1024.0, (1u64 << 40) as f64),
             ("message_bytes_max", self.message_bytes_max as f64, 256.0, (1u64 << 24) as f64),
             ("handshake_seconds_max", self.handshake_seconds_max, 0.001, SECONDS_MAX),
             ("message_seconds_max", self.message_seconds_max, 0.001, SECONDS_MAX),
+            ("authentication_seconds_max", self.authentication_seconds_max, 0.001, SECONDS_MAX),
             ("unauthenticated_messages_max", self.unauthenticated_messages_max.into(), 1.0, 1e6),
             ("accounts_max", self.accounts_max.into(), 1.0, 1e7),
             ("accounts_per_connection_max", self.accounts_per_connection_max as f64, 1.0, 1e7),
@@ -143,8 +153,8 @@ impl Limits {
 
     /// Those that the server loop holds.
     pub fn serve(&self) -> transport::serve::Limits {
-        let Limits { connections_max, outbound_bytes_max, .. } = *self;
-        transport::serve::Limits { connections_max, outbound_bytes_max }
+        let Limits { connections_max, outbound_bytes_max, held_bytes_max, .. } = *self;
+        transport::serve::Limits { connections_max, outbound_bytes_max, held_bytes_max }
     }
 
     pub(crate) fn engine(&self) -> EngineLimits {

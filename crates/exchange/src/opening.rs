@@ -6,7 +6,8 @@ use crate::limits::nanoseconds;
 use crate::order_entry::OrderEntry;
 use crate::orders::ClientOrder;
 use crate::plant::Plant;
-use crate::register::{self, Head, Register};
+use crate::register::{self, Head, Register, Registered};
+use crate::risk::Known;
 use crate::sequencer::{Sequencer, StartError};
 use crate::sessions::{HOUSE, Sender, Sessions};
 use crate::start_book;
@@ -31,6 +32,11 @@ pub struct Recovery {
     pub cut: Option<String>,
     /// Snapshots that could not be used, and why.
     pub snapshots_refused: Vec<String>,
+    /// By how much the journal's last input is later than this machine's clock. So long the exchange's time stands still: no order expires, and who has a limit
+    /// of messages per second has those of one second.
+    pub ahead_ns: u64,
+    /// Instruments that the journal has otherwise than their file, in words.
+    pub instruments: Vec<String>,
 }
 
 /// An exchange's inside, and what was found.
@@ -44,12 +50,12 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let script = config.flow.as_ref().map(|flow| script(config, flow)).transpose()?;
     let orders = start_orders(config, script.as_ref())?.into_iter().map(Command::New);
     let settings = config.instruments.settings().map(Command::Instrument);
-    let start: Vec<Command> = orders.chain(settings).collect();
+    let mut start: Vec<Command> = orders.chain(settings).collect();
     let shape = (config.instruments.count(), config.limits.engine());
     let inputs_max = config.replay_inputs_max;
     let Some(journal) = &config.journal else {
         let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(refused)?;
-        let mut entry = entry(config, sequencer, Register::default(), &[]);
+        let mut entry = entry(config, sequencer, Register::default(), Vec::new());
         open_plant(&mut entry, config, script)?;
         return Ok(Opened { entry, recovery: None });
     };
@@ -62,18 +68,27 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     }
     let head = Head::new(&config.instruments, start.len() as u64);
     let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
-    // Of another start book that is all there nothing is to be told.
-    let start = if next_sequence < there.start { start } else { Vec::new() };
+    let mut instruments = Vec::new();
+    if next_sequence < there.start {
+        start.drain(..next_sequence as usize);
+    } else {
+        // Of another start book that is all there nothing is to be told.
+        (start, instruments) = changed_instruments(config, &engine);
+    }
+    let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
     let open_orders = client_orders(&engine, accounts.len() as u32);
+    let known = known(&engine, &accounts);
     let appender = (appender, options.mode);
     let sequencer =
         Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(refused)?;
-    let mut entry = entry(config, sequencer, register, &accounts);
+    let mut entry = entry(config, sequencer, register, known);
     let recovery = Recovery {
         inputs: next_sequence,
         client_orders: open_orders.as_ref().map_or(0, Vec::len),
         cut: cut.map(|cut| cut.to_string()),
         snapshots_refused: snapshots_refused.iter().map(ToString::to_string).collect(),
+        ahead_ns,
+        instruments,
     };
     open_orders
         .and_then(|orders| entry.orders.restore(orders))
@@ -159,14 +174,72 @@ fn entry(
     config: &Config,
     sequencer: Sequencer,
     register: Register,
-    accounts: &[String],
+    accounts: Vec<(String, Known)>,
 ) -> OrderEntry {
     let mut sessions = Sessions::new(config.tokens.clone(), &config.limits);
-    for account_id in accounts {
-        sessions.add(account_id, true);
+    for (account_id, known) in accounts {
+        sessions.add(&account_id, known);
     }
     let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
     OrderEntry::new(instruments, sessions, sequencer, risk, register, config)
+}
+
+/// The latest time that an engine has seen.
+fn time_ns(engine: &Engine) -> u64 {
+    let mut latest_ns = 0;
+    engine.save(&mut |piece| {
+        if let Saved::Engine { time_ns, .. } = piece {
+            latest_ns = time_ns;
+        }
+    });
+    latest_ns
+}
+
+/// What is to be told of instruments that an engine has otherwise than their file, and where it has, in words. A band is the file's of today; whether an
+/// instrument trades stays as an operator has left it.
+fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<String>) {
+    let (mut commands, mut said) = (Vec::new(), Vec::new());
+    engine.save(&mut |piece| {
+        let Saved::Instrument(there) = piece else { return };
+        let instrument = config.instruments.get(there.instrument);
+        let code = &instrument.code;
+        if instrument.band_ticks != (there.band_low_ticks, there.band_high_ticks) {
+            let settings = instrument.settings(there.instrument, there.state);
+            commands.push(Command::Instrument(settings));
+            said.push(format!("{code} has the band of its file now, and had another"));
+        }
+        if instrument.state != there.state {
+            said.push(format!(
+                "{code} stays {:?}, as the journal has it, not {:?}, as its file has it; an operator can change that",
+                there.state, instrument.state
+            ));
+        }
+    });
+    (commands, said)
+}
+
+/// What an engine knows of the accounts of a register.
+fn known(engine: &Engine, accounts: &[Registered]) -> Vec<(String, Known)> {
+    let begin = |Registered { id, is_told }: &Registered| {
+        (id.clone(), Known { all: *is_told, ..Known::default() })
+    };
+    let mut all: Vec<(String, Known)> = accounts.iter().map(begin).collect();
+    // The house is 0.
+    let of = |account: u32| account.checked_sub(1).map(|index| index as usize);
+    engine.save(&mut |piece| match piece {
+        Saved::Account { settings, .. } => {
+            if let Some((_, known)) = of(settings.account).and_then(|index| all.get_mut(index)) {
+                known.settings = Some(settings);
+            }
+        }
+        Saved::Position(one) => {
+            if let Some((_, known)) = of(one.account).and_then(|index| all.get_mut(index)) {
+                known.positions.insert(one.instrument, one);
+            }
+        }
+        _ => {}
+    });
+    all
 }
 
 /// An order with its tag, and as the engine has it.

@@ -4,9 +4,12 @@
 use crate::commands;
 use crate::execution::execute;
 use crate::order_entry::OrderEntry;
-use crate::refusals::{About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT};
+use crate::refusals::{
+    About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT, by_journal,
+};
 use crate::reports::{Asked, What};
-use crate::sessions::{Account, AuthenticateError, HOUSE};
+use crate::risk::Known;
+use crate::sessions::{AuthenticateError, HOUSE};
 use crate::text::wire_time;
 use engine::{Command, InstrumentState, Kill, MassCancel};
 use transport::StreamId;
@@ -101,8 +104,9 @@ impl OrderEntry {
             (true, None) => Ok(None),
             (true, Some(id)) => self.sessions.number(id).map(Some).ok_or(UNKNOWN_ACCOUNT),
         };
-        let command =
-            account.and_then(|account| commands::mass_cancel(&self.instruments, account, cancel));
+        let command = account
+            .and_then(|account| commands::mass_cancel(&self.instruments, account, cancel))
+            .and_then(|command| self.is_worth_room(&command).map(|()| command));
         let client_id = cancel.client_id.as_ref();
         match command {
             Ok(command) => {
@@ -120,11 +124,20 @@ impl OrderEntry {
         }
     }
 
+    /// Where only the journal's reserve is left, a mass cancel of nothing is not worth its place there.
+    fn is_worth_room(&self, command: &MassCancel) -> Result<(), Refused<'static>> {
+        match self.sequencer.check_reserve() {
+            Err(refused) if !self.sequencer.engine().has_any(command) => Err(by_journal(refused)),
+            _ => Ok(()),
+        }
+    }
+
     fn operator(&self, from: StreamId) -> Result<(), Refused<'static>> {
         self.sessions.operator(from).map(|_| ()).ok_or(NO_OPERATOR)
     }
 
-    /// The number of an account. One that has not come yet is entered in the register, and the engine is told what it may do.
+    /// The number of an account. One that has not come yet is entered in the register, and the engine is told what it may do: all of it or
+    /// nothing, so that what a position starts with is neither lost nor told twice, wherever the exchange is killed.
     #[cold]
     pub fn account(
         &mut self,
@@ -132,22 +145,39 @@ impl OrderEntry {
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<u32, AuthenticateError> {
-        let account = match self.sessions.number(account_id) {
-            Some(account) => account,
+        let found = self.sessions.number(account_id);
+        let account = found.unwrap_or_else(|| self.sessions.next_number());
+        let known = match found {
             None => {
                 self.sessions.check_new(account_id)?;
-                self.register.add(account_id).map_err(|_| AuthenticateError::NotLogged)?;
-                self.sessions.add(account_id, false)
+                // It has no orders to cancel.
+                self.sequencer.check_reserve().map_err(|_| AuthenticateError::NotLogged)?;
+                Known::default()
+            }
+            Some(account) => {
+                self.pay_cancel(account, time_ns, outbound)?;
+                match &self.sessions.get_mut(account).untold {
+                    None => return Ok(account),
+                    Some(known) => known.clone(),
+                }
             }
         };
-        let Account { settings_told, recovered, .. } = *self.sessions.get_mut(account);
-        let commands = self.risk.commands(account_id, account, recovered).skip(settings_told);
-        for command in commands.collect::<Vec<Command>>() {
+        let commands = self.risk.commands(account_id, account, &known);
+        let (next, inputs) = (self.sequencer.next_sequence(), commands.len() as u64);
+        self.sequencer.check_room(inputs).map_err(|_| AuthenticateError::NotLogged)?;
+        if !known.all {
+            let added = self.register.add(account_id, next, inputs);
+            added.map_err(|_| AuthenticateError::NotLogged)?;
+        }
+        if found.is_none() {
+            self.sessions.add(account_id, known);
+        }
+        for command in commands {
             if !execute(self, &OWN, command, time_ns, outbound) {
                 return Err(AuthenticateError::NotLogged);
             }
-            self.sessions.get_mut(account).settings_told += 1;
         }
+        self.sessions.get_mut(account).untold = None;
         Ok(account)
     }
 
@@ -158,6 +188,9 @@ impl OrderEntry {
         for account in accounts {
             let (criterion, instrument, side, tag) = (Some(account), None, None, 0);
             let command = MassCancel { account: criterion, instrument, side, tag };
+            if self.is_worth_room(&command).is_err() {
+                continue;
+            }
             match execute(self, &OWN, Command::MassCancel(command), time_ns, outbound) {
                 true => self.counts.cancels_on_disconnect += 1,
                 false => self.cancels_owed.push(account),
@@ -165,8 +198,38 @@ impl OrderEntry {
         }
     }
 
-    /// Lets the engine see the time while nobody sends anything, as long as an order is open until a date.
+    /// Tries once more what is owed, if there is hope: each refusal is counted.
+    #[cold]
+    pub fn pay_cancels(&mut self, time_ns: u64, outbound: &mut Outbound) {
+        if self.sequencer.check_room(1).is_err() {
+            return;
+        }
+        let owed = std::mem::take(&mut self.cancels_owed);
+        self.cancel_all(owed, time_ns, outbound);
+    }
+
+    /// What an account is owed comes before it comes again: it would take the newcomer's orders, too.
+    fn pay_cancel(
+        &mut self,
+        account: u32,
+        time_ns: u64,
+        outbound: &mut Outbound,
+    ) -> Result<(), AuthenticateError> {
+        if self.cancels_owed.contains(&account) {
+            self.pay_cancels(time_ns, outbound);
+        }
+        match self.cancels_owed.contains(&account) {
+            true => Err(AuthenticateError::NotLogged),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets the engine see the time while nobody sends anything, as long as an order is open until a date. Where the journal has only its reserve left
+    /// the next cancel does.
     pub fn pass_time(&mut self, time_ns: u64, outbound: &mut Outbound) {
+        if self.sequencer.check_reserve().is_err() {
+            return;
+        }
         execute(self, &OWN, TIME_PASSES, time_ns, outbound);
     }
 }

@@ -121,7 +121,7 @@ pub(crate) const UNKNOWN_ACCOUNT: Refused<'static> = Refused::new(
 );
 pub(crate) const NOT_LOGGED: Refused<'static> = Refused::new(
     "journal_not_taken",
-    "the exchange's journal can't take a new account now; try again",
+    "the exchange's journal can't take this account now; try again",
 );
 pub(crate) const UNKNOWN_ORDER: Refused<'static> = Refused::new(
     "unknown_order",

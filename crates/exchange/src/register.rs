@@ -1,10 +1,13 @@
 //! What a journal does not hold and recovery needs: which instruments and which accounts its numbers mean. A file beside the journal's own.
 //!
-//! Its first line says what the journal is for; each line behind it is the id of an account, as JSON, in the order of their numbers from 1. A line
-//! is durable before the account's first input is appended: a last line that is not whole names nobody, and is cut.
+//! Its first line says what the journal is for; each line behind it is an account, as JSON, in the order of their numbers from 1: its id, and which of the
+//! journal's inputs are what the engine is told of it at first. A line is durable before the first of them is appended: a last line that is not whole
+//! names nobody, and is cut. Where the inputs are not all in the journal the rest is still to be told. Before others take their place there a line that names
+//! none stands for the account instead, and when it is told a line that names them. Earlier versions wrote the id alone.
 
 use crate::instruments::Instruments;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -93,6 +96,27 @@ impl Head {
     }
 }
 
+/// An account's line.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Account {
+        account: String,
+        /// Where in the journal what the engine is told of it begins, if it has been told, and how many inputs that are.
+        first_input: Option<u64>,
+        inputs: u64,
+    },
+    Id(String),
+}
+
+/// An account that stands in a register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Registered {
+    pub id: String,
+    /// The journal holds all that the engine was to be told of it at first.
+    pub is_told: bool,
+}
+
 /// The register of an exchange; of one without a journal it is not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Register {
@@ -116,7 +140,7 @@ impl Register {
         directory: &Path,
         head: &Head,
         next_sequence: u64,
-    ) -> Result<(Register, Vec<String>, Head), RegisterError> {
+    ) -> Result<(Register, Vec<Registered>, Head), RegisterError> {
         let path = directory.join(NAME);
         let name = path.display().to_string();
         let opened = File::options().read(true).write(true).open(&path);
@@ -130,22 +154,31 @@ impl Register {
             }
             Err(error) => return Err(refused("open", &path)(error)),
         };
-        let (kept, there, accounts) = read(file, &path)?;
+        let (kept, there, accounts) = read(file, &path, next_sequence)?;
         let same_start = there.start == head.start || next_sequence >= there.start;
         if there.instruments != head.instruments || !same_start {
             let (there, here) = (said(&there), said(head));
             return Err(RegisterError::Other { file: name, there, here });
         }
-        Ok((Register { kept: Some(kept) }, accounts, there))
+        let mut register = Register { kept: Some(kept) };
+        for account in accounts.iter().filter(|account| !account.is_told) {
+            register.write(&account.id, None, 0).map_err(refused("write", &path))?;
+        }
+        Ok((register, accounts, there))
     }
 
-    /// Enters an account, durably. Takes as long as the disk does.
+    /// Enters an account, durably, of which the engine is told by so many inputs. Takes as long as the disk does.
     ///
     /// # Errors
     /// The system's; the account is not entered then.
-    pub fn add(&mut self, account_id: &str) -> io::Result<()> {
+    pub fn add(&mut self, account_id: &str, first_input: u64, inputs: u64) -> io::Result<()> {
+        self.write(account_id, Some(first_input), inputs)
+    }
+
+    fn write(&mut self, account_id: &str, first_input: Option<u64>, inputs: u64) -> io::Result<()> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
-        let line = serde_json::to_string(account_id)? + "\n";
+        let line = Line::Account { account: account_id.to_owned(), first_input, inputs };
+        let line = serde_json::to_string(&line)? + "\n";
         let added = kept.file.write_all(line.as_bytes()).and_then(|()| kept.file.sync_data());
         match added {
             Ok(()) => kept.bytes += line.len() as u64,
@@ -184,7 +217,11 @@ fn create(directory: &Path, path: &Path, head: &Head) -> io::Result<File> {
     Ok(file)
 }
 
-fn read(mut file: File, path: &Path) -> Result<(Kept, Head, Vec<String>), RegisterError> {
+fn read(
+    mut file: File,
+    path: &Path,
+    next_sequence: u64,
+) -> Result<(Kept, Head, Vec<Registered>), RegisterError> {
     let damaged = |line: usize, why: String| {
         let file = path.display().to_string();
         RegisterError::Damaged { file, line, why }
@@ -196,11 +233,24 @@ fn read(mut file: File, path: &Path) -> Result<(Kept, Head, Vec<String>), Regist
     let mut lines = text[..whole].split_inclusive(|byte| *byte == b'\n');
     let head = lines.next().ok_or_else(|| damaged(1, "the file is empty".to_owned()))?;
     let head: Head = serde_json::from_slice(head).map_err(|error| damaged(1, error.to_string()))?;
-    let account = |(index, line): (usize, &[u8])| {
-        serde_json::from_slice::<String>(line)
-            .map_err(|error| damaged(index + 2, error.to_string()))
-    };
-    let accounts = lines.enumerate().map(account).collect::<Result<_, _>>()?;
+    let mut accounts: Vec<Registered> = Vec::new();
+    let mut by_id = HashMap::new();
+    for (index, line) in lines.enumerate() {
+        let line = serde_json::from_slice(line);
+        let line = line.map_err(|error| damaged(index + 2, error.to_string()))?;
+        let (id, is_told) = match line {
+            Line::Account { account, first_input, inputs } => {
+                let end = first_input.and_then(|first| first.checked_add(inputs));
+                (account, end.is_some_and(|end| end <= next_sequence))
+            }
+            Line::Id(id) => (id, true),
+        };
+        let number = *by_id.entry(id.clone()).or_insert(accounts.len());
+        match accounts.get_mut(number) {
+            Some(account) => account.is_told = is_told,
+            None => accounts.push(Registered { id, is_told }),
+        }
+    }
     Ok((Kept { file, bytes: whole as u64 }, head, accounts))
 }
 

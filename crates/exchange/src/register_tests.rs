@@ -12,7 +12,11 @@ fn usual() -> Head {
 }
 
 fn accounts(directory: &Path) -> Result<Vec<String>, RegisterError> {
-    Register::open(directory, &usual(), 7).map(|(_, accounts, _)| accounts)
+    Register::open(directory, &usual(), 7).map(|(_, accounts, _)| ids(accounts))
+}
+
+fn ids(accounts: Vec<Registered>) -> Vec<String> {
+    accounts.into_iter().map(|account| account.id).collect()
 }
 
 #[test]
@@ -21,7 +25,7 @@ fn accounts_are_read_in_the_order_of_their_numbers() {
     let (mut register, none, _) = Register::open(place.path(), &usual(), 0).unwrap();
     assert!(none.is_empty());
     for id in ["b", "a\nline", "\"ü\\"] {
-        register.add(id).unwrap();
+        register.add(id, 5, 1).unwrap();
     }
     drop(register);
     assert_eq!(accounts(place.path()).unwrap(), ["b", "a\nline", "\"ü\\"]);
@@ -32,18 +36,44 @@ fn accounts_are_read_in_the_order_of_their_numbers() {
 fn a_line_that_is_not_whole_names_nobody() {
     let place = tempfile::tempdir().unwrap();
     let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
-    register.add("first").unwrap();
+    register.add("first", 5, 0).unwrap();
     let whole = std::fs::read(place.path().join(NAME)).unwrap().len();
-    register.add("second").unwrap();
+    register.add("second", 5, 0).unwrap();
     drop(register);
     let text = std::fs::read(place.path().join(NAME)).unwrap();
     for end in whole..text.len() {
         std::fs::write(place.path().join(NAME), &text[..end]).unwrap();
         let (mut register, found, _) = Register::open(place.path(), &usual(), 7).unwrap();
-        assert_eq!(found, ["first"], "{end} bytes");
-        register.add("third").unwrap();
+        assert_eq!(ids(found), ["first"], "{end} bytes");
+        register.add("third", 6, 1).unwrap();
         drop(register);
         assert_eq!(accounts(place.path()).unwrap(), ["first", "third"]);
+    }
+}
+
+/// By what of the journal is there; the last line of an account counts, and lines of before stand for all.
+#[test]
+fn of_whom_all_was_told_is_known() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
+    for (id, first_input, inputs) in
+        [("all", 5, 2), ("none", 7, 1), ("half", 6, 2), ("late", 9, 1), ("late", 6, 1)]
+    {
+        register.add(id, first_input, inputs).unwrap();
+    }
+    drop(register);
+    let mut text = std::fs::read_to_string(place.path().join(NAME)).unwrap();
+    text += "\"before\"\n";
+    std::fs::write(place.path().join(NAME), text).unwrap();
+    // What others have taken the place of was not told, however long the journal gets.
+    for next_sequence in [7, 100] {
+        let (_, found, _) = Register::open(place.path(), &usual(), next_sequence).unwrap();
+        let found: Vec<(&str, bool)> =
+            found.iter().map(|account| (account.id.as_str(), account.is_told)).collect();
+        assert_eq!(
+            found,
+            [("all", true), ("none", false), ("half", false), ("late", true), ("before", true)]
+        );
     }
 }
 
@@ -78,5 +108,5 @@ fn a_journal_of_other_instruments_is_refused() {
 
 #[test]
 fn one_without_a_journal_keeps_nothing() {
-    Register::default().add("a").unwrap();
+    Register::default().add("a", 0, 0).unwrap();
 }

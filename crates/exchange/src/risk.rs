@@ -5,7 +5,7 @@ use engine::{
     AccountSettings, Command, POSITION_LOTS_MAX, PositionSettings, QUANTITY_LOTS_MAX, SelfTrade,
 };
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wire::Decimal;
 
@@ -17,10 +17,28 @@ pub struct Risk {
 }
 
 /// What one account may do; the numbers of the account are not filled in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct AccountRisk {
-    settings: Option<AccountSettings>,
-    positions: Vec<PositionSettings>,
+    settings: AccountSettings,
+    /// By instrument.
+    positions: BTreeMap<u16, PositionSettings>,
+}
+
+impl Default for AccountRisk {
+    fn default() -> AccountRisk {
+        AccountRisk { settings: AccountSettings::unlimited(0), positions: BTreeMap::new() }
+    }
+}
+
+/// What the engine was told of an account before this exchange began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// All that it was to be told at first, what its positions start with among it.
+    pub all: bool,
+    /// `None`: no limits.
+    pub settings: Option<AccountSettings>,
+    /// By instrument, where they are not as at first.
+    pub positions: BTreeMap<u16, PositionSettings>,
 }
 
 /// Why a file does not say what accounts may do.
@@ -103,7 +121,10 @@ impl RawAccount {
     /// What this table leaves out is the default's.
     fn or(self, default: &RawAccount) -> RawAccount {
         let mut position = default.position.clone();
-        position.extend(self.position);
+        for (code, one) in self.position {
+            let merged = default.position.get(&code).map_or(one, |default| one.or(default));
+            position.insert(code, merged);
+        }
         RawAccount {
             amount_max: self.amount_max.or(default.amount_max),
             notional_max: self.notional_max.or(default.notional_max),
@@ -146,15 +167,23 @@ impl RawAccount {
             },
             ..none
         };
-        let positions = self.position.iter().map(|(code, raw)| raw.settings(code, instruments));
-        Ok(AccountRisk {
-            settings: (settings != none).then_some(settings),
-            positions: positions.collect::<Result<_, _>>()?,
-        })
+        let positions = self.position.iter().map(|(code, raw)| {
+            let settings = raw.settings(code, instruments)?;
+            Ok::<_, BadKey>((settings.instrument, settings))
+        });
+        Ok(AccountRisk { settings, positions: positions.collect::<Result<_, _>>()? })
     }
 }
 
 impl RawPosition {
+    fn or(self, default: &RawPosition) -> RawPosition {
+        RawPosition {
+            long_max: self.long_max.or(default.long_max),
+            short_max: self.short_max.or(default.short_max),
+            start: self.start.or(default.start),
+        }
+    }
+
     fn settings(&self, code: &str, instruments: &Instruments) -> Result<PositionSettings, BadKey> {
         let instrument = instruments
             .number(code)
@@ -264,22 +293,40 @@ impl Risk {
         Ok(Risk { default, accounts })
     }
 
-    /// What the engine is to be told of an account before its first message; of one that a journal knew already without what its
-    /// positions are to start with.
-    pub(crate) fn commands(
-        &self,
-        account_id: &str,
-        account: u32,
-        recovered: bool,
-    ) -> impl Iterator<Item = Command> + use<'_> {
+    /// What the engine is to be told of an account before its first message: where what it knows is not what the file says, be it that the file says nothing
+    /// any more. What a position starts with is told once.
+    pub(crate) fn commands(&self, account_id: &str, account: u32, known: &Known) -> Vec<Command> {
         let risk = self.accounts.get(account_id).unwrap_or(&self.default);
-        let settings =
-            risk.settings.map(|one| Command::Account(AccountSettings { account, ..one }));
-        let positions = risk.positions.iter().map(move |one| {
-            let change_lots = if recovered { 0 } else { one.change_lots };
-            Command::Position(PositionSettings { account, change_lots, ..*one })
-        });
-        settings.into_iter().chain(positions)
+        let unlimited = AccountSettings::unlimited(account);
+        let settings = AccountSettings { account, ..risk.settings };
+        let known_settings = known.settings.unwrap_or(unlimited);
+        let mut commands = Vec::new();
+        if settings != known_settings {
+            commands.push(Command::Account(settings));
+        }
+        let instruments: BTreeSet<u16> =
+            risk.positions.keys().chain(known.positions.keys()).copied().collect();
+        for instrument in instruments {
+            let at_first = PositionSettings {
+                account,
+                tag: 0,
+                instrument,
+                long_lots_max: POSITION_LOTS_MAX,
+                short_lots_max: POSITION_LOTS_MAX,
+                change_lots: 0,
+            };
+            let known_here = known.positions.get(&instrument);
+            let there = PositionSettings { change_lots: 0, ..*known_here.unwrap_or(&at_first) };
+            let mut wanted = *risk.positions.get(&instrument).unwrap_or(&at_first);
+            wanted.account = account;
+            if known.all || known_here.is_some() {
+                wanted.change_lots = 0;
+            }
+            if wanted != there {
+                commands.push(Command::Position(wanted));
+            }
+        }
+        commands
     }
 }
 

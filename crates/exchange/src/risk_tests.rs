@@ -51,7 +51,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         short_lots_max: 0,
         change_lots: 2_000,
     };
-    let commands: Vec<Command> = risk.commands("somebody", 3, false).collect();
+    let commands = risk.commands("somebody", 3, &Known::default());
     assert_eq!(commands, [Command::Account(default), Command::Position(position_a)]);
     let maker = AccountSettings {
         account: 4,
@@ -68,7 +68,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         change_lots: -500,
         ..position_a
     };
-    let commands: Vec<Command> = risk.commands("maker", 4, false).collect();
+    let commands = risk.commands("maker", 4, &Known::default());
     let position_a = PositionSettings { account: 4, ..position_a };
     assert_eq!(
         commands,
@@ -76,27 +76,57 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
     );
 }
 
-/// What it started with is in the journal.
+/// Of an instrument's three keys, too.
 #[test]
-fn an_account_that_a_journal_knew_starts_with_nothing() {
+fn what_a_position_leaves_out_is_the_defaults() {
+    let text = "
+        [default]
+        position.A = { short_max = \"0\", start = \"2\" }
+        [account.x]
+        position.A = { long_max = \"10\" }";
+    let risk = Risk::parse("file", text, &instruments(false)).unwrap();
+    let Some(Command::Position(position)) = risk.commands("x", 1, &Known::default()).pop() else {
+        panic!()
+    };
+    assert_eq!((position.long_lots_max, position.short_lots_max), (10_000, 0));
+    assert_eq!(position.change_lots, 2_000);
+}
+
+/// What it started with is in the journal, and what of its limits is still so is not told again.
+#[test]
+fn an_account_that_a_journal_knew_is_told_what_is_new() {
     let risk = Risk::parse("file", FILE, &instruments(false)).unwrap();
-    let changes: Vec<i64> = risk
-        .commands("maker", 4, true)
-        .filter_map(|command| match command {
-            Command::Position(position) => Some(position.change_lots),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(changes, [0, 0]);
+    let nothing = Known { all: true, ..Known::default() };
+    let told = risk.commands("maker", 4, &nothing);
+    let Command::Account(settings) = told[0] else { panic!("{told:?}") };
+    let Command::Position(position) = told[1] else { panic!("{told:?}") };
+    assert_eq!((told.len(), position.instrument, position.change_lots), (2, 0, 0));
+    // Half of it was told when the exchange was killed.
+    let positions = BTreeMap::from([(0, PositionSettings { change_lots: 2_000, ..position })]);
+    let half = Known { all: false, settings: Some(settings), positions };
+    let told = risk.commands("maker", 4, &half);
+    let [Command::Position(rest)] = told[..] else { panic!("{told:?}") };
+    assert_eq!((rest.instrument, rest.change_lots), (1, -500));
+    // The file says nothing any more.
+    let told = Risk::default().commands("maker", 4, &Known { all: true, ..half });
+    let unlimited = PositionSettings {
+        long_lots_max: POSITION_LOTS_MAX,
+        short_lots_max: POSITION_LOTS_MAX,
+        ..position
+    };
+    assert_eq!(
+        told,
+        [Command::Account(AccountSettings::unlimited(4)), Command::Position(unlimited)]
+    );
 }
 
 #[test]
 fn without_limits_the_engine_is_told_nothing() {
     for text in ["", "[default]\nself_trade = \"allowed\"", "[account.a]"] {
         let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-        assert_eq!(risk.commands("a", 1, false).count(), 0, "{text}");
+        assert_eq!(risk.commands("a", 1, &Known::default()).len(), 0, "{text}");
     }
-    assert_eq!(Risk::default().commands("a", 1, false).count(), 0);
+    assert_eq!(Risk::default().commands("a", 1, &Known::default()).len(), 0);
 }
 
 #[test]
@@ -149,6 +179,8 @@ fn limits_over_all_instruments_want_their_units_in_common() {
     }
     let text = "[default]\nposition.C = { long_max = \"20\" }";
     let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-    let Some(Command::Position(position)) = risk.commands("a", 1, false).next() else { panic!() };
+    let Some(Command::Position(position)) = risk.commands("a", 1, &Known::default()).pop() else {
+        panic!()
+    };
     assert_eq!((position.instrument, position.long_lots_max), (2, 2));
 }

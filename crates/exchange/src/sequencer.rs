@@ -80,8 +80,7 @@ impl Sequencer {
         Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
     }
 
-    /// The same with a journal that holds what `engine` was told so far: nothing, or a part of `start` or all of it and more. What of
-    /// the start is not there is told.
+    /// The same with a journal that holds what `engine` was told so far; `start` is what it is to be told behind that, before the first client.
     ///
     /// # Errors
     /// If the engine or the journal refuses a command of the start.
@@ -103,7 +102,7 @@ impl Sequencer {
         inputs_max: usize,
     ) -> Result<Sequencer, StartError> {
         let recovered = journal.next_sequence();
-        for command in start.iter().skip(recovered as usize) {
+        for command in &start {
             append(&mut journal, command).map_err(StartError::Journal)?;
             tell(&mut engine, command).map_err(StartError::Engine)?;
         }
@@ -130,6 +129,27 @@ impl Sequencer {
     #[inline]
     pub fn is_sync(&self) -> bool {
         self.sync
+    }
+
+    /// The number of the next input.
+    pub fn next_sequence(&self) -> u64 {
+        self.journal.next_sequence()
+    }
+
+    /// Whether the journal has more room than what it keeps for cancels: what is not needed is to be left out else.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check_reserve(&self) -> Result<(), Refused> {
+        self.journal.check_reserve()
+    }
+
+    /// Whether the journal would take so many settings now.
+    ///
+    /// # Errors
+    /// It might refuse one of them.
+    pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
+        self.journal.check_room(inputs)
     }
 
     /// All inputs below may be acknowledged.

@@ -8,6 +8,7 @@
 //! An operator's connection has no accounts.
 
 use crate::limits::Limits;
+use crate::risk::Known;
 use crate::tokens::{Owner, Tokens, is_account_id};
 use std::collections::HashMap;
 use transport::StreamId;
@@ -28,7 +29,7 @@ pub(crate) enum AuthenticateError {
     AccountsPerConnection,
     #[error("an operator's connection has no accounts; open another connection")]
     OperatorWithAccounts,
-    #[error("the exchange's journal can't take a new account now; try again")]
+    #[error("the exchange's journal can't take this account now; try again")]
     NotLogged,
 }
 
@@ -87,21 +88,14 @@ pub(crate) struct Account {
     connections: Vec<StreamId>,
     /// Those of them that cancel on disconnect.
     cancel_on_disconnect: Vec<StreamId>,
-    /// How many of its settings the engine has been told.
-    pub settings_told: usize,
-    /// Whether the journal knew it before this exchange began.
-    pub recovered: bool,
+    /// What the engine knew of it before this exchange began; `None` when it has been told its settings.
+    pub untold: Option<Known>,
 }
 
 impl Account {
-    fn new(id: &str, recovered: bool) -> Account {
-        Account {
-            id: id.into(),
-            connections: Vec::new(),
-            cancel_on_disconnect: Vec::new(),
-            settings_told: 0,
-            recovered,
-        }
+    fn new(id: &str, untold: Option<Known>) -> Account {
+        let (connections, cancel_on_disconnect) = (Vec::new(), Vec::new());
+        Account { id: id.into(), connections, cancel_on_disconnect, untold }
     }
 }
 
@@ -122,7 +116,7 @@ impl Sessions {
             accounts_max: limits.accounts_max as usize + 1,
             accounts_per_connection_max: limits.accounts_per_connection_max,
             sessions: Vec::with_capacity(limits.connections_max),
-            accounts: vec![Account::new("house", false)],
+            accounts: vec![Account::new("house", None)],
             by_id: HashMap::new(),
         }
     }
@@ -212,11 +206,16 @@ impl Sessions {
         }
     }
 
+    /// The number of the account that comes next.
+    pub fn next_number(&self) -> u32 {
+        self.accounts.len() as u32
+    }
+
     /// Gives an account that has come for the first time its number.
-    pub fn add(&mut self, account_id: &str, recovered: bool) -> u32 {
-        let account = self.accounts.len() as u32;
+    pub fn add(&mut self, account_id: &str, known: Known) -> u32 {
+        let account = self.next_number();
         self.by_id.insert(account_id.into(), account);
-        self.accounts.push(Account::new(account_id, recovered));
+        self.accounts.push(Account::new(account_id, Some(known)));
         account
     }
 

@@ -5,7 +5,7 @@ use super::*;
 fn authenticate(sessions: &mut Sessions, id: StreamId, token: &str, cancel: Option<bool>) {
     let Admission::Account(account_id) = sessions.admission(id, token).unwrap() else { panic!() };
     let number = sessions.number(&account_id);
-    let account = number.unwrap_or_else(|| sessions.add(&account_id, false));
+    let account = number.unwrap_or_else(|| sessions.add(&account_id, Known::default()));
     sessions.admit(id, account, cancel);
 }
 

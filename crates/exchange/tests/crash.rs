@@ -16,6 +16,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use wire::reply::{Reply, decode_reply};
 
@@ -64,8 +65,8 @@ fn be_killed(place: &Path) {
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
-/// Orders until the exchange is gone; the ids of those that were acknowledged.
-fn acknowledged(address: &str, first: u32, acked: &mut Vec<u64>) -> u32 {
+/// Orders until the exchange is gone; the ids of those that were acknowledged. Says when the first one was.
+fn acknowledged(address: &str, first: u32, acked: &mut Vec<u64>, begun: &Sender<()>) -> u32 {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let (socket, _) = tungstenite::client(format!("ws://{address}/"), stream).unwrap();
@@ -85,6 +86,7 @@ fn acknowledged(address: &str, first: u32, acked: &mut Vec<u64>) -> u32 {
             let text = message.into_text().unwrap();
             let Ok(Reply::Booked(booked)) = decode_reply(text.as_bytes()) else { return sent };
             acked.push(booked.order_id.to_u64().unwrap());
+            let _ = begun.send(());
         }
     }
 }
@@ -109,15 +111,19 @@ fn a_killed_exchange_has_lost_nothing_that_it_acknowledged() {
             .expect("an address");
         let before = acked.len();
         let life = Duration::from_millis(50 + u64::from(random.below(200)));
+        let (begun, begins) = channel();
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let child = &mut child;
+            scope.spawn(move || {
+                let has_begun = begins.recv_timeout(PATIENCE);
                 std::thread::sleep(life);
                 child.kill().unwrap();
+                has_begun.expect("nothing was acknowledged");
             });
-            sent = acknowledged(&address, sent, &mut acked);
+            sent = acknowledged(&address, sent, &mut acked, &begun);
         });
         child.wait().unwrap();
-        assert!(acked.len() > before, "round {round}: nothing was acknowledged in {life:?}");
+        assert!(acked.len() > before, "round {round}");
         let there: HashSet<u64> = Inputs::open(place.path())
             .unwrap()
             .map_while(Result::ok)
@@ -140,29 +146,93 @@ const DISK_BYTES: u64 = 3 * SEGMENT_BYTES + SEGMENT_BYTES / 2;
 /// On a disk without room orders are refused with a reason, cancels are not; with room again it goes on.
 #[test]
 fn on_a_full_disk_cancels_still_work() {
-    let Some(place) = std::env::var_os(PLACE) else { return on_small_disk() };
+    let Some(place) = std::env::var_os(PLACE) else {
+        return on_small_disk("on_a_full_disk_cancels_still_work");
+    };
     println!("on the small disk");
     let place = Path::new(&place);
-    let (mode, segment_bytes, reserve_inputs) = (Mode::Async, SEGMENT_BYTES, 50);
-    let options = Options { mode, segment_bytes, reserve_inputs, ..Options::default() };
     let filler = place.join("filler");
-    std::fs::write(&filler, vec![1; SEGMENT_BYTES as usize]).unwrap();
     let journal = place.join("journal");
-    let mut d = Dialogue::new(journaled(driven::config(), &journal, options));
+    let mut d = beside_filler(&filler, &journal);
     let mut orders = 0;
+    d.say(
+        0,
+        "{'type':'CREATE_ORDER','order':{'instrument_code':'BTC_USDT','client_id':'dated','side':'BUY','type':'LIMIT',\
+         'price':'1','amount':'1','time_in_force':'GOOD_TILL_DATE','expire_time':9999999999999}}",
+    );
+    assert!(d.told_unchecked().contains("BOOKED"));
     let told = order_until(&mut d, &mut orders, "no room on its disk");
     assert!(told.starts_with(&format!("0 a REJECTED client_id=o{orders} reason=")), "{told}");
+    // What cancels nothing takes nothing of what is kept for cancels, nor does the time, which an order waits for.
+    let left_alone = [
+        "{'type':'MASS_CANCEL','client_id':'m','side':'SELL'}",
+        "{'type':'MASS_CANCEL','client_id':'m','instrument_code':'BTC_EUR'}",
+        "{'type':'MASS_CANCEL','client_id':'m'}",
+    ];
+    for n in 0..100 {
+        d.say(u32::from(n % 3 == 2), left_alone[n % 3]);
+        d.driven.sweep();
+    }
+    let told = d.told_unchecked();
+    assert_eq!(told.matches("no room on its disk").count(), 100, "{told}");
     d.cancel(0, "o0");
     d.say(0, "{'type':'MASS_CANCEL'}");
     let told = d.told_unchecked();
     assert!(told.contains("DONE client_id=o0 status=CANCELLED"), "{told}");
-    assert!(told.ends_with(&format!("MASS_CANCELLED count={}", orders - 1)), "{told}");
-    assert_eq!(d.driven.exchange.counts().rejected["journal_no_room"], 1);
+    assert!(told.ends_with(&format!("MASS_CANCELLED count={orders}")), "{told}");
+    assert_eq!(d.driven.exchange.counts().rejected["journal_no_room"], 101);
     std::fs::remove_file(&filler).unwrap();
     order_until(&mut d, &mut orders, "BOOKED");
     d.driven.exchange.close_journal().unwrap();
     let replayed = journal::replay(&journal).unwrap();
     assert_eq!(replayed.state_hash, d.driven.exchange.state_hash());
+}
+
+/// An exchange with a journal that has no room as long as the filler is there.
+fn beside_filler(filler: &Path, journal: &Path) -> Dialogue {
+    let (mode, segment_bytes, reserve_inputs) = (Mode::Async, SEGMENT_BYTES, 50);
+    let options = Options { mode, segment_bytes, reserve_inputs, ..Options::default() };
+    std::fs::write(filler, vec![1; SEGMENT_BYTES as usize]).unwrap();
+    Dialogue::new(journaled(driven::config(), journal, options))
+}
+
+/// The journal does not take it as the connection goes: it is owed, and not at the cost of what the account sends when it is back.
+#[test]
+fn a_cancel_on_disconnect_that_is_owed_comes_before_the_account() {
+    let Some(place) = std::env::var_os(PLACE) else {
+        return on_small_disk("a_cancel_on_disconnect_that_is_owed_comes_before_the_account");
+    };
+    println!("on the small disk");
+    let filler = Path::new(&place).join("filler");
+    let mut d = beside_filler(&filler, &Path::new(&place).join("journal"));
+    let login = "{'type':'AUTHENTICATE','api_token':'d','cancel_on_disconnect':true}";
+    d.say(3, login);
+    d.order(3, "mine", "BUY", "1", "1");
+    let mut orders = 0;
+    order_until(&mut d, &mut orders, "no room on its disk");
+    let refused = (0..orders).any(|n| {
+        d.cancel(0, &format!("o{n}"));
+        d.told_unchecked().contains("no room on its disk")
+    });
+    assert!(refused, "what is kept for cancels is used up");
+    d.driven.disconnect(3);
+    d.driven.connect(3);
+    (0..10).for_each(|_| d.driven.sweep());
+    assert_eq!(d.driven.exchange.counts().rejected["journal_no_room"], 3, "once each");
+    d.say(3, login);
+    let told = d.told_unchecked();
+    assert!(told.contains("try again"), "{told}");
+    std::fs::remove_file(&filler).unwrap();
+    order_until(&mut d, &mut orders, "BOOKED");
+    d.say(3, login);
+    d.order(3, "new", "BUY", "1", "1");
+    d.driven.sweep();
+    d.cancel(3, "mine");
+    d.cancel(3, "new");
+    let told = d.told_unchecked();
+    assert!(told.contains("REJECTED client_id=mine reason=unknown order"), "{told}");
+    assert!(told.contains("DONE client_id=new status=CANCELLED"), "{told}");
+    assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
 }
 
 /// Sends orders, and counts those that were booked, until the answer has a part; gives that answer. A segment that is not made yet is a
@@ -181,8 +251,8 @@ fn order_until(d: &mut Dialogue, orders: &mut u32, part: &str) -> String {
     }
 }
 
-/// Runs the test above again on a tmpfs of a few pages, in a mount namespace of its own.
-fn on_small_disk() {
+/// Runs a test of this file again on a tmpfs of a few pages, in a mount namespace of its own.
+fn on_small_disk(test: &str) {
     let place = tempfile::tempdir().unwrap();
     let run =
         r#"mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 77; exec "$3" --exact "$4" --nocapture"#;
@@ -191,7 +261,7 @@ fn on_small_disk() {
         .arg(DISK_BYTES.to_string())
         .arg(place.path())
         .arg(std::env::current_exe().unwrap())
-        .arg("on_a_full_disk_cancels_still_work")
+        .arg(test)
         .env(PLACE, place.path())
         .output();
     let output = match tried {

@@ -2,8 +2,11 @@
 
 mod running;
 
-use running::{Running, cancel, config, order, read_to_end};
+use measure::clock::{Clock, Deadline};
+use running::{Client, Running, cancel, config, order, read_to_end};
 use std::io::Write;
+use std::time::Duration;
+use transport::{Streams, gateways};
 use tungstenite::Message;
 
 /// Descriptors this process may have; each connection takes two, since both ends are here.
@@ -69,7 +72,8 @@ fn a_client_that_does_not_read_is_cut_off() {
         wire::frame::write_frame(&mut frame, true, opcode, mask, text.as_bytes());
         let many = frame.repeat(100);
         let mut cut_off = false;
-        for _ in 0..5_000 {
+        let deadline = Deadline::after(Duration::from_secs(30));
+        while !deadline.left().is_zero() {
             if silent.socket.get_mut().write_all(&many).is_err() {
                 cut_off = true;
                 break;
@@ -83,5 +87,48 @@ fn a_client_that_does_not_read_is_cut_off() {
         let (exchange, refused) = running.stop();
         assert_eq!(refused.slow_readers, 1);
         assert_eq!(exchange.counts().with_refused(refused).limits["outbound_bytes_max"], 1);
+    }
+}
+
+/// What one message leads to may be far more than `outbound_bytes_max`: who reads it gets all of it.
+#[test]
+fn a_client_that_reads_gets_a_mass_cancel_of_twenty_thousand_orders() {
+    const ORDERS: usize = 20_000;
+    const AT_ONCE: usize = 1_000;
+    let open = |gateways| {
+        move |clock: Clock| -> Box<dyn Streams> {
+            let backend = transport::backend("block").unwrap();
+            match gateways {
+                0 => backend.open(clock).unwrap(),
+                count => gateways::open(count, backend, clock, |_| Ok(())).unwrap(),
+            }
+        }
+    };
+    for gateways in [0, 1] {
+        if gateways > 0
+            && let Err(error) =
+                gateways::open(gateways, &transport::BACKENDS[0], Clock::calibrate(), |_| Ok(()))
+                    .map(drop)
+        {
+            return eprintln!("skipped: no gateways here: {error}");
+        }
+        let mut config = config();
+        config.limits.open_orders_max = ORDERS as u32;
+        config.limits.outbound_bytes_max = 64 * 1024;
+        let running = Running::start_over(open(gateways), config);
+        let mut client: Client = running.login("3001");
+        for first in (0..ORDERS).step_by(AT_ONCE) {
+            (first..first + AT_ONCE)
+                .for_each(|n| client.send(&order(&format!("o{n}"), "BUY", "1", "1")));
+            (0..AT_ONCE).for_each(|_| assert!(client.read().contains("BOOKED")));
+        }
+        client.send(r#"{"type":"MASS_CANCEL","client_id":"all"}"#);
+        for n in 0..ORDERS {
+            assert!(client.read().contains("CANCELLED"), "{n} with {gateways} gateways");
+        }
+        let last = client.read();
+        assert!(last.contains("MASS_CANCELLED") && last.contains(r#""count":20000"#), "{last}");
+        let (_, refused) = running.stop();
+        assert_eq!(refused.slow_readers, 0);
     }
 }

@@ -267,6 +267,21 @@ fn half_a_head_and_silence_is_closed() {
     assert_eq!(running.stop().0.counts().limits["handshake_seconds_max"], 2);
 }
 
+/// Whoever is connected and says nothing does not keep his place.
+#[test]
+fn who_does_not_authenticate_in_time_is_closed() {
+    let mut config = config();
+    config.limits.authentication_seconds_max = 0.3;
+    let running = Running::start(config);
+    let mut other = running.login("other");
+    let mut stream = upgrade(&running);
+    let (texts, code) = texts_and_close(&read_to_end(&mut stream));
+    let reason = "not authenticated in time (limit authentication_seconds_max)";
+    assert_eq!((texts, code), (vec![error(reason)], Some(1008)));
+    unharmed(&mut other);
+    assert_eq!(running.stop().0.counts().limits["authentication_seconds_max"], 1);
+}
+
 /// Gone with half a message sent and answers unread: the kernel resets the connection.
 #[test]
 fn an_abrupt_close_leaves_the_orders_and_the_others() {

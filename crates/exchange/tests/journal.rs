@@ -11,9 +11,12 @@ use expect_test::expect;
 use journal::{Inputs, Mode, Options};
 use measure::clock::{Clock, Deadline};
 use running::Running;
-use std::net::UdpSocket;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use transport::serve::serve;
 
 fn options(mode: Mode) -> Options {
     let wait = ipc::wait::Wait::Futex { spins: 10 };
@@ -198,6 +201,104 @@ fn risk_settings_are_told_again_and_balances_are_not() {
     }
 }
 
+/// Of a segment's header, and of each record behind it.
+const HEADER_BYTES: usize = 128;
+const RECORD_BYTES: usize = 96;
+
+fn with_risk(text: &str, directory: &Path) -> Config {
+    let risk = Risk::parse("risk.toml", text, &config().instruments).unwrap();
+    journaled(Config { risk, ..config() }, directory, Mode::Async)
+}
+
+/// Killed when the account stood in the register and nothing of it, or a part, in the journal: it has what it starts with, and once.
+#[test]
+fn what_an_account_starts_with_is_neither_lost_nor_given_twice() {
+    let text = "[default]\nopen_orders_max = 10\n\
+        position.BTC_USDT = { short_max = '0', start = '2' }\nposition.BTC_EUR = { start = '3' }";
+    let whole = tempfile::tempdir().unwrap();
+    close(Dialogue::new(with_risk(text, whole.path())).driven.exchange, whole.path());
+    let files = || std::fs::read_dir(whole.path()).unwrap().map(|file| file.unwrap().path());
+    let segment = files().filter(|path| path.extension().is_some()).min().unwrap();
+    // What is told of the first account are three inputs.
+    for inputs in 0..=3 {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path();
+        std::fs::copy(whole.path().join("register"), place.join("register")).unwrap();
+        let mut log = std::fs::read(&segment).unwrap();
+        log[HEADER_BYTES + inputs * RECORD_BYTES..].fill(0);
+        std::fs::write(place.join(segment.file_name().unwrap()), log).unwrap();
+        // Another one comes before it does.
+        let mut other = driven::Driven::new(with_risk(text, place));
+        other.connect(0);
+        other.ask(0, r#"{"type":"AUTHENTICATE","api_token":"other"}"#);
+        (0..20)
+            .for_each(|n| drop(other.ask(0, &running::order(&format!("o{n}"), "BUY", "1", "1"))));
+        close(other.exchange, place);
+        for _ in 0..2 {
+            let mut d = Dialogue::new(with_risk(text, place));
+            let position = |instrument| d.driven.exchange.engine().position_lots(1, instrument);
+            assert_eq!((position(0), position(2)), (200_000, 300_000), "{inputs} inputs");
+            d.order(0, "own", "SELL", "10", "2");
+            assert!(d.told_unchecked().contains("BOOKED"), "{inputs} inputs");
+            d.say(0, "{'type':'MASS_CANCEL'}");
+            close(d.driven.exchange, place);
+        }
+    }
+}
+
+#[test]
+fn limits_that_the_file_has_no_more_are_none_any_more() {
+    let place = tempfile::tempdir().unwrap();
+    let limits = "[account.a]\nopen_orders_max = 1\nposition.BTC_USDT = { long_max = '1' }";
+    for (text, booked) in [(limits, 1), ("[default]", 3), (limits, 1), ("", 3)] {
+        let mut d = Dialogue::new(with_risk(text, place.path()));
+        (0..3).for_each(|n| d.order(0, &format!("o{n}"), "BUY", "1", "1"));
+        assert_eq!(d.told_unchecked().matches("BOOKED").count(), booked, "{text}");
+        d.say(0, "{'type':'MASS_CANCEL'}");
+        close(d.driven.exchange, place.path());
+    }
+}
+
+/// A band is the file's of today; whether an instrument trades is the journal's, and where the file says otherwise that is told.
+#[test]
+fn what_the_instruments_file_changes_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |more: &str| {
+        let text = include_str!("../src/instruments.toml");
+        let text = text.replacen("code =", &format!("{more}\ncode ="), 1);
+        let instruments = Instruments::parse("file", &text).unwrap();
+        journaled(Config { instruments, ..config() }, place.path(), Mode::Async)
+    };
+    let told = |more: &str| {
+        let mut d = Dialogue::new(of(more));
+        d.order(0, "o", "BUY", "50", "1");
+        let told = d.told_unchecked();
+        d.say(0, "{'type':'MASS_CANCEL'}");
+        let instruments = d.driven.exchange.recovery().unwrap().instruments.join("\n");
+        close(d.driven.exchange, place.path());
+        (told.contains("BOOKED"), instruments)
+    };
+    assert_eq!(told("band_low = '60'"), (false, String::new()));
+    let (booked, said) = told("");
+    assert!(booked && said == "BTC_USDT has the band of its file now, and had another", "{said}");
+    let (booked, said) = told("state = 'halted'");
+    assert!(booked && said.starts_with("BTC_USDT stays Open"), "{said}");
+    assert_eq!(told(""), (true, String::new()));
+}
+
+/// Written on a machine whose clock was ahead of this one's.
+#[test]
+fn a_journal_that_is_ahead_of_the_clock_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    for (ms, ahead_ms) in [(10_000, 0), (7_000, 3_000), (11_000, 0)] {
+        driven::set_time(ms);
+        let mut d = Dialogue::new(journaled(config(), place.path(), Mode::Async));
+        assert_eq!(d.driven.exchange.recovery().unwrap().ahead_ns, ahead_ms * 1_000_000);
+        d.order(0, "a", "BUY", "1", "1");
+        close(d.driven.exchange, place.path());
+    }
+}
+
 #[test]
 fn a_register_that_is_gone_is_missed() {
     let place = tempfile::tempdir().unwrap();
@@ -207,4 +308,47 @@ fn a_register_that_is_gone_is_missed() {
     std::fs::remove_file(place.path().join("register")).unwrap();
     let error = Exchange::new(journaled(config(), place.path(), Mode::Async)).err().unwrap();
     assert!(error.to_string().contains("register is missing"), "{error}");
+}
+
+/// Nothing is taken any more: the exchange ends with the reason, and nobody waits for an answer that never comes.
+#[test]
+fn an_exchange_ends_with_its_journal() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("journal");
+    let (segment_bytes, reserve_inputs) = (journal::SEGMENT_BYTES_MIN, 10);
+    let options = Options { segment_bytes, reserve_inputs, ..options(Mode::Sync) };
+    let journal = Some(Journal { directory: directory.clone(), options });
+    let mut exchange = Exchange::new(Config { journal, ..running::config() }).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let url = format!("ws://{address}/");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let clock = Clock::calibrate();
+            let mut streams = transport::backend("block").unwrap().open(clock).unwrap();
+            streams.listen(listener).unwrap();
+            serve(&mut *streams, &mut exchange, running::config().limits.serve(), clock, &stop)
+        });
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut client = running::Client { socket: tungstenite::client(&url, stream).unwrap().0 };
+        client.authenticate("3001");
+        // The segments behind the one that is made already can't be made.
+        std::fs::rename(&directory, place.path().join("moved")).unwrap();
+        let mut n = 0;
+        let ended = loop {
+            n += 1;
+            let order = running::order(&format!("o{n}"), "BUY", "1", "1");
+            let asked = client.socket.send(tungstenite::Message::text(order));
+            if let Err(error) = asked.and_then(|()| client.socket.read()) {
+                break error;
+            }
+        };
+        let timed_out = matches!(&ended, tungstenite::Error::Io(error) if error.kind() == ErrorKind::WouldBlock);
+        stop.store(timed_out, Ordering::Relaxed);
+        let failure = served.join().unwrap().unwrap_err().to_string();
+        assert!(failure.starts_with("the journal has failed"), "{failure}");
+    });
+    assert!(exchange.close_journal().is_err());
 }

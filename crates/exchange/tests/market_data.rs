@@ -171,6 +171,11 @@ fn what_can_not_be_subscribed_is_told() {
     drop(reader);
     while !client.ask(&subscribe(&["TRADES"])).contains("SUBSCRIPTIONS") {}
     client.nothing_more();
+    // What stands before it is subscribed, and begins as it should.
+    assert!(client.ask(&subscribe(&["BOOK", "TOP"])).contains("market_data_subscriptions_max"));
+    let began = client.read();
+    assert!(began.contains("BOOK_SNAPSHOT"), "{began}");
+    client.nothing_more();
 }
 
 /// One who does not read loses his own, is told what, and begins anew; the others have all of it.

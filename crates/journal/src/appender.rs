@@ -90,11 +90,41 @@ impl Appender {
             if sequence + reserve >= kept.shared.room_end() {
                 return Err(kept.why_no_room());
             }
-            let full = Refused::Full { limit: "ring_slots", max: kept.ring_slots.into() };
-            kept.producer.try_send(&input.to_bytes()).map_err(|_| full)?;
+            if kept.producer.try_send(&input.to_bytes()).is_err() {
+                return Err(kept.full());
+            }
         }
         self.next = sequence + 1;
         Ok(sequence)
+    }
+
+    /// Whether there is more room on the disk than what is kept for cancels.
+    ///
+    /// # Errors
+    /// There is not: an order would be refused.
+    pub fn check_reserve(&self) -> Result<(), Refused> {
+        match &self.kept {
+            Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
+                Err(kept.why_no_room())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether so many inputs that add no risk would be taken now, one after the other. What the ring has room for is told by what is durable: it may be more.
+    ///
+    /// # Errors
+    /// One of them might be refused.
+    pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
+        let Some(kept) = self.kept.as_ref().filter(|_| inputs > 0) else { return Ok(()) };
+        let end = self.next + inputs;
+        if end > kept.shared.room_end() {
+            return Err(kept.why_no_room());
+        }
+        if end - kept.shared.durable() > u64::from(kept.ring_slots) {
+            return Err(kept.full());
+        }
+        Ok(())
     }
 
     /// The sequence that the next input gets.
@@ -140,6 +170,11 @@ impl Appender {
 }
 
 impl Kept {
+    #[cold]
+    fn full(&self) -> Refused {
+        Refused::Full { limit: "ring_slots", max: self.ring_slots.into() }
+    }
+
     #[cold]
     fn why_no_room(&self) -> Refused {
         match self.shared.state() {

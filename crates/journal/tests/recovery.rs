@@ -5,7 +5,7 @@ mod flow;
 use std::fs;
 use std::time::Duration;
 
-use engine::EngineLimits;
+use engine::{Command, EngineLimits, Input, Kill};
 use flow::*;
 use journal::*;
 use measure::clock::Deadline;
@@ -289,4 +289,26 @@ fn the_writer_runs_where_it_is_told() {
     // Other tests have journals too: two threads at least are this one's.
     let pinned = lists.iter().filter(|list| **list == core.to_string()).count();
     assert!(pinned >= 2, "{lists:?}");
+}
+
+/// What is said to have room is taken, by the ring and by the segments.
+#[test]
+fn what_has_room_is_taken() {
+    let place = tempfile::tempdir().unwrap();
+    let (segment_bytes, ring_slots) = (4 << 10, 8);
+    let options = Options { segment_bytes, ring_slots, ..options() };
+    let (mut appender, _) = open(place.path(), identity(), options).unwrap();
+    assert_eq!(appender.check_room(9), Err(Refused::Full { limit: "ring_slots", max: 8 }));
+    let kill = Command::Kill(Kill { account: None, tag: 0, on: false });
+    let setting = Input { time_ns: 0, command: kill };
+    let deadline = Deadline::after(Duration::from_secs(10));
+    while appender.next_sequence() < 400 {
+        assert!(!deadline.left().is_zero(), "{:?}", appender.state());
+        if appender.check_room(8).is_ok() {
+            for _ in 0..8 {
+                appender.try_append(&setting).unwrap();
+            }
+        }
+    }
+    assert_eq!(Appender::none().check_room(u64::MAX), Ok(()));
 }

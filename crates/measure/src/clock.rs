@@ -7,7 +7,8 @@
 //! factor that was calibrated against `CLOCK_MONOTONIC_RAW`.
 
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Which counter a [`Clock`] reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,17 +149,17 @@ impl Clock {
 /// A moment after which something has taken too long. For the cold path; a measuring thread compares
 /// stamps.
 #[derive(Clone, Copy, Debug)]
-pub struct Deadline(std::time::Instant);
+pub struct Deadline(Instant);
 
 impl Deadline {
     /// So long from now.
     pub fn after(patience: Duration) -> Deadline {
-        Deadline(std::time::Instant::now() + patience)
+        Deadline(Instant::now() + patience)
     }
 
     /// What is left of it; zero when it has passed.
     pub fn left(&self) -> Duration {
-        self.0.saturating_duration_since(std::time::Instant::now())
+        self.0.saturating_duration_since(Instant::now())
     }
 }
 
@@ -173,6 +174,14 @@ pub fn wall_ns() -> u64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |elapsed| elapsed.as_nanos() as u64)
+}
+
+/// Wall-clock time as it was when this was first asked, and from then on by the kernel's monotonic clock: nanoseconds since the Unix epoch. It is slewed as the
+/// wall clock is, and does not step with it.
+pub fn steady_wall_ns() -> u64 {
+    static FIRST: OnceLock<(Instant, u64)> = OnceLock::new();
+    let (first, wall_ns) = FIRST.get_or_init(|| (Instant::now(), wall_ns()));
+    wall_ns + first.elapsed().as_nanos() as u64
 }
 
 fn fixed_point(ns: u64, counts: u64) -> u64 {
@@ -312,6 +321,13 @@ mod tests {
             [25_000_000, 24_000_000, 1_000_000_000, 3_000_000_000].map(step_ns),
             [40, 42, 1, 1]
         );
+    }
+
+    #[test]
+    fn a_steady_wall_clock_stays_beside_the_wall_clock_and_never_steps_back() {
+        let times: Vec<u64> = (0..100_000).map(|_| steady_wall_ns()).collect();
+        assert!(times.is_sorted());
+        assert!(steady_wall_ns().abs_diff(wall_ns()) < 60_000_000_000);
     }
 
     /// As between two processes: the same text, the same timeline.

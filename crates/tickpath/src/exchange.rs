@@ -24,6 +24,8 @@ use transport::serve::{self, Refused, Service, serve};
 /// How far apart snapshots may be.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
+/// A journal that is so far ahead of the clock is told of: what two readings of a slewed clock may differ by is not.
+const AHEAD_NS_TOLD: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -45,9 +47,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
     let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
-    if let Err(why) = exchange.close_journal() {
-        eprintln!("warning: the journal has failed: {why}");
-    }
+    let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
         snapshots.end();
     }
@@ -64,7 +64,10 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         counts: all,
     };
     say(&serde_json::to_string(&result)?);
-    Ok(DONE)
+    match closed {
+        Ok(()) => Ok(DONE),
+        Err(why) => bail!("the journal has failed: {why}"),
+    }
 }
 
 /// What gives the floor: of orders, or of ticks and orders.
@@ -74,7 +77,7 @@ fn echo(
     clock: Clock,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let limits = serve::Limits { connections_max: 4096, outbound_bytes_max: 1 << 20 };
+    let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
     let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
         listen(arguments, threads, (limits, clock), &mut Echo::default(), stop)?;
         return Ok(DONE);
@@ -104,6 +107,16 @@ fn tell_recovery(exchange: &Exchange) {
     }
     for refused in &recovery.snapshots_refused {
         eprintln!("warning: a snapshot was passed over: {refused}");
+    }
+    if recovery.ahead_ns >= AHEAD_NS_TOLD {
+        eprintln!(
+            "warning: the journal's last input is {} s later than this machine's clock; until then no order expires, and \
+             messages per second are not counted anew: end the exchange and set the clock, if it is wrong",
+            recovery.ahead_ns / 1_000_000_000
+        );
+    }
+    for instrument in &recovery.instruments {
+        eprintln!("warning: {instrument}");
     }
     if recovery.inputs > 0 {
         eprintln!(

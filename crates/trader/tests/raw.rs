@@ -61,7 +61,7 @@ fn server(stall_at: Option<(u64, Duration)>) -> Server {
         let clock = Clock::calibrate();
         let mut streams = transport::backend("block").unwrap().open(clock).unwrap();
         streams.listen(listener).unwrap();
-        let limits = Limits { connections_max: 100, outbound_bytes_max: 1 << 20 };
+        let limits = Limits { connections_max: 100, ..Limits::default() };
         let mut service = Stalling { stall_at, ..Stalling::default() };
         serve(&mut *streams, &mut service, limits, clock, &stopped).unwrap();
     });

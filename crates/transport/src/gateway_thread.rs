@@ -31,8 +31,6 @@ const TURNS_BETWEEN_GIVEN: u32 = 64;
 const SLEEP_NS: u64 = 50_000_000;
 /// How long a gateway that sleeps rests before it tries a full ring again.
 const FULL_RING_REST: Duration = Duration::from_micros(50);
-/// After a connection could not be accepted, mostly for want of descriptors, the next try comes later.
-const ACCEPT_AGAIN_NS: u64 = 10_000_000;
 
 /// Of one stream.
 #[derive(Default)]
@@ -82,7 +80,6 @@ pub(crate) struct Gateway {
     /// Something went into the ring since it was woken.
     told: bool,
     turns: u32,
-    accept_again_ns: u64,
 }
 
 /// What a gateway is made of, but for its sockets, which its own thread makes.
@@ -119,7 +116,6 @@ impl Gateway {
             untold: VecDeque::with_capacity(1024),
             told: false,
             turns: 0,
-            accept_again_ns: 0,
         })
     }
 
@@ -341,7 +337,7 @@ impl Gateway {
     /// Accepts all that wait and deals them out, each to the gateway that has the fewest. The kernel
     /// would deal by a hash (SO_REUSEPORT), and of sixteen connections give one gateway eleven.
     fn accept(&mut self) {
-        while !self.is_held_back() && self.clock.now_ns() >= self.accept_again_ns {
+        while !self.is_held_back() {
             match self.streams.accept_socket() {
                 Ok(Some(stream)) => {
                     let to = least_busy(&self.links);
@@ -352,8 +348,8 @@ impl Gateway {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.accept_again_ns = self.clock.now_ns() + ACCEPT_AGAIN_NS;
                     self.tell(Kind::NotAccepted, StreamId(0), number(&error));
+                    break;
                 }
             }
         }

@@ -98,7 +98,7 @@ pub enum Write {
 
 /// A set of byte streams for one thread, and perhaps the listener from which they come.
 pub trait Streams {
-    /// Takes a connected stream into the set. Nagle's algorithm is switched off.
+    /// Takes a connected stream into the set. Nagle's algorithm is switched off; a peer that is gone without a word makes it fail after half a minute.
     ///
     /// # Errors
     /// If the kernel refuses an option or the registration.

@@ -27,7 +27,9 @@ pub struct Outbound {
 
 #[derive(Default)]
 pub(crate) struct Lane {
-    pub bytes: Vec<u8>,
+    bytes: Vec<u8>,
+    /// So many of them have left: they are taken out when they are half of all, so that a long answer is not moved at each write.
+    gone: usize,
     pub state: State,
     dirty: bool,
     /// How many bytes there were before it became dirty.
@@ -35,10 +37,19 @@ pub(crate) struct Lane {
     /// From which byte on they wait, and for which mark; both rise.
     holds: VecDeque<Hold>,
     pub watched: bool,
+    /// While more waits than may: since when it is not less, and how much that is.
+    pub stuck: Option<Stuck>,
     /// The service was told of this connection; not so of one that is refused.
     pub served: bool,
     /// When the sweep gives up waiting for a connection that we end.
     pub ends_at_ns: Option<u64>,
+}
+
+/// The least that a lane has been down to while more waits than may.
+#[derive(Clone, Copy)]
+pub(crate) struct Stuck {
+    least_bytes: usize,
+    since_ns: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -84,7 +95,7 @@ impl Outbound {
     /// Bytes that wait for this connection: what was appended and has not been written.
     #[inline]
     pub fn waiting_bytes(&self, id: StreamId) -> usize {
-        self.lanes.get(id.index()).map_or(0, |lane| lane.bytes.len())
+        self.lanes.get(id.index()).map_or(0, Lane::waiting_bytes)
     }
 
     /// Makes room for a connection. [`serve`] does it for those it accepts; a test that drives a
@@ -143,24 +154,62 @@ impl Outbound {
 }
 
 impl Lane {
-    /// How many bytes may leave.
+    /// What may leave.
     #[inline]
-    pub fn free_bytes(&self) -> usize {
-        self.holds.front().map_or(self.bytes.len(), |hold| hold.from)
+    pub fn free(&self) -> &[u8] {
+        let end = self.holds.front().map_or(self.bytes.len(), |hold| hold.from);
+        &self.bytes[self.gone..end]
+    }
+
+    /// Bytes that have not left, whether they may or not.
+    #[inline]
+    pub fn waiting_bytes(&self) -> usize {
+        self.bytes.len() - self.gone
+    }
+
+    /// Bytes that may not leave yet.
+    pub fn held_bytes(&self) -> usize {
+        self.waiting_bytes() - self.free().len()
     }
 
     /// So many bytes have left. The common case is that the kernel takes everything, and nothing is moved.
     #[inline]
     pub fn written(&mut self, bytes: usize) {
-        self.bytes.drain(..bytes);
-        self.holds.iter_mut().for_each(|hold| hold.from -= bytes);
+        self.gone += bytes;
+        if self.gone * 2 >= self.bytes.len() {
+            self.bytes.drain(..self.gone);
+            self.holds.iter_mut().for_each(|hold| hold.from -= self.gone);
+            self.gone = 0;
+        }
     }
 
-    /// Nothing of this leaves any more.
+    /// Whether more than `bytes_max` may leave and has not become less for `patience_ns`. A client that reads takes what was made for it at once, however
+    /// much that is; one that does not read, or slower than it asks, is stuck.
+    pub fn is_stuck(&mut self, bytes_max: usize, patience_ns: u64, now_ns: u64) -> bool {
+        let waiting = self.free().len();
+        if waiting <= bytes_max {
+            self.stuck = None;
+            return false;
+        }
+        match self.stuck {
+            Some(Stuck { least_bytes, since_ns }) if waiting >= least_bytes => {
+                now_ns.saturating_sub(since_ns) >= patience_ns
+            }
+            _ => {
+                self.stuck = Some(Stuck { least_bytes: waiting, since_ns: now_ns });
+                false
+            }
+        }
+    }
+
+    /// Nothing of this leaves any more, and what was taken beyond the first capacity is given back.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(LANE_BYTES);
         self.holds.clear();
+        self.gone = 0;
         self.settled = 0;
+        self.stuck = None;
     }
 }
 
@@ -174,9 +223,8 @@ mod tests {
         for id in std::mem::take(&mut outbound.dirty) {
             outbound.settle(id);
             let lane = &mut outbound.lanes[id.index()];
-            let free = lane.free_bytes();
-            left += std::str::from_utf8(&lane.bytes[..free]).unwrap();
-            lane.written(free);
+            left += std::str::from_utf8(lane.free()).unwrap();
+            lane.written(lane.free().len());
         }
         left
     }
@@ -219,5 +267,46 @@ mod tests {
         outbound.release(2);
         assert_eq!(flush(&mut outbound), "nextone");
         assert!(!outbound.holds());
+    }
+
+    /// Bytes leave in parts, and some are held: none is lost, none comes twice.
+    #[test]
+    fn what_leaves_in_parts_is_whole() {
+        let (mut outbound, id) = (Outbound::default(), StreamId(0));
+        outbound.open(id);
+        let (mut left, mut given) = (Vec::<u8>::new(), Vec::<u8>::new());
+        for round in 0..200u64 {
+            outbound.hold(round / 3);
+            let part: Vec<u8> = (0..round % 7).map(|n| (round + n) as u8).collect();
+            outbound.to(id).extend(&part);
+            given.extend(&part);
+            outbound.release(round.saturating_sub(4) / 3);
+            outbound.dirty.clear();
+            outbound.settle(id);
+            let lane = &mut outbound.lanes[0];
+            let taken = lane.free().len().min(round as usize % 5);
+            left.extend(&lane.free()[..taken]);
+            lane.written(taken);
+            assert_eq!(lane.waiting_bytes(), given.len() - left.len());
+        }
+        outbound.release(100);
+        left.extend(outbound.lanes[0].free());
+        assert_eq!(left, given);
+    }
+
+    #[test]
+    fn who_takes_something_is_not_stuck() {
+        let mut lane = Lane { bytes: vec![0; 100], ..Lane::default() };
+        assert!(!lane.is_stuck(100, 5, 0), "not past the limit");
+        lane.bytes.resize(200, 0);
+        assert!(!lane.is_stuck(100, 5, 1) && !lane.is_stuck(100, 5, 5));
+        lane.written(1);
+        lane.bytes.resize(200, 0);
+        assert!(!lane.is_stuck(100, 5, 6) && !lane.is_stuck(100, 5, 10));
+        // More, but it never was less.
+        lane.bytes.resize(300, 0);
+        assert!(lane.is_stuck(100, 5, 11));
+        lane.written(210);
+        assert!(!lane.is_stuck(100, 5, 12));
     }
 }

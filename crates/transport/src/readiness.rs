@@ -5,9 +5,11 @@ use crate::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
 use measure::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
 /// first and then reading. With more, epoll says which one.
@@ -17,6 +19,13 @@ const STREAMS_READ_IN_TURN_MAX: usize = 4;
 const TURNS_BETWEEN_EPOLL: u32 = 64;
 /// Events that one call of epoll returns.
 const EVENTS_MAX: usize = 256;
+/// After a connection could not be accepted, mostly for want of descriptors, the listener is out of epoll for so long: it would be ready all the time.
+const ACCEPT_AGAIN_NS: u64 = 10_000_000;
+/// What is silent for so long is asked whether it is still there, and then again and again.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// A peer from whose kernel nothing has come for so long although it was asked, or which has taken nothing of what waits for it, is gone: its stream has failed.
+const PEER_GONE: Duration = Duration::from_secs(30);
 /// The listener's token in epoll; streams have their index.
 const LISTENER: u64 = u64::MAX;
 
@@ -39,6 +48,8 @@ struct Readiness {
     streams: Vec<Option<TcpStream>>,
     open: usize,
     listener: Option<TcpListener>,
+    /// When it is to be in epoll again, if it is out of it.
+    accept_again_ns: Option<u64>,
     turn: u32,
 }
 
@@ -52,6 +63,7 @@ impl Readiness {
             streams: Vec::new(),
             open: 0,
             listener: None,
+            accept_again_ns: None,
             turn: 0,
         })
     }
@@ -63,7 +75,28 @@ impl Readiness {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the stream was removed"))
     }
 
-    fn ask_epoll(&mut self, timeout_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+    fn watch_listener(&self) -> io::Result<()> {
+        let Some(listener) = &self.listener else { return Ok(()) };
+        let token = epoll::EventData::new_u64(LISTENER);
+        Ok(epoll::add(&self.epoll, listener, token, epoll::EventFlags::IN)?)
+    }
+
+    /// Puts the listener into epoll again when it is time. Gives how long to wait at most.
+    #[cold]
+    fn accept_again(&mut self, again_ns: u64, timeout_ns: u64) -> io::Result<u64> {
+        let left_ns = again_ns.saturating_sub(self.clock.now_ns());
+        if left_ns == 0 {
+            self.accept_again_ns = None;
+            self.watch_listener()?;
+            return Ok(timeout_ns);
+        }
+        Ok(timeout_ns.min(left_ns))
+    }
+
+    fn ask_epoll(&mut self, mut timeout_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if let Some(again_ns) = self.accept_again_ns {
+            timeout_ns = self.accept_again(again_ns, timeout_ns)?;
+        }
         // epoll itself waits whole milliseconds (to the nanosecond only since Linux 5.11, and not under
         // an emulator): the fraction at the end is waited for in ppoll.
         let fraction = Timespec { tv_sec: 0, tv_nsec: (timeout_ns % 1_000_000) as _ };
@@ -109,6 +142,10 @@ impl Readiness {
 impl Streams for Readiness {
     fn add(&mut self, stream: TcpStream) -> io::Result<StreamId> {
         stream.set_nodelay(true)?;
+        sockopt::set_socket_keepalive(&stream, true)?;
+        sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_INTERVAL)?;
+        sockopt::set_tcp_user_timeout(&stream, PEER_GONE.as_millis() as u32)?;
         stream.set_nonblocking(true)?;
         let index = match self.streams.iter().position(Option::is_none) {
             Some(index) => index,
@@ -140,10 +177,8 @@ impl Streams for Readiness {
 
     fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
         listener.set_nonblocking(true)?;
-        let token = epoll::EventData::new_u64(LISTENER);
-        epoll::add(&self.epoll, &listener, token, epoll::EventFlags::IN)?;
         self.listener = Some(listener);
-        Ok(())
+        self.watch_listener()
     }
 
     fn accept(&mut self) -> io::Result<Option<StreamId>> {
@@ -214,7 +249,12 @@ impl Sockets for Readiness {
             Err(error) if would_block(&error) => Ok(None),
             // The peer was gone before we came to it.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => {
+                if self.accept_again_ns.is_none() && epoll::delete(&self.epoll, listener).is_ok() {
+                    self.accept_again_ns = Some(self.clock.now_ns() + ACCEPT_AGAIN_NS);
+                }
+                Err(error)
+            }
         }
     }
 
@@ -232,4 +272,45 @@ impl Sockets for Readiness {
 /// Nothing now, or a signal came: either way the caller looks again.
 fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel does the rest. A peer that loses its power can't be had here.
+    #[test]
+    fn a_peer_that_is_gone_is_noticed_by_the_kernel() {
+        let mut streams = block(Clock::calibrate()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let same = stream.try_clone().unwrap();
+        streams.add(stream).unwrap();
+        assert!(sockopt::socket_keepalive(&same).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&same).unwrap(), KEEPALIVE_IDLE);
+        assert_eq!(sockopt::tcp_user_timeout(&same).unwrap(), PEER_GONE.as_millis() as u32);
+    }
+
+    /// As for want of descriptors: the listener is ready all the time, and nothing can be accepted.
+    #[test]
+    fn who_can_not_accept_sleeps() {
+        let clock = Clock::calibrate();
+        let mut streams = block(clock).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let broken = TcpStream::from(OwnedFd::from(listener.try_clone().unwrap()));
+        streams.listen(listener).unwrap();
+        broken.shutdown(Shutdown::Read).unwrap();
+        let (mut turns, mut failed) = (0, 0);
+        let (mut ready, end_ns) = (Vec::new(), clock.now_ns() + 20 * ACCEPT_AGAIN_NS);
+        while clock.now_ns() < end_ns {
+            turns += 1;
+            streams.wait(end_ns, &mut ready).unwrap();
+            for event in ready.drain(..) {
+                assert_eq!(event, Ready::Incoming);
+                failed += u32::from(streams.accept().is_err());
+            }
+        }
+        assert!((2..=20).contains(&failed) && turns < 100, "{failed} in {turns} turns");
+    }
 }

@@ -24,6 +24,10 @@ pub trait Service {
     fn closed(&mut self, id: StreamId, outbound: &mut Outbound);
     /// Ten times a second: the moment for time-outs.
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound);
+    /// Why it can't go on: asked after each sweep, and the end of the server.
+    fn failure(&self) -> Option<io::Error> {
+        None
+    }
     /// What a connection past `connections_max` is told before it is ended.
     fn refusal(&self) -> &[u8];
     /// Once in every turn of the loop: what has happened elsewhere, in another thread or on a disk. Says whether something is still awaited from
@@ -38,8 +42,17 @@ pub trait Service {
 pub struct Limits {
     /// Connections at the same time; one more is refused.
     pub connections_max: usize,
-    /// Bytes that wait for a client that does not read; past that it is cut off.
+    /// Bytes that wait for a client that does not read. While more wait they must become less each half second, or it is cut off. One message may lead to
+    /// more (a mass cancel reports every order), so what bounds the memory is this, the most that one message can lead to, and what is made in half a second.
     pub outbound_bytes_max: usize,
+    /// Bytes that wait for one client until what they acknowledge is safe (see [`Outbound::hold`]): looked at ten times a second, and past that it is cut off.
+    pub held_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { connections_max: 1024, outbound_bytes_max: 1 << 20, held_bytes_max: 64 << 20 }
+    }
 }
 
 /// What the loop refused.
@@ -49,12 +62,16 @@ pub struct Refused {
     pub connections: u64,
     /// Connections cut off at `outbound_bytes_max`.
     pub slow_readers: u64,
-    /// Connections that could not be accepted, mostly for want of descriptors.
+    /// Connections cut off at `held_bytes_max`.
+    pub held: u64,
+    /// How often no connection could be accepted any more, mostly for want of descriptors.
     pub accepts_failed: u64,
 }
 
 /// How long a connection that we end may take to read the rest and to end its side.
 const DRAIN_NS: u64 = 1_000_000_000;
+/// How long more than `outbound_bytes_max` may wait without becoming less: twice what the kernel takes to send again what got lost.
+const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
 const REFUSALS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
@@ -62,7 +79,7 @@ const SWEEP_NS: u64 = 100_000_000;
 /// Runs `service` over `streams` until `stop` is set.
 ///
 /// # Errors
-/// If the backend fails as a whole; a connection that fails is just ended.
+/// If the backend fails as a whole, or the service says that it has failed; a connection that fails is just ended.
 pub fn serve(
     streams: &mut dyn Streams,
     service: &mut impl Service,
@@ -77,6 +94,7 @@ pub fn serve(
         clock,
         outbound: Outbound::default(),
         open: 0,
+        accepts: true,
         refused: Refused::default(),
         discarded: vec![0; 4096],
     };
@@ -98,6 +116,9 @@ pub fn serve(
         if now_ns >= sweep_at_ns {
             sweep_at_ns = now_ns + SWEEP_NS;
             server.sweep(now_ns);
+            if let Some(failure) = server.service.failure() {
+                return Err(failure);
+            }
         }
     }
     Ok(server.refused)
@@ -111,6 +132,8 @@ struct Server<'a, S: Service> {
     outbound: Outbound,
     /// Connections that the service knows of.
     open: usize,
+    /// Whether the last connection that came could be accepted.
+    accepts: bool,
     refused: Refused,
     discarded: Vec<u8>,
 }
@@ -140,10 +163,13 @@ impl<S: Service> Server<'_, S> {
                 Ok(Some(id)) => id,
                 Ok(None) => return,
                 Err(_) => {
-                    self.refused.accepts_failed += 1;
+                    // It is tried again and again, for the same connection.
+                    self.refused.accepts_failed += u64::from(self.accepts);
+                    self.accepts = false;
                     return;
                 }
             };
+            self.accepts = true;
             if self.open < self.limits.connections_max {
                 self.open += 1;
                 self.outbound.open(id);
@@ -184,19 +210,23 @@ impl<S: Service> Server<'_, S> {
             lane.clear();
             return;
         }
-        let free = lane.free_bytes();
-        let written = match free {
+        let free = lane.free();
+        let free_bytes = free.len();
+        let written = match free_bytes {
             0 => 0,
-            _ => match self.streams.write(id, &lane.bytes[..free]) {
+            _ => match self.streams.write(id, free) {
                 Write::Bytes { n, .. } => n,
                 Write::Failed(_) => return self.end(id),
             },
         };
         lane.written(written);
-        if written == free {
+        if written == free_bytes {
             self.flushed(id);
-        } else {
-            self.flushed_in_part(id);
+        } else if !lane.watched {
+            lane.watched = true;
+            if self.streams.watch_writable(id, true).is_err() {
+                self.end(id);
+            }
         }
     }
 
@@ -207,22 +237,9 @@ impl<S: Service> Server<'_, S> {
             // A stream that can't be unwatched is reported writable once more, to no effect.
             let _ = self.streams.watch_writable(id, false);
         }
-        if lane.state == State::Closing && lane.bytes.is_empty() {
+        if lane.state == State::Closing && lane.waiting_bytes() == 0 {
             lane.state = State::Draining;
             self.streams.shutdown(id);
-        }
-    }
-
-    fn flushed_in_part(&mut self, id: StreamId) {
-        let lane = &mut self.outbound.lanes[id.index()];
-        if lane.free_bytes() > self.limits.outbound_bytes_max {
-            self.refused.slow_readers += 1;
-            self.end(id);
-        } else if !lane.watched {
-            lane.watched = true;
-            if self.streams.watch_writable(id, true).is_err() {
-                self.end(id);
-            }
         }
     }
 
@@ -244,7 +261,13 @@ impl<S: Service> Server<'_, S> {
         self.service.sweep(now_ns, &mut self.outbound);
         for index in 0..self.outbound.lanes.len() {
             let lane = &mut self.outbound.lanes[index];
-            if matches!(lane.state, State::Closing | State::Draining)
+            if lane.is_stuck(self.limits.outbound_bytes_max, STUCK_NS, now_ns) {
+                self.refused.slow_readers += 1;
+                self.end(StreamId(index as u32));
+            } else if lane.held_bytes() > self.limits.held_bytes_max {
+                self.refused.held += 1;
+                self.end(StreamId(index as u32));
+            } else if matches!(lane.state, State::Closing | State::Draining)
                 && now_ns >= *lane.ends_at_ns.get_or_insert(now_ns + DRAIN_NS)
             {
                 self.end(StreamId(index as u32));

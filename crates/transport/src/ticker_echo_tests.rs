@@ -36,7 +36,7 @@ impl Running {
             let mut ticker = TickerEcho::new(settings, sender, clock).unwrap();
             let mut streams = crate::backend("block").unwrap().open(clock).unwrap();
             streams.listen(listener).unwrap();
-            let limits = Limits { connections_max: 4, outbound_bytes_max: 1 << 20 };
+            let limits = Limits { connections_max: 4, ..Limits::default() };
             serve(&mut *streams, &mut ticker, limits, clock, &stopped).unwrap();
             ticker.counts()
         });

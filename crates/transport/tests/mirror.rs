@@ -92,7 +92,7 @@ fn mirror(way: Way, lengths: &[usize], steps: &[Step]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = AtomicBool::new(false);
-    let limits = Limits { connections_max: 64, outbound_bytes_max: 256 << 20 };
+    let limits = Limits { connections_max: 64, outbound_bytes_max: 256 << 20, ..Limits::default() };
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
             let clock = Clock::calibrate();

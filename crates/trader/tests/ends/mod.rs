@@ -101,7 +101,7 @@ pub fn ticker(clock: Clock, flow: Flow, datagram_bytes: usize) -> End {
     serve_in_thread(clock, Inject::default(), move || {
         let from = "127.0.0.1:0".parse().unwrap();
         let sender = DatagramSender::bind(from, &SendOptions::default()).unwrap();
-        let limits = Limits { connections_max: 4, outbound_bytes_max: 1 << 20 };
+        let limits = Limits { connections_max: 4, ..Limits::default() };
         (TickerEcho::new(settings, sender, clock).unwrap(), limits)
     })
 }
