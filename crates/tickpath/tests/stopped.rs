@@ -67,17 +67,21 @@ fn a_client_that_is_stopped_while_it_logs_on_goes_on() {
     assert!(text(&done.stdout).contains("\"complete\":true"), "{}", text(&done.stdout));
 }
 
-/// When ssh drops, what was measured is still to be written; under nohup nothing ends.
+/// When ssh drops, what was measured is still to be written; under nohup nothing ends. Both are begun here: whoever runs this may run under nohup himself.
 #[test]
 fn a_terminal_that_is_gone_ends_in_order_but_under_nohup() {
     let arguments = ["--any-token", "--book", "empty"];
-    let mut exchange = Exchange::start(&arguments);
+    let begun_by = |program: &str, words: &[&str]| {
+        let mut program = Command::new(program);
+        program.args(words).arg(tickpath().get_program());
+        Exchange::start_by(program, &arguments)
+    };
+    let mut exchange = begun_by("env", &["--default-signal=HUP"]);
     signal(exchange.child.id(), Signal::HUP);
-    assert!(exchange.child.wait().unwrap().success());
+    let ended = wait_for("its end", || exchange.child.try_wait().unwrap());
+    assert!(ended.success(), "{ended}");
 
-    let mut program = Command::new("sh");
-    program.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(tickpath().get_program());
-    let exchange = Exchange::start_by(program, &arguments);
+    let exchange = begun_by("sh", &["-c", "trap '' HUP; exec \"$@\"", "sh"]);
     signal(exchange.child.id(), Signal::HUP);
     thread::sleep(Duration::from_millis(200));
     assert_eq!(exchange.end()["orders"], 0);
