@@ -120,6 +120,21 @@ pub struct PositionSettings {
     pub change_lots: i64,
 }
 
+impl PositionSettings {
+    /// No limits, and nothing added: how every position is at first.
+    #[must_use]
+    pub fn unlimited(account: u32, instrument: u16) -> PositionSettings {
+        PositionSettings {
+            account,
+            tag: 0,
+            instrument,
+            long_lots_max: POSITION_LOTS_MAX,
+            short_lots_max: POSITION_LOTS_MAX,
+            change_lots: 0,
+        }
+    }
+}
+
 /// Throws a kill switch or releases it. While it is on, new orders and amendments are refused; what is open stays until it is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kill {

@@ -133,14 +133,7 @@ fn states() -> Vec<Vec<Command>> {
         band_high_ticks: PRICE_TICKS_MAX,
         reference_ticks: 0,
     };
-    let position = PositionSettings {
-        account: 2,
-        tag: 0,
-        instrument: 0,
-        long_lots_max: POSITION_LOTS_MAX,
-        short_lots_max: POSITION_LOTS_MAX,
-        change_lots: 0,
-    };
+    let position = PositionSettings::unlimited(2, 0);
     let second = NewOrder { order_id: 2, ..ORDER };
     let stop = NewOrder { stop_ticks: 200, ..ORDER };
     let gtd = NewOrder { time_in_force: TimeInForce::GoodTillDate, expires_ns: 5, ..ORDER };

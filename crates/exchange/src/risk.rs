@@ -307,14 +307,7 @@ impl Risk {
         let instruments: BTreeSet<u16> =
             risk.positions.keys().chain(known.positions.keys()).copied().collect();
         for instrument in instruments {
-            let at_first = PositionSettings {
-                account,
-                tag: 0,
-                instrument,
-                long_lots_max: POSITION_LOTS_MAX,
-                short_lots_max: POSITION_LOTS_MAX,
-                change_lots: 0,
-            };
+            let at_first = PositionSettings::unlimited(account, instrument);
             let known_here = known.positions.get(&instrument);
             let there = PositionSettings { change_lots: 0, ..*known_here.unwrap_or(&at_first) };
             let mut wanted = *risk.positions.get(&instrument).unwrap_or(&at_first);

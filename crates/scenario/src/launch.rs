@@ -305,11 +305,8 @@ pub(crate) fn nothing() -> String {
 
 /// What processes that ended well warned of, each warning once.
 pub(crate) fn warnings(directory: &Path) -> Vec<String> {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
     let mut warnings = Vec::new();
-    for file in files.iter().filter(|file| is_stderr(file)) {
+    for file in &stderr_files(directory) {
         // NUMBER.WHO.stderr
         let who = file.file_stem().unwrap_or_default().to_string_lossy();
         let who = who.split_once('.').map_or("", |(_, who)| who);
@@ -324,17 +321,22 @@ pub(crate) fn warnings(directory: &Path) -> Vec<String> {
     warnings
 }
 
-fn is_stderr(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "stderr")
+/// What processes said, in the order of their runs.
+fn stderr_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "stderr"))
+        .collect();
+    files.sort();
+    files
 }
 
 /// Removes what processes said, where nobody needs it.
 pub(crate) fn remove_stderr(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if is_stderr(&entry.path()) {
-            // One that stays does no harm.
-            let _ = fs::remove_file(entry.path());
-        }
+    for file in stderr_files(directory) {
+        // One that stays does no harm.
+        let _ = fs::remove_file(file);
     }
 }
 

@@ -65,15 +65,16 @@ pub(crate) struct Log {
 /// # Errors
 /// Which of them can't be made.
 pub(crate) fn open_log(plan: &TickPlan) -> Result<Log, TraderError> {
-    let failed = |path: &str| {
-        let path = path.to_owned();
-        move |source| TraderError::Log { path, source }
-    };
     let series = File::options().create(true).append(true).open(&plan.hlog);
     Ok(Log {
         series: series.map_err(failed(&plan.hlog))?,
         samples: File::create(&plan.samples).map_err(failed(&plan.samples))?,
     })
+}
+
+fn failed(path: &str) -> impl FnOnce(io::Error) -> TraderError {
+    let path = path.to_owned();
+    move |source| TraderError::Log { path, source }
 }
 
 /// Writes the log and the samples, and says what became of the run. One that could not be written is not complete.
@@ -105,7 +106,7 @@ pub(crate) fn assemble(
     };
     let complete = finished.complete && written.is_ok();
     let mut failures = std::mem::take(&mut finished.failures);
-    failures.extend(written.err());
+    failures.extend(written.err().map(|error| error.to_string()));
     if judged.whole == 0 && finished.counts.received > 0 && plan.raw.is_none() {
         let why = "replies came, and none had the exchange's stamps: is it an older tickpath?";
         failures.push(why.to_owned());
@@ -125,11 +126,7 @@ fn write(
     samples: &[Sample],
     refused: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
-) -> Result<(), String> {
-    let failed = |path: &'_ str| {
-        let path = path.to_owned();
-        move |error: io::Error| format!("cannot write {path}: {error}")
-    };
+) -> Result<(), TraderError> {
     let mut series = io::BufWriter::new(log.series);
     write_log(samples, refused, &plan.subject, &mut series, started, start_ns)
         .and_then(|()| series.flush())

@@ -104,14 +104,7 @@ impl NaiveEngine {
 
     /// A position stands in `change_lots`.
     fn position(&self, account: u32, instrument: u16) -> PositionSettings {
-        let at_first = PositionSettings {
-            account,
-            tag: 0,
-            instrument,
-            long_lots_max: POSITION_LOTS_MAX,
-            short_lots_max: POSITION_LOTS_MAX,
-            change_lots: 0,
-        };
+        let at_first = PositionSettings::unlimited(account, instrument);
         self.positions.get(&(account, instrument)).copied().unwrap_or(at_first)
     }
 
