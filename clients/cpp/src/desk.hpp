@@ -1,0 +1,191 @@
+#pragma once
+
+#include "clock.hpp"
+#include "form.hpp"
+#include "frame.hpp"
+#include "in_flight.hpp"
+#include "recorder.hpp"
+#include "reply.hpp"
+#include "schedule.hpp"
+#include "streams.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tickpath {
+
+/// What happened to a message of an order.
+enum class Answer : std::uint8_t { order_ack, cancel_ack, rejection };
+
+struct Answered {
+    Answer answer;
+    std::uint64_t number;
+};
+
+/// Count and sum of lengths.
+struct Lengths {
+    std::uint64_t count = 0;
+    std::uint64_t sum = 0;
+
+    void add(std::size_t bytes) {
+        ++count;
+        sum += bytes;
+    }
+    std::uint64_t mean() const { return count == 0 ? 0 : (sum + count - 1) / count; }
+};
+
+/// `load` of the result.
+struct Counters {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t duplicated = 0;
+    std::uint64_t out_of_order = 0;
+    std::uint64_t overtakes = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t unexpected = 0;
+    std::uint64_t held_back = 0;
+    std::uint64_t warm_up_sent = 0;
+    std::uint64_t context_switches_involuntary = 0;
+    std::uint64_t page_faults = 0;
+    double rate_per_second_achieved = 0;
+    Lengths order;
+    Lengths order_reply;
+    Lengths cancel;
+    Lengths cancel_reply;
+};
+
+/// The messages of one account.
+struct Forms {
+    Form order;
+    Form cancel;
+};
+
+/// The client's desk: its connections (lanes), its messages in flight and its stamps. The load models
+/// decide which message is due when; the desk sends, stamps, reads and records.
+class Desk {
+public:
+    /// `streams` has one lane for each of `readers`, which may hold bytes that came with the log-on.
+    Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::vector<MessageReader> readers,
+         std::vector<Forms> forms, std::uint32_t nonce, Model model, Recorder& recorder);
+
+    std::uint64_t now_ns() const { return clock_.now_ns(); }
+
+    /// Ends the warm-up: orders from here on are measured.
+    void start_measuring(std::uint64_t now_ns);
+    bool is_measuring() const { return is_measuring_; }
+    std::uint64_t measured_from_ns() const { return measured_from_ns_; }
+
+    /// Appends an order or a cancel to its account's lane; the next `flush` sends it. False if it
+    /// must wait.
+    bool order(std::uint64_t number, std::size_t account, std::uint64_t intended_ns);
+    bool cancel(std::uint64_t number, std::uint64_t intended_ns);
+
+    /// Writes what was appended, one call a lane.
+    void flush();
+
+    /// Waits as the backend does, and puts what it finds into `ready`.
+    void wait(std::uint64_t until_ns);
+    const std::vector<Ready>& ready() const { return ready_; }
+
+    /// Handles one finding; `answered` has the messages that it answers.
+    void handle(Ready ready);
+    const std::vector<Answered>& answered() const { return answered_; }
+
+    /// Ends the interval if its time is over, and looks for silent connections.
+    void keep_time(std::uint64_t now_ns) {
+        recorder_.roll(now_ns);
+        if (now_ns >= next_silence_check_ns_) {
+            check_silence(now_ns);
+        }
+    }
+
+    void fail(std::string why) {
+        if (failure_.empty()) {
+            failure_ = std::move(why);
+        }
+    }
+    bool has_failed() const { return !failure_.empty(); }
+    const std::string& failure() const { return failure_; }
+    /// The first rejection or unexpected message, in words.
+    const std::string& complaint() const { return complaint_; }
+    /// A connection has ended; its replies won't come.
+    bool is_broken() const { return is_broken_; }
+
+    /// The account of an order that is in flight or was answered last in its slot.
+    std::size_t account_of(std::uint64_t number) { return in_flight_.find(number)->account; }
+    std::uint64_t unanswered() const { return unanswered_; }
+
+    /// Achieved rate: less than `offered` in proportion if sending took longer than its schedule.
+    double achieved(double offered) const;
+
+    /// Ends the last interval.
+    void finish();
+
+    Counters counters;
+
+private:
+    /// A message that no write has taken, with the offset of its end.
+    struct Unsent {
+        std::uint64_t number;
+        Kind kind;
+        std::size_t end;
+    };
+
+    struct Lane {
+        MessageReader reader;
+        std::vector<std::uint8_t> bytes;
+        std::vector<Unsent> unsent;
+        bool is_dirty = false;
+        bool is_watched = false;
+        std::uint32_t unanswered = 0;
+        /// Time of the last read with data, or of the first message after nothing was owed.
+        std::uint64_t quiet_since_ns = 0;
+        /// The highest sequence number answered so far.
+        std::uint64_t answered_sequence = 0;
+    };
+
+    std::size_t lane_of(std::size_t account) const { return account % lanes_.size(); }
+    bool is_full(std::size_t account) const;
+    void append(Order& order, Kind kind, std::uint64_t intended_ns);
+    void flush_lane(std::size_t lane);
+    void stamp(Lane& lane, std::size_t whole, std::uint64_t stamp_ns);
+    void read(std::size_t lane);
+    void take_messages(std::size_t lane);
+    void take_text(std::size_t lane, const Message& message);
+    void account_for(std::size_t lane, Answer answer, std::uint64_t number, const Message& message);
+    void record(Kind kind, const Order& order, const Message& message);
+    void complain(std::string_view what, std::string_view detail);
+    void fail_lane(std::size_t lane, const std::string& why);
+    void check_silence(std::uint64_t now_ns);
+
+    Clock clock_;
+    std::unique_ptr<Streams> streams_;
+    std::vector<Forms> forms_;
+    ClientIds ids_;
+    SplitMix64 masks_;
+    bool is_open_loop_;
+    Recorder& recorder_;
+    std::vector<Lane> lanes_;
+    std::vector<std::size_t> dirty_;
+    std::vector<Ready> ready_;
+    std::vector<Answered> answered_;
+    InFlight in_flight_;
+    Reply reply_;
+    std::uint64_t unanswered_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::uint64_t next_silence_check_ns_ = 0;
+    bool is_measuring_ = false;
+    std::uint64_t measured_from_ns_ = 0;
+    std::uint64_t last_sent_ns_ = 0;
+    std::uint64_t last_intended_ns_ = 0;
+    std::uint64_t switches_before_ = 0;
+    std::uint64_t faults_before_ = 0;
+    std::string failure_;
+    std::string complaint_;
+    bool is_broken_ = false;
+};
+
+} // namespace tickpath

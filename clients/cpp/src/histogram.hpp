@@ -1,0 +1,53 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tickpath {
+
+/// An HdrHistogram of the contract's bounds: 1 ns to an hour, three significant digits. It writes
+/// HdrHistogram's V2 format itself, because Debian has no package of HdrHistogram_c; a test reads
+/// it back with tickpath.
+class Histogram {
+public:
+    static constexpr std::uint64_t highest_ns = 3'600'000'000'000;
+
+    Histogram();
+
+    /// Adds a value; one past an hour counts as an hour.
+    void record(std::uint64_t value_ns) {
+        const std::uint64_t value = value_ns < highest_ns ? value_ns : highest_ns;
+        const std::size_t index = index_of(value);
+        ++counts_[index];
+        ++total_;
+        last_ = index > last_ ? index : last_;
+        max_ns_ = value > max_ns_ ? value : max_ns_;
+    }
+
+    void clear();
+
+    std::uint64_t total() const { return total_; }
+    std::uint64_t max_ns() const { return max_ns_; }
+
+    /// The V2 format, compressed, in base64.
+    std::string encoded() const;
+
+private:
+    /// 2048 values are told apart in the first bucket, 1024 in each further one.
+    static constexpr unsigned half_bits = 10;
+
+    static std::size_t index_of(std::uint64_t value) {
+        const unsigned bucket = static_cast<unsigned>(std::bit_width(value | 2047)) - 11;
+        return (std::size_t{bucket} << half_bits) + static_cast<std::size_t>(value >> bucket);
+    }
+
+    std::vector<std::uint32_t> counts_;
+    std::uint64_t total_ = 0;
+    std::uint64_t max_ns_ = 0;
+    /// The highest counter that is not zero.
+    std::size_t last_ = 0;
+};
+
+} // namespace tickpath

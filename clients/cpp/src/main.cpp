@@ -1,0 +1,94 @@
+// tickpath's client in C++: one plan, one run. See clients/CONTRACT.md.
+
+#include "connection.hpp"
+#include "error.hpp"
+#include "run.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+using tickpath::Error;
+
+/// No result, or a wrong argument.
+constexpr int no_result = 2;
+/// A result that says that it is incomplete.
+constexpr int incomplete = 3;
+
+constexpr const char* usage = "Usage: tickpath-client [--io-uring] --plan FILE\n"
+                              "Carry out a plan of tickpath (clients/CONTRACT.md); FILE is - for stdin.\n"
+                              "  --io-uring   Use io_uring instead of epoll and the socket calls\n";
+
+tickpath::Stop stop = false;
+static_assert(tickpath::Stop::is_always_lock_free, "the signal handler sets it");
+
+void watch_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stop.store(true, std::memory_order_relaxed); };
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    // A broken connection is an error of a write.
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+struct Arguments {
+    std::string plan;
+    bool uses_uring = false;
+};
+
+Arguments arguments_of(int count, char** words) {
+    Arguments arguments;
+    for (int i = 1; i < count; ++i) {
+        if (std::strcmp(words[i], "--io-uring") == 0) {
+            arguments.uses_uring = true;
+        } else if (std::strcmp(words[i], "--plan") == 0 && i + 1 < count) {
+            arguments.plan = words[++i];
+        } else {
+            throw Error(std::string("unknown or incomplete argument ") + words[i] + "\n" + usage);
+        }
+    }
+    if (arguments.plan.empty()) {
+        throw Error(std::string("there is no plan\n") + usage);
+    }
+    return arguments;
+}
+
+std::string text_of(const std::string& path) {
+    const auto all = [](std::istream& in) {
+        return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    };
+    if (path == "-") {
+        return all(std::cin);
+    }
+    std::ifstream file(path);
+    if (!file) {
+        throw Error("cannot read " + path + ": " + tickpath::kernel_says(errno));
+    }
+    return all(file);
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    try {
+        const Arguments arguments = arguments_of(count, words);
+        const tickpath::Plan plan = tickpath::Plan::parse(text_of(arguments.plan));
+        watch_signals();
+        const tickpath::Result result = tickpath::run(plan, arguments.uses_uring, stop);
+        std::printf("%s\n", result.json(plan.load).c_str());
+        return result.is_complete ? 0 : incomplete;
+    } catch (const tickpath::Interrupted&) {
+        std::fprintf(stderr, "error: interrupted while connecting; nothing was measured\n");
+    } catch (const tickpath::TimedOut&) {
+        std::fprintf(stderr, "error: the exchange took more than 5 s for a step of the log-on\n");
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+    }
+    return no_result;
+}

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tickpath {
+
+enum class Model { open, ping_pong };
+enum class Arrival { uniform, poisson, burst };
+
+/// `load` of a plan.
+struct Load {
+    Model model = Model::open;
+    /// Messages per second, orders and cancels together; open loop only.
+    double rate_per_second = 0;
+    Arrival arrival = Arrival::uniform;
+    std::uint64_t burst = 1;
+    std::uint64_t seed = 42;
+    std::size_t accounts = 1;
+    std::size_t connections = 1;
+    std::uint64_t cancel_after = 1;
+    std::string instrument;
+    std::string side;
+    std::string price;
+    std::string amount;
+    std::uint64_t first_token = 0;
+
+    /// Messages in that time of open loop: whole blocks of orders with their cancels.
+    std::uint64_t messages(double seconds) const;
+};
+
+/// By what to check the exchange's certificate. It is always checked.
+struct Trust {
+    std::optional<std::string> ca;
+    std::optional<std::string> ca_pem;
+    std::optional<std::string> name;
+};
+
+/// The scheduling class of the measuring thread.
+struct Scheduling {
+    /// SCHED_OTHER, SCHED_FIFO or SCHED_RR.
+    int policy = 0;
+    int priority = 0;
+};
+
+/// One subject, one run: the line of JSON that clients/CONTRACT.md describes.
+struct Plan {
+    std::string subject;
+    /// `HOST:PORT`.
+    std::string target;
+    /// `spin` or `block`.
+    std::string backend;
+    std::optional<std::size_t> core;
+    Scheduling scheduling;
+    Load load;
+    double warm_up_seconds = 0;
+    double seconds = 0;
+    std::string hlog;
+    std::optional<Trust> tls;
+
+    /// Reads and checks a plan. Throws Error that names the key.
+    static Plan parse(std::string_view text);
+};
+
+} // namespace tickpath

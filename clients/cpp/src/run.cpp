@@ -1,0 +1,277 @@
+#include "run.hpp"
+
+#include "connection.hpp"
+#include "error.hpp"
+#include "json.hpp"
+#include "session.hpp"
+#include "tls.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <thread>
+
+namespace tickpath {
+namespace {
+
+/// The thread that writes the log of a long run looks for intervals this often.
+constexpr auto drain_pause = std::chrono::milliseconds(200);
+
+double wall_seconds() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
+/// A number that differs from that of other runs against the same exchange.
+std::uint32_t nonce() {
+    const auto micros = static_cast<std::uint64_t>(wall_seconds() * 1e6);
+    return static_cast<std::uint32_t>(SplitMix64(micros << 16 ^ static_cast<std::uint64_t>(getpid())).bits());
+}
+
+void pin(std::size_t core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (core < CPU_SETSIZE) {
+        CPU_SET(core, &cores);
+    }
+    if (sched_setaffinity(0, sizeof cores, &cores) != 0) {
+        throw Error("cannot pin the measuring thread to core " + std::to_string(core) + ": " + kernel_says(errno));
+    }
+}
+
+void set_scheduling(const Scheduling& scheduling) {
+    sched_param parameter{};
+    parameter.sched_priority = scheduling.priority;
+    if (scheduling.policy != SCHED_OTHER && sched_setscheduler(0, scheduling.policy, &parameter) != 0) {
+        throw Error("cannot enter the real-time class that the plan asks for: " + kernel_says(errno) +
+                    "; it takes CAP_SYS_NICE or a limit (ulimit -r)");
+    }
+}
+
+/// What the measuring thread and the other one share.
+struct Shared {
+    Recorder recorder;
+    /// The start of the load on both clocks; set before `has_begun`.
+    double start_wall_seconds = 0;
+    std::uint64_t start_ns = 0;
+    std::atomic<bool> has_begun = false;
+    std::atomic<bool> has_ended = false;
+    Result result;
+    std::exception_ptr error;
+
+    explicit Shared(const Plan& plan) : recorder(plan.load.model, plan.seconds) {}
+};
+
+/// Connects and logs on, lane by lane.
+class Dialler {
+public:
+    Dialler(const Plan& plan, const Stop& stop, std::uint32_t nonce) : plan_(plan), stop_(stop), nonce_(nonce) {
+        if (plan.tls) {
+            tls_.emplace(*plan.tls, plan.target);
+        }
+        const Forms common{Form::order(plan.load, {}), Form::cancel(plan.load, {})};
+        forms.assign(plan.load.accounts, common);
+    }
+
+    void connect(std::size_t lane, Streams& streams) {
+        try {
+            Connection connection(plan_.target, stop_);
+            if (tls_) {
+                TlsSession& session = *sessions.emplace_back(std::make_unique<TlsSession>(*tls_));
+                session.shake_hands(connection);
+                TlsLink link(connection, session);
+                log_on(lane, link);
+            } else {
+                log_on(lane, connection);
+            }
+            const int socket = connection.release();
+            prepare_socket(socket);
+            streams.add(socket);
+        } catch (const TlsError& error) {
+            throw Error("connection " + std::to_string(lane) + " to " + plan_.target + ": " + error.what());
+        } catch (const Error& error) {
+            throw Error("connection " + std::to_string(lane) + " to " + plan_.target + ": " + error.what() +
+                        "; is an exchange running there?");
+        }
+    }
+
+    std::vector<std::unique_ptr<TlsSession>> sessions;
+
+    std::vector<MessageReader> readers;
+    std::vector<Forms> forms;
+
+private:
+    void log_on(std::size_t lane, Link& link) {
+        std::vector<std::uint64_t> tokens;
+        for (std::size_t account = lane; account < plan_.load.accounts; account += plan_.load.connections) {
+            tokens.push_back(plan_.load.first_token + account);
+        }
+        LogOn log_on(link, readers.emplace_back(), std::uint64_t{nonce_} << 32 | lane);
+        log_on.upgrade(plan_.target);
+        const std::vector<std::string> names = log_on.authenticate(tokens);
+        for (std::size_t i = 0; tokens.size() > 1 && i < tokens.size(); ++i) {
+            forms[lane + i * plan_.load.connections] = {Form::order(plan_.load, names[i]),
+                                                        Form::cancel(plan_.load, names[i])};
+        }
+    }
+
+    const Plan& plan_;
+    const Stop& stop_;
+    std::uint32_t nonce_;
+    std::optional<TlsContext> tls_;
+};
+
+void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared) {
+    // Pin first, so that memory comes from the core's NUMA node.
+    if (plan.core) {
+        pin(*plan.core);
+    }
+    const Clock clock = Clock::calibrate();
+    const bool spins = plan.backend == "spin";
+    const std::size_t lanes = plan.load.connections;
+    auto streams = uses_uring ? open_uring(clock, spins, lanes) : open_readiness(clock, spins, lanes);
+    const std::uint32_t run_nonce = nonce();
+    Dialler dialler(plan, stop, run_nonce);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        dialler.connect(lane, *streams);
+    }
+    if (plan.tls) {
+        streams = with_tls(std::move(streams), std::move(dialler.sessions));
+    }
+    Desk desk(clock, std::move(streams), std::move(dialler.readers), std::move(dialler.forms), run_nonce,
+              plan.load.model, shared.recorder);
+    // Last, so that the set-up above does not run in a real-time class.
+    set_scheduling(plan.scheduling);
+    shared.start_wall_seconds = wall_seconds();
+    shared.start_ns = clock.now_ns();
+    shared.has_begun.store(true, std::memory_order_release);
+    const auto run_load = plan.load.model == Model::open ? run_open_loop : run_ping_pong;
+    const bool is_complete = run_load(desk, plan, stop);
+    desk.finish();
+    Result& result = shared.result;
+    result.is_complete = is_complete;
+    if (desk.has_failed()) {
+        result.failures.push_back(desk.failure());
+    }
+    if (!desk.complaint().empty()) {
+        result.failures.push_back("first complaint: " + desk.complaint());
+    }
+    result.counters = desk.counters;
+    result.clock_source = clock.source_name();
+    result.clock_cost_ns = clock.cost_ns();
+}
+
+/// Writes the intervals that have ended so far.
+void drain(Shared& shared, LogWriter& log) {
+    while (Interval* interval = shared.recorder.next()) {
+        log.write(*interval);
+        shared.recorder.give_back(interval);
+    }
+    log.flush();
+}
+
+/// Writes the log of a long run until its measuring thread has ended.
+void drain_beside(Shared& shared, LogWriter& log) {
+    bool has_begun = false;
+    while (!shared.has_ended.load(std::memory_order_acquire)) {
+        std::this_thread::sleep_for(drain_pause);
+        if (!has_begun && shared.has_begun.load(std::memory_order_acquire)) {
+            log.begin(shared.start_wall_seconds, shared.start_ns);
+            has_begun = true;
+        }
+        if (has_begun) {
+            drain(shared, log);
+        }
+    }
+}
+
+std::string number(double value) {
+    char text[40];
+    const auto end = std::to_chars(text, text + sizeof text, value);
+    return std::string(text, end.ptr);
+}
+
+} // namespace
+
+Result run(const Plan& plan, bool uses_uring, Stop& stop) {
+    LogWriter log(plan.hlog, plan.subject);
+    Shared shared(plan);
+    std::thread measuring([&] {
+        try {
+            measure(plan, uses_uring, stop, shared);
+        } catch (...) {
+            shared.error = std::current_exception();
+        }
+        shared.has_ended.store(true, std::memory_order_release);
+    });
+    const bool is_long = plan.seconds > Recorder::seconds_in_memory_max;
+    std::string log_error;
+    try {
+        if (is_long) {
+            drain_beside(shared, log);
+        }
+    } catch (const Error& error) {
+        // Without a log there is no point in measuring on.
+        log_error = error.what();
+        stop.store(true);
+    }
+    measuring.join();
+    if (shared.error) {
+        std::rethrow_exception(shared.error);
+    }
+    try {
+        if (!is_long) {
+            log.begin(shared.start_wall_seconds, shared.start_ns);
+        }
+        if (log_error.empty()) {
+            drain(shared, log);
+        }
+    } catch (const Error& error) {
+        log_error = error.what();
+    }
+    if (!log_error.empty()) {
+        shared.result.is_complete = false;
+        shared.result.failures.insert(shared.result.failures.begin(), log_error);
+    }
+    return std::move(shared.result);
+}
+
+std::string Result::json(const Load& load) const {
+    std::string out = std::string("{\"complete\":") + (is_complete ? "true" : "false") + ",\"failures\":[";
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        out += (i == 0 ? "" : ",") + quoted(failures[i]);
+    }
+    const bool is_open = load.model == Model::open;
+    out += std::string("],\"load\":{\"model\":\"") + (is_open ? "open" : "ping-pong") +
+           "\",\"rate_per_second_offered\":" + (is_open ? number(load.rate_per_second) : "null") +
+           ",\"rate_per_second_achieved\":" + number(counters.rate_per_second_achieved);
+    const std::pair<const char*, std::uint64_t> counts[] = {
+        {"sent", counters.sent},
+        {"received", counters.received},
+        {"lost", counters.lost},
+        {"duplicated", counters.duplicated},
+        {"out_of_order", counters.out_of_order},
+        {"overtakes", counters.overtakes},
+        {"rejected", counters.rejected},
+        {"unexpected", counters.unexpected},
+        {"held_back", counters.held_back},
+        {"warm_up_sent", counters.warm_up_sent},
+        {"context_switches_involuntary", counters.context_switches_involuntary},
+        {"page_faults", counters.page_faults},
+    };
+    for (const auto& [name, count] : counts) {
+        out += std::string(",\"") + name + "\":" + std::to_string(count);
+    }
+    out += ",\"message_bytes\":{\"order\":" + std::to_string(counters.order.mean()) +
+           ",\"order_reply\":" + std::to_string(counters.order_reply.mean()) +
+           ",\"cancel\":" + std::to_string(counters.cancel.mean()) +
+           ",\"cancel_reply\":" + std::to_string(counters.cancel_reply.mean()) + "}}";
+    return out + ",\"clock\":{\"source\":" + quoted(clock_source) + ",\"cost_ns\":" + std::to_string(clock_cost_ns) +
+           "}}";
+}
+
+} // namespace tickpath

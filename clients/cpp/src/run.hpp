@@ -1,0 +1,31 @@
+#pragma once
+
+#include "desk.hpp"
+#include "load.hpp"
+#include "plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tickpath {
+
+/// What stands in the result.
+struct Result {
+    bool is_complete = false;
+    std::vector<std::string> failures;
+    Counters counters;
+    std::string clock_source;
+    std::uint64_t clock_cost_ns = 0;
+
+    /// The line of JSON that clients/CONTRACT.md describes.
+    std::string json(const Load& load) const;
+};
+
+/// Carries a plan out, with the sockets of io_uring or of epoll. Returns soon after `stop` is set,
+/// with what was measured so far. Throws Error or Interrupted if there is no result.
+///
+/// Measures on a thread of its own, which alone is pinned to the plan's core. The caller's thread
+/// writes the log: after the run or, if that is longer than a minute, during it.
+Result run(const Plan& plan, bool uses_uring, Stop& stop);
+
+} // namespace tickpath

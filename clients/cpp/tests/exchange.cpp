@@ -1,0 +1,205 @@
+#include "exchange.hpp"
+
+#include "session.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tickpath::tests {
+namespace {
+
+std::string server_frame(const std::string& payload, char opcode = 1) {
+    std::string out(1, static_cast<char>(0x80 | opcode));
+    if (payload.size() < 126) {
+        out.push_back(static_cast<char>(payload.size()));
+    } else {
+        out.push_back(126);
+        out.push_back(static_cast<char>(payload.size() >> 8));
+        out.push_back(static_cast<char>(payload.size()));
+    }
+    return out + payload;
+}
+
+std::string value(const std::string& text, const std::string& key) {
+    const std::size_t start = text.find("\"" + key + "\":\"") + key.size() + 4;
+    return text.substr(start, text.find('"', start) - start);
+}
+
+} // namespace
+
+Exchange::Exchange(Script script) : script_(std::move(script)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    if (bind(listener_, raw, size) != 0 || listen(listener_, 64) != 0 || getsockname(listener_, raw, &size) != 0) {
+        throw std::runtime_error("cannot listen on loopback");
+    }
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this] { serve(); });
+}
+
+Exchange::~Exchange() {
+    stop_ = true;
+    thread_.join();
+    close(listener_);
+}
+
+void Exchange::serve() {
+    leave_the_count();
+    std::vector<Connection> connections;
+    while (!stop_) {
+        std::vector<pollfd> asked = {{listener_, POLLIN, 0}};
+        for (const Connection& connection : connections) {
+            asked.push_back({connection.socket, POLLIN, 0});
+        }
+        if (poll(asked.data(), asked.size(), 20) <= 0) {
+            continue;
+        }
+        for (std::size_t i = connections.size(); i > 0; --i) {
+            if (asked[i].revents != 0 && !read(connections[i - 1])) {
+                close(connections[i - 1].socket);
+                connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+            }
+        }
+        if (asked[0].revents != 0) {
+            Connection& connection = connections.emplace_back();
+            connection.socket = accept(listener_, nullptr, nullptr);
+            const int yes = 1;
+            setsockopt(connection.socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        }
+    }
+    for (const Connection& connection : connections) {
+        close(connection.socket);
+    }
+}
+
+/// False if the connection is over.
+bool Exchange::read(Connection& connection) {
+    char bytes[65536];
+    const ssize_t n = recv(connection.socket, bytes, sizeof bytes, 0);
+    if (n <= 0) {
+        return false;
+    }
+    connection.bytes.append(bytes, static_cast<std::size_t>(n));
+    if (!connection.is_upgraded) {
+        const std::size_t end = connection.bytes.find("\r\n\r\n");
+        if (end == std::string::npos) {
+            return true;
+        }
+        const std::size_t key = connection.bytes.find("Key: ") + 5;
+        send(connection, "HTTP/1.1 " + script_.status +
+                             "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
+                             accept_of(connection.bytes.substr(key, 24)) + "\r\n\r\n");
+        connection.bytes.erase(0, end + 4);
+        connection.is_upgraded = true;
+    }
+    while (connection.bytes.size() >= 6) {
+        const std::size_t before = connection.bytes.size();
+        if (!take_frame(connection)) {
+            return false;
+        }
+        if (connection.bytes.size() == before) {
+            break;
+        }
+    }
+    return true;
+}
+
+/// Takes a masked frame, if it is whole.
+bool Exchange::take_frame(Connection& connection) {
+    const std::string& bytes = connection.bytes;
+    const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+    const bool is_long = (at(1) & 0x7f) == 126;
+    const std::size_t length = is_long ? static_cast<std::size_t>(at(2) << 8 | at(3)) : at(1) & 0x7fU;
+    const std::size_t header = is_long ? 8 : 6;
+    if (bytes.size() < header + length) {
+        return true;
+    }
+    Mask mask = {at(header - 4), at(header - 3), at(header - 2), at(header - 1)};
+    std::string text = bytes.substr(header, length);
+    apply_mask(reinterpret_cast<std::uint8_t*>(text.data()), length, mask);
+    const bool is_pong = (at(0) & 0x0f) == 10;
+    connection.bytes.erase(0, header + length);
+    if (is_pong) {
+        ++pongs_;
+        return true;
+    }
+    return answer(connection, text);
+}
+
+bool Exchange::answer(Connection& connection, const std::string& text) {
+    const std::string type = value(text, "type");
+    if (type == "AUTHENTICATE") {
+        connection.tokens.push_back(value(text, "api_token"));
+        send(connection, server_frame(R"({"type":"AUTHENTICATED"})"));
+    } else if (type == "SUBSCRIBE") {
+        std::string channels;
+        for (const std::string& token : connection.tokens) {
+            channels += (channels.empty() ? "" : ",") + (R"({"account_id":")" + token + R"(","name":"ORDERS"})");
+        }
+        send(connection, server_frame(R"({"channels":[)" + channels + R"(],"time":1,"type":"SUBSCRIPTIONS"})"));
+    } else {
+        const bool is_order = type == "CREATE_ORDER";
+        ++(is_order ? orders_ : cancels_);
+        if (is_order && script_.watch != nullptr) {
+            script_.watch(orders_);
+        }
+        const bool is_due = orders_ > script_.after;
+        if (is_due && script_.fault == Fault::resets) {
+            const linger now = {1, 0};
+            setsockopt(connection.socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        }
+        if (is_due && (script_.fault == Fault::resets || script_.fault == Fault::closes)) {
+            return false;
+        }
+        if (!is_due || script_.fault != Fault::is_silent) {
+            acknowledge(connection, text, is_order);
+        }
+    }
+    return true;
+}
+
+void Exchange::acknowledge(Connection& connection, const std::string& text, bool is_order) {
+    const bool is_due = orders_ > script_.after;
+    std::string id = value(text, "client_id");
+    if (is_due && script_.fault == Fault::sends_rubbish) {
+        return send(connection, server_frame(R"({"type":"BOOKED","client_id")"));
+    }
+    if (is_due && script_.fault == Fault::sends_strangers) {
+        send(connection, server_frame(R"({"type":"BOOKED","client_id":"nobody"})"));
+        send(connection, server_frame(R"({"type":"LATER"})"));
+    }
+    std::string body = is_order ? R"("type":"BOOKED")" : R"("status":"CANCELLED","type":"DONE")";
+    if (is_due && script_.fault == Fault::rejects) {
+        body = R"("type":"REJECTED","reason":"closed")";
+    }
+    if (!script_.is_odd) {
+        return send(connection, server_frame(R"({"client_id":")" + id + "\"," + body + "}"));
+    }
+    const std::string frame = server_frame("hi", 9) + server_frame(R"({"later":[{"client_id":"no"}], )" + body +
+                                                                   R"(, "client_id":")" + id + "\" }");
+    const std::size_t half = frame.size() / 2;
+    send(connection, frame.substr(0, half));
+    send(connection, frame.substr(half));
+}
+
+void Exchange::send(const Connection& connection, const std::string& bytes) {
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+        const ssize_t n = ::send(connection.socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+        if (n <= 0) {
+            return;
+        }
+        sent += static_cast<std::size_t>(n);
+    }
+}
+
+} // namespace tickpath::tests

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "frame.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tickpath::tests {
+
+/// What a scripted exchange does to the n-th order, and to what follows it.
+enum class Fault { none, closes, resets, is_silent, sends_rubbish, rejects, sends_strangers };
+
+struct Script {
+    Fault fault = Fault::none;
+    /// After so many orders.
+    std::uint64_t after = 0;
+    /// Sends each reply in two pieces, with unknown keys and a ping before it.
+    bool is_odd = false;
+    /// Answers the upgrade with this status.
+    std::string status = "101 Switching Protocols";
+    /// Called with the number of each order.
+    void (*watch)(std::uint64_t orders) = nullptr;
+};
+
+/// An exchange of some lines in a thread of its own, which acknowledges all orders and cancels.
+class Exchange {
+public:
+    explicit Exchange(Script script);
+    ~Exchange();
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+    const std::string& address() const { return address_; }
+    std::uint64_t orders() const { return orders_; }
+    std::uint64_t cancels() const { return cancels_; }
+    std::uint64_t pongs() const { return pongs_; }
+
+private:
+    struct Connection {
+        int socket = -1;
+        bool is_upgraded = false;
+        std::string bytes;
+        std::vector<std::string> tokens;
+    };
+
+    void serve();
+    bool read(Connection& connection);
+    bool take_frame(Connection& connection);
+    bool answer(Connection& connection, const std::string& text);
+    void acknowledge(Connection& connection, const std::string& text, bool is_order);
+    static void send(const Connection& connection, const std::string& bytes);
+
+    Script script_;
+    int listener_;
+    std::string address_;
+    std::atomic<bool> stop_ = false;
+    std::atomic<std::uint64_t> orders_ = 0;
+    std::atomic<std::uint64_t> cancels_ = 0;
+    std::atomic<std::uint64_t> pongs_ = 0;
+    std::thread thread_;
+};
+
+/// The thread that calls this is not counted by the test of allocations.
+void leave_the_count();
+
+} // namespace tickpath::tests

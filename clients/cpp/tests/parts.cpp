@@ -1,0 +1,125 @@
+// Parts of a run by themselves: plans, schedules, histograms, results.
+
+#include "error.hpp"
+#include "histogram.hpp"
+#include "json.hpp"
+#include "plan.hpp"
+#include "run.hpp"
+#include "schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tickpath::tests {
+namespace {
+
+const std::string good = R"({"subject":"cpp","target":"127.0.0.1:1","wire":"websocket-json","backend":"spin",
+ "core":1,"scheduling":"fifo:10","later":{"a":[1,2]},
+ "load":{"model":"open","rate_per_second":10000.0,"arrival":"uniform","burst":1,"seed":18446744073709551615,
+ "accounts":16,"connections":16,"cancel_after":1,"instrument":"BTC_USDT","side":"BUY","price":"1","amount":"0.5",
+ "first_token":3001},"warm_up_seconds":1.0,"seconds":4.0,"hlog":"001.hlog"})";
+
+std::string why_not(const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    try {
+        Plan::parse(text);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "nothing";
+}
+
+std::vector<std::uint64_t> offsets(Load load, std::size_t n) {
+    Schedule schedule(load);
+    std::vector<std::uint64_t> found;
+    while (found.size() < n) {
+        found.push_back(schedule.offset_ns());
+        schedule.advance();
+    }
+    return found;
+}
+
+} // namespace
+
+TEST(Plans, AGoodOneIsRead) {
+    const Plan plan = Plan::parse(good);
+    EXPECT_EQ(plan.core, 1U);
+    EXPECT_EQ(plan.load.seed, UINT64_MAX);
+    EXPECT_EQ(plan.load.messages(0.00035), 4U) << "whole blocks";
+    EXPECT_FALSE(plan.tls);
+}
+
+TEST(Plans, ABadKeyIsNamed) {
+    const std::tuple<const char*, const char*, const char*> expected[] = {
+        {"\"subject\"", "\"who\"", "has no subject"},
+        {"websocket-json", "raw", "websocket-json only"},
+        {"\"spin\"", "\"poll\"", "spin and block"},
+        {"fifo:10", "fifo:100", "priorities from 1 to 99"},
+        {"fifo:10", "deadline", "scheduling = deadline"},
+        {"\"connections\":16", "\"connections\":17", "fewer accounts"},
+        {"\"cancel_after\":1", "\"cancel_after\":0", "1 to 10000"},
+        {"\"open\"", "\"closed\"", "one of open, ping-pong"},
+        {"\"BUY\"", "\"buy\"", "BUY or SELL"},
+        {"\"0.5\"", "\"1e3\"", "amount = 1e3"},
+        {"10000.0", "0.0", "an open loop sends something"},
+        {"\"seconds\":4.0", "\"seconds\":-4.0", "seconds = -4"},
+        {"\"later\"", "\"inject\"", "faults"},
+        {"16,", "16,,", "malformed JSON at byte"},
+        {"4.0", "\"4\"", "seconds is not a number"},
+    };
+    for (const auto& [from, to, words] : expected) {
+        EXPECT_NE(why_not(from, to).find(words), std::string::npos) << to << ": " << why_not(from, to);
+    }
+}
+
+TEST(Schedules, AreFixedByThePlan) {
+    Load load;
+    load.rate_per_second = 10'000;
+    EXPECT_EQ(offsets(load, 4), (std::vector<std::uint64_t>{0, 100'000, 200'000, 300'000}));
+    load.arrival = Arrival::burst;
+    load.burst = 3;
+    load.rate_per_second = 1e6;
+    EXPECT_EQ(offsets(load, 7), (std::vector<std::uint64_t>{0, 0, 0, 3'000, 3'000, 3'000, 6'000}));
+    load.arrival = Arrival::poisson;
+    const auto many = offsets(load, 200'000);
+    const double mean_ns = static_cast<double>(many.back() - many.front()) / 199'999;
+    EXPECT_NEAR(mean_ns, 1000, 15) << "the standard error is 2.2";
+    EXPECT_EQ(many, offsets(load, 200'000));
+    // The first draws of the reference implementation for seed 0.
+    SplitMix64 random(0);
+    EXPECT_EQ(random.bits(), 0xE220'A839'7B1D'CDAF);
+    EXPECT_EQ(random.bits(), 0x6E78'9E6A'A1B9'65F4);
+}
+
+TEST(Histograms, AreEncodedAsHdrHistogramDoes) {
+    Histogram histogram;
+    for (const std::uint64_t value : {0, 1, 2047, 2048, 1'000'000}) {
+        histogram.record(value);
+    }
+    histogram.record(UINT64_MAX);
+    EXPECT_EQ(histogram.total(), 6U);
+    EXPECT_EQ(histogram.max_ns(), Histogram::highest_ns);
+    // HISTFAAA is the cookie of a compressed V2 histogram.
+    EXPECT_EQ(histogram.encoded().substr(0, 8), "HISTFAAA");
+    histogram.clear();
+    EXPECT_EQ(histogram.total(), 0U);
+    EXPECT_EQ(histogram.encoded(), Histogram().encoded());
+}
+
+TEST(Results, AreOneLineOfJson) {
+    Result result;
+    result.failures = {"a \"quoted\"\nreason"};
+    result.counters.order.add(212);
+    result.counters.order.add(213);
+    Load load;
+    load.model = Model::ping_pong;
+    const std::string line = result.json(load);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const Json json = Json::parse(line);
+    EXPECT_EQ(json.find("failures")->items[0].text, "a \"quoted\"\nreason");
+    EXPECT_EQ(json.find("load")->find("rate_per_second_offered"), nullptr);
+    EXPECT_EQ(json.find("load")->find("message_bytes")->find("order")->as_u64("order"), 213U);
+    EXPECT_FALSE(json.find("complete")->truth);
+}
+
+} // namespace tickpath::tests

@@ -1,0 +1,190 @@
+// Whole runs against a scripted exchange, over every backend.
+
+#include "run.hpp"
+
+#include "connection.hpp"
+#include "error.hpp"
+#include "exchange.hpp"
+#include "plans.hpp"
+#include "vectors.hpp"
+
+namespace tickpath::tests {
+
+void leave_the_count() {}
+
+namespace {
+
+class Runs : public testing::TestWithParam<Backend> {
+protected:
+    /// A run that ends with a result.
+    Result outcome(const Script& script, Plan plan) {
+        Exchange exchange(script);
+        plan.target = exchange.address();
+        plan.backend = GetParam().name;
+        const Result result = run(plan, GetParam().uses_uring, stop);
+        orders = exchange.orders();
+        cancels = exchange.cancels();
+        pongs = exchange.pongs();
+        return result;
+    }
+
+    Stop stop = false;
+    std::uint64_t orders = 0;
+    std::uint64_t cancels = 0;
+    std::uint64_t pongs = 0;
+};
+
+/// The flag that the scripted exchange sets, as a signal would.
+Stop* stopped_at_100 = nullptr;
+
+bool says(const Result& result, const std::string& words) {
+    return !result.failures.empty() && result.failures[0].find(words) != std::string::npos;
+}
+
+void expect_clean(const Result& result) {
+    EXPECT_TRUE(result.is_complete);
+    EXPECT_TRUE(result.failures.empty()) << result.failures[0];
+    EXPECT_GT(result.counters.sent, 0U);
+    EXPECT_EQ(result.counters.received, result.counters.sent);
+    EXPECT_EQ(result.counters.lost + result.counters.unexpected + result.counters.duplicated, 0U);
+}
+
+} // namespace
+
+TEST_P(Runs, PingPongEndsWithAnEmptyBook) {
+    const Log log;
+    expect_clean(outcome({}, plan(Model::ping_pong, log)));
+    EXPECT_EQ(orders, cancels);
+    const std::string text = file(log.path());
+    for (const char* tag : {"Tag=cpp.order.service,", "Tag=cpp.cancel.service,", "Tag=cpp.cycle.service,"}) {
+        EXPECT_NE(text.find(tag), std::string::npos) << tag;
+    }
+    EXPECT_EQ(text.find("response"), std::string::npos);
+}
+
+TEST_P(Runs, OpenLoopSendsItsScheduleOverSharedConnections) {
+    const Log log;
+    Plan open = plan(Model::open, log);
+    open.load.accounts = 12;
+    open.load.connections = 6;
+    open.load.cancel_after = 3;
+    const Result result = outcome({}, open);
+    expect_clean(result);
+    EXPECT_EQ(result.counters.sent, open.load.messages(open.seconds));
+    EXPECT_EQ(result.counters.warm_up_sent, open.load.messages(open.warm_up_seconds));
+    EXPECT_EQ(orders, cancels);
+    const std::string text = file(log.path());
+    for (const char* tag : {"Tag=cpp.order.response,", "Tag=cpp.send.lateness,", "Tag=cpp.cancel.response,"}) {
+        EXPECT_NE(text.find(tag), std::string::npos) << tag;
+    }
+}
+
+TEST_P(Runs, UnknownKeysPingsAndTornRepliesDoNoHarm) {
+    const Log log;
+    Script script;
+    script.is_odd = true;
+    expect_clean(outcome(script, plan(Model::ping_pong, log)));
+    EXPECT_GT(pongs, 0U);
+}
+
+TEST_P(Runs, ALostConnectionEndsTheRun) {
+    for (const Fault fault : {Fault::closes, Fault::resets}) {
+        const Log log;
+        Script script;
+        script.fault = fault;
+        script.after = 20;
+        const Result result = outcome(script, plan(Model::ping_pong, log));
+        EXPECT_FALSE(result.is_complete);
+        const char* words = fault == Fault::closes ? "the other end closed it" : "Connection reset";
+        EXPECT_TRUE(says(result, "connection 0 of 1 ended in mid-run: ")) << result.failures[0];
+        EXPECT_TRUE(says(result, words)) << result.failures[0];
+        EXPECT_EQ(result.counters.lost, 1U);
+    }
+}
+
+TEST_P(Runs, AReplyThatIsNoneEndsTheRun) {
+    const Log log;
+    Script script;
+    script.fault = Fault::sends_rubbish;
+    script.after = 20;
+    const Result result = outcome(script, plan(Model::ping_pong, log));
+    EXPECT_FALSE(result.is_complete);
+    EXPECT_TRUE(says(result, "unreadable reply: malformed JSON"));
+}
+
+TEST_P(Runs, ASilentExchangeEndsTheRun) {
+    const Log log;
+    Script script;
+    script.fault = Fault::is_silent;
+    script.after = 20;
+    Plan long_plan = plan(Model::ping_pong, log);
+    long_plan.seconds = 30;
+    const Result result = outcome(script, long_plan);
+    EXPECT_FALSE(result.is_complete);
+    EXPECT_TRUE(says(result, "no reply on connection 0 for 5 s")) << result.failures[0];
+}
+
+TEST_P(Runs, RejectionsAndStrangersAreCounted) {
+    const Log rejected_log;
+    Script script;
+    script.fault = Fault::rejects;
+    const Result rejected = outcome(script, plan(Model::ping_pong, rejected_log));
+    EXPECT_TRUE(rejected.is_complete);
+    EXPECT_EQ(rejected.counters.rejected, rejected.counters.received);
+    EXPECT_TRUE(says(rejected, "first complaint: rejected: closed"));
+
+    const Log stranger_log;
+    script.fault = Fault::sends_strangers;
+    const Result strangers = outcome(script, plan(Model::ping_pong, stranger_log));
+    EXPECT_GE(strangers.counters.unexpected, 2 * strangers.counters.received);
+    EXPECT_TRUE(says(strangers, "first complaint: a reply about an order that is not ours: nobody"));
+}
+
+TEST_P(Runs, AStoppedRunCancelsItsOrdersAndWritesWhatItHas) {
+    for (const Model model : {Model::ping_pong, Model::open}) {
+        const Log log;
+        stop = false;
+        stopped_at_100 = &stop;
+        Script script;
+        script.watch = [](std::uint64_t seen) {
+            if (seen == 100) {
+                *stopped_at_100 = true;
+            }
+        };
+        Plan long_plan = plan(model, log);
+        long_plan.seconds = 30;
+        long_plan.warm_up_seconds = 0;
+        const Result result = outcome(script, long_plan);
+        EXPECT_FALSE(result.is_complete);
+        EXPECT_EQ(result.counters.lost, 0U);
+        EXPECT_GT(result.counters.received, 0U);
+        EXPECT_EQ(orders, cancels);
+        EXPECT_NE(file(log.path()).find("Tag=cpp.order.service,"), std::string::npos);
+    }
+}
+
+TEST_P(Runs, AnExchangeThatIsNoneIsNamed) {
+    const Log log;
+    Plan nobody = plan(Model::ping_pong, log);
+    nobody.target = "127.0.0.1:1";
+    const auto why = [&] {
+        try {
+            run(nobody, GetParam().uses_uring, stop);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("nothing");
+    };
+    EXPECT_NE(why().find("connection 0 to 127.0.0.1:1: Connection refused"), std::string::npos) << why();
+    Script script;
+    script.status = "503 Service Unavailable";
+    const Exchange busy(script);
+    nobody.target = busy.address();
+    EXPECT_NE(why().find("with status 503"), std::string::npos) << why();
+    stop = true;
+    EXPECT_THROW(run(nobody, GetParam().uses_uring, stop), Interrupted);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Runs, testing::ValuesIn(backends), [](const auto& one) { return one.param.label; });
+
+} // namespace tickpath::tests
