@@ -1,0 +1,121 @@
+package tickpath.client;
+
+import com.google.gson.JsonObject;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import io.netty.util.internal.logging.JdkLoggerFactory;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** The client in Java, called as clients/CONTRACT.md says. */
+public final class Main {
+    static final int DONE = 0;
+    static final int REFUSED = 2;
+    static final int BROKEN_OFF = 3;
+
+    private Main() {}
+
+    /**
+     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that
+     * is not complete.
+     *
+     * @param arguments {@code [--transport epoll|io_uring|nio] [--no-rehearsal] --plan -}
+     */
+    public static void main(final String[] arguments) {
+        final Stop stop = new Stop();
+        Signals.set(stop);
+        final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        System.exit(run(arguments, in, System.out, System.err, stop));
+    }
+
+    static int run(final String[] arguments, final BufferedReader in, final PrintStream out, final PrintStream err,
+            final Stop stop) {
+        InternalLoggerFactory.setDefaultFactory(JdkLoggerFactory.INSTANCE);
+        try {
+            final Options options = Options.parse(arguments);
+            options.transport().require();
+            final String line = in.readLine();
+            if (line == null) {
+                throw new Refusal("stdin was closed before the plan: it is one line of JSON there");
+            }
+            final JsonObject result = onThread(Plan.parse(line), options, stop);
+            out.println(result);
+            out.flush();
+            return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
+        } catch (final Refusal e) {
+            err.println("java-client: " + e.getMessage());
+        } catch (final IOException e) {
+            err.println("java-client: a file can't be read or written: " + e);
+        } catch (final InterruptedException e) {
+            err.println("java-client: interrupted");
+        } catch (final RuntimeException | Error e) {
+            err.println("java-client: failed: " + e);
+            e.printStackTrace(err);
+        }
+        return REFUSED;
+    }
+
+    /** What stands on the command line. */
+    record Options(Transport transport, boolean rehearses) {
+        static Options parse(final String[] arguments) throws Refusal {
+            Transport transport = Transport.EPOLL;
+            boolean rehearses = true;
+            boolean planned = false;
+            for (int index = 0; index < arguments.length; index++) {
+                final String next = index + 1 < arguments.length ? arguments[index + 1] : "";
+                switch (arguments[index]) {
+                    case "--transport" -> {
+                        transport = Transport.parse(next);
+                        index++;
+                    }
+                    case "--no-rehearsal" -> rehearses = false;
+                    case "--plan" -> {
+                        planned = next.equals("-");
+                        index++;
+                    }
+                    default -> throw new Refusal("unknown argument \"" + arguments[index] + "\"");
+                }
+            }
+            if (!planned) {
+                throw new Refusal("call it with --plan -, and the plan on stdin; before that, --transport epoll, io_uring or nio");
+            }
+            return new Options(transport, rehearses);
+        }
+    }
+
+    /** The measuring thread: Netty keeps buffers for threads of this class. */
+    private static JsonObject onThread(final Plan plan, final Options options, final Stop stop)
+            throws Refusal, IOException, InterruptedException {
+        Placement.leave(plan.core());
+        Elsewhere.prepare();
+        final AtomicReference<JsonObject> result = new AtomicReference<>();
+        final AtomicReference<Throwable> failure = new AtomicReference<>();
+        final Thread trading = new FastThreadLocalThread(() -> {
+            try {
+                Placement.pin(Placement.threadId(), plan.core());
+                final Clock clock = new Clock();
+                if (options.rehearses()) {
+                    Rehearsal.of(plan, options.transport(), clock, stop);
+                }
+                result.set(new Run(plan, options.transport(), clock, stop).go());
+            } catch (final Throwable e) {
+                failure.set(e);
+            }
+        }, "trading");
+        trading.start();
+        trading.join();
+        final Throwable thrown = failure.get();
+        if (thrown instanceof Refusal e) {
+            throw e;
+        } else if (thrown instanceof IOException e) {
+            throw e;
+        } else if (thrown != null) {
+            throw new IllegalStateException(thrown);
+        }
+        return result.get();
+    }
+}

@@ -1,0 +1,234 @@
+package tickpath.client;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.OptionalInt;
+
+/**
+ * What to do, as {@code clients/CONTRACT.md} has it. Unknown keys are ignored.
+ *
+ * @param spins wait without sleeping
+ * @param core of the measuring thread; empty: don't pin
+ * @param tls null: plain text
+ */
+record Plan(
+        String subject,
+        String host,
+        int port,
+        boolean spins,
+        OptionalInt core,
+        Scheduling scheduling,
+        Load load,
+        double warmUpSeconds,
+        double seconds,
+        Path hlog,
+        Trust tls) {
+
+    /** `load` of a plan. */
+    record Load(
+            boolean open,
+            double ratePerSecond,
+            Schedule.Arrival arrival,
+            long burst,
+            long seed,
+            int accounts,
+            int connections,
+            int cancelAfter,
+            String instrument,
+            String side,
+            String price,
+            String amount,
+            long firstToken) {
+
+        /** Messages in that time of open loop: complete blocks of orders with their cancels. */
+        long messages(final double seconds) {
+            final long block = 2L * cancelAfter;
+            return ((long) (ratePerSecond * seconds) + block - 1) / block * block;
+        }
+    }
+
+    /**
+     * By what to check the exchange's certificate.
+     *
+     * @param ca a PEM file; null: the next
+     * @param caPem PEM text; null as well: the system's authorities
+     * @param name that the certificate must have; null: the host that is dialled
+     */
+    record Trust(Path ca, String caPem, String name) {}
+
+    static final double SECONDS_MAX = 30 * 86_400.0;
+    private static final int ACCOUNTS_MAX = 10_000;
+    private static final int CONNECTIONS_MAX = 4_096;
+    private static final int CANCEL_AFTER_MAX = 10_000;
+    private static final int BURST_MAX = 1_000_000;
+    private static final int CORE_MAX = 4_095;
+    private static final int PORT_MAX = 65_535;
+
+    static Plan parse(final String line) throws Refusal {
+        final Keys keys = new Keys("", object(line));
+        final String wire = keys.string("wire");
+        if (!wire.equals("websocket-json")) {
+            throw new Refusal("`wire` is \"" + wire + "\": this client speaks websocket-json");
+        }
+        if (keys.has("inject")) {
+            throw new Refusal("the plan asks to `inject` faults, which only tickpath's own client can");
+        }
+        final String target = keys.string("target");
+        final int colon = target.lastIndexOf(':');
+        return new Plan(
+                keys.string("subject"),
+                host(target, colon),
+                port(target, colon),
+                spins(keys.string("backend")),
+                keys.has("core") ? OptionalInt.of((int) keys.whole("core", 0, CORE_MAX)) : OptionalInt.empty(),
+                Scheduling.parse(keys.string("scheduling")),
+                load(new Keys("load.", keys.object("load"))),
+                keys.number("warm_up_seconds", 0, SECONDS_MAX),
+                keys.number("seconds", 0, SECONDS_MAX),
+                Path.of(keys.string("hlog")),
+                keys.has("tls") ? trust(new Keys("tls.", keys.object("tls"))) : null);
+    }
+
+    /** The same load for a rehearsal: against {@code port} on this machine, without a log. */
+    Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
+        return new Plan(
+                subject, "127.0.0.1", port, spins, core, new Scheduling(null, 0), rehearsed, rehearsalSeconds / 2,
+                rehearsalSeconds / 2, null, null);
+    }
+
+    private static JsonObject object(final String line) throws Refusal {
+        try {
+            return Json.object(line);
+        } catch (final JsonParseException e) {
+            throw new Refusal("the plan is no line with one JSON object: " + e.getMessage(), e);
+        }
+    }
+
+    /** A backend sleeps if its name says so; the others keep their core busy. */
+    private static boolean spins(final String backend) {
+        return backend.contains("spin");
+    }
+
+    private static String host(final String target, final int colon) throws Refusal {
+        if (colon <= 0) {
+            throw new Refusal("`target` is \"" + target + "\", and must be HOST:PORT");
+        }
+        final String host = target.substring(0, colon);
+        return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    private static int port(final String target, final int colon) throws Refusal {
+        try {
+            final int port = Integer.parseInt(target.substring(colon + 1));
+            if (port > 0 && port <= PORT_MAX) {
+                return port;
+            }
+        } catch (final NumberFormatException e) {
+            // Said below.
+        }
+        throw new Refusal("`target` is \"" + target + "\", and its port must be 1 to " + PORT_MAX);
+    }
+
+    private static Load load(final Keys keys) throws Refusal {
+        final String model = keys.string("model");
+        if (!model.equals("open") && !model.equals("ping-pong")) {
+            throw new Refusal("`load.model` is \"" + model + "\": this client knows open and ping-pong");
+        }
+        final int accounts = (int) keys.whole("accounts", 1, ACCOUNTS_MAX);
+        return new Load(
+                model.equals("open"),
+                keys.number("rate_per_second", Double.MIN_VALUE, Schedule.RATE_PER_SECOND_MAX),
+                arrival(keys.string("arrival")),
+                keys.whole("burst", 1, BURST_MAX),
+                keys.whole("seed", Long.MIN_VALUE, Long.MAX_VALUE),
+                accounts,
+                (int) keys.whole("connections", 1, Math.min(accounts, CONNECTIONS_MAX)),
+                (int) keys.whole("cancel_after", 1, CANCEL_AFTER_MAX),
+                keys.string("instrument"),
+                keys.string("side"),
+                keys.string("price"),
+                keys.string("amount"),
+                keys.whole("first_token", 0, Long.MAX_VALUE - ACCOUNTS_MAX));
+    }
+
+    private static Schedule.Arrival arrival(final String name) throws Refusal {
+        for (final Schedule.Arrival arrival : Schedule.Arrival.values()) {
+            if (arrival.name().toLowerCase(Locale.ROOT).equals(name)) {
+                return arrival;
+            }
+        }
+        throw new Refusal("`load.arrival` is \"" + name + "\", and must be uniform, poisson or burst");
+    }
+
+    private static Trust trust(final Keys keys) throws Refusal {
+        return new Trust(
+                keys.has("ca") ? Path.of(keys.string("ca")) : null,
+                keys.has("ca_pem") ? keys.string("ca_pem") : null,
+                keys.has("name") ? keys.string("name") : null);
+    }
+
+    /** An object's keys, with refusals that name them. */
+    private record Keys(String prefix, JsonObject object) {
+        boolean has(final String key) {
+            final JsonElement value = object.get(key);
+            return value != null && !value.isJsonNull();
+        }
+
+        private JsonElement get(final String key) throws Refusal {
+            if (!has(key)) {
+                throw new Refusal("the plan has no `" + prefix + key + "`");
+            }
+            return object.get(key);
+        }
+
+        JsonObject object(final String key) throws Refusal {
+            if (get(key).isJsonObject()) {
+                return get(key).getAsJsonObject();
+            }
+            throw wrong(key, "an object");
+        }
+
+        String string(final String key) throws Refusal {
+            final JsonElement value = get(key);
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isString()) {
+                return value.getAsString();
+            }
+            throw wrong(key, "a string");
+        }
+
+        double number(final String key, final double min, final double max) throws Refusal {
+            final JsonElement value = get(key);
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
+                final double number = value.getAsDouble();
+                if (number >= min && number <= max) {
+                    return number;
+                }
+            }
+            throw wrong(key, "a number from " + min + " to " + max);
+        }
+
+        long whole(final String key, final long min, final long max) throws Refusal {
+            final JsonElement value = get(key);
+            try {
+                if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
+                    final java.math.BigInteger whole = value.getAsBigDecimal().toBigIntegerExact();
+                    // A seed has 64 bits without a sign.
+                    final long number = whole.longValue();
+                    if (whole.bitLength() <= Long.SIZE && number >= min && number <= max) {
+                        return number;
+                    }
+                }
+            } catch (final ArithmeticException | NumberFormatException e) {
+                // Said below.
+            }
+            throw wrong(key, "a whole number from " + min + " to " + max);
+        }
+
+        private Refusal wrong(final String key, final String wanted) {
+            return new Refusal("`" + prefix + key + "` is " + object.get(key) + ", and must be " + wanted);
+        }
+    }
+}

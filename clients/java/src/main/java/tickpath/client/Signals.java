@@ -1,0 +1,30 @@
+package tickpath.client;
+
+import java.lang.reflect.Proxy;
+
+/**
+ * Signals that end a run before its time. Handlers of our own, no shutdown hooks: a signal only
+ * sets a flag, and so the exit status is always the run's. By reflection, because the compiler
+ * warns of this class (jdk.unsupported) and offers no way to say that we know.
+ */
+final class Signals {
+    private Signals() {}
+
+    static void set(final Stop stop) {
+        try {
+            final Class<?> signal = Class.forName("sun.misc.Signal");
+            final Class<?> handler = Class.forName("sun.misc.SignalHandler");
+            final Object setter = Proxy.newProxyInstance(
+                    Signals.class.getClassLoader(), new Class<?>[] {handler}, (proxy, method, arguments) -> {
+                        stop.set();
+                        return null;
+                    });
+            for (final String name : new String[] {"INT", "TERM"}) {
+                signal.getMethod("handle", signal, handler)
+                        .invoke(null, signal.getConstructor(String.class).newInstance(name), setter);
+            }
+        } catch (final ReflectiveOperationException e) {
+            throw new IllegalStateException("this Java has no sun.misc.Signal", e);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package tickpath.client;
+
+import com.google.gson.JsonObject;
+import com.sun.management.ThreadMXBean;
+import java.io.IOException;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What the measured part cost: context switches and page faults of the measuring thread, bytes that
+ * it allocated, and what the virtual machine's collectors and compilers did meanwhile. Made and
+ * used on the measuring thread.
+ */
+final class Usage implements AutoCloseable {
+    private static final Pattern SWITCHES = Pattern.compile("nonvoluntary_ctxt_switches:\\s*(\\d+)");
+    private static final int FAULTS_MINOR = 7;
+    private static final int FAULTS_MAJOR = 9;
+    private static final int FILE_BYTES_MAX = 8192;
+
+    private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private final GarbageCollectorMXBean[] collectors =
+            ManagementFactory.getGarbageCollectorMXBeans().toArray(GarbageCollectorMXBean[]::new);
+    private final CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+    private final FileChannel status;
+    private final FileChannel stat;
+    private final Reading before = new Reading();
+    private final Reading after = new Reading();
+    private boolean begun;
+
+    /** One look at everything. */
+    private static final class Reading {
+        final ByteBuffer status = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
+        final ByteBuffer stat = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
+        long allocatedBytes;
+        long collections;
+        long collectingMillis;
+        long compilingMillis;
+
+        long switches() {
+            final Matcher matcher = SWITCHES.matcher(text(status));
+            return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
+        }
+
+        long faults() {
+            final String line = text(stat);
+            // A thread's name may contain anything: the fields begin after its parenthesis.
+            final String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
+            return fields.length <= FAULTS_MAJOR
+                    ? 0
+                    : Long.parseLong(fields[FAULTS_MINOR]) + Long.parseLong(fields[FAULTS_MAJOR]);
+        }
+
+        private static String text(final ByteBuffer file) {
+            return StandardCharsets.US_ASCII.decode(file.duplicate().flip()).toString();
+        }
+    }
+
+    Usage() throws IOException {
+        status = FileChannel.open(Path.of("/proc/thread-self/status"));
+        stat = FileChannel.open(Path.of("/proc/thread-self/stat"));
+    }
+
+    /** The measured part begins. */
+    void begin() {
+        begun = true;
+        read(before);
+        before.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
+    }
+
+    /** The measured part ends. */
+    void end() {
+        if (begun) {
+            after.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
+            read(after);
+        }
+    }
+
+    private void read(final Reading reading) {
+        reading.collections = 0;
+        reading.collectingMillis = 0;
+        for (final GarbageCollectorMXBean collector : collectors) {
+            reading.collections += collector.getCollectionCount();
+            reading.collectingMillis += collector.getCollectionTime();
+        }
+        reading.compilingMillis = compilers == null ? 0 : compilers.getTotalCompilationTime();
+        try {
+            status.read(reading.status.clear(), 0);
+            stat.read(reading.stat.clear(), 0);
+        } catch (final IOException e) {
+            // Then it counts nothing.
+            reading.status.clear();
+            reading.stat.clear();
+        }
+    }
+
+    long contextSwitchesInvoluntary() {
+        return begun ? after.switches() - before.switches() : 0;
+    }
+
+    long pageFaults() {
+        return begun ? after.faults() - before.faults() : 0;
+    }
+
+    long allocatedBytes() {
+        return begun ? after.allocatedBytes - before.allocatedBytes : 0;
+    }
+
+    /** `load.runtime` of a result. */
+    JsonObject runtime() {
+        final JsonObject runtime = new JsonObject();
+        runtime.addProperty("name", "Java " + System.getProperty("java.version"));
+        runtime.addProperty("allocated_bytes", allocatedBytes());
+        runtime.addProperty("collections", begun ? after.collections - before.collections : 0);
+        runtime.addProperty("collecting_ms", begun ? after.collectingMillis - before.collectingMillis : 0);
+        runtime.addProperty("compiling_ms", begun ? after.compilingMillis - before.compilingMillis : 0);
+        return runtime;
+    }
+
+    @Override
+    public void close() throws IOException {
+        status.close();
+        stat.close();
+    }
+}

@@ -1,0 +1,53 @@
+package tickpath.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class PlanTest {
+    private static Plans plans() {
+        return new Plans("open", 4000, Path.of("x.hlog"));
+    }
+
+    private static void assertRefused(final String why, final Plans plans) {
+        final String said = assertThrows(Refusal.class, plans::plan).getMessage();
+        assertTrue(said.contains(why), said);
+    }
+
+    @Test
+    void aPlanIsReadAndUnknownKeysAreIgnored() throws Refusal {
+        final Plan plan = plans().with("core", 1).with("backend", "spin").with("scheduling", "fifo:10").with("new", 1).plan();
+        assertEquals("127.0.0.1", plan.host());
+        assertEquals(4000, plan.port());
+        assertEquals(1, plan.core().getAsInt());
+        assertTrue(plan.spins() && plan.scheduling().isRealtime() && plan.load().open());
+        assertTrue(!plans().plan().spins() && plans().plan().core().isEmpty());
+        assertEquals("::1", plans().with("target", "[::1]:80").plan().host());
+    }
+
+    @Test
+    void whatItCannotDoIsRefused() {
+        assertRefused("speaks websocket-json", plans().with("wire", "raw"));
+        assertRefused("`inject`", plans().with("inject", new int[] {1}));
+        assertRefused("HOST:PORT", plans().with("target", "4000"));
+        assertRefused("its port", plans().with("target", "localhost:x"));
+        assertRefused("other, fifo:PRIORITY", plans().with("scheduling", "idle"));
+        assertRefused("no `load`", plans().without("load"));
+        assertRefused("open and ping-pong", plans().withLoad("model", "closed"));
+        assertRefused("`load.connections` is 5", plans().withLoad("connections", 5));
+        assertRefused("`load.cancel_after` is 0", plans().withLoad("cancel_after", 0));
+        assertRefused("`load.rate_per_second` is 0", plans().withLoad("rate_per_second", 0));
+        assertRefused("uniform, poisson or burst", plans().withLoad("arrival", "even"));
+        assertRefused("`seconds` is \"1\"", plans().with("seconds", "1"));
+    }
+
+    @Test
+    void messagesAreWholeBlocks() throws Refusal {
+        final Plan.Load load = plans().withLoad("cancel_after", 5).withLoad("rate_per_second", 1001).plan().load();
+        assertEquals(1010, load.messages(1));
+        assertEquals(0, load.messages(0));
+    }
+}

@@ -1,0 +1,225 @@
+package tickpath.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonObject;
+import io.netty.channel.ManualIoEventLoop;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.stream.Stream;
+import org.HdrHistogram.AbstractHistogram;
+import org.HdrHistogram.EncodableHistogram;
+import org.HdrHistogram.HistogramLogReader;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Whole runs in this process, against the exchange of rehearsals. */
+class RunTest {
+    @TempDir
+    Path directory;
+
+    private StubExchange exchange;
+
+    @BeforeEach
+    void open() throws IOException {
+        exchange = new StubExchange();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        exchange.close();
+    }
+
+    private Path hlog() {
+        return directory.resolve("001.hlog");
+    }
+
+    private Plans plans(final String model) {
+        return new Plans(model, exchange.port(), hlog());
+    }
+
+    /** On a thread as the client has it. */
+    private static <T> T onThread(final Callable<T> body) throws Exception {
+        final FutureTask<T> task = new FutureTask<>(body);
+        new FastThreadLocalThread(task, "trading").start();
+        return task.get();
+    }
+
+    private static JsonObject run(final Plan plan, final Transport transport) throws Exception {
+        return onThread(() -> new Run(plan, transport, new Clock(), new Stop()).go());
+    }
+
+    private void awaitOrders(final long orders) {
+        while (exchange.orders() < orders) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static void assumeAvailable(final Transport transport) {
+        assumeTrue(transport.unavailable() == null, () -> transport + ": " + transport.unavailable());
+    }
+
+    private Map<String, Long> counted() throws IOException {
+        final Map<String, Long> counts = new TreeMap<>();
+        try (HistogramLogReader log = new HistogramLogReader(hlog().toFile())) {
+            for (EncodableHistogram one = log.nextIntervalHistogram(); one != null; one = log.nextIntervalHistogram()) {
+                counts.merge(one.getTag(), ((AbstractHistogram) one).getTotalCount(), Long::sum);
+            }
+        }
+        return counts;
+    }
+
+    /** Every latency of the measured part is in the log, once, also where it has many intervals. */
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void openLoopIsCompleteOnEachTransport(final Transport transport) throws Exception {
+        assumeAvailable(transport);
+        final JsonObject result = run(plans("open").with("seconds", 2.2).withLoad("cancel_after", 3).plan(), transport);
+        assertTrue(result.get("complete").getAsBoolean(), result.toString());
+        final JsonObject load = result.getAsJsonObject("load");
+        // 2.2 s of 2000 a second, in blocks of six.
+        assertEquals(4_404, load.get("sent").getAsLong());
+        assertEquals(4_404, load.get("received").getAsLong());
+        assertEquals(402, load.get("warm_up_sent").getAsLong());
+        assertEquals(0, load.get("lost").getAsLong());
+        assertEquals(transport.option(), load.getAsJsonArray("runtime").get(0).getAsJsonObject().get("transport").getAsString());
+        assertEquals(
+                Map.of("java.order.response", 2_202L, "java.order.service", 2_202L, "java.cancel.response", 2_202L,
+                        "java.cancel.service", 2_202L, "java.send.lateness", 4_404L),
+                counted());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void pingPongIsCompleteOnEachTransport(final Transport transport) throws Exception {
+        assumeAvailable(transport);
+        for (final String backend : List.of("spin", "block")) {
+            Files.deleteIfExists(hlog());
+            final JsonObject result = run(plans("ping-pong").with("backend", backend).plan(), transport);
+            assertTrue(result.get("complete").getAsBoolean(), result.toString());
+            final JsonObject load = result.getAsJsonObject("load");
+            assertEquals(load.get("sent"), load.get("received"), result.toString());
+            final Map<String, Long> counts = counted();
+            assertEquals(
+                    load.get("received").getAsLong(), counts.get("java.order.service") + counts.get("java.cancel.service"));
+            assertEquals(counts.get("java.cancel.service"), counts.get("java.cycle.service"));
+            assertEquals(3, counts.size());
+        }
+    }
+
+    /** The kernel's own word for what a thread waits in: no library can pretend. */
+    private static boolean holds(final String kind) {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.anyMatch(one -> {
+                try {
+                    return Files.readSymbolicLink(one).toString().equals("anon_inode:" + kind);
+                } catch (final IOException e) {
+                    return false;
+                }
+            });
+        } catch (final IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void theTransportThatWasAskedForRuns() throws Exception {
+        assumeAvailable(Transport.IO_URING);
+        assertTrue(!holds("[io_uring]"), "something else uses io_uring");
+        onThread(() -> {
+            final Transport transport = Transport.IO_URING;
+            final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
+            final Plan plan = plans("ping-pong").plan();
+            final LogOn logOn = new LogOn(loop, transport, plan, new Forms(plan.load(), 1), new Clock(), new Stop());
+            for (final Lane lane : logOn.lanes()) {
+                assertEquals("IoUringSocketChannel", lane.channel.getClass().getSimpleName());
+            }
+            assertTrue(holds("[io_uring]"), "no ring");
+            loop.shutdownGracefully(0, 1, java.util.concurrent.TimeUnit.SECONDS);
+            while (!loop.isTerminated()) {
+                loop.runNow();
+            }
+            return null;
+        });
+        assertTrue(!holds("[io_uring]"), "the ring is still there");
+    }
+
+    /** The exchange ends in mid-run: the run is void, and what was measured is written. */
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void aConnectionThatEndsMakesTheRunIncomplete(final Transport transport) throws Exception {
+        assumeAvailable(transport);
+        final Thread killer = new Thread(() -> {
+            awaitOrders(1_000);
+            try {
+                exchange.close();
+            } catch (final IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        killer.start();
+        final JsonObject result = run(plans("open").with("seconds", 20).plan(), transport);
+        killer.join();
+        assertTrue(!result.get("complete").getAsBoolean());
+        assertTrue(result.get("failures").toString().contains("ended in mid-run"), result.toString());
+        assertNotEquals(0, counted().get("java.order.service"));
+    }
+
+    @Test
+    void aRunThatIsToldToStopCancelsWhatRests() throws Exception {
+        final Stop stop = new Stop();
+        // The warm-up has a thousand.
+        final Thread stopper = new Thread(() -> {
+            awaitOrders(1_200);
+            stop.set();
+        });
+        stopper.start();
+        final Plan plan = plans("open").with("seconds", 60).withLoad("cancel_after", 1000).plan();
+        final JsonObject result = onThread(() -> new Run(plan, Transport.EPOLL, new Clock(), stop).go());
+        stopper.join();
+        final JsonObject load = result.getAsJsonObject("load");
+        assertTrue(!result.get("complete").getAsBoolean());
+        final long sent = load.get("sent").getAsLong() + load.get("warm_up_sent").getAsLong();
+        assertNotEquals(0, load.get("sent").getAsLong());
+        // What was written arrives, perhaps later than the client waits on a busy machine.
+        while (exchange.orders() + exchange.cancels() < sent) {
+            Thread.sleep(1);
+        }
+        assertEquals(exchange.orders(), exchange.cancels());
+    }
+
+    @Test
+    void nobodyThereIsARefusalThatNamesTheTarget() throws Exception {
+        final Plan plan = plans("open").plan();
+        exchange.close();
+        final Throwable refused =
+                assertThrows(java.util.concurrent.ExecutionException.class, () -> run(plan, Transport.EPOLL)).getCause();
+        assertTrue(refused instanceof Refusal, refused.toString());
+        assertTrue(refused.getMessage().contains("connection 0 to 127.0.0.1:" + plan.port()), refused.getMessage());
+        assertTrue(refused.getMessage().contains("is an exchange running there?"), refused.getMessage());
+        assertTrue(Files.notExists(hlog()) || Files.size(hlog()) == 0);
+    }
+
+    @Test
+    void epollIsAlwaysThereOnLinux() {
+        assertNull(Transport.EPOLL.unavailable());
+        assertThrows(Refusal.class, () -> Transport.parse("kqueue"));
+    }
+}

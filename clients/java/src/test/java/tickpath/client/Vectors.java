@@ -1,0 +1,40 @@
+package tickpath.client;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The golden bytes of clients/vectors. */
+final class Vectors {
+    static final String CLIENT_ID = "6f1c2a9e-0d4b-4c3f-9a57-1b2c3d4e5f60";
+
+    /** a1 b2 c3 d4, little endian. */
+    static final int MASK = 0xd4c3b2a1;
+
+    private static final Path DIRECTORY = Path.of("../vectors");
+
+    private Vectors() {}
+
+    static byte[] bytes(final String name) throws IOException {
+        return Files.readAllBytes(DIRECTORY.resolve(name));
+    }
+
+    static String text(final String name) throws IOException {
+        return new String(bytes(name), StandardCharsets.UTF_8);
+    }
+
+    /** The names in a folder that end so, in order; there are some. */
+    static List<String> names(final String folder, final String suffix) throws IOException {
+        try (Stream<Path> files = Files.list(DIRECTORY.resolve(folder))) {
+            final List<String> names = files.map(file -> DIRECTORY.relativize(file).toString())
+                    .filter(name -> name.endsWith(suffix)).sorted().toList();
+            if (names.isEmpty()) {
+                throw new IOException("no *" + suffix + " in clients/vectors/" + folder);
+            }
+            return names;
+        }
+    }
+}
