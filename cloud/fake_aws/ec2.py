@@ -1,0 +1,227 @@
+"""What moto's EC2 lacks: placement groups, capacity errors, client tokens, zone ids by account."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models.instances import Instance, InstancePlacement
+from moto.ec2.models.subnets import Subnet
+from moto.ec2.responses import EC2Response
+from moto.ec2.utils import filter_dict_attribute_mapping
+
+from fake_aws.world import ON_DEMAND, SPOT_SHARE, WORLD, Group, hexadecimal
+
+_run_instances = EC2Response.run_instances
+_terminate_instances = EC2Response.terminate_instances
+
+
+def visible(self: Any) -> list[Group]:
+    account = self.current_account
+    return [
+        g for g in WORLD.groups.values()
+        if g.region == self.region and (g.owner == account or account in g.shared_with)
+    ]  # fmt: skip
+
+
+def described(group: Group) -> dict:
+    return {
+        "GroupName": group.name, "GroupId": group.id, "GroupArn": group.arn,
+        "Strategy": group.strategy, "State": "available", "Tags": group.tags,
+    }  # fmt: skip
+
+
+def create_placement_group(self: Any) -> ActionResult:
+    self.error_on_dryrun()
+    name = self._get_param("GroupName")
+    mine = [g for g in visible(self) if g.owner == self.current_account]
+    if any(group.name == name for group in mine):
+        raise EC2ClientError(
+            "InvalidPlacementGroup.Duplicate", f"The Placement Group '{name}' already exists."
+        )
+    specifications = self._get_param("TagSpecifications", [])
+    group = Group(
+        hexadecimal(WORLD, "pg-"), name, self.current_account, self.region,
+        self._get_param("Strategy", "cluster"),
+        [tag for entry in specifications for tag in entry.get("Tags", [])],
+        WORLD.draw_latency_us(),
+    )  # fmt: skip
+    WORLD.groups[group.id] = group
+    return ActionResult({"PlacementGroup": described(group)})
+
+
+def describe_placement_groups(self: Any) -> ActionResult:
+    found = visible(self)
+    for wanted in self._get_param("GroupIds", []):
+        if wanted not in [group.id for group in found]:
+            raise unknown_group(wanted)
+    if ids := self._get_param("GroupIds", []):
+        found = [group for group in found if group.id in ids]
+    if names := self._get_param("GroupNames", []):
+        found = [group for group in found if group.name in names]
+    for entry in self._get_param("Filters", []):
+        found = [group for group in found if _passes(group, entry)]
+    return ActionResult({"PlacementGroups": [described(group) for group in found]})
+
+
+def delete_placement_group(self: Any) -> ActionResult:
+    self.error_on_dryrun()
+    name = self._get_param("GroupName")
+    for group in list(WORLD.groups.values()):
+        if name in (group.name, group.id) and group.owner == self.current_account:
+            if group.live():
+                raise EC2ClientError(
+                    "InvalidPlacementGroup.InUse", f"The placement group {name} is in use."
+                )
+            del WORLD.groups[group.id]
+            return ActionResult({})
+    raise unknown_group(name)
+
+
+def run_instances(self: Any) -> Any:
+    group = _group_of(self, visible(self))
+    self.error_on_dryrun()
+    token = self._get_param("ClientToken")
+    request = _without_token(self)
+    if token and (before := WORLD.tokens.get((self.current_account, token))):
+        if before[0] != request:
+            raise EC2ClientError(
+                "IdempotentParameterMismatch", "The client token was used with other arguments."
+            )
+        return before[1]
+    kind = self._get_param("InstanceType", "m1.small")
+    market = self._get_param("InstanceMarketOptions.MarketType") or "on-demand"
+    if code := WORLD.no_capacity.get((kind, market)):
+        raise EC2ClientError(code, f"We currently do not have sufficient {kind} capacity.")
+    _refuse_wrong_zone(self, group)
+    response = _run_instances(self)
+    for instance in _instances(response):
+        _place(instance, group)
+        _start(instance)
+    if token:
+        WORLD.tokens[(self.current_account, token)] = (request, response)
+    return response
+
+
+def _refuse_wrong_zone(self: Any, group: Group | None) -> None:
+    if group is None or group.zone_id is None:
+        return
+    nics = self._get_param("NetworkInterfaces", [])
+    known = self._get_param("SubnetId") or nics[0]["SubnetId"]
+    subnet = self.ec2_backend.get_subnet(known)
+    if subnet.availability_zone_id != group.zone_id:
+        raise EC2ClientError(
+            "InvalidParameterValue",
+            f"Placement group {group.id} is in {group.zone_id}, not in "
+            f"{subnet.availability_zone_id}.",
+        )
+
+
+def _place(instance: Any, group: Group | None) -> None:
+    WORLD.latency_us[instance.id] = group.latency_us if group else WORLD.draw_latency_us()
+    if group is None:
+        return
+    zone = instance.ec2_backend.get_subnet(instance.subnet_id).availability_zone_id
+    group.zone_id = group.zone_id or zone
+    instance.placement.group_name, instance.placement.group_id = group.name, group.id
+    instance.placement_group_name, instance.placement_group_id = group.name, group.id
+    group.members.append(instance)
+
+
+def _start(instance: Any) -> None:
+    WORLD.instances[instance.id] = instance
+    if instance.user_data is not None:
+        WORLD.set_timer(instance.id, str(instance.user_data.decode()))
+    try:
+        WORLD.on_launch(instance)
+    except Exception:
+        traceback.print_exc()  # the client is only told that there was an internal error
+        raise
+
+
+def terminate_instances(self: Any) -> Any:
+    self.error_on_dryrun()
+    response = _terminate_instances(self)
+    ids = self._get_param("InstanceIds", [])
+    for instance_id in ids:
+        if instance_id in WORLD.instances:
+            WORLD.end(WORLD.instances[instance_id])
+    return response
+
+
+def describe_spot_price_history(self: Any) -> ActionResult:
+    wanted = self._get_param("InstanceTypes", [])
+    return ActionResult({"SpotPriceHistory": [
+        {"InstanceType": kind, "SpotPrice": f"{ON_DEMAND[kind] * SPOT_SHARE:.4f}",
+         "ProductDescription": "Linux/UNIX", "AvailabilityZone": f"{self.region}a"}
+        for kind in wanted if kind in ON_DEMAND
+    ]})  # fmt: skip
+
+
+def availability_zone_id(self: Any) -> str:
+    backend = self.ec2_backend
+    zones = backend.describe_availability_zones()
+    ids = WORLD.zone_ids(backend.account_id, [zone.zone_id for zone in zones])
+    names = [zone.name for zone in zones]
+    return ids[names.index(self._availability_zone.name)]
+
+
+def install() -> None:
+    """Replaces methods of moto's classes."""
+    for method in (
+        create_placement_group, describe_placement_groups, delete_placement_group, run_instances,
+        terminate_instances, describe_spot_price_history,
+    ):  # fmt: skip
+        setattr(EC2Response, method.__name__, method)
+    Subnet.availability_zone_id = property(availability_zone_id)
+    filter_dict_attribute_mapping["placement-group-name"] = "placement_group_name"
+    filter_dict_attribute_mapping["placement-group-id"] = "placement_group_id"
+    Instance.placement_group_name = Instance.placement_group_id = None
+    InstancePlacement.group_id = None
+
+
+def unknown_group(name: str) -> EC2ClientError:
+    return EC2ClientError(
+        "InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown."
+    )
+
+
+def _passes(group: Group, entry: dict) -> bool:
+    name, values = entry["Name"], entry["Values"]
+    if name.startswith("tag:"):
+        return any(t["Key"] == name[4:] and t["Value"] in values for t in group.tags)
+    if name == "tag-key":
+        return any(t["Key"] in values for t in group.tags)
+    attribute = {"group-name": "name", "strategy": "strategy", "group-arn": "arn"}.get(name)
+    if attribute is None:
+        raise EC2ClientError("InvalidParameterValue", f"The filter '{name}' is invalid")
+    return getattr(group, attribute) in values
+
+
+def _group_of(response: Any, visible: list[Group]) -> Group | None:
+    """A group of another account is known by its id only."""
+    wanted_id = response._get_param("Placement.GroupId")
+    wanted_name = response._get_param("Placement.GroupName")
+    if wanted_id and wanted_name:
+        raise EC2ClientError(
+            "InvalidParameterCombination", "GroupName and GroupId cannot be specified together"
+        )
+    if not wanted_id and not wanted_name:
+        return None
+    for group in visible:
+        mine = group.owner == response.current_account
+        if group.id == wanted_id or (mine and group.name == wanted_name):
+            return group
+    raise unknown_group(wanted_id or wanted_name)
+
+
+def _instances(response: Any) -> list[Any]:
+    return (response.result if hasattr(response, "result") else response._result).instances
+
+
+def _without_token(response: Any) -> dict:
+    """What must be equal for a client token to be used again."""
+    keys = ("ImageId", "InstanceType", "SubnetId", "MaxCount", "Placement.GroupName")
+    return {key: response._get_param(key) for key in keys}

@@ -1,0 +1,190 @@
+"""Enforces identity policies for the actions of a hunt: by action, kind of resource and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fake_aws.world import World
+
+Tags = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Need:
+    """One resource of a request: all of a request's needs must be allowed."""
+
+    action: str
+    kind: str = "*"  # of the resource, such as "instance"
+    existing: Tags = field(default_factory=dict)
+    requested: Tags = field(default_factory=dict)
+    create_action: str | None = None
+
+
+def allowed(statements: list[dict], need: Need) -> bool:
+    hits = [statement for statement in statements if _matches(statement, need)]
+    return bool(hits) and all(statement["Effect"] == "Allow" for statement in hits)
+
+
+def _matches(statement: dict, need: Need) -> bool:
+    actions = _list(statement["Action"])
+    if not any(fnmatchcase(need.action.lower(), pattern.lower()) for pattern in actions):
+        return False
+    arn = f"arn:aws:ec2:region:account:{need.kind}/id" if need.kind != "*" else "*"
+    if not any(_covers(pattern, arn) for pattern in _list(statement["Resource"])):
+        return False
+    conditions = statement.get("Condition", {})
+    return all(
+        _holds(operator, _context(need, key), _list(wanted))
+        for operator, pairs in conditions.items()
+        for key, wanted in pairs.items()
+    )
+
+
+def _covers(pattern: str, arn: str) -> bool:
+    if pattern == "*":
+        return True
+    kind = arn.rpartition(":")[2].partition("/")[0]
+    return arn != "*" and pattern.rpartition(":")[2].partition("/")[0] in ("*", kind)
+
+
+def _context(need: Need, key: str) -> str | None:
+    if key.startswith("aws:RequestTag/"):
+        return need.requested.get(key.removeprefix("aws:RequestTag/"))
+    if key.startswith("aws:ResourceTag/"):
+        return need.existing.get(key.removeprefix("aws:ResourceTag/"))
+    return need.create_action if key == "ec2:CreateAction" else None
+
+
+def _holds(operator: str, value: str | None, wanted: list[str]) -> bool:
+    if operator == "StringLike":
+        return value is not None and any(fnmatchcase(value, pattern) for pattern in wanted)
+    if operator == "StringEquals":
+        return value in wanted
+    raise ValueError(f"the fake does not know the condition {operator}")
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+# --- what a request needs -----------------------------------------------------------------------
+
+
+# What an action makes, then what it uses.
+MAKES = {
+    "CreatePlacementGroup": ("placement-group",),
+    "CreateSecurityGroup": ("security-group", "vpc"),
+    "CreateVpc": ("vpc",),
+    "CreateSubnet": ("subnet", "vpc"),
+    "CreateInternetGateway": ("internet-gateway",),
+    "CreateVpcPeeringConnection": ("vpc-peering-connection", "vpc"),
+    "CreateCapacityReservation": ("capacity-reservation", "placement-group"),
+}
+# Resources that a request names, by their id's prefix.
+KINDS = {
+    "i-": "instance", "vpc-": "vpc", "subnet-": "subnet", "rtb-": "route-table",
+    "igw-": "internet-gateway", "pcx-": "vpc-peering-connection", "sg-": "security-group",
+    "cr-": "capacity-reservation",
+}  # fmt: skip
+# What of these an action does not need a permission for.
+ASIDE = {
+    "CreateRoute": ("vpc-peering-connection", "internet-gateway"),
+    "ReplaceRoute": ("vpc-peering-connection", "internet-gateway"),
+}
+
+
+def needs(
+    world: World, service: str, action: str, form: dict[str, Any], account: str
+) -> Iterator[Need]:
+    if service == "ram":
+        yield _ram_need(world, action, form)
+        return
+    if service != "ec2":
+        yield Need(f"{service}:{action}")
+        return
+    name = f"ec2:{action}"
+    made = _specifications(form)
+    if action == "RunInstances":
+        yield from _run_needs(form, made)
+    elif action in MAKES:
+        kind, *others = MAKES[action]
+        yield Need(name, kind, requested=made.get(kind, {}))
+        yield from (Need(name, other) for other in others)
+    elif action.startswith("Describe"):
+        yield Need(name)
+    else:
+        for kind, tags in _named(world, action, form, account):
+            yield Need(name, kind, tags, _tags(form, "Tag"))
+        if action == "AcceptVpcPeeringConnection":
+            yield Need(name, "vpc")
+    for kind, tags in made.items():
+        yield Need("ec2:CreateTags", kind, requested=tags, create_action=action)
+
+
+def _run_needs(form: dict[str, str], made: dict[str, Tags]) -> Iterator[Need]:
+    name = "ec2:RunInstances"
+    for kind in ("instance", "volume", "network-interface"):
+        yield Need(name, kind, requested=made.get(kind, {}))
+    yield from (Need(name, kind) for kind in ("image", "subnet", "security-group"))
+    if any(key.startswith("Placement.Group") for key in form):
+        yield Need(name, "placement-group")
+    if "KeyName" in form:
+        yield Need(name, "key-pair")
+
+
+def _ram_need(world: World, action: str, form: dict[str, Any]) -> Need:
+    name = f"ram:{action}"
+    if action == "CreateResourceShare":
+        requested = {tag["key"]: tag["value"] for tag in form.get("tags", [])}
+        return Need(name, "resource-share", requested=requested)
+    if action == "AcceptResourceShareInvitation":
+        return Need(name, "resource-share-invitation")
+    if action in ("DeleteResourceShare", "TagResource"):
+        share = world.ram.shares.get(form["resourceShareArn"])
+        return Need(name, "resource-share", share.tags if share else {})
+    return Need(name)
+
+
+def _named(
+    world: World, action: str, form: dict[str, str], account: str
+) -> Iterator[tuple[str, Tags]]:
+    """Resources that a request names, with the tags that they have in this account."""
+    from moto.ec2.models import ec2_backends
+
+    for key, value in form.items():
+        prefix = value[: value.find("-") + 1]
+        kind = KINDS.get(prefix)
+        if key == "GroupName":
+            groups = [group for group in world.groups.values() if group.name == value]
+            pairs = groups[0].tags if groups else []
+            yield "placement-group", {tag["Key"]: tag["Value"] for tag in pairs}
+        elif kind is None or not key.partition(".")[0].endswith("Id"):
+            continue
+        elif kind == "capacity-reservation":
+            held = world.reservations.get(value, {"Tags": []})["Tags"]
+            yield kind, {tag["Key"]: tag["Value"] for tag in held}
+        elif kind not in ASIDE.get(action, ()):
+            tags: Tags = {}
+            for backend in ec2_backends[account].values():
+                pairs = backend.describe_tags(filters={"resource-id": [value]})
+                tags |= {tag["key"]: tag["value"] for tag in pairs}
+            yield kind, tags
+
+
+def _specifications(form: dict[str, str]) -> dict[str, Tags]:
+    found: dict[str, Tags] = {}
+    for key, value in form.items():
+        if key.startswith("TagSpecification") and key.endswith(".ResourceType"):
+            found[value] = _tags(form, key.removesuffix("ResourceType") + "Tag")
+    return found
+
+
+def _tags(form: dict[str, str], prefix: str) -> Tags:
+    return {
+        value: form.get(key.removesuffix("Key") + "Value", "")
+        for key, value in form.items()
+        if key.startswith(prefix + ".") and key.endswith(".Key")
+    }

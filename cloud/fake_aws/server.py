@@ -1,0 +1,156 @@
+"""The fake over HTTP: permissions and throttling first, then prices and quotas, then moto."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from fake_aws import ec2, network, stacks
+from fake_aws.permissions import allowed, needs
+from fake_aws.ram import RamError
+from fake_aws.world import ON_DEMAND, WORLD, World
+
+ec2.install()
+network.install()
+stacks.install()
+FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
+
+_CREDENTIAL = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/")
+
+
+class Fake:
+    """A WSGI application."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.moto = DomainDispatcherApplication(create_backend_app)
+
+    def __call__(self, environ: dict[str, Any], start: Callable) -> Iterable[bytes]:
+        credential = _CREDENTIAL.search(environ.get("HTTP_AUTHORIZATION", ""))
+        if credential is None:
+            return _answer(start, 403, "text/plain", "not signed")
+        key, _region, service = credential.groups()
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(length)
+        environ["wsgi.input"] = io.BytesIO(body)
+        form = dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        action = form.get("Action") or target.rpartition(".")[2]
+        if service == "ram":
+            action, form = _rest(environ, body)
+        self.world.calls.append(f"{service}:{action}")
+        refusal = self._refusal(key, service, action, form)
+        if refusal is not None:
+            return _error(start, service, *refusal)
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.world.accounts[key]
+        if service == "pricing":
+            return _json(start, self._prices(json.loads(body)))
+        if service == "servicequotas":
+            return _json(start, {"Quota": {"Value": self.world.quota_vcpus}})
+        if service == "ram":
+            try:
+                return _json(start, self.world.ram.answer(self.world.accounts[key], action, form))
+            except RamError as error:
+                return _error(start, service, 400, error.code, str(error))
+        return self.moto(environ, start)
+
+    def _refusal(
+        self, key: str, service: str, action: str, form: dict[str, str]
+    ) -> tuple[int, str, str] | None:
+        world = self.world
+        if key not in world.accounts:
+            return 401, "AuthFailure", "AWS was not able to validate the provided credentials"
+        if world.throttle.get(action, 0) > 0:
+            world.throttle[action] -= 1
+            return 503, "RequestLimitExceeded", "Request limit exceeded."
+        policy = world.policies[key]
+        if policy is None or f"{service}:{action}" in FREE:
+            return None
+        for need in needs(world, service, action, form, world.accounts[key]):
+            if not allowed(policy, need):
+                what = f"not authorized to perform {need.action} on {need.kind}"
+                code = "UnauthorizedOperation" if service == "ec2" else "AccessDeniedException"
+                return 403, code, f"You are {what}"
+        return None
+
+    def _prices(self, request: dict) -> dict:
+        wanted = {entry["Field"]: entry["Value"] for entry in request["Filters"]}
+        kind = wanted["instanceType"]
+        if kind not in ON_DEMAND:
+            return {"PriceList": []}
+        price = {"pricePerUnit": {"USD": str(ON_DEMAND[kind])}, "unit": "Hrs"}
+        product = {"terms": {"OnDemand": {"a": {"priceDimensions": {"b": price}}}}}
+        return {"PriceList": [json.dumps(product)]}
+
+
+# RAM names its operations in the path, in lower case.
+RAM = {name.lower(): name for name in (
+    "AcceptResourceShareInvitation", "CreateResourceShare", "DeleteResourceShare", "GetPermission",
+    "GetResourceShareInvitations", "GetResourceShares", "ListPermissions",
+    "ListResourceSharePermissions", "TagResource",
+)}  # fmt: skip
+
+
+def _rest(environ: dict[str, Any], body: bytes) -> tuple[str, dict]:
+    """The action and its arguments."""
+    path = environ["PATH_INFO"].strip("/")
+    query = dict(parse_qsl(environ.get("QUERY_STRING", "")))
+    return RAM.get(path, path), {**query, **json.loads(body or b"{}")}
+
+
+def _answer(start: Callable, status: int, kind: str, body: str) -> list[bytes]:
+    data = body.encode()
+    start(f"{status} -", [("Content-Type", kind), ("Content-Length", str(len(data)))])
+    return [data]
+
+
+def _json(start: Callable, body: dict) -> list[bytes]:
+    return _answer(start, 200, "application/x-amz-json-1.1", json.dumps(body))
+
+
+def _error(start: Callable, service: str, status: int, code: str, message: str) -> list[bytes]:
+    if service == "ec2":
+        body = (
+            f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error>"
+            "</Errors><RequestID>fake</RequestID></Response>"
+        )
+        return _answer(start, status, "text/xml", body)
+    error = {"__type": code, "message": message}
+    return _answer(start, status, "application/x-amz-json-1.1", json.dumps(error))
+
+
+class Quiet(WSGIRequestHandler):
+    def log(self, type: str, message: str, *args: Any) -> None:
+        """Nothing: `World.calls` has what was asked."""
+
+
+class Server:
+    """In a thread, on a free port of loopback."""
+
+    def __init__(self) -> None:
+        self.http = make_server("127.0.0.1", 0, Fake(WORLD), threaded=True, request_handler=Quiet)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.thread = Thread(target=self.http.serve_forever, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.http.shutdown()
+        self.thread.join()
+
+
+def environment(url: str, key: str, region: str) -> dict[str, str]:
+    """What makes any AWS SDK talk to the fake."""
+    return {
+        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "fake",
+        "AWS_DEFAULT_REGION": region, "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }  # fmt: skip

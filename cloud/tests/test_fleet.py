@@ -1,0 +1,259 @@
+"""The fleet over hosts in network namespaces; the playbooks over an inventory of 500."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import skip
+from namespaces import Hosts, missing
+from test_end_to_end import tickpath
+
+from tickpath_cloud.fleet.measure import Fleet, Line, Settings, table
+from tickpath_cloud.records import Series
+
+COLLECTION = Path(__file__).parents[2] / "deploy/ansible_collections/tickpath/fleet"
+SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_seconds=0",
+       "hiccup_seconds=0", "subject.rust.backend=block", "exchange.backend=block")  # fmt: skip
+
+
+def settings(inventory, **changes):
+    return Settings(
+        inventory=inventory, scenario="ping-pong", set=SET, collection=COLLECTION,
+        answer_seconds=20, tickpath=tickpath() or "tickpath", **changes,
+    )  # fmt: skip
+
+
+def test_the_same_playbooks_over_500_hosts(tmp_path):
+    """A dry run: Ansible resolves every role, task and host. No host is reached."""
+    hosts = {f"host-{i:03}": {"ansible_host": f"10.9.{i // 250}.{i % 250}"} for i in range(500)}
+    inventory = tmp_path / "inventory.json"
+    exchanges = {"hosts": dict(list(hosts.items())[:10])}
+    inventory.write_text(
+        json.dumps({"all": {"hosts": hosts, "children": {"exchanges": exchanges}}})
+    )
+    said = Fleet(settings(inventory), tmp_path / "run").plan()
+    counts = [int(n) for n in re.findall(r"hosts \((\d+)\)", said)]
+    assert counts == [500, 10, 490]
+    for task in ("Copy tickpath", "Doctor", "Apply", "Run the scenario", "Bring it here"):
+        assert task in said
+
+
+def test_the_report_has_a_line_for_every_host():
+    def line(host, p50, why=""):
+        return Line(host, Path("x"), Series("order", 100, p50, 2 * p50, None), why)
+
+    lines = [line("a", 10_000), line("b", 30_000), Line("c", why="ssh: no"), line("d", 9, "other")]
+    said = table(lines, line("merged", 20_000)).splitlines()
+    assert [row.split()[0] for row in said] == ["host", "b", "a", "d", "merged", "spread", "c"]
+    assert "10.00 to 30.00 us, x 3.00" in said[5] and "FAILED: ssh: no" in said[6]
+
+
+# --- the merge by hand: HdrHistogram's V2 encoding, without tickpath ----------------------------
+
+
+def counts(record):
+    """Value -> count over all logs of a record's `order` series."""
+    found = {}
+    for log in record.glob("*.hlog"):
+        for row in log.read_text().splitlines():
+            tag = re.match(r"Tag=(?!floor|bare|hiccup)[^,]*order[^,]*,", row)
+            if tag:
+                for value, count in decode(row.rsplit(",", 1)[1]).items():
+                    found[value] = found.get(value, 0) + count
+    return found
+
+
+def decode(text):
+    data = base64.b64decode(text)
+    raw = zlib.decompress(data[8:])
+    digits = int.from_bytes(raw[12:16], "big")
+    payload = raw[40 : 40 + int.from_bytes(raw[4:8], "big")]
+    largest = 2 * 10**digits
+    sub = 1 << (largest - 1).bit_length()
+    found, index, at = {}, 0, 0
+    while at < len(payload):
+        number, shift = 0, 0
+        while True:
+            byte = payload[at]
+            at += 1
+            number |= (byte & 0x7F) << shift if shift < 56 else byte << shift
+            shift += 7
+            if byte < 0x80 or shift > 56:
+                break
+        number = (number >> 1) ^ -(number & 1)
+        if number < 0:
+            index -= number
+            continue
+        if number:
+            found[highest(index, sub)] = number
+        index += 1
+    return found
+
+
+def highest(index, sub):
+    """The highest value that counts at this index."""
+    half = sub // 2
+    bucket, rest = (index // half) - 1, index % half + half
+    if bucket < 0:
+        bucket, rest = 0, index
+    return (rest << bucket) + (1 << bucket) - 1
+
+
+def percentile(found, share):
+    total, seen = sum(found.values()), 0
+    for value in sorted(found):
+        seen += found[value]
+        if seen >= share * total:
+            return value
+    raise AssertionError("nothing was counted")
+
+
+# --- five hosts, three of which have their trouble ----------------------------------------------
+
+
+class Data:
+    """The user data of an instance, as the fake has it."""
+
+    def decode(self):
+        return "#!/bin/sh\n"
+
+
+@pytest.fixture
+def hosts(world):
+    if need := missing():
+        skip("root", f"{need} is missing")
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    with Hosts(world) as hosts:
+        yield hosts
+
+
+def launch(hosts, name):
+    nic = SimpleNamespace(private_ip_address="", public_ip=None)
+    hosts.launch(SimpleNamespace(id=name, nics=[nic], user_data=Data()))
+
+
+@pytest.mark.root
+def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
+    names = ["good-1", "good-2", "deaf", "dies", "other"]
+    for name in names:
+        launch(hosts, name)
+    other = other_binary(tmp_path)
+    held = {name: {"ansible_host": hosts.address(name)} for name in names}
+    held["other"] |= {"tickpath_fleet_binary": str(other), "tickpath_fleet_path": "/mnt/other"}
+    hosts.end(SimpleNamespace(id="deaf"))
+    inventory = tmp_path / "inventory.json"
+    inventory.write_text(json.dumps(variables(hosts, held)))
+    fleet = Fleet(settings(inventory, binary=tickpath(), doctor=False), tmp_path / "run")
+    watch = threading.Thread(target=kill_when_measuring, args=(hosts, fleet.directory))
+    watch.start()
+    lines = {line.host: line for line in fleet.measure()}
+    watch.join()
+    said = (fleet.directory / "ansible.log").read_text()[-3000:]
+    assert sorted(lines) == sorted(names), said
+    assert "ssh" in lines["deaf"].why and lines["dies"].figures is None, said
+    assert "another binary" in lines["other"].why and lines["other"].figures, said
+    good = [lines["good-1"], lines["good-2"]]
+    assert all(line.figures and not line.why for line in good), said
+    merged = fleet.merge(list(lines.values()))
+    by_hand = counts(good[0].record)
+    for value, count in counts(good[1].record).items():
+        by_hand[value] = by_hand.get(value, 0) + count
+    assert merged.figures.count == sum(by_hand.values()) == sum(g.figures.count for g in good)
+    assert merged.figures.p50_ns == percentile(by_hand, 0.5)
+    assert merged.figures.p99_ns == percentile(by_hand, 0.99)
+    text = table(list(lines.values()), merged)
+    assert all(name in text for name in (*names, "merged", "spread")) and text.count("FAILED") == 2
+
+
+@pytest.mark.root
+def test_two_traders_measure_one_exchange(hosts, tmp_path):
+    """The layout of pairs; a trader whose exchange does not exist is a line."""
+    for name in ("venue", "trader-1", "trader-2", "lost"):
+        launch(hosts, name)
+    held = {name: {"ansible_host": hosts.address(name)} for name in hosts.numbers}
+    for name in ("trader-1", "trader-2"):
+        held[name]["tickpath_fleet_peer"] = "venue"
+    held["lost"]["tickpath_fleet_connect"] = f"{hosts.address('lost')}:1"
+    inventory = tmp_path / "inventory.json"
+    inventory.write_text(json.dumps(variables(hosts, held, {"exchanges": ["venue"]})))
+    fleet = Fleet(settings(inventory, binary=tickpath(), doctor=True), tmp_path / "run")
+    lines = {line.host: line for line in fleet.measure()}
+    said = (fleet.directory / "ansible.log").read_text()[-3000:]
+    assert sorted(lines) == ["lost", "trader-1", "trader-2"], said
+    assert lines["trader-1"].figures and lines["trader-2"].figures, said
+    assert lines["lost"].why and not lines["lost"].figures, said
+    # Really over the network: the record names the exchange that was measured.
+    run = (lines["trader-1"].record / "run.json").read_text()
+    assert f"{hosts.address('venue')}:8888" in run
+    assert json.loads((fleet.directory / "results/venue.doctor.json").read_text())
+
+
+def variables(hosts, held, groups=None):
+    children = {name: {"hosts": dict.fromkeys(of, {})} for name, of in (groups or {}).items()}
+    return {"all": {"hosts": held, "children": children, "vars": {
+        "ansible_user": "root", "ansible_port": 2222,
+        "ansible_ssh_private_key_file": str(hosts.directory / "id"),
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "tickpath_fleet_path": "/mnt/tickpath", "tickpath_fleet_directory": "/mnt/records",
+    }}}  # fmt: skip
+
+
+def other_binary(directory):
+    """The same program in other bytes: another checksum is another build."""
+    path = directory / "other"
+    shutil.copy(tickpath(), path)
+    with path.open("ab") as out:
+        out.write(b"other")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def kill_when_measuring(hosts, directory):
+    """`dies` loses its processes while its scenario runs."""
+    deadline = time.monotonic() + 300
+    name = f"{hosts.tag}-{hosts.numbers['dies']}"
+    while time.monotonic() < deadline:
+        words = ["ip", "netns", "pids", name]
+        found = subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
+        for pid in found:
+            line = Path(f"/proc/{pid}/cmdline")
+            if line.exists() and b"ping-pong" in line.read_bytes():
+                hosts.end(SimpleNamespace(id="dies"))
+                return
+        time.sleep(0.2)
+
+
+def test_the_collection_passes_ansible_lint(tmp_path):
+    """In a copy: it leaves a directory of its own behind."""
+    root = tmp_path / "ansible_collections"
+    copy = root / "tickpath" / "fleet"
+    shutil.copytree(COLLECTION, copy)
+    program = Path(sys.executable).with_name("ansible-lint")
+    path = f"{program.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [program, "--offline", "--nocolor"], cwd=copy, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0 and "0 failure(s)" in done.stderr, done.stdout + done.stderr
+
+
+def test_the_packer_template_is_well_formed():
+    """Syntax alone; the plugins are declared in a file of their own, newer than Debian's Packer."""
+    if shutil.which("packer") is None:
+        skip("packer", "packer is missing")
+    file = COLLECTION.parents[2] / "packer" / "tickpath.pkr.hcl"
+    words = ["packer", "validate", "-syntax-only", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

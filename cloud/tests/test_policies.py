@@ -1,0 +1,130 @@
+"""Each verb works with its policy, and with no action less."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+from conftest import ME, Hunt, admin, use
+
+from tickpath_cloud import policy, sweep
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.journal import Journal
+from tickpath_cloud.matrix import measure as matrix
+from tickpath_cloud.matrix.cells import Matrix
+
+
+def act_hunt(hunt):
+    """Spot is asked first and refused, so that all prices are needed; the winner is kept."""
+    hunt.run()
+    hunt.cloud.destroy()
+
+
+def act_destroy(hunt):
+    assert hunt.cloud.destroy() == []
+
+
+def act_sweep(hunt):
+    ec2, now = hunt.cloud.ec2, hunt.world.now
+    sweep.remove(ec2, [left for left in sweep.find(ec2, now()) if left.orphan])
+    sweep.remove(ec2, [left for left in sweep.find(ec2, now()) if left.orphan])
+    assert sweep.find(ec2, now()) == []
+
+
+class Answers:
+    """Hosts that answer every command with one record."""
+
+    def settle(self, arms):
+        return arms, {}
+
+    def playbook(self, path, arms):
+        return {}
+
+    def run(self, commands):
+        return dict.fromkeys(commands, "no record")
+
+
+def act_matrix(hunt):
+    """A pair in a placement group of its own."""
+    asked = Matrix(images={"ubuntu": "ami-12345678"}, tunings={"none": ""}, pair=True)
+    config = replace(hunt.config, instance_types=("c6i.large",))
+    with Journal(hunt.path.with_name("matrix.jsonl")) as journal:
+        rows = matrix.measure(config, asked, "test-1", Answers(), hunt.world.now, journal)
+    assert [row.why for row in rows] == ["no record"] and hunt.alive() == []
+
+
+ACTS = {"matrix": act_matrix, "hunt": act_hunt, "destroy": act_destroy, "sweep": act_sweep}
+
+
+def without(document, number, action):
+    less = copy.deepcopy(document)
+    less["Statement"][number]["Action"].remove(action)
+    less["Statement"] = [s for s in less["Statement"] if s["Action"]]
+    return less
+
+
+def pieces():
+    for verb in ACTS:
+        for number, statement in enumerate(policy.policy(verb)["Statement"]):
+            for action in statement["Action"]:
+                yield pytest.param(verb, number, action, id=f"{verb}-{number}-{action}")
+
+
+@pytest.fixture
+def small(config, world, tmp_path, monkeypatch, server):
+    """Made by `admin`, where the verb is to find something."""
+    monkeypatch.setattr("tickpath_cloud.ec2.WAIT_SECONDS", 0)
+    config = replace(config, arms=3, finalists=2, spot=True, key_name="ops", looks=(8,))
+    world.no_capacity[("c6i.large", "spot")] = "InsufficientInstanceCapacity"
+    return Hunt(config, world, tmp_path)
+
+
+def prepared(small, verb, monkeypatch, server):
+    if verb in ("hunt", "matrix"):
+        return
+    use(monkeypatch, server, "admin")
+    small.run()
+    if verb == "sweep":
+        small.world.offset += 24 * 3600  # the anchor's own timer failed: it is an orphan
+    use(monkeypatch, server, "me")
+
+
+def attempt(small, verb, document, monkeypatch, server):
+    prepared(small, verb, monkeypatch, server)
+    small.world.add_key("me", ME, document)
+    use(monkeypatch, server, "me")
+    fresh = Hunt(small.config, small.world, small.path.parent)
+    ACTS[verb](fresh)
+
+
+@pytest.mark.parametrize("verb", ACTS)
+def test_the_policy_is_enough(small, verb, monkeypatch, server):
+    attempt(small, verb, policy.policy(verb), monkeypatch, server)
+
+
+@pytest.mark.parametrize(("verb", "number", "action"), list(pieces()))
+def test_the_policy_is_minimal(small, verb, number, action, monkeypatch, server):
+    less = without(policy.policy(verb), number, action)
+    with pytest.raises(CloudError, match=r"UnauthorizedOperation|AccessDenied"):
+        attempt(small, verb, less, monkeypatch, server)
+
+
+def test_others_instances_are_out_of_reach(small, server, monkeypatch):
+    ec2 = admin(server)
+    subnet = small.config.subnets[0]
+    theirs = ec2.run_instances(MinCount=1, MaxCount=1, ImageId="ami-12345678", SubnetId=subnet)
+    mine = Hunt(small.config, small.world, small.path.parent).cloud
+    with pytest.raises(CloudError, match="UnauthorizedOperation"):
+        mine.end(theirs["Instances"])
+
+
+def test_sweep_finds_orphans_and_spares_what_lives(small, server, monkeypatch):
+    state = small.run()
+    ec2 = small.cloud.ec2
+    found = sweep.find(ec2, small.world.now())
+    assert {left.role for left in found} == {state.decided[0], "network"}
+    assert not any(left.orphan for left in found)
+    small.world.advance(24 * 3600)
+    orphans = [left for left in sweep.find(ec2, small.world.now()) if left.orphan]
+    assert [left.kind for left in orphans] == ["placement group", "security group"]
+    sweep.remove(ec2, orphans)
+    assert sweep.find(ec2, small.world.now()) == []

@@ -1,0 +1,357 @@
+"""Templates, the check of a path, the table; and four tiers on one machine at the same time."""
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import REGION, admin, skip
+from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing
+from test_end_to_end import tickpath
+from test_fleet import COLLECTION, launch
+
+from tickpath_cloud import cli
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.fleet.measure import Settings as FleetSettings
+from tickpath_cloud.tiers import check, measure, page
+from tickpath_cloud.tiers.stacks import TEMPLATES, Stacks, names
+
+
+@pytest.mark.parametrize("name", names())
+def test_templates_pass_cfn_lint(name):
+    from cfnlint import lint_file
+
+    assert [str(match) for match in lint_file(Path(str(TEMPLATES / f"{name}.yaml")))] == []
+
+
+def test_templates_are_printed(capsys):
+    assert cli.main(["tiers", "template", "client"]) == 0
+    assert "VPCPeeringConnection" in capsys.readouterr().out
+
+
+def test_a_stack_is_planned_made_listed_and_destroyed(net, world, capsys):
+    net.ec2.create_key_pair(KeyName="ops")
+    asked = {
+        "Way": "peering", "Image": "ami-12345678", "Zone": f"{REGION}a", "KeyName": "ops",
+        "SshFrom": "198.51.100.7/32", "ExchangeVpc": net.vpc, "Cidr": "10.80.0.0/24",
+        "SubnetCidr": "10.80.0.0/25",
+    }  # fmt: skip
+    words = [word for key, value in asked.items() for word in ("--set", f"{key}={value}")]
+    deploy = ["tiers", "deploy", "client", "one", "--region", REGION, *words]
+    stacks = Stacks(REGION, world.now)
+    assert cli.main([*deploy, "--budget", "1"]) == 0
+    assert "$0.36 at worst" in capsys.readouterr().out and stacks.find() == []
+    assert cli.main([*deploy, "--budget", "0.1", "--apply"]) == 2
+    assert "the budget is $0.10" in capsys.readouterr().err
+    for _ in range(2):
+        assert cli.main([*deploy, "--budget", "1", "--apply"]) == 0
+        assert "tickpath-tiers-one" in capsys.readouterr().out
+    [stack] = stacks.find()
+    assert stack.outputs["Instance"].startswith("i-") and not stack.orphan
+    routes = net.ec2.describe_vpc_peering_connections()["VpcPeeringConnections"]
+    assert routes[0]["AccepterVpcInfo"]["VpcId"] == net.vpc
+    world.advance(5 * 3600)
+    assert stacks.find()[0].orphan
+    destroy = ["tiers", "destroy", "one", "--region", REGION]
+    assert cli.main(destroy) == 0 and stacks.find()
+    for _ in range(2):
+        assert cli.main([*destroy, "--apply"]) == 0
+        assert "nothing is left" in capsys.readouterr().out
+    assert stacks.find() == []
+
+
+def test_a_stack_needs_its_parameters(world, capsys):
+    world.policies["me"] = None
+    deploy = ["tiers", "deploy", "exchange", "x", "--region", REGION, "--budget", "5"]
+    assert cli.main(deploy) == 2 and "needs Image, SecondZone, Zone" in capsys.readouterr().err
+    assert cli.main([*deploy, "--set", "Typo=1"]) == 2
+    assert "no parameter Typo" in capsys.readouterr().err
+
+
+# --- which hops lie on the way ------------------------------------------------------------------
+
+
+class Net:
+    """A client's subnet, and a route to the exchange's network by whatever a test wants."""
+
+    def __init__(self, server):
+        self.ec2 = admin(server)
+        self.vpc, self.subnet = self.make("10.64.0.0/16", "10.64.0.0/24")
+        found = self.ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [self.vpc]}])
+        self.table = found["RouteTables"][0]["RouteTableId"]
+        self.ec2.create_placement_group(GroupName="g", Strategy="cluster")
+        self.client = self.grouped(self.subnet)["InstanceId"]
+
+    def make(self, cidr, part, zone="a"):
+        vpc = self.ec2.create_vpc(CidrBlock=cidr)["Vpc"]["VpcId"]
+        return vpc, self.more(vpc, part, zone)
+
+    def more(self, vpc, part, zone="a"):
+        made = self.ec2.create_subnet(VpcId=vpc, CidrBlock=part, AvailabilityZone=f"{REGION}{zone}")
+        return made["Subnet"]["SubnetId"]
+
+    def instance(self, subnet, **more):
+        made = self.ec2.run_instances(
+            MinCount=1, MaxCount=1, ImageId="ami-12345678", SubnetId=subnet, **more
+        )
+        return made["Instances"][0]
+
+    def grouped(self, subnet):
+        return self.instance(subnet, Placement={"GroupName": "g"})
+
+    def route(self, cidr="10.0.0.0/16", **target):
+        self.ec2.create_route(RouteTableId=self.table, DestinationCidrBlock=cidr, **target)
+
+    def way(self, target):
+        return check.check(REGION, self.client, target)
+
+
+@pytest.fixture
+def net(world, server):
+    world.policies["me"] = None
+    return Net(server)
+
+
+def test_the_same_vpc_has_no_hop_and_another_zone_or_group_is_a_warning(net):
+    near = net.grouped(net.subnet)["PrivateIpAddress"]
+    assert net.way(near).hops == () and net.way(near).warnings == ()
+    alone = net.instance(net.subnet)["PrivateIpAddress"]
+    [warning] = net.way(alone).warnings
+    assert "not in the same placement group" in warning and "target: none" in warning
+    far = net.instance(net.more(net.vpc, "10.64.1.0/24", "b"))["PrivateIpAddress"]
+    assert net.way(far).hops == () and "two zones" in net.way(far).warnings[0]
+
+
+def test_hops_by_the_most_specific_route(net):
+    other, subnet = net.make("10.0.0.0/16", "10.0.1.0/24")
+    address = net.instance(subnet)["PrivateIpAddress"]
+    assert "no route" in net.way(address).hops[0]
+    gateway = net.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    net.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=net.vpc)
+    net.route("0.0.0.0/0", GatewayId=gateway)
+    assert net.way(address).hops == ("internet gateway",)
+    transit = net.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    net.route("10.0.0.0/8", TransitGatewayId=transit)
+    way = net.way(address)
+    assert transit in way.hops[0] and any("Transit Gateway" in text for text in way.warnings)
+    peering = net.ec2.create_vpc_peering_connection(VpcId=net.vpc, PeerVpcId=other)[
+        "VpcPeeringConnection"
+    ]["VpcPeeringConnectionId"]
+    net.route(VpcPeeringConnectionId=peering)
+    assert "nowhere" in net.way(address).hops[0], "it was not accepted yet"
+    net.ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
+    assert net.way(address).hops == (f"peering {peering}",)
+    [warning] = net.way(address).warnings
+    assert "placement group" in warning
+
+
+def test_an_address_is_asked_for(net, capsys):
+    words = ["tiers", "check", net.client, "exchange.example", "--region", REGION]
+    assert cli.main(words) == 2 and "name an IP address" in capsys.readouterr().err
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def row(load, tier, p50):
+    figures = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "p99_9": None}
+    return measure.Row(load, tier, figures, 1000)
+
+
+def test_the_table_has_the_documents_beside_it():
+    rows = [
+        row("low", "edge", 900_000), row("low", "shared-group", 60_000),
+        measure.Row("low", "peering", None, why="ssh: no"), row("high", "edge", 1e6),
+    ]  # fmt: skip
+    said = measure.table(rows).splitlines()
+    assert [line.split()[1] for line in said[1:]] == ["shared-group", "edge", "peering", "edge"]
+    assert "below 74 us" in said[1] and " 840.00 " in said[2] and "FAILED: ssh: no" in said[3]
+    drawn = page.page(rows)
+    assert drawn.count("<polyline") == 3 and "http" not in drawn
+
+
+def test_a_file_without_tiers_is_refused(tmp_path):
+    file = tmp_path / "tiers.toml"
+    file.write_text('[load]\nlow = []\n[[tier]]\nname = "a"\nhost = "h"\nconnect = "h:1"\n')
+    with pytest.raises(CloudError, match="2 to 25 different tiers"):
+        measure.load(file)
+
+
+# --- four tiers on one machine ------------------------------------------------------------------
+
+NLB, EDGE, INNER = 9003, 9004, 9104  # ports; the edge goes through a load balancer of its own
+SOURCE = {"endpoint": "127.0.77.3", "edge": "127.0.77.4"}  # by which the relay knows the tier
+
+
+class Hops:
+    """haproxy as the network load balancer, nginx with TLS as the edge."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.processes = []
+        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        words += ["-nodes", "-days", "2", "-subj", "/CN=edge", "-addext"]
+        words += [
+            "subjectAltName=DNS:edge.example",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ]
+        words += ["-keyout", str(directory / "key.pem"), "-out", str(directory / "edge.pem")]
+        subprocess.run(words, check=True, capture_output=True)
+
+    def start(self):
+        (self.directory / "haproxy.cfg").write_text(f"""
+global
+  maxconn 200
+defaults
+  mode tcp
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+listen endpoint
+  bind {SUBNET}.254:{NLB}
+  server exchange {SUBNET}.254:{PORT} source {SOURCE["endpoint"]}
+listen edge
+  bind 127.0.0.1:{INNER}
+  server exchange {SUBNET}.254:{PORT} source {SOURCE["edge"]}
+""")
+        (self.directory / "nginx.conf").write_text(f"""
+daemon off;
+worker_processes 1;
+pid {self.directory}/nginx.pid;
+error_log {self.directory}/nginx.log;
+events {{ worker_connections 200; }}
+http {{
+  access_log off;
+  client_body_temp_path {self.directory}/a; proxy_temp_path {self.directory}/b;
+  fastcgi_temp_path {self.directory}/c; uwsgi_temp_path {self.directory}/d;
+  scgi_temp_path {self.directory}/e;
+  server {{
+    listen {SUBNET}.254:{EDGE} ssl;
+    ssl_protocols TLSv1.3;
+    ssl_certificate {self.directory}/edge.pem;
+    ssl_certificate_key {self.directory}/key.pem;
+    location / {{
+      proxy_pass http://127.0.0.1:{INNER};
+      proxy_http_version 1.1;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection upgrade;
+      proxy_set_header Host $host;
+    }}
+  }}
+}}
+""")
+        for words in (
+            ["haproxy", "-db", "-f", f"{self.directory}/haproxy.cfg"],
+            [nginx(), "-c", f"{self.directory}/nginx.conf", "-p", str(self.directory)],
+        ):
+            log = (self.directory / f"{Path(words[0]).name}.out").open("wb")
+            self.processes.append(subprocess.Popen(words, stdout=log, stderr=log))
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+            process.wait(10)
+
+
+def nginx():
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/sbin")
+
+
+class Site:
+    """Four clients in namespaces; one exchange; the relay's delays are what is hidden."""
+
+    def __init__(self, hosts, directory):
+        self.hosts, self.directory = hosts, directory
+        self.delays = {}
+        self.relay = Relay(self.delay_of)
+        self.process, self.relay.target = exchange(tickpath())
+        self.hops = Hops(directory)
+        self.hops.start()
+        for name in measure.DOCUMENTS:
+            launch(hosts, name)
+
+    def delay_of(self, address):
+        ours = {source: name for name, source in SOURCE.items()}
+        ours |= {self.hosts.address(name): name for name in ("shared-group", "peering")}
+        return self.delays[ours[address]] / 1000
+
+    def settings(self):
+        entry = f"{SUBNET}.254"
+        tls = ("tls=true", f"exchange.tls_ca={self.directory}/edge.pem",
+               "exchange.tls_name=edge.example")  # fmt: skip
+        ways = {"shared-group": (PORT, ()), "peering": (PORT, ()), "endpoint": (NLB, ()),
+                "edge": (EDGE, tls)}  # fmt: skip
+        return measure.Settings(
+            tier=tuple(
+                {"name": name, "host": self.hosts.address(name), "connect": f"{entry}:{port}",
+                 "set": more}
+                for name, (port, more) in ways.items()
+            ),
+            load={"low": ["load.accounts=4", "load.connections=4"],
+                  "high": ["load.accounts=12", "load.connections=12"]},
+            scenario="ping-pong", ssh_user="root", ssh_port=2222,
+            ssh_key=str(self.hosts.directory / "id"), path="/mnt/tickpath",
+            directory="/mnt/records",
+            set=("runs=1", "seconds=4", "warm_up_seconds=0.3", "floor_seconds=0",
+                 "bare_seconds=0", "hiccup_seconds=0", "subject.rust.backend=block"),
+        )  # fmt: skip
+
+    def measure(self, delays, name):
+        self.delays = delays
+        settings = self.settings()
+        fleet = FleetSettings(
+            inventory=Path("-"), scenario="ping-pong", binary=tickpath(), collection=COLLECTION,
+            answer_seconds=60,
+        )  # fmt: skip
+        directory = self.directory / name
+        rows = measure.measure(settings, fleet, directory, lambda text: None)
+        log = "\n".join(p.read_text()[-2500:] for p in directory.glob("*/ansible.log"))
+        assert all(row.figures for row in rows), f"{measure.table(rows)}\n{log}"
+        return {(row.load, row.tier): row.figures["p50"] for row in rows}
+
+    def close(self):
+        self.hops.stop()
+        self.relay.close()
+        self.process.terminate()
+        self.process.wait(10)
+
+
+@pytest.fixture
+def site(world, tmp_path):
+    if need := missing():
+        skip("root", f"{need} is missing")
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    if shutil.which("haproxy") is None or nginx() is None:
+        skip("haproxy", "haproxy or nginx is missing: apt-get install haproxy nginx-light")
+    with Hosts(world) as hosts:
+        site = Site(hosts, tmp_path)
+        yield site
+        site.close()
+
+
+@pytest.mark.root
+def test_four_tiers_at_once_and_swapped_delays_swap_the_table(site):
+    tiers = list(measure.DOCUMENTS)
+    hidden = [20.0, 45.0, 75.0, 115.0]  # ms: far above what a busy machine adds
+    random.Random(7).shuffle(hidden)
+    first = dict(zip(tiers, hidden, strict=True))
+    second = dict(zip(tiers, reversed(hidden), strict=True))
+    for delays, name in ((first, "one"), (second, "two")):
+        found = site.measure(delays, name)
+        for load in ("low", "high"):
+            order = sorted(tiers, key=lambda tier: found[load, tier])
+            assert order == sorted(tiers, key=delays.get), f"{name} {load}: {json.dumps(delays)}"
+            assert all(found[load, tier] > 1e6 * delays[tier] for tier in tiers)
+
+
+def test_the_inventory_names_every_tier(tmp_path):
+    hosts = SimpleNamespace(address=lambda name: "10.0.0.1", directory=tmp_path)
+    site = SimpleNamespace(hosts=hosts, directory=tmp_path)
+    held = measure._inventory(Site.settings(site))["all"]["hosts"]
+    assert list(held) == list(measure.DOCUMENTS)
+    assert held["edge"]["tickpath_fleet_set_host"][0] == "tls=true"

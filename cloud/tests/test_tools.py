@@ -1,0 +1,184 @@
+"""Estimate, query, page, command line."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import Hunt, skip
+from test_end_to_end import tickpath
+
+from fake_aws.hosts import SimulatedHosts
+from tickpath_cloud import cli
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.estimate import estimate, first_layer, table
+from tickpath_cloud.hunt import page
+from tickpath_cloud.hunt.table import table as live_table
+from tickpath_cloud.query import query, rows
+
+
+def record(directory, name, p50, void=(), interval=None):
+    """A run record with the keys that docs/run.schema.json requires."""
+    pooled = {"count": 5000, "p50": p50, "p90": p50, "p99": 2 * p50, "p99_9": None, "max": 3 * p50}
+    series = {"name": "order", "kind": "service", "unit": "ns", "pooled": pooled}
+    series["interval"] = {"p50": interval} if interval else {}
+    run = {
+        "schema": 2, "tool": "tickpath 0.1.0", "scenario": "ping-pong", "complete": True, "runs": 1,
+        "warnings": [], "void_because": list(void), "started": "2026-11-23T00:00:00Z",
+        "subjects": [{"name": "rust", "load": {}, "series": [series]}],
+    }  # fmt: skip
+    path = Path(directory) / name
+    path.mkdir(parents=True)
+    (path / "run.json").write_text(json.dumps(run))
+    return path
+
+
+def test_placement_comes_before_tuning():
+    rows = estimate("other-region", {})
+    assert first_layer(rows) == 1
+    assert [row.layer for row in rows] == sorted(row.layer for row in rows)
+
+
+def test_no_public_figure_is_said_and_wide():
+    row = next(row for row in estimate("private-link", {}) if row.change.endswith("same-zone"))
+    assert not row.public and row.high_us / max(row.low_us, 1) > 10
+    assert "NO PUBLIC FIGURE" in table("private-link", [row])
+
+
+def test_every_figure_has_its_source():
+    assert all(row.source for place in ("same-zone", "other-zone") for row in estimate(place, {}))
+
+
+def test_own_records_replace_public_figures(tmp_path):
+    mine = record(tmp_path, "here", 300_000, interval=[290_000, 310_000])
+    row = next(r for r in estimate("same-zone", {"same-zone": mine}) if "hunted" in r.change)
+    assert (row.low_us, row.high_us) == (290 - 122, 310 - 102) and "measured:" in row.source
+
+
+def test_a_void_record_is_refused(tmp_path):
+    bad = record(tmp_path, "bad", 300_000, void=["a message was lost"])
+    with pytest.raises(CloudError, match="void: a message was lost"):
+        estimate("same-zone", {"same-zone": bad})
+
+
+def test_query_reads_many_records_and_no_void_ones(tmp_path):
+    for i in range(50):
+        record(tmp_path, f"host-{i}/run", 1000 * (i + 1), void=["x"] if i == 7 else ())
+    _, found = rows(str(tmp_path), "select count(*), min(p50), max(p50) from figures")
+    assert found == [(49, 1000.0, 50_000.0)]
+    assert rows(str(tmp_path), "select count(*) from records")[1] == [(50,)]
+    assert "order" in query(str(tmp_path), None)
+
+
+def test_query_reads_csv(tmp_path):
+    file = tmp_path / "it's.csv"
+    file.write_text("series,p50\norder,7\n")
+    assert rows(str(file), "select p50 from figures")[1] == [(7,)]
+
+
+def test_query_reads_what_tickpath_exports(tmp_path):
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    settings = (
+        "runs=1", "seconds=0.5", "warm_up_seconds=0.1", "floor_seconds=0", "bare_seconds=0",
+        "hiccup_seconds=0", "subject.rust.backend=block", "exchange.backend=block",
+    )  # fmt: skip
+    words = [tickpath(), "run", "ping-pong", "--quiet", "--json", "--out", str(tmp_path / "runs")]
+    words += [word for setting in settings for word in ("--set", setting)]
+    # A core that another test measures on is no obstacle: the figures don't matter.
+    locks = {**os.environ, "TICKPATH_LOCKS": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=locks)
+    assert done.returncode in (0, 3), done.stderr
+    words = [tickpath(), "report", "--export", "csv", str(tmp_path / "runs")]
+    file = tmp_path / "figures.csv"
+    file.write_text(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    sql = "select value_ns from figures where run = 0 and percentile = 'p50' and subject = 'rust'"
+    [(exported,)] = rows(str(file), f"{sql} and series = 'order'")[1]
+    pooled = json.loads(done.stdout)["subjects"][0]["series"][0]["pooled"]
+    assert exported == pooled["p50"] > 0
+
+
+def test_query_tells_what_it_has(tmp_path):
+    with pytest.raises(CloudError, match="run.json"):
+        rows(str(tmp_path), None)
+    record(tmp_path, "a", 1000)
+    with pytest.raises(CloudError, match="`figures`"):
+        rows(str(tmp_path), "select nonsense from figures")
+
+
+def test_page_and_table_show_every_arm(hunt):
+    tables = []
+    state = hunt.run(lambda state, event: tables.append(live_table(state, event["at"])))
+    text = page.page(state, hunt.world.now())
+    assert all(name in text for name in state.arms) and "<svg" in text
+    assert "http" not in text, "one file, no network"
+    assert any("arm-01" in text and "spent $" in text for text in tables)
+
+
+HUNT = """
+name = "demo"
+region = "eu-west-1"
+subnets = ["{subnet}"]
+image = "ami-12345678"
+target = "10.0.0.5:8888"
+budget = 20
+instance_types = ["c6i.large"]
+ssh_from = "198.51.100.7/32"
+arms = 8
+"""
+
+
+def test_hunt_plans_and_simulates_and_makes_nothing(config, world, tmp_path, capsys):
+    file = tmp_path / "hunt.toml"
+    file.write_text(HUNT.format(subnet=config.subnets[0]))
+    assert cli.main(["hunt", str(file), "--dry-run", "--hunts", "5"]) == 0
+    said = capsys.readouterr().out
+    for part in ("account 111111111111", "at worst", "budget", "assumed, not measured"):
+        assert part in said
+    assert not world.instances and not world.groups
+
+
+def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsys, monkeypatch):
+    hosts = SimulatedHosts(world)
+    monkeypatch.setattr(cli, "AnsibleHosts", lambda *_: hosts)
+    monkeypatch.setattr(cli, "time", SimpleNamespace(time=world.now))
+    file = tmp_path / "hunt.toml"
+    file.write_text(HUNT.format(subnet=config.subnets[0]))
+    out = tmp_path / "out"
+    assert cli.main(["hunt", str(file), "--apply", "--out", str(out)]) == 0
+    [directory] = out.iterdir()
+    assert "kept arm-" in capsys.readouterr().out
+    assert "<svg" in (directory / "report.html").read_text()
+    lines = len((directory / "hunt.jsonl").read_text().splitlines())
+    assert cli.main(["hunt", "--resume", str(directory)]) == 0
+    assert len((directory / "hunt.jsonl").read_text().splitlines()) == lines, "it was over"
+    assert cli.main(["destroy", str(directory), "--apply"]) == 0
+    assert all(i._state.name == "terminated" for i in world.instances.values())
+
+
+def test_errors_are_one_line_and_status_2(tmp_path, capsys):
+    file = tmp_path / "hunt.toml"
+    file.write_text("nonsense = 1\n")
+    assert cli.main(["hunt", str(file)]) == 2
+    assert "unknown key 'nonsense'" in capsys.readouterr().err
+    assert cli.main(["estimate", "--at", "the-moon"]) == 2
+    assert "the-moon" in capsys.readouterr().err
+
+
+def test_destroy_and_sweep_by_command_line(config, world, tmp_path, capsys, monkeypatch):
+    file = tmp_path / "hunt.toml"
+    file.write_text(HUNT.format(subnet=config.subnets[0]))
+    hunt = Hunt(replace(config, arms=3, finalists=2, budget=Decimal(20)), world, tmp_path)
+    hunt.run()
+    assert cli.main(["sweep", "--region", "eu-west-1"]) == 0
+    assert "test-1" in capsys.readouterr().out
+    assert cli.main(["destroy", str(tmp_path)]) == 0
+    assert "nothing was removed" in capsys.readouterr().out
+    assert cli.main(["destroy", str(tmp_path), "--apply"]) == 0
+    assert "nothing is left" in capsys.readouterr().out
+    assert cli.main(["hunt", "--replay", str(tmp_path)]) == 0
+    assert hunt.alive() == []

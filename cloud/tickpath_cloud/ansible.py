@@ -1,0 +1,186 @@
+"""The hosts of a hunt, reached by Ansible.
+
+The inventory of each step stays in the hunt's directory, so that a user's playbooks can use it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import shutil
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol
+
+from tickpath_cloud.config import Config
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.hunt.decide import Measure
+from tickpath_cloud.hunt.run import Block, RoundResult
+from tickpath_cloud.playbook import PLAYED, good, play, why
+from tickpath_cloud.records import parse_record
+
+ANSWER_SECONDS = 240
+
+
+class Addresses(Protocol):
+    def addresses(self) -> dict[str, str]: ...
+
+
+class AnsibleHosts:
+    """The `Hosts` of a real hunt."""
+
+    def __init__(self, config: Config, cloud: Addresses, directory: Path) -> None:
+        self.config, self.cloud, self.directory = config, cloud, directory.resolve()
+        self.answer_seconds = ANSWER_SECONDS
+        self._sockets = tempfile.mkdtemp(prefix="tp-")  # short: a socket's path has 108 bytes
+
+    def settle(self, arms: list[str]) -> tuple[list[str], dict[str, str]]:
+        binary = shutil.which(self.config.tickpath)
+        if binary is None:
+            raise CloudError(
+                f"tickpath = {self.config.tickpath!r} is no program: name the binary that the "
+                "hosts shall run"
+            )
+        variables = {
+            "answer_seconds": self.answer_seconds, "tickpath": str(Path(binary).resolve()),
+            "directory": self.config.install_dir,
+        }  # fmt: skip
+        results = self._play("settle", {"all": arms}, variables)
+        ready = [arm for arm in arms if good(results.get(arm))]
+        return ready, {arm: why(results.get(arm)) for arm in arms if arm not in ready}
+
+    def measure(self, action: Measure) -> RoundResult:
+        # Seeded by the round: a repeated round has the same order.
+        arms = list(action.arms)
+        random.Random(f"{self.config.seed}-{action.number}").shuffle(arms)
+        groups = {
+            "control_before": [action.control], "arms": arms, "control_after": [action.control],
+        }  # fmt: skip
+        variables = {
+            "measure": self.command(),
+            "at_once": self.config.probes_at_once,
+            "limit_seconds": int(60 + 3 * self.config.block_seconds),
+        }
+        results = self._play("measure", groups, variables, number=action.number)
+        blocks: dict[str, Block] = {}
+        failed: dict[str, str] = {}
+        for arm in arms:
+            _sort(arm, results.get(arm), blocks, failed)
+        control: dict[str, Block] = {}
+        for group in ("control_before", "control_after"):
+            _sort(group, results.get(f"{group}-{action.control}"), control, failed)
+        if lost := [failed.pop(g) for g in ("control_before", "control_after") if g in failed]:
+            failed[action.control] = lost[0]
+        first, last = (control.get(g) for g in ("control_before", "control_after"))
+        return RoundResult(
+            (first.p50_ns if first else None, last.p50_ns if last else None), blocks, failed
+        )
+
+    def keep(self, arms: list[str], seconds: int) -> dict[str, str]:
+        results = self._play("keep", {"all": arms}, {"minutes": seconds // 60})
+        return {arm: why(results.get(arm)) for arm in arms if not good(results.get(arm))}
+
+    def playbook(self, path: Path, arms: list[str]) -> dict[str, str]:
+        """Runs a playbook of the user's; why it failed, by arm."""
+        results = self._play(path.stem, {"all": arms}, {}, path)
+        return {arm: why(results.get(arm)) for arm in arms if not good(results.get(arm))}
+
+    def run(self, commands: dict[str, str]) -> dict[str, dict | str]:
+        """The JSON that each host's command prints, or why there is none."""
+        own = {arm: {"command": command} for arm, command in commands.items()}
+        results = self._play("command", {"all": list(commands)}, {}, own=own)
+        found: dict[str, dict | str] = {}
+        for arm in commands:
+            result = results.get(arm)
+            try:
+                found[arm] = json.loads(result["stdout"]) if good(result) else why(result)
+            except (ValueError, KeyError, TypeError) as error:
+                found[arm] = f"the command printed no JSON: {error}"
+        return found
+
+    def command(self) -> str:
+        """One block: fresh connections, one message in flight on each."""
+        seconds = self.config.block_seconds
+        settings = {
+            "exchange.start": "false", "runs": 1, "seconds": round(0.8 * seconds, 3),
+            "warm_up_seconds": round(0.2 * seconds, 3), "floor_seconds": 0, "bare_seconds": 0,
+            "hiccup_seconds": 0, "load.accounts": self.config.connections,
+            "load.connections": self.config.connections, "subject.rust.backend": "block",
+        }  # fmt: skip
+        words = [f"{self.config.install_dir}/tickpath", "run", "ping-pong", "--json", "--quiet"]
+        words += ["--out", f"{self.config.install_dir}/runs", "--connect", self.config.target]
+        for key, value in settings.items():
+            words += ["--set", f"{key}={value}"]
+        return shlex.join(words)
+
+    # --- Ansible --------------------------------------------------------------------------------
+
+    def _play(
+        self,
+        name: str,
+        groups: dict[str, list[str]],
+        variables: dict[str, Any],
+        playbook: Path | None = None,
+        number: int = 0,
+        own: dict[str, dict[str, str]] | None = None,
+    ) -> dict[str, dict]:
+        """Results by arm; of the control groups by GROUP-ARM. An absent one never answered."""
+        step = self.directory / (f"round-{number:04}" if number else name)
+        shutil.rmtree(step, ignore_errors=True)  # of a controller that died
+        step.mkdir(parents=True)
+        inventory = step / "inventory.json"
+        inventory.write_text(json.dumps(self._inventory(groups, own or {}), indent=1))
+        ours = resources.files("tickpath_cloud").joinpath("playbooks", f"{name}.yml")
+        status, _, found = play(
+            playbook or Path(str(ours)), inventory, variables, self.directory, step / "results",
+            self._sockets,
+        )  # fmt: skip
+        if status not in PLAYED:
+            raise CloudError(
+                f"ansible-playbook ended with {status}: see "
+                f"{self.directory / 'ansible.log'}, mend it, and go on with "
+                f"`hunt --resume {self.directory}`"
+            )
+        return found
+
+    def _inventory(self, groups: dict[str, list[str]], own: dict[str, dict[str, str]]) -> dict:
+        addresses = self.cloud.addresses()
+        inventory: dict[str, Any] = {"all": {"children": {}, "vars": self._variables()}}
+        for group, arms in groups.items():
+            hosts = {
+                (arm if group in ("all", "arms") else f"{group}-{arm}"): {
+                    "ansible_host": addresses[arm],
+                    **own.get(arm, {}),
+                }
+                for arm in arms
+                if arm in addresses  # one that is gone gets no result
+            }
+            if group == "all":
+                inventory["all"]["hosts"] = hosts
+            else:
+                inventory["all"]["children"][group] = {"hosts": hosts}
+        return inventory
+
+    def _variables(self) -> dict[str, Any]:
+        return {
+            "ansible_user": self.config.ssh_user,
+            "ansible_port": self.config.ssh_port,
+            "ansible_ssh_private_key_file": str(Path(self.config.ssh_key).expanduser()),
+            "ansible_python_interpreter": "/usr/bin/python3",
+        }
+
+
+def _sort(name: str, result: dict | None, blocks: dict[str, Block], failed: dict[str, str]) -> None:
+    """A host's result is a block, or the reason why there is none."""
+    if result is None or not good(result):
+        failed[name] = why(result)
+        return
+    try:
+        main = parse_record(json.loads(result["stdout"]), name).main
+    except (CloudError, ValueError, KeyError) as error:
+        failed[name] = str(error)
+        return
+    p99 = None if main.p99_ns is None else main.p99_ns / 1000
+    blocks[name] = Block(main.p50_ns, p99, main.count)

@@ -1,0 +1,245 @@
+"""The command line: `tickpath-cloud`, reached as `tickpath cloud`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tickpath_cloud import __version__, journal, sweep
+from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.config import Config, load
+from tickpath_cloud.ec2 import Ec2, client
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.estimate import estimate
+from tickpath_cloud.estimate import table as estimate_table
+from tickpath_cloud.fleet import command as fleet
+from tickpath_cloud.hunt import page, simulate, table
+from tickpath_cloud.hunt.run import Runner, replay
+from tickpath_cloud.hunt.state import Event, State
+from tickpath_cloud.matrix import measure as matrix
+from tickpath_cloud.matrix.cells import cells, check, features, load_matrix
+from tickpath_cloud.matrix.table import table as matrix_table
+from tickpath_cloud.plan import make_plan
+from tickpath_cloud.plan import text as plan_text
+from tickpath_cloud.policy import VERBS, policy
+from tickpath_cloud.query import query
+from tickpath_cloud.share import command as share
+from tickpath_cloud.tiers import command as tiers
+
+DONE, USAGE, NO_RESULT = 0, 2, 3
+JOURNAL, PAGE, CONFIG = "hunt.jsonl", "report.html", "hunt.toml"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        return options.act(options)
+    except CloudError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print(
+            "interrupted: `hunt --resume DIR` goes on; other verbs may be repeated", file=sys.stderr
+        )
+        return NO_RESULT
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="tickpath cloud", description="Where to stand in the cloud")
+    top.add_argument("--version", action="version", version=f"tickpath-cloud {__version__}")
+    verbs = top.add_subparsers(required=True, metavar="VERB")
+
+    verb = _verb(verbs, "estimate", _estimate, "What each change of place or machine can bring")
+    verb.add_argument("--at", default="same-zone", metavar="PLACE", help="where you are now")
+    verb.add_argument(
+        "--measured", action="append", default=[], metavar="PLACE=RUN",
+        help="your own run record instead of the public figure",
+    )  # fmt: skip
+
+    verb = _verb(verbs, "hunt", _hunt, "Find the best placement; without --apply only plan it")
+    what = verb.add_mutually_exclusive_group(required=True)
+    what.add_argument("file", nargs="?", type=Path, help="hunt.toml")
+    what.add_argument("--resume", type=Path, metavar="DIR", help="go on after the controller died")
+    what.add_argument("--replay", type=Path, metavar="DIR", help="decide again from the journal")
+    verb.add_argument("--apply", action="store_true", help="do it")
+    verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")
+    verb.add_argument("--hunts", type=int, default=200, help="simulated hunts of --dry-run")
+    verb.add_argument("--out", type=Path, default=Path("hunts"), help="directory of hunts")
+
+    verb = _verb(verbs, "matrix", _matrix, "Compare instance types, images and tunings")
+    what = verb.add_mutually_exclusive_group(required=True)
+    what.add_argument("file", nargs="?", type=Path, help="hunt.toml with a table [matrix]")
+    what.add_argument("--resume", type=Path, metavar="DIR", help="go on after the controller died")
+    verb.add_argument("--apply", action="store_true", help="do it")
+    verb.add_argument("--out", type=Path, default=Path("hunts"), help="directory of logs")
+
+    share.add(verbs)
+    fleet.add(verbs)
+    tiers.add(verbs)
+
+    verb = _verb(verbs, "destroy", _destroy, "Remove all that a hunt made, anchors too")
+    verb.add_argument("dir", type=Path, help="the hunt's directory")
+    verb.add_argument("--apply", action="store_true", help="do it")
+
+    verb = _verb(verbs, "sweep", _sweep, "Find what hunts left behind; --apply removes orphans")
+    verb.add_argument("--region", required=True)
+    verb.add_argument("--apply", action="store_true", help="do it")
+
+    verb = _verb(verbs, "policy", _policy, "Print the least IAM policy for a verb")
+    verb.add_argument("verb", choices=VERBS)
+
+    verb = _verb(verbs, "query", _query, "SQL over the run records below a directory (DuckDB)")
+    verb.add_argument("directory", help="a directory, or s3://BUCKET/PREFIX")
+    verb.add_argument("sql", nargs="?", default=None, help="table: figures")
+    return top
+
+
+def _verb(
+    verbs: argparse._SubParsersAction,
+    name: str,
+    act: Callable[[argparse.Namespace], int],
+    about: str,
+) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(name, help=about, description=about)
+    verb.set_defaults(act=act)
+    return verb
+
+
+def _estimate(options: argparse.Namespace) -> int:
+    measured = {}
+    for pair in options.measured:
+        place, equals, run = pair.partition("=")
+        if not equals:
+            raise CloudError(f"--measured {pair!r}: write PLACE=RUN")
+        measured[place] = Path(run)
+    print(estimate_table(options.at, estimate(options.at, measured)))
+    return DONE
+
+
+def _hunt(options: argparse.Namespace) -> int:
+    if options.replay:
+        state = replay(journal.read(options.replay / JOURNAL))
+        print(table.result(state, state.last_at))
+        return DONE
+    if options.resume:
+        return hunt(load(options.resume / CONFIG), options.resume, time.time)
+    config = load(options.file)
+    name = _name(config)
+    plan = make_plan(config, name, time.time)
+    print(plan_text(plan))
+    if options.dry_run:
+        print(expectation(simulate.expect(plan.settings, simulate.World(), options.hunts)))
+    if not options.apply:
+        print("nothing was made: --apply does it, --dry-run simulates it")
+        return DONE
+    directory = options.out / name
+    directory.mkdir(parents=True)
+    (directory / CONFIG).write_bytes(options.file.read_bytes())
+    with journal.Journal(directory / JOURNAL) as opened:
+        opened.append({"event": "planned", "at": time.time(), "settings": plan.settings.to_json()})
+    return hunt(config, directory, time.time)
+
+
+def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
+    """Runs or resumes the hunt whose plan stands in the directory."""
+    with journal.Journal(directory / JOURNAL) as opened:
+        if not opened.events:
+            raise CloudError(f"{directory} has no plan: begin anew with `hunt FILE --apply`")
+        settings = opened.events[0]["settings"]
+        cloud = Ec2(config, settings["hunt"], clock)
+        hosts = AnsibleHosts(config, cloud, directory)
+        state = Runner(opened, cloud, hosts, clock, show).run()
+    (directory / PAGE).write_text(page.page(state, clock()))
+    print(table.result(state, clock()))
+    print(f"journal and page are in {directory}; `tickpath cloud destroy {directory}` ends it all")
+    return DONE if state.decided else NO_RESULT
+
+
+def show(state: State, event: Event) -> None:
+    """The live table, where a person is looking."""
+    if sys.stderr.isatty():
+        print("\033[2J\033[H" + table.table(state, event["at"]), file=sys.stderr)
+
+
+def expectation(found: simulate.Expectation) -> str:
+    return (
+        f"simulated {found.hunts} hunts, {simulate.World().in_words()}:\n"
+        f"  finds the best placement in {found.best:.0%}, one within 3 % of it in "
+        f"{found.within_3_percent:.0%}; 95 % of hunts end within {found.regret_p95:.1%}\n"
+        f"  the winner's reported p50 is off by {found.error:.1%} on average\n"
+        f"  takes {found.hours:.1f} h, costs ${found.cost_mean:.2f} on average, "
+        f"${found.cost_max:.2f} at most"
+    )
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    if options.resume:
+        return measure_matrix(options.resume)
+    config, table_of = load(options.file), load_matrix(options.file)
+    print(check(config, table_of, cells(config, table_of), features(config)))
+    if not options.apply:
+        print("nothing was made: --apply does it")
+        return DONE
+    directory = options.out / _name(config)
+    directory.mkdir(parents=True)
+    (directory / CONFIG).write_bytes(options.file.read_bytes())
+    return measure_matrix(directory)
+
+
+def measure_matrix(directory: Path) -> int:
+    """Begins or resumes; the directory's name is that of the matrix."""
+    config, name = load(directory / CONFIG), directory.resolve().name
+    hosts = AnsibleHosts(config, Ec2(config, name), directory)
+    with journal.Journal(directory / JOURNAL) as opened:
+        found = load_matrix(directory / CONFIG)
+        rows = matrix.measure(config, found, name, hosts, time.time, opened)
+    print(matrix_table(rows))
+    return DONE if any(row.p50_us is not None for row in rows) else NO_RESULT
+
+
+def _name(config: Config) -> str:
+    return f"{config.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
+
+
+def _destroy(options: argparse.Namespace) -> int:
+    config = load(options.dir / CONFIG)
+    name = journal.read(options.dir / JOURNAL)[0]["settings"]["hunt"]
+    cloud = Ec2(config, name)
+    if not options.apply:
+        left = cloud.leftovers()
+        print("\n".join(left) if left else f"nothing is left of {name}")
+        print("nothing was removed: --apply does it" if left else "")
+        return DONE
+    left = cloud.destroy()
+    if left:
+        raise CloudError(f"still there: {', '.join(left)}; run destroy again")
+    print(f"nothing is left of {name}: no instance, no placement group, no security group")
+    return DONE
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    ec2 = client("ec2", options.region)
+    found = sweep.find(ec2, time.time())
+    print("\n".join(map(str, found)) if found else f"nothing of any hunt is in {options.region}")
+    orphans = [left for left in found if left.orphan]
+    if orphans and options.apply:
+        sweep.remove(ec2, orphans)
+        print(f"removed {len(orphans)}; sweep again for groups that these instances held")
+    elif orphans:
+        print(f"{len(orphans)} orphans: --apply removes them")
+    return DONE
+
+
+def _policy(options: argparse.Namespace) -> int:
+    print(json.dumps(policy(options.verb), indent=2))
+    return DONE
+
+
+def _query(options: argparse.Namespace) -> int:
+    print(query(options.directory, options.sql))
+    return DONE

@@ -1,0 +1,1 @@
+"""One scenario on many hosts, by the Ansible collection tickpath.fleet; one report."""

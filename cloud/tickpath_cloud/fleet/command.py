@@ -1,0 +1,55 @@
+"""`tickpath cloud fleet VERB`."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tickpath_cloud.fleet.measure import Fleet, Settings, table
+
+DONE, NO_RESULT = 0, 3
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    about = "Measure many hosts with Ansible and merge their records"
+    sub = verbs.add_parser("fleet", help=about, description=about).add_subparsers(
+        required=True, metavar="VERB"
+    )
+    for name, act, help_text in (
+        ("plan", _plan, "Show hosts and tasks; reaches no host"),
+        ("run", _run, "Measure all hosts of an inventory"),
+    ):
+        verb = sub.add_parser(name, help=help_text, description=help_text)
+        verb.set_defaults(act=act)
+        verb.add_argument("inventory", type=Path, help="a file, or *.aws_ec2.yml for EC2's tags")
+        verb.add_argument("scenario", nargs="?", default="order-to-ack")
+        verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+        verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
+        verb.add_argument("--collection", type=Path, default=Settings.collection)
+        verb.add_argument("--tune", action="store_true", help="apply `tickpath tune` first")
+        verb.add_argument("--at-once", type=int, default=0, help="hosts at a time; 0: all")
+        verb.add_argument("--out", type=Path, default=Path("fleet"), help="directory of results")
+
+
+def _fleet(options: argparse.Namespace) -> Fleet:
+    settings = Settings(
+        inventory=options.inventory, scenario=options.scenario, set=tuple(options.set),
+        binary=options.binary, collection=options.collection, tune=options.tune,
+        at_once=options.at_once, tickpath=options.binary or "tickpath",
+    )  # fmt: skip
+    return Fleet(settings, options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
+
+
+def _plan(options: argparse.Namespace) -> int:
+    print(_fleet(options).plan())
+    return DONE
+
+
+def _run(options: argparse.Namespace) -> int:
+    fleet = _fleet(options)
+    lines = fleet.measure()
+    merged = fleet.merge(lines)
+    print(table(lines, merged))
+    print(f"records, doctor's findings and the log are in {fleet.directory}")
+    return DONE if merged else NO_RESULT

@@ -1,0 +1,91 @@
+"""The report page of a hunt: one self-contained file, the elimination drawn as SVG."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from tickpath_cloud.hunt import statistics, table
+from tickpath_cloud.hunt.decide import ranking
+from tickpath_cloud.hunt.state import State
+from tickpath_cloud.money import dollars
+
+WIDTH, ROW, LEFT, RIGHT = 960, 22, 110, 150
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1a1a1a; background: #fff }
+pre { background: #f5f5f2; padding: .8rem; overflow-x: auto }
+text { font: 12px system-ui, sans-serif; fill: #333 } .out text { fill: #888 }
+.out circle, .out line { stroke: #aaa; fill: #aaa } .in circle { fill: #3867b5 }
+.in line { stroke: #3867b5 } .kept circle { fill: #1a7f4b } .kept line { stroke: #1a7f4b }
+"""
+
+
+def page(state: State, now: float) -> str:
+    measured = [arm for arm in state.arms if any(arm in r.p50 for r in state.rounds)]
+    settings = state.settings
+    return "\n".join([
+        "<!doctype html><html lang=en><meta charset=utf-8>",
+        "<meta name=viewport content='width=device-width, initial-scale=1'>",
+        f"<title>hunt {escape(settings.hunt)}</title><style>{STYLE}</style>",
+        f"<h1>Hunt {escape(settings.hunt)}</h1>",
+        f"<pre>{escape(table.result(state, now))}</pre>",
+        "<h2>Elimination</h2>",
+        "<p>p50 of each placement with its interval over blocks, in the order of the ranking. "
+        "Grey placements were eliminated after the round that the right column names; green ones "
+        "are kept.</p>",
+        _drawing(state, ranking(state, measured)) if measured else "<p>No arm was measured.</p>",
+        "<h2>How to read it</h2>",
+        f"<p>{len(state.rounds)} rounds counted, {state.void_rounds} were void because the control "
+        f"probe moved by more than {settings.drift_limit:.0%} within them. A row's figure uses all "
+        "rounds of its arm, so the best rows are flattered by the choice; the figures of the kept "
+        "arms above come from fresh rounds alone. "
+        f"Spent {dollars(state.spent(now))} of {dollars(settings.budget)}.</p>",
+        _failures(state),
+    ])  # fmt: skip
+
+
+def _drawing(state: State, order: list[str]) -> str:
+    settings = state.settings
+    rows = []
+    for name in order:
+        logs = [r.p50[name] for r in state.rounds if name in r.p50]
+        found = statistics.interval(logs, settings.confidence, settings.seed)
+        if not math.isfinite(found.high):
+            found = statistics.Interval(found.value, found.value, found.value)
+        rows.append((name, found, len(logs)))
+    low, high = min(f.low for _, f, _ in rows), max(f.high for _, f, _ in rows)
+    span = math.log(high / low) or 1.0
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * math.log(value / low) / span
+
+    height = ROW * (len(rows) + 1)
+    lines = [f"<svg viewBox='0 0 {WIDTH} {height}' role=img aria-label='elimination'>"]
+    for number, (name, found, blocks) in enumerate(rows):
+        y = ROW * number + ROW // 2
+        kind = "kept" if name in state.decided else "in" if _finalist(state, name) else "out"
+        lines.append(
+            f"<g class={kind}><text x=0 y={y + 4}>{escape(name)}</text>"
+            f"<line x1={x(found.low):.1f} x2={x(found.high):.1f} y1={y} y2={y} stroke-width=2 />"
+            f"<circle cx={x(found.value):.1f} cy={y} r=4 />"
+            f"<text x={WIDTH - RIGHT + 10} y={y + 4}>{found.value / 1000:.1f} us, "
+            f"{blocks} blocks</text></g>"
+        )
+    lines.append(f"<text x={LEFT} y={height - 6}>{low / 1000:.1f} us</text>")
+    lines.append(
+        f"<text x={WIDTH - RIGHT} y={height - 6} text-anchor=end>{high / 1000:.1f} us (log)</text>"
+    )
+    return "\n".join([*lines, "</svg>"])
+
+
+def _finalist(state: State, name: str) -> bool:
+    return bool(state.eliminations) and name in state.eliminations[-1]["left"]
+
+
+def _failures(state: State) -> str:
+    failed = [arm for arm in state.everyone() if arm.why]
+    if not failed:
+        return ""
+    rows = "".join(f"<li>{escape(arm.name)}: {escape(arm.why)}</li>" for arm in failed)
+    return f"<h2>Arms that failed</h2><ul>{rows}</ul>"

@@ -1,0 +1,230 @@
+"""The state of a hunt: a fold over its journal. No I/O, no clock; every event has its time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from tickpath_cloud.hunt.settings import Candidate, Settings
+from tickpath_cloud.money import Lease, spent
+
+Event = dict[str, Any]
+
+# What became of an arm.
+WAITING, LAUNCHED, READY, ELIMINATED, FAILED, KEPT = (
+    "waiting", "launched", "ready", "eliminated", "failed", "kept",
+)  # fmt: skip
+HALVING, CONFIRMING, FRESH = "halving", "confirming", "fresh"
+
+
+@dataclass
+class Arm:
+    name: str
+    status: str = WAITING
+    why: str = ""
+    tried: int = 0  # candidates that had no capacity
+    instance: str | None = None
+    group: str | None = None
+    zone: str | None = None
+    lease: Lease | None = None
+    failures: int = 0
+
+    @property
+    def alive(self) -> bool:
+        return self.lease is not None and self.lease.ended is None
+
+
+@dataclass
+class Round:
+    """Log p50 in ns and p99 in us by arm."""
+
+    stage: str
+    p50: dict[str, float]
+    p99: dict[str, float | None]
+
+
+@dataclass
+class State:
+    settings: Settings
+    began: float
+    arms: dict[str, Arm] = field(default_factory=dict)
+    control: Arm = field(default_factory=lambda: Arm("control-1"))
+    old_controls: list[Arm] = field(default_factory=list)
+    stage: str = HALVING
+    stage_rounds: int = 0
+    rounds: list[Round] = field(default_factory=list)
+    rounds_begun: int = 0
+    void_rounds: int = 0
+    overrun: float = 1.0  # the slowest round over its planned time
+    no_capacity: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    stopped: str | None = None
+    decided: list[str] = field(default_factory=list)  # the winners, best first
+    released: set[str] = field(default_factory=set)  # culled, their groups deleted
+    kept: set[str] = field(default_factory=set)
+    closed: bool = False
+    last_at: float = 0.0  # time of the last event
+    eliminations: list[Event] = field(default_factory=list)
+
+    @staticmethod
+    def begin(event: Event) -> State:
+        settings = Settings.of(event["settings"])
+        state = State(settings, event["at"])
+        state.arms = {name: Arm(name) for name in settings.arm_names()}
+        return state
+
+    def arm(self, name: str) -> Arm:
+        return self.control if name == self.control.name else self.arms[name]
+
+    def live(self) -> list[Arm]:
+        """Arms that can still win."""
+        return [arm for arm in self.arms.values() if arm.status in (READY, KEPT)]
+
+    def spent(self, now: float) -> Decimal:
+        leases = [arm.lease for arm in self.everyone()]
+        return spent([lease for lease in leases if lease is not None], now)
+
+    def candidate(self, arm: Arm) -> Candidate | None:
+        """The next way to launch it; passes over what refused several arms of its zone."""
+        zone = self.zone_of(arm)
+        for candidate in self.settings.candidates[arm.tried :]:
+            if self.no_capacity.get((zone, candidate.type, candidate.market), 0) < 3:
+                return candidate
+            arm.tried += 1
+        return None
+
+    def zone_of(self, arm: Arm) -> str:
+        """Arms go around the zones. The zone of a shared group is found out by who launches."""
+        zones = self.settings.zones
+        if arm is self.control or arm.name not in self.arms:
+            return zones[0]
+        return zones[list(self.arms).index(arm.name) % len(zones)]
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        self.last_at = event["at"]
+        getattr(self, f"_on_{event['event'].replace('-', '_')}")(event)
+
+    def _on_launched(self, event: Event) -> None:
+        arm = self.arm(event["arm"])
+        arm.status = LAUNCHED
+        arm.instance, arm.group, arm.zone = event["instance"], event["group"], event["zone"]
+        arm.lease = Lease(Decimal(event["price"]), event["at"])
+
+    def _on_no_capacity(self, event: Event) -> None:
+        arm = self.arm(event["arm"])
+        arm.tried += 1
+        key = (self.zone_of(arm), event["type"], event["market"])
+        self.no_capacity[key] = self.no_capacity.get(key, 0) + 1
+
+    def _on_settled(self, event: Event) -> None:
+        for name in event["ready"]:
+            self.arm(name).status = READY
+        for name, why in event["unreachable"].items():
+            self._fail(self.arm(name), why)
+
+    def _on_arm_failed(self, event: Event) -> None:
+        self._fail(self.arm(event["arm"]), event["why"])
+
+    def _fail(self, arm: Arm, why: str) -> None:
+        arm.status, arm.why = FAILED, why
+        if arm is self.control:
+            self.old_controls.append(arm)
+            self.control = Arm(f"control-{len(self.old_controls) + 1}")
+
+    def _on_round(self, event: Event) -> None:
+        self.rounds_begun = event["number"]
+        if "decided_at" in event:
+            planned = self.settings.round_seconds(len(event["blocks"]) + len(event["failed"]))
+            self.overrun = max(self.overrun, (event["at"] - event["decided_at"]) / planned)
+        for name, why in event["failed"].items():
+            arm = self.arm(name)
+            arm.failures += 1
+            if arm.failures >= self.settings.failures_max or event["gone"].count(name):
+                self._fail(arm, why)
+        if self.is_void(event):
+            self.void_rounds += 1
+            return
+        blocks = {name: block for name, block in event["blocks"].items() if name in self.arms}
+        for name in blocks:
+            self.arms[name].failures = 0
+        self.stage_rounds += 1
+        self.rounds.append(
+            Round(
+                self.stage,
+                {name: math.log(block["p50_ns"]) for name, block in blocks.items()},
+                {name: block["p99_us"] for name, block in blocks.items()},
+            )
+        )
+
+    def is_void(self, event: Event) -> bool:
+        """The control probe is measured first and last: a jump between them spoils the round."""
+        first, last = event["control"]
+        if first is None or last is None or not event["blocks"]:
+            return True
+        return abs(math.log(last / first)) > self.settings.drift_limit
+
+    def _on_eliminated(self, event: Event) -> None:
+        self.eliminations.append(event)
+        for name in event["arms"]:
+            self.arms[name].status = ELIMINATED
+        self._enter(event["next_stage"])
+
+    def _on_decided(self, event: Event) -> None:
+        self.decided = event["winners"]
+        self.stopped = event["because"]
+        for arm in self.arms.values():
+            if arm.status in (READY, LAUNCHED):
+                arm.status = KEPT if arm.name in self.decided else ELIMINATED
+        self._enter(FRESH)
+
+    def _enter(self, stage: str) -> None:
+        if stage != self.stage:
+            self.stage, self.stage_rounds = stage, 0
+
+    def _on_measured_again(self, _event: Event) -> None:
+        self.stage = "closing"
+
+    def _on_released(self, event: Event) -> None:
+        for name in event["arms"]:
+            self.released.add(name)
+            for arm in self.everyone():
+                if arm.name == name and arm.lease is not None:
+                    arm.lease = arm.lease.until(event["at"])
+
+    def _on_kept(self, event: Event) -> None:
+        self.kept.update(event["arms"])
+
+    def _on_closed(self, _event: Event) -> None:
+        self.closed = True
+
+    # --- questions ------------------------------------------------------------------------------
+
+    def stage_logs(self, stage: str, arms: list[str]) -> dict[str, list[float]]:
+        """Log p50 of each arm in the rounds of a stage that have all of them."""
+        rounds = [r.p50 for r in self.rounds if r.stage == stage and all(a in r.p50 for a in arms)]
+        return {arm: [p50[arm] for p50 in rounds] for arm in arms}
+
+    def p99_us(self, arm: str) -> float | None:
+        """Median over its blocks."""
+        values = sorted(v for r in self.rounds if (v := r.p99.get(arm)) is not None)
+        return values[len(values) // 2] if values else None
+
+    def everyone(self) -> list[Arm]:
+        return [*self.arms.values(), *self.old_controls, self.control]
+
+    def to_release(self) -> list[str]:
+        """Instances that nothing needs any more."""
+        gone = [
+            arm.name
+            for arm in (*self.arms.values(), *self.old_controls)
+            if arm.instance is not None
+            and arm.status in (ELIMINATED, FAILED)
+            and arm.name not in self.released
+        ]
+        control = self.control
+        if self.stage == "closing" and control.instance and control.name not in self.released:
+            gone.append(control.name)
+        return gone

@@ -1,0 +1,193 @@
+"""The plan of a hunt, before anything is made: what, in which account, at what price at worst."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tickpath_cloud import tags
+from tickpath_cloud.config import Config
+from tickpath_cloud.ec2 import Ec2, call, client
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.hunt.decide import Launch
+from tickpath_cloud.hunt.settings import Candidate, Settings
+from tickpath_cloud.money import cost, dollars
+
+QUOTA = {"on-demand": "L-1216C47A", "spot": "L-34B43A08"}  # vCPUs of standard families
+
+
+@dataclass(frozen=True)
+class Plan:
+    settings: Settings
+    account: str
+    region: str
+    per_hour: Decimal  # while all probes run
+    worst: Decimal  # all probes until their time to live, the kept ones until theirs
+    vcpus: int
+    quota_vcpus: float
+
+
+def worst_case(settings: Settings) -> Decimal:
+    dearest = max(candidate.price for candidate in settings.candidates)
+    probes = len(settings.arm_names()) + 1
+    return probes * cost(dearest, settings.ttl_seconds) + settings.keep * cost(
+        dearest, settings.keep_seconds
+    )
+
+
+def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
+    """Asks AWS for prices, quotas and permissions; makes nothing. Raises if it could not work."""
+    account = call(client("sts", config.region).get_caller_identity)["Account"]
+    ec2 = Ec2(config, hunt, clock)
+    zones = tuple(dict.fromkeys(s["AvailabilityZoneId"] for s in ec2.subnets()))
+    settings = Settings(
+        hunt=hunt,
+        arms=config.arms,
+        candidates=candidates(config, ec2.ec2),
+        budget=config.budget,
+        zones=zones,
+        shared_groups=config.shared_groups,
+        keep=config.keep,
+        finalists=config.finalists,
+        halving_rounds=config.halving_rounds,
+        looks=config.looks,
+        fresh_rounds=config.fresh_rounds,
+        block_seconds=config.block_seconds,
+        probes_at_once=config.probes_at_once,
+        indifference=config.indifference,
+        failures_max=config.failures_max,
+        void_rounds_max=config.void_rounds_max,
+        p99_limit_us=config.p99_limit_us,
+        ttl_seconds=int(config.ttl_hours * 3600),
+        keep_seconds=int(config.keep_hours * 3600),
+        seed=config.seed,
+    )
+    probes = len(settings.arm_names()) + 1
+    vcpus = probes * _vcpus(ec2.ec2, config.instance_types)
+    market = settings.candidates[0].market
+    quota = call(
+        client("service-quotas", config.region).get_service_quota,
+        ServiceCode="ec2", QuotaCode=QUOTA[market],
+    )["Quota"]["Value"]  # fmt: skip
+    dearest = max(candidate.price for candidate in settings.candidates)
+    plan = Plan(
+        settings, account, config.region, probes * dearest, worst_case(settings), vcpus, quota
+    )
+    _check(plan)
+    check_permissions(ec2, settings)
+    return plan
+
+
+def _check(plan: Plan) -> None:
+    if plan.worst > plan.settings.budget:
+        raise CloudError(
+            f"the worst case costs {dollars(plan.worst)}, the budget is "
+            f"{dollars(plan.settings.budget)}: raise budget, or lower arms, ttl_hours, keep or "
+            "keep_hours"
+        )
+    if plan.vcpus > plan.quota_vcpus:
+        raise CloudError(
+            f"{plan.vcpus} vCPUs needed, the account's quota is {plan.quota_vcpus:.0f}: lower "
+            "arms, choose smaller instance types, or ask AWS for more"
+        )
+
+
+def _vcpus(ec2: Any, types: tuple[str, ...]) -> int:
+    found = call(ec2.describe_instance_types, InstanceTypes=list(types))["InstanceTypes"]
+    return max(entry["VCpuInfo"]["DefaultVCpus"] for entry in found)
+
+
+def candidates(config: Config, ec2: Any) -> tuple[Candidate, ...]:
+    """Spot first where it is allowed, in the order of the file."""
+    found = []
+    if config.spot:
+        spot = _spot_prices(ec2, config.instance_types)
+        found += [Candidate(t, "spot", spot[t]) for t in config.instance_types if t in spot]
+    pricing = client("pricing", "us-east-1")
+    for kind in config.instance_types:
+        found.append(Candidate(kind, "on-demand", on_demand_price(pricing, kind, config.region)))
+    return tuple(found)
+
+
+def _spot_prices(ec2: Any, types: tuple[str, ...]) -> dict[str, Decimal]:
+    """The dearest zone's price now."""
+    found = call(
+        ec2.describe_spot_price_history, InstanceTypes=list(types),
+        ProductDescriptions=["Linux/UNIX"], MaxResults=100,
+    )["SpotPriceHistory"]  # fmt: skip
+    prices: dict[str, Decimal] = {}
+    for entry in found:
+        kind = entry["InstanceType"]
+        prices[kind] = max(prices.get(kind, Decimal(0)), Decimal(entry["SpotPrice"]))
+    return prices
+
+
+def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
+    wanted = {
+        "instanceType": kind, "regionCode": region, "operatingSystem": "Linux",
+        "preInstalledSw": "NA", "tenancy": "Shared", "capacitystatus": "Used",
+    }  # fmt: skip
+    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
+    found = call(pricing.get_products, ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
+    if not found:
+        raise CloudError(f"AWS has no price for {kind} in {region}: is the type offered there?")
+    product = json.loads(found[0])
+    term = next(iter(product["terms"]["OnDemand"].values()))
+    dimension = next(iter(term["priceDimensions"].values()))
+    return Decimal(dimension["pricePerUnit"]["USD"])
+
+
+def check_permissions(ec2: Ec2, settings: Settings) -> None:
+    """Each call that makes something, as a DryRun. AWS checks permissions and does nothing."""
+    spec = tags.tags(ec2.hunt, "dry-run", ec2.clock())
+    launch = Launch("dry-run", settings.candidates[0], settings.zones[0], 0)
+    run = {
+        "MinCount": 1, "MaxCount": 1, "ImageId": ec2.config.image,
+        "InstanceType": launch.candidate.type, "SubnetId": ec2.subnets()[0]["SubnetId"],
+        "TagSpecifications": [
+            {"ResourceType": kind, "Tags": spec}
+            for kind in ("instance", "volume", "network-interface")
+        ],
+    }  # fmt: skip
+    named = f"tickpath-{ec2.hunt}-dry-run"
+    _dry(ec2.ec2.run_instances, **run)
+    _dry(
+        ec2.ec2.create_placement_group, GroupName=named, Strategy="cluster",
+        TagSpecifications=[{"ResourceType": "placement-group", "Tags": spec}],
+    )  # fmt: skip
+    _dry(
+        ec2.ec2.create_security_group, GroupName=named, Description="dry run",
+        VpcId=ec2.subnets()[0]["VpcId"],
+        TagSpecifications=[{"ResourceType": "security-group", "Tags": spec}],
+    )  # fmt: skip
+
+
+def _dry(operation: Callable[..., Any], **arguments: Any) -> None:
+    try:
+        call(operation, DryRun=True, **arguments)
+    except Refused as refused:
+        if refused.code != "DryRunOperation":
+            raise
+
+
+def text(plan: Plan) -> str:
+    settings = plan.settings
+    arms = len(settings.arm_names())
+    ways = ", ".join(f"{c.type} {c.market} ${c.price}/h" for c in settings.candidates)
+    return "\n".join([
+        f"hunt {settings.hunt} in account {plan.account}, {plan.region}, "
+        f"zones {' '.join(settings.zones)}",
+        f"  makes      {settings.arms} placement groups, {arms + 1} instances (one is the control "
+        f"probe), 1 security group",
+        f"  launches   {ways}",
+        f"  vCPUs      {plan.vcpus} of a quota of {plan.quota_vcpus:.0f}",
+        f"  costs      {dollars(plan.per_hour)} an hour while all probes run",
+        f"  at worst   {dollars(plan.worst)}: all probes for {settings.ttl_seconds / 3600:g} h, "
+        f"{settings.keep} kept for {settings.keep_seconds / 3600:g} h",
+        f"  budget     {dollars(settings.budget)}, a hard stop",
+        f"  ends       every instance shuts itself down after {settings.ttl_seconds / 3600:g} h, "
+        "also if this program dies",
+    ])  # fmt: skip

@@ -1,0 +1,207 @@
+"""The least an identity must be allowed, for each verb. Tests remove each action in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tickpath_cloud import tags
+from tickpath_cloud.errors import CloudError
+
+_NEW = {"StringLike": {f"aws:RequestTag/{tags.HUNT}": "*"}}
+_OURS = {"StringLike": {f"aws:ResourceTag/{tags.HUNT}": "*"}}
+
+
+def _allow(actions: list[str], resources: list[str], condition: dict | None = None) -> dict:
+    arns = [f"arn:aws:ec2:*:*:{kind}" for kind in resources] if resources != ["*"] else ["*"]
+    statement: dict[str, Any] = {"Effect": "Allow", "Action": actions, "Resource": arns}
+    return {**statement, "Condition": condition} if condition else statement
+
+
+_LOOK = [
+    "ec2:DescribeInstances",
+    "ec2:DescribePlacementGroups",
+    "ec2:DescribeSecurityGroups",
+]
+_PLAN = [
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribeSpotPriceHistory",
+    "ec2:DescribeSubnets",
+    "pricing:GetProducts",
+    "servicequotas:GetServiceQuota",
+]
+_ENDED = ["placement-group/*", "security-group/*", "instance/*"]
+_END = _allow(
+    ["ec2:DeletePlacementGroup", "ec2:DeleteSecurityGroup", "ec2:TerminateInstances"],
+    _ENDED,
+    _OURS,
+)
+_RUN = _allow(["ec2:RunInstances"], ["instance/*", "volume/*", "network-interface/*"], _NEW)
+_USED = ["image/*", "subnet/*", "security-group/*", "placement-group/*", "key-pair/*"]
+_RUN_IN = _allow(["ec2:RunInstances"], _USED)
+_SECURITY_GROUP = [
+    _allow(["ec2:CreateSecurityGroup"], ["security-group/*"], _NEW),
+    _allow(["ec2:CreateSecurityGroup"], ["vpc/*"]),
+    _allow(["ec2:AuthorizeSecurityGroupIngress"], ["security-group/*"], _OURS),
+]
+
+
+def _tag_new(*actions: str) -> dict:
+    """Tags on what is being made; not on what others made."""
+    return _allow(["ec2:CreateTags"], ["*"], {"StringEquals": {"ec2:CreateAction": [*actions]}})
+
+
+_MAKE = [
+    _RUN,
+    _RUN_IN,
+    _allow(["ec2:CreatePlacementGroup"], ["placement-group/*"], _NEW),
+    *_SECURITY_GROUP,
+    _tag_new("RunInstances", "CreatePlacementGroup", "CreateSecurityGroup"),
+    _allow(["ec2:CreateTags"], ["instance/*"], _OURS),
+]
+_MATRIX = [
+    _allow(
+        [*_LOOK, "ec2:DescribeInstanceTypes", "ec2:DescribeSubnets", "pricing:GetProducts"], ["*"]
+    ),
+    _RUN,
+    _RUN_IN,
+    _allow(["ec2:CreatePlacementGroup"], ["placement-group/*"], _NEW),
+    *_SECURITY_GROUP,
+    _tag_new("RunInstances", "CreatePlacementGroup", "CreateSecurityGroup"),
+    _END,
+]
+
+# --- share: the condition is the grant's tag ----------------------------------------------------
+
+_NEW_GRANT = {"StringLike": {"aws:RequestTag/tickpath:grant": "*"}}
+_GRANTED = {"StringLike": {"aws:ResourceTag/tickpath:grant": "*"}}
+_SHARES = ["arn:aws:ram:*:*:resource-share/*"]
+_RECONCILE = [
+    _allow(
+        [
+            "ec2:DescribeVpcPeeringConnections",
+            "ec2:DescribeSecurityGroups",
+            "ec2:DescribeRouteTables",
+            "ram:GetResourceShares",
+        ],
+        ["*"],
+    ),
+    _allow(["ec2:CreateTags"], ["vpc-peering-connection/*"], _NEW_GRANT),
+    _allow(["ec2:AcceptVpcPeeringConnection"], ["vpc/*"]),
+    _allow(
+        ["ec2:AcceptVpcPeeringConnection", "ec2:DeleteVpcPeeringConnection"],
+        ["vpc-peering-connection/*"],
+        _GRANTED,
+    ),
+    _allow(["ec2:RejectVpcPeeringConnection"], ["vpc-peering-connection/*"]),
+    _allow(["ec2:CreateRoute", "ec2:DeleteRoute"], ["route-table/*"]),
+    _allow(
+        ["ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"],
+        ["security-group/*"],
+    ),
+    {
+        "Effect": "Allow",
+        "Action": ["ram:DeleteResourceShare", "ram:TagResource"],
+        "Resource": _SHARES,
+        "Condition": _GRANTED,
+    },
+]
+_OWNER = [
+    *_RECONCILE,
+    _allow(
+        [
+            "ec2:DescribePlacementGroups",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeVpcs",
+            "ram:GetPermission",
+            "ram:ListPermissions",
+            "ram:ListResourceSharePermissions",
+        ],
+        ["*"],
+    ),
+    _allow(["ec2:CreatePlacementGroup"], ["placement-group/*"], _NEW_GRANT),
+    _allow(["ec2:DeletePlacementGroup"], ["placement-group/*"], _GRANTED),
+    _tag_new("CreatePlacementGroup"),
+    {
+        "Effect": "Allow",
+        "Action": ["ram:CreateResourceShare"],
+        "Resource": _SHARES,
+        "Condition": _NEW_GRANT,
+    },
+]
+_MADE = ["vpc/*", "subnet/*", "vpc-peering-connection/*", "internet-gateway/*"]
+_RECEIVER = [
+    _allow(
+        [
+            *_LOOK,
+            "ec2:DescribeAvailabilityZones",
+            "ec2:DescribeCapacityReservations",
+            "ec2:DescribeInternetGateways",
+            "ec2:DescribeRouteTables",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeVpcPeeringConnections",
+            "ec2:DescribeVpcs",
+            "pricing:GetProducts",
+            "ram:GetResourceShareInvitations",
+        ],
+        ["*"],
+    ),
+    {
+        "Effect": "Allow",
+        "Action": ["ram:AcceptResourceShareInvitation"],
+        "Resource": ["arn:aws:ram:*:*:resource-share-invitation/*"],
+    },
+    _allow(
+        [
+            "ec2:CreateInternetGateway",
+            "ec2:CreateSubnet",
+            "ec2:CreateVpc",
+            "ec2:CreateVpcPeeringConnection",
+        ],
+        _MADE,
+        _NEW,
+    ),
+    _allow(["ec2:CreateSubnet", "ec2:CreateVpcPeeringConnection"], ["vpc/*"]),
+    _allow(["ec2:CreateRoute", "ec2:DeleteRoute", "ec2:ReplaceRoute"], ["route-table/*"]),
+    _allow(["ec2:CreateCapacityReservation"], ["capacity-reservation/*"], _NEW),
+    _allow(["ec2:CreateCapacityReservation"], ["placement-group/*"]),
+    _RUN,
+    _RUN_IN,
+    *_SECURITY_GROUP,
+    _tag_new(
+        "CreateCapacityReservation", "CreateInternetGateway", "CreateSecurityGroup",
+        "CreateSubnet", "CreateVpc", "CreateVpcPeeringConnection", "RunInstances",
+    ),
+    _allow(
+        [
+            "ec2:AttachInternetGateway",
+            "ec2:CancelCapacityReservation",
+            "ec2:DeleteInternetGateway",
+            "ec2:DeleteSecurityGroup",
+            "ec2:DeleteSubnet",
+            "ec2:DeleteVpc",
+            "ec2:DeleteVpcPeeringConnection",
+            "ec2:DetachInternetGateway",
+            "ec2:TerminateInstances",
+        ],
+        [*_MADE, "security-group/*", "instance/*", "capacity-reservation/*"],
+        _OURS,
+    ),
+]  # fmt: skip
+
+_STATEMENTS = {
+    "matrix": _MATRIX,
+    "hunt": [_allow([*_LOOK, *_PLAN], ["*"]), *_MAKE, _END],
+    "sweep": [_allow(_LOOK, ["*"]), _END],
+    "destroy": [_allow(_LOOK, ["*"]), _END],
+    "share-owner": _OWNER,
+    "share-receiver": _RECEIVER,
+    "share-reconcile": _RECONCILE,
+}
+VERBS = tuple(_STATEMENTS)
+
+
+def policy(verb: str) -> dict[str, Any]:
+    """An IAM policy document."""
+    if verb not in _STATEMENTS:
+        raise CloudError(f"no policy for {verb!r}: there are {', '.join(VERBS)}")
+    return {"Version": "2012-10-17", "Statement": _STATEMENTS[verb]}

@@ -1,0 +1,269 @@
+"""The receiver's side: accept an offer, launch into the shared group, leave again.
+
+Everything that it makes carries the grant's name in a tag, and is looked up by it before it is
+made: any step may be repeated, and an interrupted `accept` goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tickpath_cloud import tags
+from tickpath_cloud.config import read, settings_of
+from tickpath_cloud.ec2 import call, client, instances, user_data
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.money import cost, dollars
+from tickpath_cloud.plan import on_demand_price
+from tickpath_cloud.share.network import ReceiverNetwork
+from tickpath_cloud.share.offer import Offer
+
+VISIBLE_SECONDS = 30  # until a share that was accepted shows its group
+WAIT_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Settings:
+    """receiver.toml."""
+
+    image: str
+    instance_type: str
+    budget: Decimal
+    ssh_from: str  # CIDR of your machine
+    count: int = 1
+    ttl_hours: float = 24.0
+    key_name: str | None = None
+    vpc: str = ""  # empty: one is made, with the offer's network
+    subnet: str = ""  # of that VPC; empty: one is made
+    reserve: bool = False  # capacity in the group, billed like instances from now on
+
+    def __post_init__(self) -> None:
+        if ipaddress.ip_network(self.ssh_from, strict=False).prefixlen == 0:
+            raise CloudError(f"ssh_from is {self.ssh_from}: name your own address")
+        if self.subnet and not self.vpc:
+            raise CloudError("subnet without vpc: name both, or neither")
+
+
+@dataclass(frozen=True)
+class Accepted:
+    peering: str
+    state: str  # active: orders can flow
+    instances: tuple[str, ...]
+    addresses: tuple[str, ...]
+    reservation: str | None
+
+    def __str__(self) -> str:
+        reserved = f", capacity reservation {self.reservation}" if self.reservation else ""
+        where = " ".join(f"{i} at {a}" for i, a in zip(self.instances, self.addresses, strict=True))
+        wait = "" if self.state == "active" else ": the owner's `share reconcile` must accept it"
+        return f"launched {where}{reserved}\npeering {self.peering} is {self.state}{wait}"
+
+
+def load(path: Path) -> Settings:
+    return settings_of(Settings, read(path), path)
+
+
+class Receiver:
+    def __init__(self, settings: Settings, offer: Offer, clock: Callable[[], float]) -> None:
+        self.settings, self.offer, self.clock = settings, offer, clock
+        self.name = f"share-{offer.grant}"
+        self.ec2 = client("ec2", offer.region)
+        self.ram = client("ram", offer.region)
+        self.sts = client("sts", offer.region)
+        self.pricing = client("pricing", "us-east-1")
+        self.network = ReceiverNetwork(
+            self.ec2, offer, self.name, settings.vpc, settings.subnet, settings.ssh_from
+        )
+
+    def plan(self) -> str:
+        """What it makes and costs; makes nothing. Raises if it could not work."""
+        self._check()
+        price = on_demand_price(self.pricing, self.settings.instance_type, self.offer.region)
+        hours = self.settings.ttl_hours
+        worst = self.settings.count * cost(price, 3600 * hours)
+        if worst > self.settings.budget:
+            raise CloudError(
+                f"the worst case costs {dollars(worst)}, the budget is "
+                f"{dollars(self.settings.budget)}: raise budget, or lower count or ttl_hours"
+            )
+        made = "makes" if not self.settings.vpc else f"uses {self.settings.vpc}, makes"
+        return "\n".join([
+            f"accept {self.offer.grant} of account {self.offer.owner} in account "
+            f"{self.offer.account}, {self.offer.region}, zone {self.offer.zone_id} "
+            f"({self.zone()} here)",
+            f"  {made} VPC or subnet {self.offer.cidr}, security group, peering to "
+            f"{self.offer.owner_vpc}",
+            f"  launches   {self.settings.count} {self.settings.instance_type} into "
+            f"{self.offer.group}" + (", reserves their capacity" if self.settings.reserve else ""),
+            f"  costs      {dollars(self.settings.count * price)} an hour, {dollars(worst)} at "
+            f"worst until they end themselves after {hours:g} h",
+            f"  budget     {dollars(self.settings.budget)}",
+        ])  # fmt: skip
+
+    def accept(self) -> Accepted:
+        self._check()
+        self._invitation()
+        self._wait_for_group()
+        zone = self.zone()
+        vpc = self.network.vpc()
+        subnet = self.network.subnet(vpc, zone)
+        peering = self.network.peering(vpc)
+        self.network.routes(vpc, subnet, peering["VpcPeeringConnectionId"])
+        security = self.network.security_group(vpc)
+        reservation = self._reserve(zone) if self.settings.reserve else None
+        found = self._launch(subnet, security)
+        return Accepted(
+            peering["VpcPeeringConnectionId"], peering["Status"]["Code"],
+            tuple(i["InstanceId"] for i in found),
+            tuple(i.get("PublicIpAddress") or i["PrivateIpAddress"] for i in found), reservation,
+        )  # fmt: skip
+
+    # --- the share ------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        account = call(self.sts.get_caller_identity)["Account"]
+        if account != self.offer.account:
+            raise CloudError(
+                f"the offer is for account {self.offer.account}, these credentials are of {account}"
+            )
+        if self.offer.expired(self.clock()):
+            raise CloudError(
+                f"the offer expired at {self.offer.expires}: ask the owner for another"
+            )
+        if self.settings.reserve and "ec2:CreateCapacityReservation" not in self.offer.actions:
+            raise CloudError("the offer has no CreateCapacityReservation: ask for grant --reserve")
+
+    def _invitation(self) -> None:
+        """There is none within an organisation, and none after it was accepted."""
+        found = call(
+            self.ram.get_resource_share_invitations, resourceShareArns=[self.offer.share]
+        )["resourceShareInvitations"]  # fmt: skip
+        for invitation in found:
+            if invitation["senderAccountId"] != self.offer.owner:
+                raise CloudError(
+                    f"the invitation comes from account {invitation['senderAccountId']}, the offer "
+                    f"from {self.offer.owner}: do not accept it before you asked the owner"
+                )
+            if invitation["status"] == "PENDING":
+                arn = invitation["resourceShareInvitationArn"]
+                try:
+                    call(self.ram.accept_resource_share_invitation, resourceShareInvitationArn=arn)
+                except Refused as refused:
+                    if "AlreadyAccepted" not in refused.code:
+                        raise
+
+    def _wait_for_group(self) -> None:
+        deadline = time.monotonic() + VISIBLE_SECONDS
+        while True:
+            try:
+                call(self.ec2.describe_placement_groups, GroupIds=[self.offer.group])
+                return
+            except Refused as refused:
+                if refused.code != "InvalidPlacementGroup.Unknown":
+                    raise
+                if time.monotonic() > deadline:
+                    raise CloudError(
+                        f"placement group {self.offer.group} is not shared with this account: the "
+                        "grant was revoked or has expired, or its invitation (7 days) has; ask the "
+                        "owner"
+                    ) from refused
+            time.sleep(1)
+
+    def zone(self) -> str:
+        """The name that the group's zone has in this account."""
+        for zone in call(self.ec2.describe_availability_zones)["AvailabilityZones"]:
+            if zone["ZoneId"] == self.offer.zone_id:
+                return zone["ZoneName"]
+        raise CloudError(f"zone {self.offer.zone_id} is not open to this account: ask AWS for it")
+
+    # --- instances ------------------------------------------------------------------------------
+
+    def _ends(self) -> float:
+        return self.clock() + 3600 * self.settings.ttl_hours
+
+    def _specifications(self, *kinds: str) -> list[dict]:
+        held = tags.tags(self.name, "receiver", self._ends())
+        return [{"ResourceType": kind, "Tags": held} for kind in kinds]
+
+    def reservation(self) -> str | None:
+        found = call(
+            self.ec2.describe_capacity_reservations,
+            Filters=[
+                {"Name": f"tag:{tags.HUNT}", "Values": [self.name]},
+                {"Name": "state", "Values": ["active", "pending"]},
+            ],
+        )["CapacityReservations"]
+        return found[0]["CapacityReservationId"] if found else None
+
+    def _reserve(self, zone: str) -> str:
+        if there := self.reservation():
+            return there
+        return call(
+            self.ec2.create_capacity_reservation,
+            InstanceType=self.settings.instance_type, InstancePlatform="Linux/UNIX",
+            AvailabilityZone=zone, InstanceCount=self.settings.count,
+            PlacementGroupArn=self.offer.group_arn, EndDateType="limited",
+            EndDate=datetime.fromtimestamp(self._ends(), UTC),
+            TagSpecifications=self._specifications("capacity-reservation"),
+        )["CapacityReservation"]["CapacityReservationId"]  # fmt: skip
+
+    def instances(self) -> list[dict]:
+        """Those in the shared group, as AWS lists them."""
+        found = [{"Name": "placement-group-id", "Values": [self.offer.group]}]
+        return instances(self.ec2, [*found, *self._ours()])
+
+    def _ours(self) -> list[dict]:
+        return [{"Name": f"tag:{tags.HUNT}", "Values": [self.name]}]
+
+    def _launch(self, subnet: str, security: str) -> list[dict]:
+        missing = self.settings.count - len(self.instances())
+        if missing > 0:
+            arguments: dict[str, Any] = {
+                "MinCount": missing, "MaxCount": missing, "ImageId": self.settings.image,
+                "InstanceType": self.settings.instance_type,
+                # A group of another account is known by its id only.
+                "Placement": {"GroupId": self.offer.group},
+                "InstanceInitiatedShutdownBehavior": "terminate",
+                "UserData": user_data(int(3600 * self.settings.ttl_hours)),
+                "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
+                "NetworkInterfaces": [{
+                    "DeviceIndex": 0, "SubnetId": subnet, "Groups": [security],
+                    "AssociatePublicIpAddress": not self.settings.vpc,
+                }],
+                "TagSpecifications": self._specifications(
+                    "instance", "volume", "network-interface"
+                ),
+            }  # fmt: skip
+            if self.settings.key_name:
+                arguments["KeyName"] = self.settings.key_name
+            call(self.ec2.run_instances, **arguments)
+        return self.instances()
+
+    # --- leave ----------------------------------------------------------------------------------
+
+    def leave(self) -> list[str]:
+        """Removes all that `accept` made. Returns what is still there: nothing, if it could."""
+        found = instances(self.ec2, self._ours())
+        ids = [i["InstanceId"] for i in found if i["State"]["Name"] != "shutting-down"]
+        if ids:
+            call(self.ec2.terminate_instances, InstanceIds=ids)
+        if (there := self.reservation()) is not None:
+            call(self.ec2.cancel_capacity_reservation, CapacityReservationId=there)
+        deadline = time.monotonic() + WAIT_SECONDS
+        while instances(self.ec2, self._ours()):
+            if time.monotonic() > deadline:
+                raise CloudError(f"instances did not end in {WAIT_SECONDS} s: leave again")
+            time.sleep(2)
+        self.network.remove()
+        return self.leftovers()
+
+    def leftovers(self) -> list[str]:
+        found = [i["InstanceId"] for i in instances(self.ec2, self._ours())]
+        there = self.reservation()
+        return [*found, *([there] if there else []), *self.network.leftovers()]

@@ -1,0 +1,133 @@
+"""Which hops lie on the way from a client's instance to an address, before anything is measured."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Any
+
+from tickpath_cloud.ec2 import call, client
+from tickpath_cloud.errors import CloudError
+
+# Interfaces that are no host's: a hop hides behind them.
+INTERFACES = {
+    "vpc_endpoint": "interface endpoint (PrivateLink), then the service's load balancer",
+    "network_load_balancer": "network load balancer", "nat_gateway": "NAT gateway",
+    "gateway_load_balancer": "gateway load balancer", "load_balancer": "load balancer",
+    "gateway_load_balancer_endpoint": "inspection appliance",
+}  # fmt: skip
+ROUTES = {
+    "VpcPeeringConnectionId": "peering", "TransitGatewayId": "Transit Gateway",
+    "NatGatewayId": "NAT gateway, then the internet", "NetworkInterfaceId": "an instance or "
+    "appliance that routes", "InstanceId": "an instance that routes",
+    "EgressOnlyInternetGatewayId": "egress-only internet gateway", "CarrierGatewayId": "carrier "
+    "gateway", "LocalGatewayId": "local gateway",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Way:
+    hops: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"  {hop}" for hop in ("client", *self.hops, "target")]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def check(region: str, instance: str, target: str) -> Way:
+    """As the client's account sees it: what lies behind a load balancer stays unknown."""
+    ec2 = client("ec2", region)
+    found = call(ec2.describe_instances, InstanceIds=[instance])["Reservations"]
+    if not found:
+        raise CloudError(f"{instance} does not exist in {region}: name the client's instance")
+    host = found[0]["Instances"][0]
+    address = ipaddress.ip_address(target)
+    there = _interface(ec2, target)
+    hop = _route(ec2, host, address)
+    hops = [hop] if hop else []
+    warnings = []
+    if there is not None and (kind := there.get("InterfaceType")) in INTERFACES:
+        hops.append(INTERFACES[kind])
+        if kind.endswith("load_balancer"):
+            warnings.append("a load balancer lies on the way: peering to the host is shorter")
+    warnings += _zone(ec2, host, there)
+    warnings += _group(ec2, host, there)
+    warnings += [
+        f"{word} lies on the way: peering needs none"
+        for word in ("Transit Gateway", "NAT gateway", "appliance")
+        if any(word in step for step in hops)
+    ]
+    return Way(tuple(hops), tuple(warnings))
+
+
+def _route(ec2: Any, host: dict, address: Any) -> str:
+    """The most specific route decides; empty: the VPC's own."""
+    best, hop = -1, "no route: the target can't be reached"
+    for route in _table(ec2, host)["Routes"]:
+        cidr = route.get("DestinationCidrBlock")
+        if cidr is None or address not in (network := ipaddress.ip_network(cidr)):
+            continue
+        if network.prefixlen > best:
+            best, hop = network.prefixlen, _hop(route)
+    return hop
+
+
+def _hop(route: dict) -> str:
+    gateway = route.get("GatewayId", "")
+    if route.get("State") == "blackhole":
+        return "a route that leads nowhere (blackhole)"
+    if gateway == "local":
+        return ""
+    if gateway.startswith("vpce-"):
+        return "inspection appliance (gateway load balancer endpoint)"
+    if gateway:
+        return "internet gateway"
+    for key, name in ROUTES.items():
+        if route.get(key):
+            return f"{name} {route[key]}"
+    return "an unknown hop"
+
+
+def _table(ec2: Any, host: dict) -> dict:
+    for key, value in (("association.subnet-id", host["SubnetId"]), ("association.main", "true")):
+        filters = [{"Name": key, "Values": [value]}, {"Name": "vpc-id", "Values": [host["VpcId"]]}]
+        found = call(ec2.describe_route_tables, Filters=filters)["RouteTables"]
+        if found:
+            return found[0]
+    raise CloudError(f"{host['VpcId']} has no main route table")
+
+
+def _interface(ec2: Any, target: str) -> dict | None:
+    """None: it is not of this account."""
+    wanted = [{"Name": "addresses.private-ip-address", "Values": [target]}]
+    found = call(ec2.describe_network_interfaces, Filters=wanted)["NetworkInterfaces"]
+    return found[0] if found else None
+
+
+def _zone(ec2: Any, host: dict, there: dict | None) -> list[str]:
+    if there is None:
+        return ["the target is another account's: compare zone ids and placement groups by hand"]
+    both = sorted({host["SubnetId"], there["SubnetId"]})
+    subnets = call(ec2.describe_subnets, SubnetIds=both)["Subnets"]
+    zones = sorted({subnet["AvailabilityZoneId"] for subnet in subnets})
+    return [f"two zones lie on the way: {' and '.join(zones)}"] if len(zones) > 1 else []
+
+
+def _group(ec2: Any, host: dict, there: dict | None) -> list[str]:
+    """One cluster placement group for both is the shortest way there is."""
+    known = ((there or {}).get("Attachment") or {}).get("InstanceId")
+    if known is None:
+        return []
+    found = call(ec2.describe_instances, InstanceIds=[known])["Reservations"]
+    other = found[0]["Instances"][0] if found else {}
+    mine, theirs = (_placement(instance) for instance in (host, other))
+    if mine and mine == theirs:
+        return []
+    names = f"client: {mine or 'none'}, target: {theirs or 'none'}"
+    return [f"they are not in the same placement group ({names})"]
+
+
+def _placement(instance: dict) -> str:
+    placement = instance.get("Placement", {})
+    return placement.get("GroupId") or placement.get("GroupName") or ""

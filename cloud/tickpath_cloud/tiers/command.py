@@ -1,0 +1,120 @@
+"""`tickpath cloud tiers VERB`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.fleet.measure import Settings as FleetSettings
+from tickpath_cloud.tiers import check, measure, page
+from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
+
+DONE, NO_RESULT = 0, 3
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    about = "Measure ways between two networks at the same time: group, peering, endpoint, edge"
+    sub = verbs.add_parser("tiers", help=about, description=about).add_subparsers(
+        required=True, metavar="VERB"
+    )
+    text = "Measure all tiers at once, at each load"
+    verb = sub.add_parser("run", help=text, description=text)
+    verb.set_defaults(act=_run)
+    verb.add_argument("file", type=Path, help="tiers.toml")
+    verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
+    verb.add_argument("--collection", type=Path, default=FleetSettings.collection)
+    verb.add_argument("--out", type=Path, default=Path("tiers"), help="directory of results")
+
+    text = "Show the hops between an instance and an address"
+    verb = sub.add_parser("check", help=text, description=text)
+    verb.set_defaults(act=_check)
+    verb.add_argument("instance")
+    verb.add_argument("target", help="the address that it connects to")
+    verb.add_argument("--region", required=True)
+
+    text = "Print a CloudFormation template of the topologies"
+    verb = sub.add_parser("template", help=text, description=text)
+    verb.set_defaults(act=_template)
+    verb.add_argument("name", choices=names())
+    _add_stacks(sub)
+
+
+def _add_stacks(sub: argparse._SubParsersAction) -> None:
+    text = "Make a stack of a template; without --apply only plan it"
+    verb = sub.add_parser("deploy", help=text, description=text)
+    verb.set_defaults(act=_deploy)
+    verb.add_argument("template", choices=names())
+    verb.add_argument("name", help="of the stack: tickpath-tiers-NAME")
+    verb.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE")
+    verb.add_argument("--budget", type=Decimal, required=True, help="US dollars, for the host")
+
+    text = "List the stacks of tiers; those past their expiry are orphans"
+    sub.add_parser("stacks", help=text, description=text).set_defaults(act=_stacks)
+
+    text = "Delete a stack, and check that nothing of it is left"
+    verb = sub.add_parser("destroy", help=text, description=text)
+    verb.set_defaults(act=_destroy)
+    verb.add_argument("name")
+    for name in ("deploy", "stacks", "destroy"):
+        sub.choices[name].add_argument("--region", required=True)
+    for name in ("deploy", "destroy"):
+        sub.choices[name].add_argument("--apply", action="store_true", help="do it")
+
+
+def _run(options: argparse.Namespace) -> int:
+    settings = measure.load(options.file)
+    fleet = FleetSettings(
+        inventory=options.file, scenario=settings.scenario, binary=options.binary,
+        collection=options.collection, tickpath=options.binary or "tickpath",
+    )  # fmt: skip
+    directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    rows = measure.measure(settings, fleet, directory, print)
+    print(measure.table(rows))
+    (directory / "report.html").write_text(page.page(rows))
+    print(f"page, records and the log are in {directory}")
+    return DONE if any(row.figures for row in rows) else NO_RESULT
+
+
+def _check(options: argparse.Namespace) -> int:
+    try:
+        print(check.check(options.region, options.instance, options.target))
+    except ValueError as error:
+        raise CloudError(f"{options.target}: {error}; name an IP address") from error
+    return DONE
+
+
+def _template(options: argparse.Namespace) -> int:
+    print(template(options.name), end="")
+    return DONE
+
+
+def _deploy(options: argparse.Namespace) -> int:
+    stacks, asked = Stacks(options.region, time.time), parameters(options.set)
+    print(stacks.plan(options.template, options.name, asked, options.budget))
+    if not options.apply:
+        print("nothing was made: --apply does it")
+        return DONE
+    print(stacks.deploy(options.template, options.name, asked))
+    return DONE
+
+
+def _stacks(options: argparse.Namespace) -> int:
+    found = Stacks(options.region, time.time).find()
+    print("\n".join(map(str, found)) if found else f"no stack of tiers is in {options.region}")
+    return DONE
+
+
+def _destroy(options: argparse.Namespace) -> int:
+    stacks = Stacks(options.region, time.time)
+    if not options.apply:
+        print(f"would delete tickpath-tiers-{options.name}: --apply does it")
+        return DONE
+    left = stacks.destroy(options.name)
+    if left:
+        raise CloudError(f"still there: {', '.join(left)}; destroy again")
+    print(f"nothing is left of {options.name}")
+    return DONE

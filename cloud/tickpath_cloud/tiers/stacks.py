@@ -1,0 +1,165 @@
+"""Stacks of the topologies: planned with prices, tagged with an expiry, listed, destroyed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import resources
+from typing import Any
+
+from tickpath_cloud import tags
+from tickpath_cloud.ec2 import call, client
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.money import cost, dollars
+from tickpath_cloud.plan import on_demand_price
+
+TEMPLATES = resources.files("tickpath_cloud") / "tiers" / "templates"
+NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
+TTL_MINUTES, INSTANCE_TYPE = 240, "c7i.large"  # the templates' defaults
+WAIT_SECONDS = 1800  # CloudFront takes its time
+GONE = "DELETE_COMPLETE"
+
+
+@dataclass(frozen=True)
+class Stack:
+    name: str
+    status: str
+    expires: str
+    outputs: dict[str, str]
+    orphan: bool
+
+    def __str__(self) -> str:
+        state = "ORPHAN, expired" if self.orphan else "expires"
+        lines = [f"{self.name:<32} {self.status:<20} {state} {self.expires}"]
+        return "\n".join(lines + [f"  {key} = {value}" for key, value in self.outputs.items()])
+
+
+def names() -> list[str]:
+    return sorted(entry.name.removesuffix(".yaml") for entry in TEMPLATES.iterdir())
+
+
+def template(name: str) -> str:
+    return (TEMPLATES / f"{name}.yaml").read_text()
+
+
+def declared(kind: str) -> dict[str, bool]:
+    """A template's parameters; whether each has a default. The templates are ours: two spaces."""
+    found: dict[str, bool] = {}
+    section = template(kind).split("\nParameters:\n")[1].split("\n\n")[0]
+    for line in section.splitlines():
+        if re.fullmatch(r"  \w+:", line):
+            found[line.strip(" :")] = False
+        elif line.startswith("    Default:"):
+            found[list(found)[-1]] = True
+    return found
+
+
+def parameters(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise CloudError(f"--set {pair!r}: write Parameter=value")
+        found[key] = value
+    return found
+
+
+class Stacks:
+    def __init__(self, region: str, clock: Callable[[], float]) -> None:
+        self.region, self.clock = region, clock
+        self.api = client("cloudformation", region)
+        self.pricing = client("pricing", "us-east-1")
+
+    def plan(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
+        """Makes nothing. Raises if the template or the budget forbids it."""
+        if not NAME.fullmatch(name):
+            raise CloudError(f"name {name!r}: use a-z, 0-9 and -, at most 41")
+        known = declared(kind)
+        if wrong := sorted(set(asked) - set(known)):
+            raise CloudError(
+                f"{kind} has no parameter {wrong[0]}: it has {', '.join(sorted(known))}"
+            )
+        needed = {key for key, optional in known.items() if not optional}
+        if missing := sorted(needed - set(asked)):
+            raise CloudError(f"{kind} needs {', '.join(missing)}: --set {missing[0]}=…")
+        kind_of = asked.get("InstanceType", INSTANCE_TYPE)
+        price = on_demand_price(self.pricing, kind_of, self.region)
+        worst = cost(price, 60 * self._ttl_minutes(asked))
+        if worst > budget:
+            raise CloudError(
+                f"the host costs {dollars(worst)} at worst, the budget is {dollars(budget)}: raise "
+                "--budget, or lower TtlMinutes"
+            )
+        return (
+            f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}\n"
+            f"  host       {kind_of}, {dollars(price)} an hour, {dollars(worst)} at worst: it ends "
+            f"itself after {self._ttl_minutes(asked)} min\n"
+            "  besides    load balancers, endpoints, NAT gateways and CloudFront cost by hour and "
+            "byte until `tiers destroy`"
+        )
+
+    def deploy(self, kind: str, name: str, asked: dict[str, str]) -> Stack:
+        """A stack that is there already is not made again."""
+        expires = tags.rfc3339(self.clock() + 60 * self._ttl_minutes(asked))
+        try:
+            call(
+                self.api.create_stack, StackName=self._full(name), TemplateBody=template(kind),
+                Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in asked.items()],
+                Tags=[{"Key": tags.HUNT, "Value": name}, {"Key": tags.EXPIRES, "Value": expires}],
+                OnFailure="DELETE",
+            )  # fmt: skip
+        except Refused as refused:
+            if refused.code != "AlreadyExistsException":
+                raise
+        return self._wait(name, "CREATE_COMPLETE")
+
+    def find(self) -> list[Stack]:
+        """Those of `tiers`, by their tag."""
+        paginator = self.api.get_paginator("describe_stacks")
+        found = call(lambda: [s for page in paginator.paginate() for s in page["Stacks"]])
+        ours = (self._stack(s) for s in found if tags.value(s, tags.EXPIRES))
+        return [stack for stack in ours if stack.status != GONE]
+
+    def destroy(self, name: str) -> list[str]:
+        """Returns what is still there: nothing, if it could."""
+        if any(stack.name == self._full(name) for stack in self.find()):
+            call(self.api.delete_stack, StackName=self._full(name))
+            self._wait(name, GONE)
+        return [stack.name for stack in self.find() if stack.name == self._full(name)]
+
+    def _wait(self, name: str, wanted: str) -> Stack:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            found = [stack for stack in self.find() if stack.name == self._full(name)]
+            if not found and wanted == GONE:
+                return Stack(self._full(name), GONE, "", {}, False)
+            if found and found[0].status == wanted:
+                return found[0]
+            if not found or found[0].status.endswith(("FAILED", "ROLLBACK_COMPLETE")):
+                state = found[0].status if found else "rolled back"
+                raise CloudError(
+                    f"{self._full(name)} is {state}: see its events with `aws cloudformation "
+                    f"describe-stack-events --stack-name {self._full(name)}`"
+                )
+            if time.monotonic() > deadline:
+                raise CloudError(f"{self._full(name)} is not {wanted} after {WAIT_SECONDS} s")
+            time.sleep(5)
+
+    def _stack(self, stack: dict[str, Any]) -> Stack:
+        expires = tags.value(stack, tags.EXPIRES) or ""
+        outputs = {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
+        orphan = tags.seconds(expires) <= self.clock()
+        return Stack(stack["StackName"], stack["StackStatus"], expires, outputs, orphan)
+
+    def _full(self, name: str) -> str:
+        return f"tickpath-tiers-{name}"
+
+    @staticmethod
+    def _ttl_minutes(asked: dict[str, str]) -> int:
+        minutes = asked.get("TtlMinutes", str(TTL_MINUTES))
+        if not minutes.isdigit():
+            raise CloudError(f"TtlMinutes is {minutes!r}: write minutes, 10 or more")
+        return int(minutes)
