@@ -23,7 +23,7 @@ pub enum AuditError {
     HeaderTooLong {
         /// Its length.
         bytes: usize,
-        /// What is allowed.
+        /// The allowed range.
         max: usize,
     },
     /// The ring is too small or too large.
@@ -31,7 +31,7 @@ pub enum AuditError {
     Ring {
         /// As asked.
         given: usize,
-        /// What is allowed.
+        /// The allowed range.
         max: usize,
     },
     /// The thread could not be started or placed.
@@ -48,7 +48,7 @@ pub enum ReadError {
     /// Something else, or a log whose header was never written whole.
     #[error("this is no audit log: {0}; name a file that `tickpath run` or `tickpath trade` wrote")]
     Foreign(&'static str),
-    /// Of a version that this program does not know.
+    /// A version that this program does not know.
     #[error(
         "the audit log has version {found}, this program reads {known}: use the program that wrote it"
     )]

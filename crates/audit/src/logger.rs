@@ -1,13 +1,13 @@
 //! Both ends of the way to disk: who tells, and the thread that writes.
 
+use crate::file::writer::Writer;
 use crate::windows::Windows;
-use crate::writer::Writer;
 use crate::{AuditError, Header, RECORD_BYTES, Record};
-use measure::clock::Clock;
-use measure::tick::Audit;
-use measure::time_base::TimeBase;
-use measure::utc::Utc;
-use measure::wall::Wall;
+use clock::Clock;
+use clock::time_base::TimeBase;
+use clock::utc::Utc;
+use clock::wall::Wall;
+use record::tick::Audit;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,9 +27,11 @@ const WRITE_RECORDS: usize = 4096;
 pub struct Settings {
     /// The file; nothing may be there yet.
     pub file: PathBuf,
-    /// The core of the logger's thread; `None`: where the kernel puts it, on the cores of whoever starts it.
+    /// The core of the logger's thread; `None`: where the kernel puts it, on the cores of whoever
+    /// starts it.
     pub core: Option<usize>,
-    /// Records that may be on their way to the logger, at most [`RING_RECORDS_MAX`]; one more is lost and counted.
+    /// Records that may be on their way to the logger, at most [`RING_RECORDS_MAX`]; one more is
+    /// lost and counted.
     pub ring_records: usize,
     /// How long the logger sleeps between two looks.
     pub pause: Duration,
@@ -43,7 +45,7 @@ pub struct Settings {
     pub utc: Utc,
     /// The scenario's name.
     pub scenario: String,
-    /// Who is measured.
+    /// The measured subject.
     pub subject: String,
     /// The program and its version.
     pub tool: String,
@@ -52,7 +54,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A log in `file`, by `clock`: a quarter of a million records on their way (a quarter of a second at a million a second), a look every 10 ms.
+    /// A log in `file`, by `clock`: a quarter of a million records on their way (a quarter of a
+    /// second at a million a second), a look every 10 ms.
     pub fn new(file: PathBuf, clock: Clock) -> Settings {
         Settings {
             file,
@@ -86,7 +89,8 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Tells of one thing. Wait-free, no allocation, no system call; without room it is lost, and counted.
+    /// Tells of one thing. Wait-free, no allocation, no system call; without room it is lost, and
+    /// counted.
     #[inline]
     pub fn tell(&mut self, record: &Record) {
         if self.ring.push(*record).is_err() {
@@ -153,7 +157,7 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
     let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
         let placed = settings.core.map_or(Ok(()), host::thread::pin);
         let is_placed = placed.is_ok();
-        // Who starts us waits for it.
+        // The starting thread waits for it.
         let _ = ready.send(placed.map_err(|error| error.to_string()));
         if !is_placed {
             return Finished::default();
@@ -177,7 +181,8 @@ fn touch(producer: &mut rtrb::Producer<Record>, ring: &mut rtrb::Consumer<Record
 }
 
 impl Logger {
-    /// Writes what was told so far and ends the log. What is told later is lost: end the measuring thread, or its [`Auditor`], before.
+    /// Writes all records so far and ends the log. Later records are lost: end the measuring
+    /// thread, or its [`Auditor`], first.
     pub fn finish(mut self) -> Finished {
         self.end()
     }
@@ -208,7 +213,7 @@ struct Work {
     writer: Writer,
     wall: Wall,
     windows: Windows,
-    /// Of what was lost on the way, how much stands in the file.
+    /// The number of lost records that the file already accounts for.
     lost_told: u64,
 }
 

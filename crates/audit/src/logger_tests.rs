@@ -1,6 +1,6 @@
 use super::*;
 use crate::{ReadError, Reader, Tail};
-use measure::clock::Deadline;
+use clock::Deadline;
 use std::fs::File;
 use std::path::Path;
 
@@ -81,7 +81,8 @@ fn what_finds_no_room_is_counted_where_it_happened() {
     assert!(matches!(records.last(), Some(Record::End { lost: told, .. }) if *told == lost));
 }
 
-/// A writer that is killed leaves a log without an end; so does one whose process never finishes it.
+/// A writer that is killed leaves a log without an end; so does one whose process never finishes
+/// it.
 #[test]
 fn while_it_runs_the_log_can_be_read() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One thing that happened. How it stands in a file is [`crate::codec`]'s.
+//! One thing that happened. How it stands in a file is [`crate::file::codec`]'s.
 
 use serde::Serialize;
 
@@ -50,17 +50,17 @@ pub enum Record {
         kind: TickKind,
         /// Messages in it.
         messages: u16,
-        /// See `measure::tick::Point::Intended`.
+        /// See `record::tick::Point::Intended`.
         intended_ns: u64,
-        /// See `measure::tick::Point::Acknowledged`.
+        /// See `record::tick::Point::Acknowledged`.
         acknowledged_ns: u64,
-        /// See `measure::tick::Point::Published`.
+        /// See `record::tick::Point::Published`.
         published_ns: u64,
-        /// See `measure::tick::Point::KernelReceived`.
+        /// See `record::tick::Point::KernelReceived`.
         kernel_ns: u64,
-        /// See `measure::tick::Point::Read`.
+        /// See `record::tick::Point::Read`.
         read_ns: u64,
-        /// See `measure::tick::Point::Normalised`.
+        /// See `record::tick::Point::Normalised`.
         normalised_ns: u64,
     },
     /// The strategy wanted an order, and risk passed it or refused it.
@@ -71,15 +71,16 @@ pub enum Record {
         instrument: u16,
         /// Its side.
         side: Side,
-        /// See `measure::tick::Point::Decided`.
+        /// See `record::tick::Point::Decided`.
         decided_ns: u64,
-        /// See `measure::tick::Point::Checked`.
+        /// See `record::tick::Point::Checked`.
         checked_ns: u64,
         /// In ticks.
         price_ticks: i64,
         /// In lots.
         quantity_lots: u64,
-        /// Why risk refused it: the how many-th of the header's reasons, from 0; `None`: it was passed.
+        /// Why risk refused it: the how many-th of the header's reasons, from 0; `None`: it was
+        /// passed.
         refused: Option<u16>,
     },
     /// An order message was encoded, and mostly written.
@@ -94,7 +95,7 @@ pub enum Record {
         instrument: u16,
         /// Its side.
         side: Side,
-        /// See `measure::tick::Point::Sent`; 0: the kernel had not taken it when this was told.
+        /// See `record::tick::Point::Sent`; 0: the kernel had not taken it when this was told.
         sent_ns: u64,
         /// In ticks.
         price_ticks: i64,
@@ -109,7 +110,7 @@ pub enum Record {
         order_id: u64,
         /// Or refused.
         accepted: bool,
-        /// See `measure::tick::Point::Replied`.
+        /// See `record::tick::Point::Replied`.
         replied_ns: u64,
         /// The reply's own: gateway in, engine in, engine out, gateway out.
         stamps: [u64; 4],
@@ -155,7 +156,7 @@ pub enum Record {
     End {
         /// Records before this one.
         records: u64,
-        /// Of what was told, how many are not in the file.
+        /// The number of records that were sent but are not in the file.
         lost: u64,
         /// When, ns.
         clock_ns: u64,
@@ -180,7 +181,8 @@ impl Record {
         }
     }
 
-    /// When it happened, ns on the header's clock: the last of its stamps that is the trader's own; 0: it has none.
+    /// When it happened, ns on the header's clock: the last of its stamps that is the trader's
+    /// own; 0: it has none.
     pub fn at_ns(&self) -> u64 {
         match *self {
             Record::Tick { normalised_ns, .. } => normalised_ns,

@@ -1,11 +1,11 @@
-//! What is in a log, counted and measured.
+//! The contents of a log, counted and measured.
 
 use crate::{KINDS, ReadError, Reader, Record, Tail};
+use clock::Pair;
+use clock::recorder::{LATENCY_NS_MAX, histogram};
 use hdrhistogram::Histogram;
-use measure::audited::{Audited, End, SCHEMA, Span};
-use measure::clock::Pair;
-use measure::recorder::{LATENCY_NS_MAX, histogram};
-use measure::stats::percentiles;
+use record::audited::{Audited, End, SCHEMA, Span};
+use stats::percentiles;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{Action, Header, Side, TickKind};
-use measure::clock::Clock;
-use measure::time_base::TimeBase;
-use measure::utc::Utc;
+use clock::Clock;
+use clock::time_base::TimeBase;
+use clock::utc::Utc;
 
 const WALL_NS: u64 = 1_795_305_600_000_000_000;
 
@@ -86,10 +86,10 @@ fn everything_is_counted_and_measured() {
         tick(6, 3_000),
         decision(6, 3_500, Some(0)),
         decision(6, 3_600, Some(3)),
-        // Of a tick that is not in the log.
+        // For a tick that is not in the log.
         decision(4, 3_700, None),
         ack,
-        // Of an order that is not, and a second answer.
+        // For an order that is not in the log, and a second reply.
         ack,
         Record::Lost { noticed_ns: 9_500, count: 11 },
         Record::Wall { clock_ns: 1_001_000, wall_ns: WALL_NS + 2_000_000, bound_ns: 90, steps: 1 },
@@ -138,7 +138,8 @@ fn numbers_that_make_no_sense_break_nothing() {
     assert_eq!(audited.lost, u64::MAX);
 }
 
-/// The kernel had not taken it when it was told: there is no stamp to measure from, nor a moment at which the log began.
+/// The kernel had not taken it when it was told: there is no stamp to measure from, nor a moment
+/// at which the log began.
 #[test]
 fn an_order_that_had_not_left_is_measured_by_nobody() {
     let audited = summarise(

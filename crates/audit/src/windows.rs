@@ -1,4 +1,5 @@
-//! When the logger was at work: on a core that it shares, whoever was measured meanwhile was disturbed.
+//! When the logger was at work: on a core that it shares, whoever was measured meanwhile was
+//! disturbed.
 
 /// Windows that are kept one by one: three hours of a hundred a second.
 pub const WINDOWS_MAX: usize = 1 << 20;
@@ -41,10 +42,11 @@ impl Windows {
         self.count == self.kept.len() as u64
     }
 
-    /// Whether one of them lies between these moments, in part at least. What lies behind the last that was kept is taken to
-    /// be disturbed where not all were.
+    /// Whether one of them lies between these moments, in part at least. What lies behind the last
+    /// that was kept is taken to be disturbed where not all were.
     pub fn overlap(&self, from_ns: u64, to_ns: u64) -> bool {
-        // They are in order and don't overlap each other: the first that ends after `from_ns` decides.
+        // They are in order and don't overlap each other: the first that ends after `from_ns`
+        // decides.
         let next = self.kept.partition_point(|(_, end_ns)| *end_ns <= from_ns);
         match self.kept.get(next) {
             Some((begin_ns, _)) => *begin_ns < to_ns,

@@ -1,12 +1,14 @@
-//! An allocator that counts, for tests of what allocates nothing and of what takes how much. To use one of its functions is to have it as
-//! the allocator of the test's process. It is a dev-dependency and nothing else: no binary carries it.
+//! An allocator that counts, for tests of what allocates nothing and of what takes how much. To
+//! use one of its functions is to have it as the allocator of the test's process. It is a
+//! dev-dependency and nothing else: no binary carries it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
-    /// Per thread, because the test harness allocates on its own threads at any time. Constant, so that it needs no allocation itself.
+    /// Per thread, because the test harness allocates on its own threads at any time. Constant, so
+    /// that it needs no allocation itself.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -18,7 +20,8 @@ pub fn calls() -> u64 {
     CALLS.get()
 }
 
-/// Allocations and reallocations of the whole process so far. Who compares two readings sees to it that nothing else allocates between them.
+/// Allocations and reallocations of the whole process so far. Between two readings that are
+/// compared, nothing else may allocate.
 pub fn allocations_of_process() -> u64 {
     ALLOCATIONS.load(Relaxed)
 }

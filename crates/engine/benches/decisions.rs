@@ -1,17 +1,17 @@
-//! What each of the engine's decisions costs, by commands that isolate it as far as commands can: how a price level is
-//! found, how orders queue, how an id is looked up, what risk checks.
+//! What each of the engine's decisions costs, by commands that isolate it as far as commands can:
+//! how a price level is found, how orders queue, how an id is looked up, what risk checks.
 //!
-//! `cargo bench -p tickpath-engine` prints nanoseconds a command; `cargo test --benches` only looks that each command meets
-//! the decision that it is meant for. Between two lines of a kind lies the decision; in each is also the way into the engine
-//! and out of it, some ten nanoseconds.
+//! `cargo bench -p engine` prints nanoseconds a command; `cargo test --benches` only looks that
+//! each command meets the decision that it is meant for. Between two lines of a kind lies the
+//! decision; in each is also the way into the engine and out of it, some ten nanoseconds.
 
+use clock::Clock;
+use clock::random::SplitMix64;
 use engine::{
     AccountSettings, Cancel, Command, DoneReason, Engine, EngineLimits, Event, Input, NewOrder,
     PositionSettings, Reject, Side, TimeInForce,
 };
-use measure::clock::Clock;
-use measure::random::SplitMix64;
-use measure::stats::median;
+use stats::median;
 use std::hint::black_box;
 
 /// Commands of a case, about.
@@ -95,7 +95,8 @@ fn is_booked_or_cancelled(event: &Event) -> bool {
     matches!(event, Event::Booked { .. } | Event::Done { reason: DoneReason::Cancelled, .. })
 }
 
-/// An order comes and goes at prices that `price` gives: each time its level comes and goes with it.
+/// An order comes and goes at prices that `price` gives: each time its level comes and goes with
+/// it.
 fn comes_and_goes(name: &'static str, price: impl Fn(u64) -> i64) -> Case {
     let timed = (0..COMMANDS / 2).flat_map(|number| [buy(number, price(number)), cancel(number)]);
     Case {

@@ -14,10 +14,11 @@ pub const PRICE_TICKS_MAX: i64 = 1_000_000_000_000;
 /// bounds together keep it below 2^64, so no sum in the engine can overflow.
 pub const QUANTITY_LOTS_MAX: u64 = 1_000_000_000_000;
 
-/// How often an iceberg order may show itself: its quantity is at most this many times what it shows.
+/// How often an iceberg order may show itself: its quantity is at most this many times what it
+/// shows.
 ///
-/// It bounds what one message can make the engine do. Without it, an order of 10^12 lots that shows 1, and another that
-/// meets it, are 10^12 trades.
+/// It bounds what one message can make the engine do. Without it, an order of 10^12 lots that
+/// shows 1, and another that meets it, are 10^12 trades.
 pub const DISPLAYS_MAX: u64 = 1_000;
 
 const _: () =
@@ -52,8 +53,9 @@ pub enum TimeInForce {
     GoodTillCancelled = 0,
     /// It expires at once (IOC).
     ImmediateOrCancel = 1,
-    /// All of the order trades on arrival, or nothing does and it expires (FOK). What self-trade prevention would take away does not
-    /// trade; where that is needed, the order expires, and nothing happens to those that rest either.
+    /// All of the order trades on arrival, or nothing does and it expires (FOK). What self-trade
+    /// prevention would take away does not trade; where that is needed, the order expires, and
+    /// nothing happens to those that rest either.
     FillOrKill = 2,
     /// It rests until [`NewOrder::expires_ns`] at the latest (GTD).
     GoodTillDate = 3,
@@ -74,12 +76,13 @@ pub enum OrderType {
     /// It trades at [`NewOrder::price_ticks`] or better.
     Limit = 0,
     /// It trades at any price that its account's collar allows (see
-    /// [`AccountSettings::collar_ticks`]). `price_ticks` must be 0, and the time in force IOC or FOK.
+    /// [`AccountSettings::collar_ticks`]). `price_ticks` must be 0, and the time in force IOC or
+    /// FOK.
     Market = 1,
 }
 
-/// What becomes of an order that is to rest, but would trade on arrival: its limit is at the best price of the other side or past it,
-/// whoever rests there.
+/// What becomes of an order that is to rest, but would trade on arrival: its limit is at the best
+/// price of the other side or past it, whoever rests there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PostOnly {
@@ -97,7 +100,7 @@ pub struct NewOrder {
     /// Unique among the orders that are open in the engine, over all instruments. An id may be used
     /// again once its order is done: who numbers orders must not, if reports are to be told apart.
     pub order_id: u64,
-    /// Who owns the order. Only the owner may cancel or amend it.
+    /// Owner of the order. Only the owner may cancel or amend it.
     pub account: u32,
     /// Opaque to the engine. Comes back in every event about this order.
     pub tag: u32,
@@ -115,15 +118,17 @@ pub struct NewOrder {
     pub price_ticks: i64,
     /// 1 to [`QUANTITY_LOTS_MAX`].
     pub quantity_lots: u64,
-    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`, and no less than a
-    /// [`DISPLAYS_MAX`]th of it; 0 shows all. Only for a limit order without a stop that may rest.
+    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`, and no less
+    /// than a [`DISPLAYS_MAX`]th of it; 0 shows all. Only for a limit order without a stop that
+    /// may rest.
     pub display_lots: u64,
-    /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the instrument's
-    /// reference price (see [`InstrumentSettings::reference_ticks`]) is at this price or past it: at or above
-    /// it for a buy order, at or below it for a sell order. When it enters then, neither risk nor the band is asked again.
+    /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the
+    /// instrument's reference price (see [`InstrumentSettings::reference_ticks`]) is at this price
+    /// or past it: at or above it for a buy order, at or below it for a sell order. When it enters
+    /// then, neither risk nor the band is asked again.
     pub stop_ticks: i64,
-    /// Of a GTD order the time, not 0, from which it is no longer open, on the clock of [`Input::time_ns`]; 0 for
-    /// all others.
+    /// For a GTD order the time, not 0, from which it is no longer open, on the clock of
+    /// [`Input::time_ns`]; 0 for all others.
     pub expires_ns: u64,
 }
 
@@ -166,17 +171,19 @@ impl NewOrder {
     }
 }
 
-/// Changes an open order's price, quantity or both, and gives it a new tag. Where the price stays and the quantity does not
-/// grow it keeps its place; else it is taken out and enters again under its id, last at its price, and may trade on the way. In
-/// either case it keeps its side, its display quantity, its post-only and its time in force. What shrinks an iceberg order comes from what it
-/// hides, as far as that goes.
+/// Changes an open order's price, quantity or both, and gives it a new tag. Where the price stays
+/// and the quantity does not grow it keeps its place; else it is taken out and enters again under
+/// its id, last at its price, and may trade on the way. In either case it keeps its side, its
+/// display quantity, its post-only and its time in force. What shrinks an iceberg order comes from
+/// what it hides, as far as that goes.
 ///
-/// Of a stop that waits it changes the limit and the quantity, not the stop price. It keeps its place, but is checked as an amendment that does not.
+/// For a waiting stop it changes the limit and the quantity, not the stop price. It keeps its
+/// place, but is checked as an amendment that does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amend {
     /// The order to amend.
     pub order_id: u64,
-    /// Who asks. Must be the order's owner.
+    /// The requesting account. Must be the order's owner.
     pub account: u32,
     /// Opaque to the engine. The order's from now on, or the rejection's.
     pub tag: u32,
@@ -184,7 +191,8 @@ pub struct Amend {
     pub instrument: u16,
     /// As [`NewOrder::price_ticks`]; 0 for a stop that is a market order.
     pub price_ticks: i64,
-    /// How much of the order is to be open now, whatever has traded before: 1 to [`QUANTITY_LOTS_MAX`].
+    /// How much of the order is to be open now, whatever has traded before: 1 to
+    /// [`QUANTITY_LOTS_MAX`].
     pub remaining_lots: u64,
 }
 
@@ -193,7 +201,7 @@ pub struct Amend {
 pub struct Cancel {
     /// The order to cancel.
     pub order_id: u64,
-    /// Who asks. Must be the order's owner.
+    /// The requesting account. Must be the order's owner.
     pub account: u32,
     /// Opaque to the engine. Comes back only if the cancel is rejected: a cancel that succeeds is
     /// reported with the tag of its order.
@@ -204,14 +212,15 @@ pub struct Cancel {
 
 /// Cancels all open orders, and stops that wait, that fit every criterion that is given.
 ///
-/// With an account: those that joined a queue last come first (an order joins when it is booked, when its stop starts to wait, and when an
-/// amendment costs it its place). Without: by instrument; in each the bids, the asks, the buy stops, the sell stops; in each best (for stops: the next to
-/// trigger) first, and in the order of their queue.
+/// With an account: those that joined a queue last come first (an order joins when it is booked,
+/// when its stop starts to wait, and when an amendment costs it its place). Without: by
+/// instrument; in each the bids, the asks, the buy stops, the sell stops; in each best (for stops:
+/// the next to trigger) first, and in the order of their queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MassCancel {
     /// Whose orders; of all accounts if `None`. Needs an engine that knows accounts.
     pub account: Option<u32>,
-    /// Of which instrument; of all if `None`.
+    /// The instrument; `None` is all.
     pub instrument: Option<u16>,
     /// On which side; on both if `None`.
     pub side: Option<Side>,
@@ -240,11 +249,11 @@ pub enum Command {
     Kill(Kill),
 }
 
-/// What is sequenced, logged and replayed: a command and its time.
+/// A command and its time: the unit that is sequenced, logged and replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// When the command was sequenced, in nanoseconds since 1970 UTC. The engine's time never goes back: an earlier
-    /// one counts as the latest that was seen.
+    /// When the command was sequenced, in nanoseconds since 1970 UTC. The engine's time never goes
+    /// back: an earlier one counts as the latest that was seen.
     pub time_ns: u64,
     /// The command.
     pub command: Command,

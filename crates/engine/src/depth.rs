@@ -1,15 +1,16 @@
-//! What a book shows, kept by somebody who is told of it: the same levels and queues as the engine's own, without owners, hidden quantity
-//! or matching.
+//! A copy of a book, kept from its public events: the same levels and queues as the engine's
+//! own, without owners, hidden quantity or matching.
 //!
-//! Order by order, or, where only levels are known, level by level: who calls [`Depth::set_level`] adds no orders.
+//! Order by order, or, where only levels are known, level by level: who calls [`Depth::set_level`]
+//! adds no orders.
 
 use std::fmt;
 
+use crate::book::levels::Levels;
+use crate::book::queue::{Handle, Order, OrderSlab, Queue};
 use crate::command::{NewOrder, Side};
 use crate::engine::{Quote, Top};
-use crate::ids::FlatMap;
-use crate::levels::Levels;
-use crate::queue::{Handle, Order, OrderSlab, Queue};
+use crate::open_orders::index::OrderIndex;
 
 /// An order as the book shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl std::error::Error for DepthError {}
 pub struct Depth {
     sides: Sides,
     slab: OrderSlab,
-    ids: FlatMap<u64, Handle>,
+    ids: OrderIndex,
     /// The highest place in the slab that was ever in use.
     used: u32,
 }
@@ -82,7 +83,8 @@ impl Sides {
 }
 
 impl Depth {
-    /// Room for `orders_max` orders, at most [`crate::OPEN_ORDERS_MAX`], and `levels_max` prices a side.
+    /// Room for `orders_max` orders, at most [`crate::OPEN_ORDERS_MAX`], and `levels_max` prices a
+    /// side.
     #[must_use]
     pub fn new(orders_max: u32, levels_max: u32) -> Depth {
         let orders_max = orders_max.min(crate::OPEN_ORDERS_MAX);
@@ -92,20 +94,20 @@ impl Depth {
                 asks: Levels::new(Side::Sell, levels_max),
             },
             slab: OrderSlab::new(orders_max),
-            ids: FlatMap::new(orders_max),
+            ids: OrderIndex::new(orders_max),
             used: 0,
         }
     }
 
-    /// An order rests, last at its price. The price is within 1 and [`crate::PRICE_TICKS_MAX`], the quantity within 1 and
-    /// [`crate::QUANTITY_LOTS_MAX`].
+    /// An order rests, last at its price. The price is within 1 and [`crate::PRICE_TICKS_MAX`],
+    /// the quantity within 1 and [`crate::QUANTITY_LOTS_MAX`].
     ///
     /// # Errors
-    /// What is there already, or what there is no room for.
+    /// The entry exists already, or there is no room for it.
     #[inline]
     pub fn add(&mut self, order: &Shown) -> Result<(), DepthError> {
         let Shown { order_id, side, price_ticks, quantity_lots } = *order;
-        if self.ids.get(&order_id).is_some() {
+        if self.find(order_id).is_some() {
             return Err(DepthError::Duplicate);
         }
         if self.slab.is_full() {
@@ -119,21 +121,23 @@ impl Depth {
         let queue = &mut levels.level_mut(level).queue;
         let handle = self.slab.push_last(queue, order).ok_or(DepthError::OrdersMax)?;
         self.used = self.used.max(handle.get());
-        self.ids.insert(order_id, handle).map_err(|_| DepthError::OrdersMax)
+        self.ids.insert(order_id, handle);
+        Ok(())
     }
 
     /// An order that rests.
     #[must_use]
     #[inline]
     pub fn order(&self, order_id: u64) -> Option<Shown> {
-        let order = self.slab.get(self.ids.get(&order_id)?);
+        let order = self.slab.get(self.find(order_id)?);
         Some(self.shown(order))
     }
 
-    /// What an order shows from now on, at its place: at least 1 lot. Gives it as it was before, or `None` if no order of this id rests.
+    /// What an order shows from now on, at its place: at least 1 lot. Gives it as it was before,
+    /// or `None` if no order of this id rests.
     #[inline]
     pub fn set_quantity(&mut self, order_id: u64, quantity_lots: u64) -> Option<Shown> {
-        let handle = self.ids.get(&order_id)?;
+        let handle = self.find(order_id)?;
         let Order { side, level, .. } = *self.slab.get(handle);
         let before = self.shown(self.slab.get(handle));
         let levels = self.sides.get_mut(side);
@@ -144,7 +148,8 @@ impl Depth {
     /// An order rests no longer. Gives it as it was, or `None` if no order of this id rests.
     #[inline]
     pub fn remove(&mut self, order_id: u64) -> Option<Shown> {
-        let handle = self.ids.remove(&order_id)?;
+        let handle = self.find(order_id)?;
+        self.ids.remove(order_id, handle);
         let shown = self.shown(self.slab.get(handle));
         let Order { side, level, .. } = *self.slab.get(handle);
         let levels = self.sides.get_mut(side);
@@ -156,7 +161,8 @@ impl Depth {
         Some(shown)
     }
 
-    /// All that is shown at a price from now on, where orders are not known; 0 lots take the price away.
+    /// All that is shown at a price from now on, where orders are not known; 0 lots take the price
+    /// away.
     ///
     /// # Errors
     /// [`DepthError::LevelsMax`].
@@ -180,16 +186,17 @@ impl Depth {
         Ok(())
     }
 
-    /// Asks the processor to fetch what changes of `count` of the orders would read: those that lie behind `place` in memory. Gives the place to go
-    /// on from; after the last it is 0. Who waits for the next change can so keep a book in the caches that is larger than what else he runs leaves of
-    /// them.
+    /// Asks the processor to fetch what changes of `count` of the orders would read: those that
+    /// lie behind `place` in memory. Gives the place to go on from; after the last it is 0. A
+    /// caller that waits for the next change can so keep a book in the caches that is larger than
+    /// its other work leaves of them.
     #[inline]
     pub fn prefetch(&self, place: u32, count: u32) -> u32 {
         let end = place.saturating_add(count).min(self.used);
         // Handles count from 1.
         for handle in (place..end).filter_map(|place| Handle::new(place + 1)) {
             let order = self.slab.get(handle);
-            self.ids.prefetch(&order.order_id);
+            self.ids.prefetch(order.order_id);
             self.sides.get(order.side).prefetch(order.level);
         }
         if end == self.used { 0 } else { end }
@@ -202,7 +209,7 @@ impl Depth {
                 let queue = &mut levels.level_mut(best).queue;
                 while let Some(first) = queue.first() {
                     let order = self.slab.remove(queue, first);
-                    self.ids.remove(&order.order_id);
+                    self.ids.remove(order.order_id, first);
                 }
                 levels.remove(best);
             }
@@ -221,7 +228,7 @@ impl Depth {
         Top { bid: best(&self.sides.bids), ask: best(&self.sides.asks) }
     }
 
-    /// What is shown at a price: quantity in lots, number of orders.
+    /// The total shown at a price: quantity in lots, number of orders.
     #[must_use]
     #[inline]
     pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
@@ -252,16 +259,22 @@ impl Depth {
         self.slab.open()
     }
 
-    /// What trades before an order at its price: orders, and the lots that they show. It takes a step for each of those orders.
+    /// What trades before an order at its price: orders, and the lots that they show. It takes a
+    /// step for each of those orders.
     #[must_use]
     pub fn ahead_of(&self, order_id: u64) -> Option<(u32, u64)> {
-        let mut handle = self.ids.get(&order_id)?;
+        let mut handle = self.find(order_id)?;
         let (mut orders, mut lots) = (0, 0);
         while let Some(before) = self.slab.before(handle) {
             (orders, lots) = (orders + 1, lots + self.slab.get(before).visible_lots);
             handle = before;
         }
         Some((orders, lots))
+    }
+
+    #[inline]
+    fn find(&self, order_id: u64) -> Option<Handle> {
+        self.ids.find(order_id, |handle| self.slab.get(handle).order_id == order_id)
     }
 
     #[inline]

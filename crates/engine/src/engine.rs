@@ -139,9 +139,11 @@ impl Engine {
         }
     }
 
-    /// An input that will be applied soon: what it will need is fetched into the cache, as far as that can be told. Changes nothing, and is right to
-    /// leave out. Worth its time where there are too many open orders for the cache; then best told some eight inputs ahead, and
-    /// [`Engine::expect_next`] two ahead.
+    /// Prefetches what an input will need that is to be applied soon: the slots of its id and its
+    /// account. Changes nothing.
+    ///
+    /// For a caller that holds a batch of inputs: call it some eight inputs ahead, and
+    /// [`Engine::expect_next`] two ahead. It pays where the open orders don't fit the caches.
     #[inline]
     pub fn expect(&self, input: &Input) {
         let (order_id, account, instrument) = match &input.command {
@@ -150,11 +152,12 @@ impl Engine {
             Command::Cancel(cancel) => (cancel.order_id, cancel.account, cancel.instrument),
             _ => return,
         };
-        self.open.ids.prefetch(&order_id);
+        self.open.ids.prefetch(order_id);
         self.open.accounts.prefetch(account, instrument);
     }
 
-    /// An input that comes next, after [`Engine::expect`] was told of it.
+    /// Prefetches the order of an input, after [`Engine::expect`] has had the time to fetch the
+    /// id's slot.
     #[inline]
     pub fn expect_next(&self, input: &Input) {
         let order_id = match &input.command {
@@ -162,7 +165,7 @@ impl Engine {
             Command::Cancel(cancel) => cancel.order_id,
             _ => return,
         };
-        if let Some(handle) = self.open.ids.get(&order_id) {
+        if let Some(handle) = self.open.ids.guess(order_id) {
             prefetch(self.open.slab.get(handle));
             self.open.accounts.prefetch_order(handle);
         }
@@ -185,8 +188,8 @@ impl Engine {
         self.open.slab.open()
     }
 
-    /// The depth of one side, best first: price in ticks, visible quantity in lots, number of orders. Empty
-    /// for an instrument that the engine does not have.
+    /// The depth of one side, best first: price in ticks, visible quantity in lots, number of
+    /// orders. Empty for an instrument that the engine does not have.
     pub fn levels(
         &self,
         instrument: u16,
@@ -209,7 +212,7 @@ impl Engine {
     #[inline]
     pub(crate) fn end(
         &mut self,
-        handle: crate::queue::Handle,
+        handle: crate::book::queue::Handle,
         reason: DoneReason,
         events: &mut impl FnMut(Event),
     ) {

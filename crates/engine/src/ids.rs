@@ -1,18 +1,20 @@
-//! How an id is looked up: a flat hash map of fixed capacity.
+//! A flat hash map of fixed capacity, for keys of any kind. The engine finds its orders by
+//! `open_orders::index`.
 
 use std::fmt;
 
 use crate::memory::filled;
-use crate::prefetch::prefetch;
 
 /// What a [`FlatMap`] can be keyed by.
 pub trait Key: Copy + Eq {
     /// A number whose **highest** bits differ between keys that are in use together. It decides
     /// speed only: no result depends on it. Keys that a stranger chooses should be hashed with a
-    /// secret, or he can choose them so that they collide, and every look-up becomes a search.
+    /// secret, or a client can choose them so that they collide, and every look-up becomes a
+    /// search.
     fn hash(&self) -> u64;
 
-    /// The slot where a key is looked for first: the highest bits of its hash, `shift` being 64 less their number.
+    /// The slot where a key is looked for first: the highest bits of its hash, `shift` being 64
+    /// less their number.
     fn home(&self, shift: u32) -> usize {
         (self.hash() >> shift) as usize
     }
@@ -25,8 +27,8 @@ impl Key for u64 {
         self.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Four ids that follow each other are neighbours, in one cache line if an entry is 16 bytes: those that come together are often used together. It
-    /// is the fours that are hashed.
+    /// Four ids that follow each other are neighbours, in one cache line if an entry is 16 bytes:
+    /// those that come together are often used together. It is the fours that are hashed.
     fn home(&self, shift: u32) -> usize {
         let line = (self >> 2).hash() >> (shift + 2);
         (line << 2 | self & 3) as usize
@@ -164,12 +166,6 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         self.slots[hole] = None;
         self.length -= 1;
         removed
-    }
-
-    /// Asks the processor to fetch a key's slot, which will soon be looked at.
-    #[inline]
-    pub(crate) fn prefetch(&self, key: &K) {
-        prefetch(&self.slots[self.home(key)]);
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! Limit order book with price-time priority, pre-trade risk, and matching, for several instruments.
+//! Limit order book with price-time priority, pre-trade risk, and matching, for several
+//! instruments.
 //!
 //! Pure: no I/O, no clock, no allocation after construction. The same inputs give the same events
 //! and the same [`Engine::state_hash`] on every machine. No input panics: what is out of range or
@@ -14,34 +15,31 @@
 //! assert_eq!(engine.top(0).ask, Some(Quote { price_ticks: 101, quantity_lots: 5 }));
 //! ```
 //!
-//! Each decision that decides speed is one file: how a price level is found (`levels`), how orders
-//! queue at a level (`queue`), how an id is looked up ([`ids`]), what risk checks in which order (`risk`).
+//! Each decision that decides speed is one file: how a price level is found (`book::levels`), how
+//! orders queue at a level (`book::queue`), how an order is found by its id
+//! (`open_orders::index`), what risk checks in which order (`risk`).
+//!
+//! See docs/decisions/007-engine-data-structures.md.
 
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod accounts;
 mod book;
 mod codec;
-mod codec_record;
 mod command;
 pub mod depth;
 mod engine;
 mod event;
-mod expiry;
 pub mod ids;
-mod levels;
 mod limits;
 mod memory;
 mod open_orders;
 mod operator;
 mod orders;
 mod prefetch;
-mod queue;
 mod risk;
-mod saved;
 mod settings;
 mod state;
-mod state_hash;
 
 pub use codec::DecodeError;
 pub use command::{
@@ -51,10 +49,10 @@ pub use command::{
 pub use engine::{Engine, Quote, Top};
 pub use event::{DoneReason, Event, Party, Reject};
 pub use limits::{EngineLimits, LimitsError, OPEN_ORDERS_MAX, POSITIONS_MAX};
-pub use saved::Saved;
 pub use settings::{
     AccountSettings, InstrumentSettings, InstrumentState, Kill, POSITION_LOTS_MAX,
     PositionSettings, SelfTrade,
 };
 pub use state::RestoreError;
-pub use state_hash::StateHash;
+pub use state::hash::StateHash;
+pub use state::saved::Saved;

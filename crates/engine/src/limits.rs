@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-/// The highest value of the limits in [`EngineLimits`] that count orders or prices, 2^24. With it, an engine keeps 1 GiB of
-/// orders and 512 MiB of ids.
+/// The highest value of the limits in [`EngineLimits`] that count orders or prices, 2^24. With it,
+/// an engine keeps 1 GiB of orders and 384 MiB to find them by id.
 pub const OPEN_ORDERS_MAX: u32 = 1 << 24;
 
-/// The highest product of [`EngineLimits::accounts_max`] and the number of instruments, 2^24: 640 MiB of positions.
+/// The highest product of [`EngineLimits::accounts_max`] and the number of instruments, 2^24: 640
+/// MiB of positions.
 pub const POSITIONS_MAX: u32 = 1 << 24;
 
 /// How much an engine holds. All of it is allocated, and written to, at construction.
@@ -18,10 +19,12 @@ pub struct EngineLimits {
     pub price_levels_max: u32,
     /// Prices for which stops wait, per side and instrument, 0 to [`OPEN_ORDERS_MAX`].
     pub stop_levels_max: u32,
-    /// Orders and stops of [`crate::TimeInForce::GoodTillDate`] that are open, 0 to [`OPEN_ORDERS_MAX`].
+    /// Orders and stops of [`crate::TimeInForce::GoodTillDate`] that are open, 0 to
+    /// [`OPEN_ORDERS_MAX`].
     pub expiring_orders_max: u32,
-    /// Accounts, numbered from 0; times the number of instruments 0 to [`POSITIONS_MAX`]. 0 is an engine that knows no accounts: it takes any number, checks no
-    /// account's risk, and prevents no self-trade.
+    /// Accounts, numbered from 0; times the number of instruments 0 to [`POSITIONS_MAX`]. 0 is an
+    /// engine that knows no accounts: it takes any number, checks no account's risk, and prevents
+    /// no self-trade.
     pub accounts_max: u32,
 }
 
@@ -38,8 +41,8 @@ impl EngineLimits {
         }
     }
 
-    /// Whether an engine of so many instruments can be made with these limits. Ask before [`crate::Engine::new`] when they come
-    /// from outside.
+    /// Whether an engine of so many instruments can be made with these limits. Ask before
+    /// [`crate::Engine::new`] when they come from outside.
     ///
     /// # Errors
     /// The limit that is out of range.

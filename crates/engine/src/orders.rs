@@ -1,5 +1,7 @@
-//! New orders, amendments, cancels, and stops that trigger: what is checked, in the order of [`Reject`], and then done.
+//! New orders, amendments, cancels, and stops that trigger: what is checked, in the order of
+//! [`Reject`], and then done.
 
+use crate::book::queue::{Handle, Order};
 use crate::book::{Book, party};
 use crate::command::{
     Amend, Cancel, Command, NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly, QUANTITY_LOTS_MAX, Side,
@@ -7,7 +9,6 @@ use crate::command::{
 use crate::engine::Engine;
 use crate::event::{Event, Reject};
 use crate::open_orders::OpenOrders;
-use crate::queue::{Handle, Order};
 use crate::risk::{self, Wanted};
 use crate::settings::InstrumentState;
 
@@ -32,7 +33,7 @@ impl Engine {
         if !market && !book.in_band(new.price_ticks) {
             return Err(Reject::PriceBand);
         }
-        if open.ids.get(&new.order_id).is_some() {
+        if open.find(new.order_id).is_some() {
             return Err(Reject::DuplicateOrderId);
         }
         check_risk(book, open, new, None)?;
@@ -129,7 +130,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets the stops enter whose price a command has reached, and those that they reach by trading.
+    /// Lets the stops enter whose price a command has reached, and those that they reach by
+    /// trading.
     #[inline]
     pub(crate) fn trigger_stops(&mut self, command: &Command, events: &mut impl FnMut(Event)) {
         let instrument = match command {
@@ -250,7 +252,7 @@ fn owned(
     account: u32,
     instrument: u16,
 ) -> Result<Handle, Reject> {
-    let handle = open.ids.get(&order_id).ok_or(Reject::UnknownOrder)?;
+    let handle = open.find(order_id).ok_or(Reject::UnknownOrder)?;
     let order = open.slab.get(handle);
     if order.instrument != instrument {
         return Err(Reject::UnknownOrder);

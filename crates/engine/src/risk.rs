@@ -1,8 +1,9 @@
-//! What risk checks, in which order. All of it is arithmetic on two cache lines, the account's and its position's.
+//! What risk checks, in which order. All of it is arithmetic on two cache lines, the account's and
+//! its position's.
 
-use crate::accounts::{Account, Position};
 use crate::command::{NewOrder, OrderType, Side};
 use crate::event::Reject;
+use crate::open_orders::accounts::{Account, Position};
 use crate::settings::InstrumentSettings;
 
 /// What an order would take.
@@ -52,7 +53,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The worst price at which a market order trades: its account's collar around the reference price, within the band.
+/// The worst price at which a market order trades: its account's collar around the reference
+/// price, within the band.
 pub(crate) fn worst_ticks(
     account: Option<&Account>,
     side: Side,

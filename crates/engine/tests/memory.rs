@@ -1,5 +1,5 @@
-//! What an engine takes: a million open orders in at most 128 bytes each, all tables included. Alone in its
-//! file, because its allocator counts the bytes of the whole process.
+//! What an engine takes: a million open orders in at most 128 bytes each, all tables included.
+//! Alone in its file, because its allocator counts the bytes of the whole process.
 
 use counting::bytes_of_process;
 use engine::*;
@@ -21,7 +21,8 @@ fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usiz
     (bytes_of_process() - before) / ORDERS as usize
 }
 
-/// Two thousand prices a side, as the deep workload has; a thousand accounts; one order in ten with a date.
+/// Two thousand prices a side, as the deep workload has; a thousand accounts; one order in ten
+/// with a date.
 #[test]
 fn a_million_open_orders_fit() {
     let limits = EngineLimits {

@@ -12,8 +12,8 @@ fn resident_bytes() -> Option<usize> {
     Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * PAGE_BYTES)
 }
 
-/// Each at its own price, better and better, so that levels are used up too, and quickly; a third waits, a third has
-/// a date.
+/// Each at its own price, better and better, so that levels are used up too, and quickly; a third
+/// waits, a third has a date.
 fn order(number: u32) -> NewOrder {
     let price_ticks = i64::from(number) + 1;
     let limit = NewOrder {
@@ -35,8 +35,7 @@ fn order(number: u32) -> NewOrder {
 #[test]
 fn filling_an_engine_maps_no_memory() {
     let Some(empty) = resident_bytes() else {
-        eprintln!("skipped: no /proc/self/statm here");
-        return;
+        testing::skip!(Kernel, "no /proc/self/statm here");
     };
     let limits = EngineLimits {
         open_orders_max: ORDERS,

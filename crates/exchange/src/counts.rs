@@ -11,6 +11,8 @@ pub struct Counts {
     pub connections: u64,
     /// `AUTHENTICATED` sent.
     pub authenticated: u64,
+    /// `AUTHENTICATE` with a token that nobody has.
+    pub logins_failed: u64,
     /// Text messages received whole.
     pub messages: u64,
     /// `CREATE_ORDER` received that could be read.
@@ -57,6 +59,9 @@ impl Counts {
     pub fn with_refused(mut self, refused: Refused) -> Counts {
         for (name, n) in [
             ("connections_max", refused.connections),
+            ("connections_per_address_max", refused.connections_per_address),
+            ("outbound_bytes_before_login_max", refused.before_login),
+            ("outbound_bytes_total_max", refused.total),
             ("outbound_bytes_max", refused.slow_readers),
             ("held_bytes_max", refused.held),
             ("descriptors", refused.accepts_failed),

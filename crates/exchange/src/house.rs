@@ -1,9 +1,9 @@
-//! The house's own orders: a flow that goes into the books on its schedule, so that there are ticks. What is due, and what became of it.
+//! The house's own orders: a flow that enters the books on its schedule, so that there are ticks.
 
-use crate::sessions::Sender;
+use crate::account::sessions::Sender;
+use clock::Clock;
 use engine::Command;
 use flow::{Script, Skipped};
-use measure::clock::Clock;
 use serde::Serialize;
 use wire::administration::FlowEnded;
 
@@ -19,7 +19,8 @@ pub struct FlowCounts {
     pub duration_ns: u64,
     /// Inputs that were executed.
     pub inputs: u64,
-    /// Of these, what the engine refused: a client has traded with the order before it was cancelled.
+    /// Inputs among these that the engine rejected: a client traded with the order before its
+    /// cancel.
     pub refused: u64,
     /// What was left out when the flow was made: inputs without effect.
     pub without_effect: u64,
@@ -50,7 +51,7 @@ pub(crate) struct FeedPosition {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     started_ns: u64,
-    /// Who is told of its end.
+    /// The sender that is told when it ends.
     by: Sender,
     /// Where the feed was when it began.
     feed: FeedPosition,
@@ -143,8 +144,8 @@ impl House {
         is_due.then(|| (due_ns, self.script.command(self.next)))
     }
 
-    /// What became of the next input: when it was acknowledged, or that the journal did not take it; the engine may have `refused` it. Says
-    /// whether it was executed.
+    /// Notes the outcome of the next input: when it was acknowledged, or that the journal did not
+    /// take it; the engine may have `refused` it. Returns whether it was executed.
     pub fn executed(
         &mut self,
         due_ns: u64,

@@ -1,4 +1,4 @@
-//! What is due of a flow, and what becomes of it.
+//! Due inputs of a flow and their outcomes.
 
 use super::*;
 use engine::EngineLimits;
@@ -11,7 +11,7 @@ const FULL: Refused = Refused::Full { limit: "ring_slots", max: 1 };
 fn house() -> House {
     let pace = Pace::Fixed {
         rate_per_second: 1000.0,
-        arrival: measure::schedule::Arrival::Uniform,
+        arrival: clock::schedule::Arrival::Uniform,
         burst: 1,
     };
     let limits = EngineLimits {

@@ -1,78 +1,64 @@
-//! The exchange: a WebSocket/JSON order gateway that speaks the incumbent's wire, in front of a real
+//! The exchange: a WebSocket/JSON order gateway that speaks the incumbent's wire, in front of an
 //! order book with price-time priority.
 //!
 //! [`Exchange`] is a [`transport::serve::Service`]. One thread runs everything to completion:
 //!
 //! ```text
-//!   serve: read ──> gateway: head, frames ──> requests: decode ──> commands: check ──> sequencer ──> engine
-//!   serve: write <── Outbound <── reports: encode, route <────────────────────── events, numbered ───┘
-//!                                    └── sessions: who is told      orders: client ids
+//!   serve: read ─> gateway: head, frames ─> requests: decode ─> commands: check ─> sequencer
+//!                                                                                    v
+//!   serve: write <─ Outbound <─ reports: encode, route <─── events, numbered ─────── engine
+//!                                  └── sessions: subscriptions      orders: client ids
 //! ```
 //!
-//! In the steady state it allocates nothing and reads one clock a read, the wall clock as it would be without steps: it is the time of what is sequenced, and stands in the
-//! field `time`. The same bytes give the same answers but for that field, and for what depends on the time: orders that are good till a
-//! date, and limits of messages per second.
+//! In the steady state it allocates nothing. It reads one clock per read: the wall clock, smoothed
+//! so that it never steps. That is the time of inputs and of the field `time`. The same bytes give
+//! the same answers, except for that field and for what depends on time: orders with an expiry, and
+//! limits of messages per second.
 //!
-//! A client that goes away leaves its orders in the book, unless it has wished otherwise (`cancel_on_disconnect`).
+//! A client that disconnects leaves its orders in the book, unless it asked for
+//! `cancel_on_disconnect`.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod commands;
+mod account;
+mod connection;
 mod counts;
-mod execution;
-mod feed_entry;
-mod feed_subscribers;
-mod gateway;
+mod entry;
 mod house;
-mod inspection;
-pub mod instruments;
-pub mod limits;
 mod market_data;
-mod observed;
-mod opening;
-mod operator;
-mod order_entry;
-mod orders;
-mod plant;
-mod publishing;
-mod refusals;
-mod register;
-mod reports;
-mod requests;
-mod risk;
 mod sequencer;
-mod sessions;
-mod stamping;
-mod start_book;
-mod text;
-mod tokens;
-mod turn;
+mod setup;
 
+pub use account::register::RegisterError;
+pub use account::risk::{Risk, RiskError};
+pub use account::tokens::{Tokens, TokensError};
+pub use connection::Exchange;
 pub use counts::Counts;
-pub use feed_subscribers::SubscriberCounts;
-pub use gateway::Exchange;
 pub use house::FlowCounts;
-pub use instruments::{Instruments, InstrumentsError};
-pub use limits::{Limits, LimitsError};
-pub use market_data::MarketDataCounts;
-pub use opening::Recovery;
-pub use plant::FeedCounts;
-pub use publishing::{About, Feed, HouseFlow, Reach};
-pub use register::RegisterError;
-pub use risk::{Risk, RiskError};
+pub use market_data::json::MarketDataCounts;
+pub use market_data::plant::FeedCounts;
+pub use market_data::publishing::{About, Feed, HouseFlow, Reach};
+pub use market_data::subscribers::SubscriberCounts;
 pub use sequencer::ReplayCheck;
-pub use start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};
-pub use tokens::{Tokens, TokensError};
+pub use setup::instruments::{Instruments, InstrumentsError};
+pub use setup::limits::{Limits, LimitsError};
+pub use setup::opening::Recovery;
+pub use setup::start_book::{SYNTHETIC_LEVELS, StartBook, StartBookError};
+pub use setup::{instruments, limits};
 
-use measure::clock::Clock;
+use clock::Clock;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
+pub use transport::datagram::Network;
 
 /// What an exchange is made of.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who may trade.
+    /// Tokens that may trade.
     pub tokens: Tokens,
-    /// What is traded.
+    /// Tradable instruments.
     pub instruments: Instruments,
     /// What accounts may do.
     pub risk: Risk,
@@ -86,29 +72,46 @@ pub struct Config {
     pub flow: Option<HouseFlow>,
     /// What `DESCRIBE` is told.
     pub about: About,
-    /// What everything is stamped by: that of the streams. Without one replies and market data have no stamps.
+    /// The clock of all stamps: that of the streams. Without one, replies and market data have no
+    /// stamps.
     pub clock: Option<Clock>,
     /// Where everything is logged before it is executed; `None`: nowhere.
     pub journal: Option<Journal>,
-    /// Inputs that are remembered for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
+    /// Inputs kept for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
     /// [`limits::REPLAY_INPUTS_MAX`].
     pub replay_inputs_max: usize,
-    /// The time of what is sequenced, in nanoseconds since 1970: [`measure::clock::steady_wall_ns`], or a test's own. Limits of messages per second and dates
-    /// of orders go by it: it must not step.
+    /// Networks to which the feed may be sent beside the addresses that subscribers connect from.
+    pub feed_allowed: Vec<Network>,
+    /// Channel for the operator's log of failed logins; `None`: they are only counted. The exchange
+    /// does not wait: failures that find no room in the channel are only counted.
+    pub failed_logins: Option<SyncSender<FailedLogin>>,
+    /// Time of inputs, ns since 1970: [`clock::steady_wall_ns`], or a test's own. Limits of
+    /// messages per second and expiries use it, so it must not step.
     pub wall_ns: fn() -> u64,
 }
 
-/// A journal of an exchange. Where it holds inputs already, the exchange begins where they lead, and without the start book.
+/// A login with a token that nobody has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedLogin {
+    /// Where it came from, if that is known.
+    pub peer: Option<SocketAddr>,
+    /// How many have failed since the exchange started, this one included.
+    pub count: u64,
+}
+
+/// A journal of an exchange. If it has inputs, the exchange recovers from them and ignores the
+/// start book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// Of the journal and of the exchange's register beside it; made if it is not there.
+    /// Directory of the journal and of the exchange's register; created if absent.
     pub directory: PathBuf,
-    /// How it is written. In mode `Sync` what is answered to a command waits until the command is durable.
+    /// How it is written. In mode `Sync` an answer waits until its command is durable.
     pub options: journal::Options,
 }
 
 impl Default for Config {
-    /// Any token, the instruments that ship, no limits of accounts, a synthetic book, no feed, no clock, no journal, no log.
+    /// Any token, the instruments that ship, no account limits, a synthetic book; no feed, clock,
+    /// journal or log.
     fn default() -> Config {
         Config {
             tokens: Tokens::Any,
@@ -122,7 +125,9 @@ impl Default for Config {
             clock: None,
             journal: None,
             replay_inputs_max: 0,
-            wall_ns: measure::clock::steady_wall_ns,
+            feed_allowed: Vec::new(),
+            failed_logins: None,
+            wall_ns: clock::steady_wall_ns,
         }
     }
 }
@@ -167,7 +172,7 @@ pub enum ConfigError {
     Feed(#[from] feed::PublisherSettingsError),
     /// There is no socket for the feed.
     #[error(transparent)]
-    FeedSocket(#[from] transport::datagrams::DatagramError),
+    FeedSocket(#[from] transport::datagram::DatagramError),
     /// The journal did not take the start book.
     #[error("the start book could not be logged: {0}")]
     StartNotTaken(journal::Refused),

@@ -1,7 +1,7 @@
-//! One order of everything: gives each new order its id, each event its sequence in its book,
-//! appends what goes in to the journal, and remembers it, so that the engine's state can be held against a replay.
+//! Puts everything in one order: gives each new order its id and each event its sequence in its
+//! book, appends inputs to the journal, and keeps them for the comparison with a replay.
 
-use crate::sessions::HOUSE;
+use crate::account::sessions::HOUSE;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
 use journal::{Appender, JournalState, Mode, Refused};
 use std::hint::black_box;
@@ -10,7 +10,8 @@ use std::time::Duration;
 /// How often, and how long each time, the start waits for a journal that is behind.
 const START_TRIES_MAX: u32 = 10_000;
 const START_WAIT: Duration = Duration::from_millis(1);
-/// By how much the numbers of trades and of events jump for each input that was recovered: more than an input has led to.
+/// Numbers of trades and events jump by this for each recovered input: by more than one input can
+/// cause.
 const JUMP_BITS: u32 = 24;
 
 /// An event with its numbers.
@@ -63,8 +64,8 @@ pub(crate) struct Sequencer {
 }
 
 impl Sequencer {
-    /// An engine that was told `start`. Orders in it that cross each other trade. The log for the replay takes
-    /// `inputs_max` inputs, and none if that is 0.
+    /// An engine that was told `start`. Orders in it that cross each other trade. The log for the
+    /// replay takes `inputs_max` inputs; 0 is off.
     ///
     /// # Errors
     /// If the engine refuses a command of the start.
@@ -80,7 +81,8 @@ impl Sequencer {
         Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
     }
 
-    /// The same with a journal that holds what `engine` was told so far; `start` is what it is to be told behind that, before the first client.
+    /// The same with a journal that holds everything that `engine` was told so far; `start` follows
+    /// before the first client.
     ///
     /// # Errors
     /// If the engine or the journal refuses a command of the start.
@@ -136,7 +138,8 @@ impl Sequencer {
         self.journal.next_sequence()
     }
 
-    /// Whether the journal has more room than what it keeps for cancels: what is not needed is to be left out else.
+    /// Whether the journal has more room than its reserve for cancels. Otherwise leave out what is
+    /// not needed.
     ///
     /// # Errors
     /// It has not.
@@ -230,7 +233,8 @@ impl Sequencer {
         &self.engine
     }
 
-    /// The hash of the state to which the logged inputs lead from the same start; `None` if the log has stopped.
+    /// The hash of the state that the logged inputs lead to from the same start; `None` if the log
+    /// has stopped.
     pub fn replay(&self) -> Option<u64> {
         if self.inputs_dropped > 0 || self.recovered > 0 {
             return None;

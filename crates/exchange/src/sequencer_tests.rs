@@ -1,8 +1,8 @@
 //! Numbers, and the replay that finds a difference.
 
 use super::*;
-use crate::instruments::Instruments;
-use crate::start_book::StartBook;
+use crate::setup::instruments::Instruments;
+use crate::setup::start_book::StartBook;
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 20_000,

@@ -1,20 +1,22 @@
-//! What it costs to publish a feed and to follow it: workload W1 through the engine, into datagrams, into a book.
+//! What it costs to publish a feed and to follow it: workload W1 through the engine, into
+//! datagrams, into a book.
 //!
-//! `cargo bench -p tickpath-feed` prints messages a second and nanoseconds a message, the middle of so many passes, each with a fresh
-//! follower; `cargo test` goes through a tenth of it once and looks that the book is the engine's.
+//! `cargo bench -p feed` prints messages a second and nanoseconds a message, the middle of so many
+//! passes, each with a fresh follower; `cargo test` goes through a tenth of it once and looks that
+//! the book is the engine's.
 
-#[path = "../../engine/tests/workload/mod.rs"]
+#[path = "../../engine/tests/it/workload/mod.rs"]
 mod workload;
 
 use std::hint::black_box;
 
+use clock::Clock;
 use engine::{Command, Engine, Event, Input};
 use feed::{
     Channel, DATAGRAM_BYTES_DEFAULT, Definition, Follower, FollowerSettings, Packet, Publisher,
     PublisherSettings,
 };
-use measure::clock::Clock;
-use measure::stats::median;
+use stats::median;
 use workload::{LIMITS, Shallow};
 
 /// Inputs behind those that fill the book.

@@ -4,12 +4,13 @@ use engine::depth::{Depth, DepthError, Shown};
 use engine::{InstrumentState, Side, StateHash, Top};
 
 use crate::fault::Fault;
-use crate::message::{Channel, Message};
+use crate::format::message::{Channel, Message};
 
 /// Why a message did not go with the book, as it is counted.
 pub type BookFault = Fault;
 
-/// One instrument's book: order by order on [`Channel::Orders`], price by price on [`Channel::Levels`].
+/// One instrument's book: order by order on [`Channel::Orders`], price by price on
+/// [`Channel::Levels`].
 #[derive(Debug)]
 pub struct Book {
     channel: Channel,
@@ -18,7 +19,8 @@ pub struct Book {
 }
 
 impl Book {
-    /// An empty book with room for `orders_max` orders (of no use on [`Channel::Levels`]) and `levels_max` prices a side.
+    /// An empty book with room for `orders_max` orders (of no use on [`Channel::Levels`]) and
+    /// `levels_max` prices a side.
     #[must_use]
     pub fn new(channel: Channel, orders_max: u32, levels_max: u32) -> Book {
         let orders_max = if channel == Channel::Orders { orders_max } else { 0 };
@@ -29,7 +31,8 @@ impl Book {
     /// Takes in a message of this instrument.
     ///
     /// # Errors
-    /// What does not go with what the book shows. Nothing has changed then, and this is no longer the book of who sent it.
+    /// What does not go with what the book shows. Nothing has changed then, and this is no longer
+    /// the book of who sent it.
     #[inline]
     pub fn apply(&mut self, message: &Message) -> Result<(), BookFault> {
         match (self.channel, *message) {
@@ -77,7 +80,8 @@ impl Book {
         Ok(())
     }
 
-    /// Asks the processor to fetch what changes of some of its orders would read: see [`Depth::prefetch`].
+    /// Asks the processor to fetch what changes of some of its orders would read: see
+    /// [`Depth::prefetch`].
     #[inline]
     pub fn prefetch(&self, place: u32, count: u32) -> u32 {
         self.depth.prefetch(place, count)
@@ -101,7 +105,7 @@ impl Book {
         self.depth.levels(side)
     }
 
-    /// What is shown at a price: quantity in lots, number of orders.
+    /// The total shown at a price: quantity in lots, number of orders.
     #[must_use]
     #[inline]
     pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
@@ -126,7 +130,8 @@ impl Book {
         self.depth.order(order_id)
     }
 
-    /// What trades before an order at its price: orders, and the lots that they show. It takes a step for each of those orders.
+    /// What trades before an order at its price: orders, and the lots that they show. It takes a
+    /// step for each of those orders.
     #[must_use]
     pub fn ahead_of(&self, order_id: u64) -> Option<(u32, u64)> {
         self.depth.ahead_of(order_id)
@@ -144,8 +149,9 @@ impl Book {
         self.hash_as(self.channel)
     }
 
-    /// A hash of what it shows: its state; then, bids before asks, best price first, of each order (first in first) id, price and lots, or of each
-    /// level price, lots and orders; after each side its number of entries.
+    /// A hash of what it shows: its state; then, bids before asks, best price first, of each order
+    /// (first in first) id, price and lots, or of each level price, lots and orders; after each
+    /// side its number of entries.
     #[must_use]
     pub fn hash_as(&self, channel: Channel) -> u64 {
         let mut hash = StateHash::new();

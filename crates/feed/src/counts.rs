@@ -9,7 +9,7 @@ pub struct Counts {
     pub datagrams: u64,
     /// Messages that were taken into the books, those of snapshots not counted.
     pub messages: u64,
-    /// Of these, messages that had been asked for again.
+    /// The part of these that came as a replay.
     pub replayed: u64,
     /// How often messages turned out to be missing.
     pub gaps: u64,
@@ -17,7 +17,8 @@ pub struct Counts {
     pub duplicates: u64,
     /// Datagrams that came before an earlier one and were kept for later.
     pub early: u64,
-    /// Datagrams that could not be kept: `buffered_datagrams_max` were, or it was longer than they can be.
+    /// Datagrams that could not be kept: `buffered_datagrams_max` were, or it was longer than they
+    /// can be.
     pub not_kept: u64,
     /// Heartbeats.
     pub heartbeats: u64,

@@ -32,7 +32,8 @@ pub enum Fault {
     DuplicateOrder,
     /// It says something of an order, or of a trade, that does not go with what the order shows.
     Contradiction,
-    /// The book has no room for what it says: `orders_max` or `levels_max` of the reader is too low.
+    /// The book has no room for what it says: `orders_max` or `levels_max` of the reader is too
+    /// low.
     BookFull,
     /// A snapshot makes another book than it says.
     BookHash,

@@ -1,38 +1,34 @@
-//! The market data feed: what an exchange publishes of its books, and how a follower's book stays equal to them.
-//! Bytes in, bytes out, no I/O, no clock.
+//! The market data feed: what an exchange publishes of its books, and how a follower's book stays
+//! equal to them. Bytes in, bytes out, no I/O, no clock.
 //!
-//! A *tick* is a datagram: a [`PacketHeader`] and the messages that one input of the engine led to (or, where they come too
-//! fast, several inputs). The stamps in its header are the datagram's.
+//! A *tick* is a datagram: a [`PacketHeader`] and the messages that one input of the engine led to
+//! (or, where they come too fast, several inputs). The stamps in its header are the datagram's.
+//!
+//! See docs/decisions/012-market-data-feed.md.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod asked;
 mod book;
-mod buffered;
-mod codec;
 mod counts;
 mod fault;
 mod follower;
-mod message;
-mod packet;
-mod packets;
+mod format;
 mod publisher;
-mod rebuild;
 mod settings;
-mod snapshot;
 
-pub use asked::Want;
 pub use book::{Book, BookFault};
-pub use codec::MESSAGE_BYTES_MAX;
 pub use counts::Counts;
 pub use engine::depth::Shown;
 pub use fault::{Fault, Faults};
+pub use follower::asked::Want;
 pub use follower::{Follower, Outcome};
-pub use message::{Channel, Message, PacketHeader, PacketKind};
-pub use packet::{
+pub use format::codec::MESSAGE_BYTES_MAX;
+pub use format::message::{Channel, Message, PacketHeader, PacketKind};
+pub use format::packet::{
     Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_published,
 };
-pub use packets::ReplayRefused;
+pub use publisher::packets::ReplayRefused;
 pub use publisher::{Publisher, Sending};
 pub use settings::{
     DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,

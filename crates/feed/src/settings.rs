@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::codec::MESSAGE_BYTES_MAX;
-use crate::message::Channel;
-use crate::packet::PACKET_HEADER_BYTES;
+use crate::format::codec::MESSAGE_BYTES_MAX;
+use crate::format::message::Channel;
+use crate::format::packet::PACKET_HEADER_BYTES;
 
 /// The least that a datagram must be able to hold: its head and the longest message.
 pub const DATAGRAM_BYTES_MIN: usize = PACKET_HEADER_BYTES + MESSAGE_BYTES_MAX;
@@ -31,7 +31,8 @@ pub struct PublisherSettings {
     pub session: u64,
     /// The longest datagram, [`DATAGRAM_BYTES_MIN`] to [`DATAGRAM_BYTES_LARGEST`].
     pub datagram_bytes_max: usize,
-    /// How many datagrams of a channel are kept for who asks again, those that wait to be sent included: at least 2.
+    /// How many datagrams of a channel are kept for who asks again, those that wait to be sent
+    /// included: at least 2.
     pub replay_packets_max: usize,
     /// The instruments, by number.
     pub definitions: Vec<Definition>,
@@ -39,7 +40,7 @@ pub struct PublisherSettings {
     pub orders_max: u32,
     /// Prices of one side of a book, as the engine's `price_levels_max`.
     pub levels_max: u32,
-    /// What is published.
+    /// The channels to publish.
     pub channels: Vec<Channel>,
 }
 
@@ -87,7 +88,8 @@ pub struct FollowerSettings {
     pub orders_max: u32,
     /// Prices of one side, as the exchange's.
     pub levels_max: u32,
-    /// Datagrams that are kept because one before them is missing, and, of a snapshot, as many again.
+    /// Datagrams that are kept because one before them is missing, and, of a snapshot, as many
+    /// again.
     pub buffered_datagrams_max: u32,
     /// The longest datagram of the feed; a longer one is taken in, but not kept.
     pub datagram_bytes_max: usize,

@@ -1,4 +1,5 @@
-//! Databento's market data, order by order (schema mbo, in DBN): a file's records, and the orders that are live at its end.
+//! Databento's market data, order by order (schema mbo, in DBN): a file's records, and the orders
+//! that are live at its end.
 
 use dbn::decode::{DbnDecoder, DecodeRecordRef, DynReader};
 use dbn::{Action, MboMsg};
@@ -17,7 +18,7 @@ pub enum DatabentoError {
     Unreadable {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// It has more records than a flow keeps.
@@ -35,7 +36,7 @@ pub struct LiveOrder {
     pub side: Side,
     /// Its price, in 10^-9.
     pub price: i64,
-    /// What is left of it.
+    /// The remaining quantity.
     pub size: u32,
     /// Counts up; the lower trades first at a price.
     pub(crate) priority: u64,
@@ -57,8 +58,8 @@ impl LiveOrders {
 
     /// Follows Databento's rules: Trade and Fill don't change the book, since a Cancel or a Modify
     /// comes with them; a Modify keeps its priority unless the price changes or the size grows
-    /// (<https://databento.com/docs/examples/order-book/order-tracking>). A Cancel or a Modify of an
-    /// order that is not known changes nothing.
+    /// (<https://databento.com/docs/examples/order-book/order-tracking>). A Cancel or a Modify of
+    /// an order that is not known changes nothing.
     pub(crate) fn apply(&mut self, record: &MboMsg) {
         if !self.is_of_it(record) {
             return;
@@ -107,8 +108,8 @@ pub(crate) fn side(record: &MboMsg) -> Option<Side> {
     }
 }
 
-/// The orders that are live at the end of a file, the first to trade at a price first. Of a file with several instruments, those of the
-/// first record's.
+/// The orders that are live at the end of a file, the first to trade at a price first. From a file
+/// with several instruments, those of the first record's.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -156,7 +157,8 @@ fn each_record(
     Ok(())
 }
 
-/// The greatest step of which all these prices are multiples: the file's own price increment, or a multiple of it. 0 of no prices.
+/// The greatest step of which all these prices are multiples: the file's own price increment, or a
+/// multiple of it. 0 of no prices.
 pub fn price_increment(prices: impl Iterator<Item = i64>) -> i64 {
     prices.fold(0, common_divisor)
 }

@@ -33,7 +33,7 @@ fn databentos_actions_lead_to_the_live_orders() {
     // The cancel that comes with a fill takes it out, not the fill.
     let filled = [record('T', 0, 'A', 50, 5), record('F', 1, 'B', 50, 5)];
     assert_eq!(after(&filled).len(), 3);
-    // What is not known, and another instrument's.
+    // An unknown order, and another instrument's.
     let mut other = record('A', 4, 'B', 50, 1);
     other.hd.instrument_id = 77;
     let strange = [record('C', 8, 'B', 1, 1), record('M', 8, 'B', 1, 1), other];

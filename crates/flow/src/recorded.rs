@@ -10,9 +10,11 @@ use std::path::Path;
 
 /// Writes a file's day: its first snapshot rests at the start, and what follows are inputs.
 ///
-/// A recorded trade becomes an immediate order at its price and size, which takes from our book what it took from the recorded one. What the
-/// recorder then says of the orders that it met is so already, and is left out. Every other order is brought to where the recorder has it: entered,
-/// changed or cancelled. One that would trade on the way, and did not there, is held back until it does not.
+/// A recorded trade becomes an immediate order at its price and size, which takes from our book
+/// what it took from the recorded one. What the recorder then says of the orders that it met is so
+/// already, and is left out. Every other order is brought to where the recorder has it: entered,
+/// changed or cancelled. One that would trade on the way, and did not there, is held back until it
+/// does not.
 pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> {
     let records = databento::records(path)?;
     let prices = records.iter().map(|record| record.price).filter(|p| *p != dbn::UNDEF_PRICE);

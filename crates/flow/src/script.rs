@@ -6,7 +6,8 @@ use crate::w1::{self, MID_TICKS, SHALLOW};
 use crate::writer::{Action, SEED, Skipped, Step, Writer};
 use engine::{Command, NewOrder, TimeInForce};
 
-/// Orders of a script that do not rest at the start have ids above this: no exchange numbers its clients' so high.
+/// Orders of a script that do not rest at the start have ids above this: no exchange numbers its
+/// clients' so high.
 pub const ORDER_IDS: u64 = 1 << 40;
 
 /// All inputs of a flow, and when each is due. They are of account 0, tag 0 and instrument 0.
@@ -35,7 +36,8 @@ impl Script {
         Ok(Script { start, steps, duration_ns, skipped })
     }
 
-    /// The orders that rest before the first input, with ids from 1, in the order in which they enter.
+    /// The orders that rest before the first input, with ids from 1, in the order in which they
+    /// enter.
     pub fn start(&self) -> &[NewOrder] {
         &self.start
     }
@@ -113,7 +115,7 @@ fn synthetic(settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> 
     }
 }
 
-/// Of an order with W1's id, which is the flow's number.
+/// For an order with W1's id, which is the flow's number.
 fn step(action: Action, order_id: u64, price_ticks: i64, lots: u64) -> Step {
     Step { offset_ns: 0, price_ticks, lots, number: order_id as u32, action }
 }

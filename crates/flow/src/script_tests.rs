@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::settings::Pace;
+use clock::schedule::Arrival;
 use engine::{Engine, EngineLimits, Event, Input, Side};
-use measure::schedule::Arrival;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 40_000,
@@ -54,17 +54,6 @@ fn run(script: &Script) -> (Engine, usize) {
     (engine, unchanged)
 }
 
-/// A file of `TICKPATH_MARKET_DATA`, or `None` with a word about it.
-fn market_data(name: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os("TICKPATH_MARKET_DATA");
-    let path = Path::new(&directory.clone().unwrap_or_default()).join(name);
-    if directory.is_none() || !path.is_file() {
-        println!("skipped: set TICKPATH_MARKET_DATA to a directory with {name}");
-        return None;
-    }
-    Some(path)
-}
-
 #[test]
 fn every_input_changes_the_book_and_comes_when_it_is_due() {
     let script = Script::new(&settings(Source::Synthetic, fixed(10_000.0), 2.0)).unwrap();
@@ -88,7 +77,7 @@ fn every_input_changes_the_book_and_comes_when_it_is_due() {
     assert_eq!(engine.state_hash(), STATE);
 }
 
-/// Of the two seconds above.
+/// For the two seconds above.
 const STATE: u64 = 0xe757eee8fc600b2f;
 
 /// The last burst of a second is due long before its end, and a file may end anywhere.
@@ -144,13 +133,15 @@ fn a_file_that_is_no_day_is_told() {
         Script::new(&settings(source, fixed(1.0), 1.0)).unwrap_err().to_string()
     };
     assert!(error(Path::new("/no/such.dbn.zst")).starts_with("can't read orders from /no/such"));
-    let Some(snapshot) = market_data("esh4-glbx-mdp3-20231224.mbo.dbn.zst") else { return };
+    let Some(snapshot) = testing::market_data("esh4-glbx-mdp3-20231224.mbo.dbn.zst") else {
+        return;
+    };
     assert!(error(&snapshot).contains("no orders that change a book"), "{}", error(&snapshot));
 }
 
 #[test]
 fn a_recorded_day_is_replayed() {
-    let Some(path) = market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
+    let Some(path) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
     let source = Source::DatabentoMbo(path.clone());
     let day = Script::new(&settings(source.clone(), Pace::Recorded { speed: 1e5 }, 10.0)).unwrap();
     println!("{} at the start, {} inputs, {:?}", day.start().len(), day.len(), day.skipped());

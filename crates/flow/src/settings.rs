@@ -1,8 +1,8 @@
 //! What a flow is made of, and why it can't be.
 
 use crate::databento::DatabentoError;
+use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use engine::EngineLimits;
-use measure::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use std::path::PathBuf;
 
 /// The most inputs of a script, 32 bytes each.
@@ -22,7 +22,8 @@ pub enum Source {
 /// When inputs are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// As they were recorded (of a synthetic flow: by its own clock, 463 000 a second before what is left out), so many times as fast.
+    /// As they were recorded (of a synthetic flow: by its own clock, 463 000 a second before what
+    /// is left out), so many times as fast.
     Recorded {
         /// Above 0, at most [`SPEED_MAX`].
         speed: f64,

@@ -2,7 +2,7 @@
 
 use engine::{Command, DoneReason, Engine, EngineLimits, Event, Input, Top};
 
-/// What is left of an order that rests.
+/// The remaining quantity of a resting order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resting {
     pub price_ticks: i64,
@@ -27,12 +27,13 @@ impl Simulation {
         self.engine.top(0)
     }
 
-    /// What is left of an order.
+    /// The remaining quantity of an order.
     pub fn resting(&self, number: u32) -> Option<Resting> {
         self.resting.get(number as usize).copied().flatten()
     }
 
-    /// Executes a command in which orders have the flow's numbers for ids. Says whether the book has changed.
+    /// Executes a command in which orders have the flow's numbers for ids. Says whether the book
+    /// has changed.
     pub fn tell(&mut self, command: Command) -> bool {
         let Simulation { engine, resting } = self;
         let mut changed = false;

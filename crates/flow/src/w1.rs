@@ -1,22 +1,25 @@
 //! Workload W1: one deterministic order flow, the same for every engine that is measured with it.
 //!
 //! ```text
-//! splitmix64, seed 42; below(n) = ((r >> 32) * n) >> 32; tri() = 1 + min(below(D), below(D)); V = []
-//! shallow: LIVE = 10 000, D = 200    deep: LIVE = 1 000 000, D = 2 000    mid = mid0 = 20 000, id = 0
+//! splitmix64, seed 42; below(n) = (r >> 32) * n >> 32; tri() = 1 + min(below(D), below(D)); V = []
+//! shallow: LIVE = 10 000, D = 200  deep: LIVE = 1 000 000, D = 2 000  mid = mid0 = 20 000, id = 0
 //! PREFILL LIVE orders, buy and sell by turns at mid -/+ tri(), of 1 + below(100)
 //! OPS     each 1 024: mid += below(3) - 1, within mid0 -/+ D/2
-//!         45 % ADD    at mid -/+ (below(2) ? 1 + below(8) : tri()), of 1 + below(100), good till cancelled
+//!         45 % ADD    at mid -/+ (below(2) ? 1 + below(8) : tri()), of 1 + below(100), GTC
 //!         42 % CANCEL one of V, which leaves V. It may be done already: then the engine rejects
-//!          5 % MODIFY one of V: price + below(3) - 1, quantity + 1, so that it loses its place; may be done
+//!          5 % MODIFY one of V: price + below(3) - 1, quantity + 1: loses its place; may be done
 //!          8 % IOC    at mid +/- 5, which crosses, of 1 + below(40)
 //!         one of V: of its last 1 000 in seven of ten cases, else any
 //! ```
 //!
-//! V never learns what traded, so it grows by 3 % of the operations, and with it the book. A flow that goes
-//! on for ever has a bound ([`Flow::bounded`]): where V is as long, an ADD becomes a CANCEL.
+//! V never learns what traded, so it grows by 3 % of the operations, and with it the book. A flow
+//! that goes on for ever has a bound ([`Flow::bounded`]): where V is as long, an ADD becomes a
+//! CANCEL.
+//!
+//! See docs/decisions/008-engine-tests-and-floor.md.
 
+use clock::random::SplitMix64;
 use engine::{Amend, Cancel, Command, Input, NewOrder, Side, TimeInForce};
-use measure::random::SplitMix64;
 
 /// The middle of the book at the start, in ticks.
 pub const MID_TICKS: i64 = 20_000;
@@ -59,7 +62,8 @@ pub struct Live {
     pub quantity_lots: u64,
 }
 
-/// The flow, at one of its operations. Its fields are open to who keeps it in a file and goes on from there.
+/// The flow, at one of its operations. Its fields are open to who keeps it in a file and goes on
+/// from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// How large the book is.
@@ -72,7 +76,7 @@ pub struct Flow {
     pub random: SplitMix64,
     /// The middle now, in ticks.
     pub mid_ticks: i64,
-    /// Of the latest order.
+    /// Id of the latest order.
     pub last_id: u64,
     /// Operations so far.
     pub operations: u64,
@@ -133,7 +137,8 @@ impl Flow {
         if self.live_max == usize::MAX { self.live_peak } else { self.live_max }
     }
 
-    /// Puts the next operations into `inputs`, in place of what is there, as many as it has room for.
+    /// Puts the next operations into `inputs`, in place of what is there, as many as it has room
+    /// for.
     pub fn fill(&mut self, inputs: &mut [Input]) {
         inputs.iter_mut().for_each(|input| *input = self.next_input());
     }

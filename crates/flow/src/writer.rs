@@ -2,20 +2,23 @@
 
 use crate::settings::{FlowError, INPUTS_MAX, Pace, Settings};
 use crate::simulation::Simulation;
+use clock::schedule::{Arrival, Schedule};
 use engine::{Amend, Cancel, Command, NewOrder, Side, TimeInForce};
-use measure::schedule::{Arrival, Schedule};
 
-/// Of whatever is drawn: a script is the same each time.
+/// The seed of all random draws: a script is the same each time.
 pub(crate) const SEED: u64 = 42;
 
 /// What was left out of a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Inputs that would have changed nothing: cancels of what is done, immediate orders that met nothing.
+    /// Inputs that would have changed nothing: cancels of what is done, immediate orders that met
+    /// nothing.
     pub without_effect: u64,
-    /// Cancels and changes of recorded orders that had traded already here: what the recorded trade did, its order has done.
+    /// Cancels and changes of recorded orders that had traded already here: what the recorded
+    /// trade did, its order has done.
     pub traded_already: u64,
-    /// Recorded orders that would have traded here and did not there, each time that they were held back: before an opening books are crossed.
+    /// Recorded orders that would have traded here and did not there, each time that they were
+    /// held back: before an opening books are crossed.
     pub crossing: u64,
 }
 
@@ -73,7 +76,7 @@ pub(crate) struct Writer {
     pub start: Vec<NewOrder>,
     pub steps: Vec<Step>,
     pub skipped: Skipped,
-    /// Of the latest order.
+    /// Id of the latest order.
     pub last_number: u32,
     /// Whether there were inputs for all the time that was asked for.
     is_full: bool,
@@ -134,7 +137,8 @@ impl Writer {
         Ok(self.last_number)
     }
 
-    /// The next input, which happened `recorded_ns` after the first. Says whether there may be more; one that changes nothing is left out.
+    /// The next input, which happened `recorded_ns` after the first. Says whether there may be
+    /// more; one that changes nothing is left out.
     pub fn write(&mut self, step: Step, recorded_ns: u64) -> Result<bool, FlowError> {
         let offset_ns = match self.pace {
             Pace::Recorded { speed } => (recorded_ns as f64 / speed) as u64,

@@ -1,8 +1,9 @@
 //! How long one cache line takes to another core and back: the floor under every message between
 //! threads.
 //!
-//! A thread on a core that a real-time thread holds never runs, so the two threads are not joined: they are
-//! waited for until a time, left behind after it, and end by their own deadline as soon as they get to run.
+//! A thread on a core that a real-time thread holds never runs, so the two threads are not joined:
+//! they are waited for until a time, left behind after it, and end by their own deadline as soon
+//! as they get to run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use measure::clock::Clock;
+use clock::Clock;
 
 use crate::thread::pin;
 
@@ -30,8 +31,8 @@ struct Line(AtomicU64);
 /// In the line when nobody waits any more.
 const STOP: u64 = u64::MAX;
 
-/// Round trips of one line between two cores, ns, a mean of [`BATCH`] each: as many samples as `budget`
-/// gives, and at most `samples_max`.
+/// Round trips of one line between two cores, ns, a mean of [`BATCH`] each: as many samples as
+/// `budget` gives, and at most `samples_max`.
 ///
 /// # Errors
 /// In words, if a thread can't be started or pinned, or did not get to run in time.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::clock::Clock;
-use measure::machine::{Fingerprint, Fixed, IdleState, Load, Nic, Ticks};
+use clock::Clock;
+use record::machine::{Fingerprint, Fixed, IdleState, Load, Nic, Ticks};
 
+use crate::instance::instance;
 use crate::probe;
 use crate::root::Root;
 use crate::topology::Topology;
@@ -20,6 +21,7 @@ pub fn capture(root: &Root, clock: &Clock, probe_cores: Option<(usize, usize)>) 
         // Before the probes, which are a load themselves.
         load: Load { interfaces_virtual, ..load(root) },
         probes: probe::run(clock, probe_cores),
+        instance: instance(root),
     }
 }
 

@@ -1,9 +1,12 @@
-//! Huge pages for memory that is there: with pages of 4 KiB each look-up in a large table misses the TLB.
+//! Huge pages for memory that is there: with pages of 4 KiB each look-up in a large table misses
+//! the TLB.
 //!
 //! Not asked of the allocator: glibc's `glibc.malloc.hugetlb` compares what it reads of
-//! `/sys/kernel/mm/transparent_hugepage/enabled` without a zero at its end (2.36), so that it depends on what the stack held whether it
-//! asks at all; half of our processes had huge pages and half had none, at half the throughput.
+//! `/sys/kernel/mm/transparent_hugepage/enabled` without a zero at its end (2.36), so that it
+//! depends on what the stack held whether it asks at all; half of our processes had huge pages and
+//! half had none, at half the throughput.
 
+use crate::maps;
 use crate::root::Root;
 use std::ffi::c_void;
 use std::io;
@@ -13,14 +16,16 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Regions that are looked at; a process has some hundred.
 const REGIONS_MAX: usize = 65_536;
 
-/// Asks that all private memory of this process that is large enough be in huge pages, what is there and what comes
-/// (`MADV_HUGEPAGE`), and has the kernel put together now what is there already (`MADV_COLLAPSE`, since Linux 6.1). How much is in
-/// huge pages then says [`crate::memory::huge_page_bytes`]. Takes about a millisecond for each 10 MB. Not while somebody measures.
+/// Asks that all private memory of this process that is large enough be in huge pages, what is
+/// there and what comes (`MADV_HUGEPAGE`), and has the kernel put together now what is there
+/// already (`MADV_COLLAPSE`, since Linux 6.1). How much is in huge pages then says
+/// [`crate::memory::huge_page_bytes`]. Takes about a millisecond for each 10 MB. Not while
+/// somebody measures.
 ///
 /// Where the kernel refuses, nothing changes.
 pub fn use_huge_pages(root: &Root) {
     let Some(maps) = root.read("proc/self/maps") else { return };
-    for (start, end) in maps.lines().take(REGIONS_MAX).filter_map(private_region) {
+    for (start, end) in maps.lines().take(REGIONS_MAX).filter_map(large_region) {
         // A kernel without it, or without a free huge page: the pages stay as they are.
         let _ = advise(start, end - start, libc::MADV_HUGEPAGE);
         let (first, last) = (start.next_multiple_of(HUGE_PAGE_BYTES), end - end % HUGE_PAGE_BYTES);
@@ -30,25 +35,20 @@ pub fn use_huge_pages(root: &Root) {
     }
 }
 
-/// Where a line of `maps` is a region that can hold a huge page of our own: private, anonymous, written to.
-fn private_region(line: &str) -> Option<(usize, usize)> {
-    let mut words = line.split_ascii_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let permissions = words.next()?;
-    // Offset, device; of memory that is no file's the inode is 0.
-    let is_file = words.nth(2)? != "0";
+/// Begin and end of the region of a line of `maps`, if it can hold a huge page of our own.
+fn large_region(line: &str) -> Option<(usize, usize)> {
+    let region = maps::private_region(line)?;
     // A stack grows, and is small.
-    let is_other = words.next().is_some_and(|name| name != "[heap]" && !name.starts_with("[anon"));
-    let start = usize::from_str_radix(start, 16).ok()?;
-    let end = usize::from_str_radix(end, 16).ok()?;
-    let is_ours = permissions == "rw-p" && !is_file && !is_other;
-    (is_ours && end.checked_sub(start)? >= HUGE_PAGE_BYTES).then_some((start, end))
+    let is_ours = matches!(region.name, "" | "[heap]") || region.name.starts_with("[anon");
+    (is_ours && region.length >= HUGE_PAGE_BYTES)
+        .then_some((region.start, region.start + region.length))
 }
 
 /// Says whether the kernel took it.
 fn advise(start: usize, bytes: usize, advice: libc::c_int) -> io::Result<()> {
-    // SAFETY: neither advice changes what the memory holds or who may use it. Memory that another thread has unmapped since
-    // is answered by an error, and what another thread has mapped there since may be advised as well.
+    // SAFETY: neither advice changes what the memory holds or who may use it. Memory that another
+    // thread has unmapped since is answered by an error, and what another thread has mapped there
+    // since may be advised as well.
     let result = unsafe { libc::madvise(start as *mut c_void, bytes, advice) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -71,7 +71,7 @@ mod tests {
             ("nonsense", None),
             ("", None),
         ] {
-            assert_eq!(private_region(line), region, "{line}");
+            assert_eq!(large_region(line), region, "{line}");
         }
     }
 
@@ -81,8 +81,7 @@ mod tests {
         let root = Root::system();
         let modes = root.read("sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
         if modes.is_empty() || modes.contains("[never]") || huge_page_bytes(&root).is_none() {
-            eprintln!("skipped: no transparent huge pages here: {modes:?}");
-            return;
+            testing::skip!(Kernel, "no transparent huge pages here: {modes:?}");
         }
         let memory = std::hint::black_box(vec![7u8; 64 << 20]);
         // An emulator takes the advice and does nothing.
@@ -90,8 +89,7 @@ mod tests {
         let before = huge_page_bytes(&root).unwrap();
         let advised = advise(first, HUGE_PAGE_BYTES, libc::MADV_COLLAPSE);
         if huge_page_bytes(&root).unwrap() < before + HUGE_PAGE_BYTES as u64 {
-            eprintln!("skipped: this kernel puts no huge page together: {advised:?}");
-            return;
+            testing::skip!(Kernel, "this kernel puts no huge page together: {advised:?}");
         }
         use_huge_pages(&root);
         let bytes = huge_page_bytes(&root).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::root::Root;
 use crate::topology::{CORES_MAX, parse_core_list};
 
-/// Who raises an interrupt, as far as that tells what can be done about it.
+/// The source of an interrupt, as far as it decides what can be done about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A device: it can be sent to other cores.
@@ -22,9 +22,10 @@ pub enum Kind {
 pub struct Interrupt {
     /// The kernel's number, or its short name where it has none: `38`, `LOC`, `IPI0`.
     pub id: String,
-    /// Who asked for it: `virtio0-input.0`, or the kernel's explanation of the short name.
+    /// The device that requested it: `virtio0-input.0`, or the kernel's explanation of the short
+    /// name.
     pub name: String,
-    /// Who raises it.
+    /// Its source.
     pub kind: Kind,
     /// Core to how often it came there, since the machine started or since an earlier reading.
     pub counts: BTreeMap<usize, u64>,
@@ -48,8 +49,8 @@ impl Interrupt {
     }
 }
 
-/// Reads `/proc/interrupts` and, of what devices raise, `/proc/irq/N`. `None` where the first can't be
-/// read; lines that are not per core (`ERR`, `MIS`) are left out.
+/// Reads `/proc/interrupts` and, of what devices raise, `/proc/irq/N`. `None` where the first
+/// can't be read; lines that are not per core (`ERR`, `MIS`) are left out.
 pub fn read(root: &Root) -> Option<Vec<Interrupt>> {
     let text = root.read_text("proc/interrupts")?;
     let mut lines = text.lines();
@@ -68,7 +69,8 @@ pub fn read(root: &Root) -> Option<Vec<Interrupt>> {
     (!cores.is_empty()).then(|| lines.filter_map(of_line).collect())
 }
 
-/// `38:  0  26085  PCI-MSIX-0000:00:03.0  1-edge  virtio2-input.0` or `LOC:  5  6  Local timer interrupts`.
+/// `38:  0  26085  PCI-MSIX-0000:00:03.0  1-edge  virtio2-input.0` or `LOC:  5  6  Local timer
+/// interrupts`.
 fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
     let (id, rest) = line.split_once(':')?;
     let id = id.trim();
@@ -97,6 +99,19 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
         counts: cores.iter().copied().zip(counts).collect(),
         ..Interrupt::default()
     })
+}
+
+/// Whether an interrupt of that name is one of a network interface: `ens5-Tx-Rx-3` is of ens5,
+/// `virtio2-input.0` of the interface on device virtio2, and `ena-mgmnt@pci:0000:00:05.0` of the
+/// one on that PCI device.
+pub fn is_of_interface(root: &Root, interrupt: &str, interface: &str) -> bool {
+    let device = root.link_name(format!("sys/class/net/{interface}/device"));
+    let starts = |name: &str| {
+        let rest = interrupt.strip_prefix(name);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    starts(interface)
+        || device.is_some_and(|device| starts(&device) || interrupt.ends_with(&device))
 }
 
 /// What came between an `earlier` reading and this one, only of interrupts that stand in both.

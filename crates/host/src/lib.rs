@@ -3,13 +3,20 @@
 //! Everything is read from `/proc` and `/sys` under a [`Root`] that tests replace. What can't be
 //! read is `None`; nothing here panics on a missing or odd file.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
 pub mod cache_line;
+pub mod core_lock;
 pub mod error;
+pub mod ethtool;
 pub mod fingerprint;
 pub mod huge_pages;
+mod instance;
 pub mod interrupts;
+mod maps;
 pub mod memory;
 pub mod network;
+pub mod page_out;
 pub mod permissions;
 pub mod placement;
 pub mod probe;
@@ -21,6 +28,7 @@ pub mod thread;
 pub mod topology;
 pub mod utc;
 
+pub use core_lock::CoreLocks;
 pub use error::HostError;
 pub use fingerprint::capture;
 pub use permissions::Permissions;

@@ -1,6 +1,7 @@
-//! Two network namespaces joined by a veth pair: a machine's network in small, for a run that shall go through more of the kernel than the
-//! loopback device. They have no names. The kernel takes them away when the last process in them, and whoever made them, have ended, however
-//! they ended: there is nothing to clean up.
+//! Two network namespaces joined by a veth pair: a machine's network in small, for a run that
+//! shall go through more of the kernel than the loopback device. They have no names. The kernel
+//! takes them away when the last process in them, and whoever made them, have ended, however they
+//! ended: there is nothing to clean up.
 
 use std::fs::File;
 use std::io;
@@ -92,8 +93,8 @@ impl Network {
     /// A namespace without a device.
     fn create(address: Ipv4Addr) -> Result<Network, NetworkError> {
         let in_namespace = || -> io::Result<OwnedFd> {
-            // SAFETY: this thread is ours alone and ends with this function; it shares everything but its network, and no descriptor
-            // table is touched.
+            // SAFETY: this thread is ours alone and ends with this function; it shares everything
+            // but its network, and no descriptor table is touched.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             Ok(File::open(OWN)?.into())
         };
@@ -111,8 +112,8 @@ impl Network {
         self.address
     }
 
-    /// Does something in this network: a socket that is opened meanwhile, a process that is started, belongs to it for ever. The calling thread alone
-    /// is there, and comes back.
+    /// Does something in this network: a socket that is opened meanwhile, a process that is
+    /// started, belongs to it for ever. The calling thread alone is there, and comes back.
     ///
     /// # Errors
     /// The thread can't go there, or not come back; then it must open no further sockets.

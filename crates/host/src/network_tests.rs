@@ -1,5 +1,5 @@
 use super::*;
-use measure::clock::Deadline;
+use clock::Deadline;
 use std::net::UdpSocket;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ fn networks() -> Option<Networks> {
     match Networks::create() {
         Ok(networks) => Some(networks),
         Err(error) => {
-            eprintln!("skipped: {error}");
+            testing::skipped(testing::Need::Root, format_args!("{error}"));
             None
         }
     }
@@ -24,7 +24,8 @@ fn bind(address: Ipv4Addr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// A wait with a timeout is broken off when the process is stopped and goes on, as some machines do to all of theirs.
+/// A wait with a timeout is broken off when the process is stopped and goes on, as some machines
+/// do to all of theirs.
 fn receive(socket: &UdpSocket, into: &mut [u8]) -> (usize, std::net::SocketAddr) {
     loop {
         match socket.recv_from(into) {
@@ -75,7 +76,8 @@ fn a_process_that_is_started_there_stays_there_and_the_thread_comes_back() {
     assert_eq!(others.trader().address(), end.address());
 }
 
-/// Nothing has to be cleaned up: with the last who held a namespace goes its device, and with the device the other end of the cable.
+/// Nothing has to be cleaned up: with the last who held a namespace goes its device, and with the
+/// device the other end of the cable.
 #[test]
 fn what_nobody_holds_is_gone() {
     let Some(Networks { ends: [first, second] }) = networks() else { return };

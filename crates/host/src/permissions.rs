@@ -30,7 +30,8 @@ impl fmt::Display for Limit {
 /// Limits and capabilities of the calling thread. What can't be read is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Highest real-time priority that may be taken without CAP_SYS_NICE (RLIMIT_RTPRIO); 0 is none.
+    /// Highest real-time priority that may be taken without CAP_SYS_NICE (RLIMIT_RTPRIO); 0 is
+    /// none.
     pub real_time_priority: Option<Limit>,
     /// Memory that may be locked without CAP_IPC_LOCK, bytes (RLIMIT_MEMLOCK).
     pub locked_memory_bytes: Option<Limit>,

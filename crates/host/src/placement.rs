@@ -93,8 +93,8 @@ impl Cores {
     }
 
     /// The cores for `wanted` threads of a process that may use `allowed` (see
-    /// [`crate::thread::allowed`]). A list is taken as it is, with warnings about what is wrong with
-    /// it; a core in it that is offline or not allowed is an error.
+    /// [`crate::thread::allowed`]). A list is taken as it is, with warnings about what is wrong
+    /// with it; a core in it that is offline or not allowed is an error.
     pub fn place(
         &self,
         topology: &Topology,
@@ -171,7 +171,7 @@ fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
     cores
 }
 
-/// What is bad about a choice, worst first; less is better.
+/// The faults of a choice, worst first; less is better.
 fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 6] {
     [
         wanted.saturating_sub(cores.len()),
@@ -219,7 +219,7 @@ fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
     Placement { cores: placed, warnings }
 }
 
-/// What is wrong with the isolation of `cores`, some of which are isolated.
+/// The fault in the isolation of `cores`, some of which are isolated.
 fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
     let mut warnings = Vec::new();
     let (isolated, shared): (Vec<usize>, Vec<usize>) =

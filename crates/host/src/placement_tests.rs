@@ -75,7 +75,7 @@ fn an_isolated_core_beside_one_that_is_not_is_said() {
 
 #[test]
 fn a_node_with_enough_isolated_cores_beats_the_first_node() {
-    // Of node 0 the cores 2 to 7 are isolated, of node 1 the cores 8 to 15.
+    // The isolated cores are 2 to 7 on node 0, and 8 to 15 on node 1.
     let placement = choose(&machine(2, 8, 1, 2..16), &(0..16).collect::<Vec<_>>(), 7);
     assert_eq!(placement.cores, [8, 9, 10, 11, 12, 13, 14]);
 }

@@ -10,8 +10,8 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use measure::clock::Clock;
-use measure::machine::Probes;
+use clock::Clock;
+use record::machine::Probes;
 
 use crate::cache_line::{self, GRACE, report_of, start_on};
 
@@ -35,8 +35,8 @@ const PAUSE: Duration = Duration::from_millis(30);
 const CACHE_LINE: &str = "cache line round trip";
 const BLOCKING: &str = "blocking round trip";
 
-/// Takes the probes on two cores, [`TRIES`] times, within a second. What can't be measured in any of
-/// them is `None`, with the reason in `missing_because`.
+/// Takes the probes on two cores, [`TRIES`] times, within a second. What can't be measured in any
+/// of them is `None`, with the reason in `missing_because`.
 pub fn run(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
     let mut best = once(clock, cores);
     for _ in 1..TRIES {

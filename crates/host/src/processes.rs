@@ -14,13 +14,13 @@ pub struct Process {
     pub name: String,
     /// Time in user and kernel mode of all its threads, in ticks of 1/`USER_HZ` s (10 ms).
     pub ticks: u64,
-    /// When it started, in ticks since the machine did: tells it from another that got its number later. The
-    /// name does not, since a kernel worker's follows its work.
+    /// When it started, in ticks since the machine did: tells it from another that got its number
+    /// later. The name does not, since a kernel worker's follows its work.
     pub started_ticks: u64,
 }
 
-/// Reads `/proc/PID/stat` of every process that is visible; kernel threads are processes too. `None` where
-/// `/proc` can't be listed.
+/// Reads `/proc/PID/stat` of every process that is visible; kernel threads are processes too.
+/// `None` where `/proc` can't be listed.
 pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     let numbers = root.numbered("proc", "")?;
     let numbers = numbers.into_iter().take(PROCESSES_MAX);
@@ -28,8 +28,8 @@ pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     Some(numbers.filter_map(process).collect())
 }
 
-/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode, 22 is the
-/// start (proc_pid_stat(5)).
+/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode, 22
+/// is the start (proc_pid_stat(5)).
 fn parse(stat: &str) -> Option<Process> {
     let (_, rest) = stat.split_once('(')?;
     let (name, rest) = rest.rsplit_once(')')?;
@@ -43,8 +43,8 @@ fn parse(stat: &str) -> Option<Process> {
     })
 }
 
-/// Number, name and ticks of those that used any between an `earlier` reading and this one, the busiest
-/// first. One that started in between counts from its start.
+/// Number, name and ticks of those that used any between an `earlier` reading and this one, the
+/// busiest first. One that started in between counts from its start.
 pub fn since(
     now: &BTreeMap<usize, Process>,
     earlier: &BTreeMap<usize, Process>,

@@ -1,41 +1,94 @@
 //! The file system that facts are read from: `/`, or a directory that a test filled.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest file that is read, bytes; what is longer is cut. `/proc/cpuinfo` of 512 cores is 800 kB.
 pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
+/// One thing that was read, as a record of what was read holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// A file's text.
+    Text(String),
+    /// A directory.
+    Directory,
+    /// A link and where it leads.
+    Link(String),
+}
+
 /// Where `/proc` and `/sys` are. All paths given to its methods are relative to it.
 #[derive(Clone, Debug)]
-pub struct Root(PathBuf);
+pub struct Root {
+    directory: PathBuf,
+    notes: Option<Arc<Mutex<BTreeMap<String, Noted>>>>,
+}
 
 impl Root {
     /// This machine.
     pub fn system() -> Root {
-        Root(PathBuf::from("/"))
+        Root::at("/")
     }
 
     /// A directory that holds a `proc` and a `sys` of its own.
     pub fn at(directory: impl Into<PathBuf>) -> Root {
-        Root(directory.into())
+        Root { directory: directory.into(), notes: None }
+    }
+
+    /// Whether it is this machine, and not a directory.
+    pub fn is_system(&self) -> bool {
+        self.directory == Path::new("/")
     }
 
     /// A path below the root. A leading `/` is the root's.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
-        self.0.join(path.strip_prefix("/").unwrap_or(path))
+        self.directory.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The same place, which from now on notes what is read through it.
+    pub fn noting(&self) -> Root {
+        Root { directory: self.directory.clone(), notes: Some(Arc::default()) }
+    }
+
+    /// Files that it and its clones have read, by path; empty unless it notes.
+    pub fn notes(&self) -> BTreeMap<String, Noted> {
+        let Some(notes) = &self.notes else { return BTreeMap::new() };
+        notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what was read from a path. A text replaces what only said that something is there.
+    pub fn note(&self, path: impl AsRef<Path>, what: impl FnOnce() -> Noted) {
+        let Some(notes) = &self.notes else { return };
+        let path = path.as_ref();
+        let path = path.strip_prefix("/").unwrap_or(path).to_string_lossy().into_owned();
+        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match what() {
+            Noted::Directory => {
+                notes.entry(path).or_insert(Noted::Directory);
+            }
+            Noted::Text(text) if text.is_empty() => {
+                notes.entry(path).or_insert(Noted::Text(text));
+            }
+            other => {
+                notes.insert(path, other);
+            }
+        }
     }
 
     /// A file's text without surrounding white space; `None` where it can't be read. Bytes that
     /// aren't UTF-8 are replaced, bytes beyond [`FILE_BYTES_MAX`] are left out.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let mut bytes = Vec::new();
-        let file = fs::File::open(self.path(path)).ok()?;
+        let file = fs::File::open(self.path(&path)).ok()?;
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+        let text = String::from_utf8_lossy(&bytes);
+        self.note(path, || Noted::Text(text.clone().into_owned()));
+        Some(text.trim().to_owned())
     }
 
     /// A file's text; `None` where it can't be read or is empty.
@@ -66,11 +119,18 @@ impl Root {
 
     /// Names in a directory, sorted; `None` where it can't be listed.
     pub fn names(&self, path: impl AsRef<Path>) -> Option<Vec<String>> {
+        let path = path.as_ref();
         let mut names: Vec<String> = fs::read_dir(self.path(path))
             .ok()?
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
         names.sort();
+        self.note(path, || Noted::Directory);
+        if self.notes.is_some() {
+            for name in &names {
+                let _ = self.exists(path.join(name));
+            }
+        }
         Some(names)
     }
 
@@ -84,12 +144,20 @@ impl Root {
 
     /// The last name in a symbolic link's target.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
-        let target = fs::read_link(self.path(path)).ok()?;
+        let target = fs::read_link(self.path(&path)).ok()?;
+        self.note(path, || Noted::Link(target.to_string_lossy().into_owned()));
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
     /// Whether something is there.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
-        self.path(path).exists()
+        let full = self.path(&path);
+        let is_there = full.exists();
+        if is_there {
+            let is_directory = full.is_dir();
+            let thing = || if is_directory { Noted::Directory } else { Noted::Text(String::new()) };
+            self.note(path, thing);
+        }
+        is_there
     }
 }

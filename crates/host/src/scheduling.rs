@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use measure::machine::Fixed;
+use record::machine::Fixed;
 use serde::{Deserialize, Serialize};
 
 /// Lowest real-time priority on Linux.
@@ -39,9 +39,7 @@ pub enum BadScheduling {
     Text(String),
 
     /// A real-time priority out of range.
-    #[error(
-        "real-time priority {0} is out of range: take one from {PRIORITY_MIN} to {PRIORITY_MAX}"
-    )]
+    #[error("real-time priority {0} is out of range: use {PRIORITY_MIN} to {PRIORITY_MAX}")]
     Priority(u8),
 }
 
@@ -179,7 +177,7 @@ mod tests {
         expect![[r#""fast" is no scheduling class: write "other", "fifo:PRIORITY" or "rr:PRIORITY" with a priority from 1 to 99"#]]
             .assert_eq(&error);
         let error = "fifo:0".parse::<Scheduling>().unwrap_err().to_string();
-        expect!["real-time priority 0 is out of range: take one from 1 to 99"].assert_eq(&error);
+        expect!["real-time priority 0 is out of range: use 1 to 99"].assert_eq(&error);
         for text in ["", "other:3", "fifo:", "fifo:300", "fifo:-1", "FIFO", "fifo:1:2"] {
             assert!(text.parse::<Scheduling>().is_err(), "{text}");
         }

@@ -18,13 +18,13 @@ pub struct Storage {
     pub is_rotational: Option<bool>,
 }
 
-/// What the directory `path` lies on, by `/proc/self/mountinfo` (Documentation/filesystems/proc.rst, 3.5); `None` where
-/// that can't be read.
+/// What the directory `path` lies on, by `/proc/self/mountinfo`
+/// (Documentation/filesystems/proc.rst, 3.5); `None` where that can't be read.
 pub fn of(root: &Root, path: &Path) -> Option<Storage> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mounts = root.read("proc/self/mountinfo")?;
     let mounts = mounts.lines().filter_map(mount);
-    // Of two mounts in one place the later one lies on top.
+    // If two mounts have one mount point, the later one is visible.
     let (number, storage) = mounts
         .filter(|(_, storage)| path.starts_with(&storage.mount_point))
         .max_by_key(|(_, storage)| PathBuf::from(&storage.mount_point).components().count())?;
@@ -36,8 +36,8 @@ pub fn of(root: &Root, path: &Path) -> Option<Storage> {
     Some(Storage { is_rotational, ..storage })
 }
 
-/// A line: `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`, of which the optional fields
-/// before the dash are any number. The device's number, and the rest.
+/// A line: `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`, of
+/// which the optional fields before the dash are any number. The device's number, and the rest.
 fn mount(line: &str) -> Option<(String, Storage)> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);
@@ -100,8 +100,7 @@ line that is none";
     #[test]
     fn this_machine_says_where_its_files_are() {
         let Some(storage) = of(&Root::system(), &std::env::temp_dir()) else {
-            eprintln!("skipped: no /proc/self/mountinfo here");
-            return;
+            testing::skip!(Kernel, "no /proc/self/mountinfo here");
         };
         assert!(!storage.file_system.is_empty(), "{storage:?}");
     }

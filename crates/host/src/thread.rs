@@ -149,9 +149,6 @@ pub struct Usage {
     pub page_faults_minor: u64,
     /// Page faults that had to read a disk.
     pub page_faults_major: u64,
-    /// Time it could have run and another thread had its core, ns: the second field of
-    /// `/proc/thread-self/schedstat` (Documentation/scheduler/sched-stats.rst); 0 where there is none.
-    pub core_waited_ns: u64,
 }
 
 impl Usage {
@@ -169,7 +166,6 @@ impl Usage {
             ),
             page_faults_minor: since(self.page_faults_minor, earlier.page_faults_minor),
             page_faults_major: since(self.page_faults_major, earlier.page_faults_major),
-            core_waited_ns: since(self.core_waited_ns, earlier.core_waited_ns),
         }
     }
 }
@@ -187,11 +183,5 @@ pub fn usage() -> Usage {
         context_switches_involuntary: count(usage.ru_nivcsw),
         page_faults_minor: count(usage.ru_minflt),
         page_faults_major: count(usage.ru_majflt),
-        core_waited_ns: core_waited_ns().unwrap_or(0),
     }
-}
-
-fn core_waited_ns() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().nth(1)?.parse().ok()
 }

@@ -75,7 +75,8 @@ pub fn parse_core_list(text: &str) -> Option<Vec<usize>> {
 }
 
 /// Reads the kernel's form of a mask of cores: hexadecimal words of 32 bits, the highest first,
-/// `3` or `00000000,ffffffff`. `None` for anything else, and for a mask of more than [`CORES_MAX`] cores.
+/// `3` or `00000000,ffffffff`. `None` for anything else, and for a mask of more than [`CORES_MAX`]
+/// cores.
 pub fn parse_core_mask(text: &str) -> Option<Vec<usize>> {
     const WORD_BITS: usize = 32;
     let words: Vec<&str> = text.trim().rsplit(',').collect();
@@ -90,7 +91,8 @@ pub fn parse_core_mask(text: &str) -> Option<Vec<usize>> {
     has_room.then_some(cores)
 }
 
-/// The NUMA node of each network interface that says one; -1, where the firmware doesn't know, is none.
+/// The NUMA node of each network interface that says one; -1, where the firmware doesn't know, is
+/// none.
 pub fn nic_nodes(root: &Root) -> BTreeMap<String, usize> {
     const NET: &str = "sys/class/net";
     let node = |name: String| {

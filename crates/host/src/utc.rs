@@ -1,9 +1,10 @@
-//! What this machine knows of the time: its boot, its PTP clocks, and how far chrony says that the wall clock is off UTC.
+//! What this machine knows of the time: its boot, its PTP clocks, and how far chrony says that the
+//! wall clock is off UTC.
 
 use crate::root::Root;
-use measure::clock::{Clock, Deadline};
-use measure::time_base::TimeBase;
-use measure::utc::{Utc, chrony_bound_ns};
+use clock::time_base::TimeBase;
+use clock::utc::{Utc, chrony_bound_ns};
+use clock::{Clock, Deadline};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -19,7 +20,8 @@ pub fn boot_id(root: &Root) -> String {
     text.trim().to_owned()
 }
 
-/// By what this machine stamps, with `clock` as the clock of its stamps. Off the path: it starts a process.
+/// By what this machine stamps, with `clock` as the clock of its stamps. Off the path: it starts a
+/// process.
 pub fn time_base(clock: Clock) -> TimeBase {
     let boot_id = boot_id(&Root::system());
     TimeBase { boot_id, clock, wall: clock.beside_wall(), utc: of_this_machine() }
@@ -30,7 +32,8 @@ pub fn of_this_machine() -> Utc {
     utc(&Root::system(), "chronyc")
 }
 
-/// How far the wall clock may be off UTC, by `chronyc -n -c tracking`; `chronyc` is its client's path.
+/// How far the wall clock may be off UTC, by `chronyc -n -c tracking`; `chronyc` is its client's
+/// path.
 pub fn utc(root: &Root, chronyc: &str) -> Utc {
     let ptp_clocks = ptp_clocks(root);
     let told = tracking(chronyc)
@@ -82,7 +85,7 @@ fn tracking(chronyc: &str) -> Result<String, String> {
     }
     let mut answer = String::new();
     let stdout = client.stdout.take().expect("it was asked for");
-    // What is not text is not its answer; the pipe holds more than an answer has.
+    // Bytes that are not text are not its answer; the pipe holds more than an answer.
     let _ = stdout.take(ANSWER_BYTES_MAX).read_to_string(&mut answer);
     match status {
         Ok(status) if status.success() => Ok(answer),
@@ -160,7 +163,7 @@ mod tests {
         let clock = Clock::calibrate();
         let (one, other) = (time_base(clock), time_base(clock));
         if one.boot_id.is_empty() {
-            return eprintln!("skipped: /proc/sys/kernel/random/boot_id can't be read");
+            testing::skip!(Kernel, "/proc/sys/kernel/random/boot_id can't be read");
         }
         assert!(one.is_of(&other.boot_id) && one.clock == other.clock);
     }

@@ -1,12 +1,13 @@
-//! Alone in its process: it takes a core away, and cargo runs the tests of one process side by side.
+//! Alone in its process: it takes a core away, and cargo runs the tests of one process side by
+//! side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread as std_thread;
 
+use clock::Clock;
 use host::thread::{allowed, pin, set_scheduling};
 use host::{Scheduling, probe};
-use measure::clock::Clock;
 
 /// A real-time thread spins on one of the two cores, so that the probe's thread there never runs:
 /// the probes must come back without it.
@@ -14,8 +15,7 @@ use measure::clock::Clock;
 fn a_core_held_by_a_real_time_thread_does_not_hang_the_probes() {
     const HELD_AT_MOST_NS: u64 = 900_000_000;
     let [ours, held, ..] = allowed().unwrap()[..] else {
-        eprintln!("skipped: needs two cores");
-        return;
+        testing::skip!(Cores, "needs two cores");
     };
     let clock = Clock::calibrate();
     let (holds, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -38,8 +38,7 @@ fn a_core_held_by_a_real_time_thread_does_not_hang_the_probes() {
     let probes = probe::run(&clock, Some((ours, held)));
     done.store(true, Ordering::Release);
     if !holder.join().unwrap() {
-        eprintln!("skipped: needs CAP_SYS_NICE");
-        return;
+        testing::skip!(Root, "real-time scheduling needs CAP_SYS_NICE");
     }
     assert_eq!(probes.cache_line_round_trip_ns_p50, None);
     assert_eq!(probes.blocking_round_trip_ns_p50, None);

@@ -1,14 +1,15 @@
 //! Wakes who sleeps, and costs who publishes only a fence and a look where nobody does.
 //!
-//! One futex word, shared between processes. Odd: somebody sleeps, or is about to. Whoever publishes looks at it
-//! after a full fence; if it is odd he makes it even and wakes everybody. Whoever wants to sleep makes it odd,
-//! looks once more after a full fence, and sleeps only while the word is still what he saw. That no
-//! wake-up is lost follows from the two fences (one of the two sees the other) and from the order in the
-//! sleeper: first the word, then the look. `tests/loom.rs` tries all interleavings.
+//! One futex word, shared between processes. Odd: somebody sleeps, or is about to. A publisher
+//! looks at it after a full fence; if it is odd, the publisher makes it even and wakes all
+//! sleepers. A thread that wants to sleep makes it odd, looks once more after a full fence, and
+//! sleeps only while the word is still the one that it saw. That no wake-up is lost follows from
+//! the two fences (one of the two sees the other) and from the order in the sleeper: first the
+//! word, then the look. `tests/loom.rs` tries all interleavings.
 //!
-//! A sleeper that was killed leaves the word odd: that costs one wake-up of nobody. A publisher that
-//! was killed between publishing and ringing leaves a sleeper without a wake-up: so nobody sleeps longer
-//! than a slice at a time ([`crate::wait::SLEEP_SLICE`]).
+//! A sleeper that was killed leaves the word odd: that costs one wake-up of nobody. A publisher
+//! that was killed between publishing and ringing leaves a sleeper without a wake-up: so nobody
+//! sleeps longer than a slice at a time ([`crate::wait::SLEEP_SLICE`]).
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ impl Bell<'_> {
     #[cold]
     fn wake(self) {
         let seen = self.0.load(Ordering::Relaxed);
-        // Who loses the exchange leaves the waking to who won it.
+        // If another publisher won the exchange, that one wakes the sleepers.
         if seen % 2 == 1
             && self
                 .0
@@ -42,8 +43,8 @@ impl Bell<'_> {
         }
     }
 
-    /// Sleeps at most so long, unless `look` finds something; returns what it found. May return early
-    /// without.
+    /// Sleeps at most so long, unless `look` finds something; returns what it found. May return
+    /// early without.
     pub(crate) fn sleep_unless<T>(
         self,
         at_most: Duration,

@@ -1,14 +1,15 @@
-//! Who holds a role (the consumer, a producer, the writer) in a structure that processes share.
+//! The holder of a role (the consumer, a producer, the writer) in a structure that processes share.
 //!
 //! A role is one byte of the file, and holding it is a write lock on that byte by an open file
-//! description (`F_OFD_SETLK`, fcntl(2)). The kernel gives the lock back when its holder dies, however
-//! it dies; unlike a process id in shared memory it can't be mistaken for a later process of the same
-//! number, and it holds between containers that share a file but not their process ids.
+//! description (`F_OFD_SETLK`, fcntl(2)). The kernel gives the lock back when its holder dies,
+//! however it dies; unlike a process id in shared memory it can't be mistaken for a later process
+//! of the same number, and it holds between containers that share a file but not their process
+//! ids.
 //!
-//! Each claim opens the file anew through `/proc/self/fd`, since locks of one open file description
-//! don't exclude each other: so two threads of a process, or two processes that inherited one memfd,
-//! exclude each other as well. A process that forks without `exec` keeps the claim until both are
-//! gone.
+//! Each claim opens the file anew through `/proc/self/fd`, since locks of one open file
+//! description don't exclude each other: so two threads of a process, or two processes that
+//! inherited one memfd, exclude each other as well. A process that forks without `exec` keeps the
+//! claim until both are gone.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};

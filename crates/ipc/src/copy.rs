@@ -1,6 +1,6 @@
-//! Copying into memory that another core reads, so that no store lies across two cache lines: such a store
-//! needs both at once, and while they are on their way from the reader's core all stores behind it wait. The
-//! C library copies with the widest stores there are, wherever they fall.
+//! Copying into memory that another core reads, so that no store lies across two cache lines: such
+//! a store needs both at once, and while they are on their way from the reader's core all stores
+//! behind it wait. The C library copies with the widest stores there are, wherever they fall.
 
 use std::ptr;
 
@@ -12,8 +12,8 @@ const WORD_BYTES: usize = size_of::<u64>();
 /// Copies by words of 8 bytes.
 ///
 /// # Safety
-/// `target` is a multiple of 8; as many bytes from there on are the caller's to write, and are none of
-/// `bytes`.
+/// `target` is a multiple of 8; as many bytes from there on are the caller's to write, and are
+/// none of `bytes`.
 #[inline(always)]
 pub(crate) unsafe fn by_words(bytes: &[u8], target: *mut u8) {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
@@ -33,7 +33,8 @@ pub(crate) unsafe fn by_words(bytes: &[u8], target: *mut u8) {
     }
 }
 
-/// Copies by lines, and what is left by words: faster than by words alone where the target begins a line.
+/// Copies by lines, and what is left by words: faster than by words alone where the target begins
+/// a line.
 ///
 /// # Safety
 /// As [`by_words`].

@@ -10,8 +10,8 @@ use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 
 /// Memory that other threads and processes write as well, unmapped when this is dropped.
 ///
-/// Safe code sees it as words that are atomic. Whoever takes the pointer keeps to two rules: stay
-/// inside, and touch bytes plainly only while the structure's protocol gives them to the caller alone (to
+/// Safe code sees it as words that are atomic. A user of the pointer keeps two rules: stay inside,
+/// and touch bytes plainly only while the structure's protocol gives them to the caller alone (to
 /// write) or to nobody for writing (to read).
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -34,8 +34,8 @@ pub(crate) enum Access {
 }
 
 impl Mapping {
-    /// Maps the first `bytes` of a file, which has them, and brings them into memory so that no page
-    /// is missing later. What is mapped to be read must not be stored to.
+    /// Maps the first `bytes` of a file, which has them, and brings them into memory so that no
+    /// page is missing later. A read-only mapping must not be stored to.
     pub(crate) fn new(file: BorrowedFd<'_>, bytes: usize, access: Access) -> io::Result<Mapping> {
         let protection = match access {
             Access::Read => ProtFlags::READ,
@@ -51,9 +51,9 @@ impl Mapping {
         if access == Access::Read {
             return Ok(mapping);
         }
-        // MAP_POPULATE reads a shared page in; on a file system that notes the first write (ext4, not
-        // tmpfs) that write would fault still. A kernel before 5.14 doesn't know the advice: it faults.
-        // SAFETY: this advice changes how our own mapping is backed, not what it holds.
+        // MAP_POPULATE reads a shared page in; on a file system that notes the first write (ext4,
+        // not tmpfs) that write would fault still. A kernel before 5.14 doesn't know the advice:
+        // it faults. SAFETY: this advice changes how our own mapping is backed, not what it holds.
         let _ = unsafe { mm::madvise(start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) };
         Ok(mapping)
     }
@@ -61,8 +61,8 @@ impl Mapping {
     /// The whole mapping as words; a rest of less than a word is left out.
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is aligned to a page, lives as long as `self`, is initialised (a file's
-        // bytes), and every bit pattern is an AtomicU64.
+        // SAFETY: the mapping is aligned to a page, lives as long as `self`, is initialised (a
+        // file's bytes), and every bit pattern is an AtomicU64.
         unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes / 8) }
     }
 

@@ -1,5 +1,5 @@
-//! Memory of a fixed size that threads or processes share: a file on a path (on tmpfs by preference)
-//! or a memfd.
+//! Memory of a fixed size that threads or processes share: a file on a path (on tmpfs by
+//! preference) or a memfd.
 //!
 //! | bytes | header, in the machine's byte order |
 //! |---|---|
@@ -12,17 +12,17 @@
 //! | 120..128 | FNV-1a of bytes 0..120 |
 //! | 128.. | the structure's own; begins on a pair of cache lines |
 //!
-//! A region becomes visible under its path only when it is whole: it is made under a temporary name
-//! and renamed, and what exists is never overwritten. Its blocks are allocated before it is mapped
-//! (`fallocate`; a file system without it is written through), so that a full disk is an error here and
-//! not a SIGBUS later.
+//! A region becomes visible under its path only when it is whole: it is made under a temporary
+//! name and renamed, and what exists is never overwritten. Its blocks are allocated before it is
+//! mapped (`fallocate`; a file system without it is written through), so that a full disk is an
+//! error here and not a SIGBUS later.
 //!
-//! **What is not protected.** Whoever may write the file may truncate it under us, and the next
-//! access is a SIGBUS; or write into it, which the structures survive but may answer with wrong or missing
-//! messages. Files are made with mode 0600. A memfd is sealed against shrinking and growing
-//! (`F_SEAL_SHRINK`, `F_SEAL_GROW`, fcntl(2)). On file systems that copy on write (btrfs, ZFS) an allocated
-//! block may need room again when it is written. A memory control group's limit counts tmpfs and
-//! memfds: past it the process is killed.
+//! **Not protected.** A process that may write the file may truncate it under us, and the next
+//! access is a SIGBUS; or write into it, which the structures survive but may answer with wrong or
+//! missing messages. Files are made with mode 0600. A memfd is sealed against shrinking and
+//! growing (`F_SEAL_SHRINK`, `F_SEAL_GROW`, fcntl(2)). On file systems that copy on write (btrfs,
+//! ZFS) an allocated block may need room again when it is written. A memory control group's limit
+//! counts tmpfs and memfds: past it the process is killed.
 
 use std::fs::File;
 use std::io;
@@ -48,8 +48,8 @@ pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, Kind, REGION_BYTES_MAX, VE
 pub enum Place<'a> {
     /// A file, for whoever knows its path. It stays when its creator ends.
     File(&'a Path),
-    /// A memfd, for threads and for processes that are given its descriptor. It goes when nobody has
-    /// it open.
+    /// A memfd, for threads and for processes that are given its descriptor. It goes when nobody
+    /// has it open.
     Memory,
 }
 
@@ -143,7 +143,8 @@ impl Region {
     /// Opens and maps a region of `kind` that stands at `path`.
     ///
     /// # Errors
-    /// Whatever is not a whole region of this version and kind is refused, and the error says which.
+    /// Whatever is not a whole region of this version and kind is refused, and the error says
+    /// which.
     pub fn open(path: &Path, kind: Kind) -> Result<Region, IpcError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::open(path, flags, Mode::empty());
@@ -243,8 +244,9 @@ impl Region {
     }
 
     /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs they come only where the mount says
-    /// `huge=advise` or more, for a memfd where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` does,
-    /// and since the memory is allocated by now, only when khugepaged gets to it.
+    /// `huge=advise` or more, for a memfd where
+    /// `/sys/kernel/mm/transparent_hugepage/shmem_enabled` does, and since the memory is allocated
+    /// by now, only when khugepaged gets to it.
     ///
     /// # Errors
     /// A kernel without transparent huge pages refuses.

@@ -1,4 +1,4 @@
-//! What is created, what is refused, and that nothing is left behind.
+//! Regions that are created and rejected; nothing is left behind.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -175,8 +175,7 @@ fn a_memfd_can_be_neither_shrunk_nor_grown() {
     let region = match made {
         Ok(region) => region,
         Err(IpcError::System { doing: "seal", source, .. }) => {
-            eprintln!("skipped: no seals here: {source}");
-            return;
+            testing::skip!(Kernel, "this kernel seals no memory files: {source}");
         }
         Err(e) => panic!("{e}"),
     };
@@ -194,14 +193,15 @@ fn a_memfd_can_be_neither_shrunk_nor_grown() {
 fn a_full_file_system_is_an_error() {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
-        eprintln!("skipped: no /dev/shm");
-        return;
+        testing::skip!(Kernel, "no /dev/shm");
     };
     let all = fs::statfs(folder.path()).unwrap();
     let bytes = all.f_blocks * all.f_bsize as u64;
     if all.f_type as u64 != TMPFS_MAGIC || bytes == 0 || bytes >= REGION_BYTES_MAX {
-        eprintln!("skipped: /dev/shm is no tmpfs, or one without a limit, or too large");
-        return;
+        testing::skip!(
+            Kernel,
+            "/dev/shm is not a tmpfs with a limit below {REGION_BYTES_MAX} bytes"
+        );
     }
     let place = folder.path().join("region");
     let refused = Region::create(Place::File(&place), Kind::Ring, GEOMETRY, bytes, |_| {});

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measure::clock::Deadline;
+use clock::Deadline;
 
 use crate::bell::Bell;
 
@@ -16,8 +16,9 @@ pub enum Wait {
         /// Polls before the first yield.
         spins: u32,
     },
-    /// Polls so often, then sleeps until somebody publishes. Only where the structure was created for it
-    /// (`may_sleep`): each publication then costs a full fence, and a system call when somebody sleeps.
+    /// Polls so often, then sleeps until somebody publishes. Only where the structure was created
+    /// for it (`may_sleep`): each publication then costs a full fence, and a system call when
+    /// somebody sleeps.
     Futex {
         /// Polls before each sleep.
         spins: u32,

@@ -7,20 +7,22 @@
 
 #[path = "../src/bell.rs"]
 mod bell;
-#[path = "../src/distributor_core.rs"]
-mod distributor_core;
-#[path = "../src/ring_core.rs"]
-mod ring_core;
-#[path = "../src/ring_receiver.rs"]
-mod ring_receiver;
-#[path = "../src/ring_sender.rs"]
-mod ring_sender;
+#[path = "../src/distributor"]
+mod distributor {
+    pub(crate) mod protocol;
+}
+#[path = "../src/ring"]
+mod ring {
+    pub(crate) mod protocol;
+    pub(crate) mod receiver;
+    pub(crate) mod sender;
+}
 
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-    /// A futex as loom sees it: comparing and going to sleep are one step. Nobody wakes by himself,
-    /// not even when the time is up.
+    /// A futex as loom sees it: comparing and going to sleep are one step. No thread wakes by
+    /// itself, not even when the time is up.
     pub(crate) mod futex {
         use std::time::Duration;
 
@@ -49,13 +51,13 @@ use std::time::Duration;
 
 use atomics::{AtomicU32, AtomicU64, Ordering};
 use bell::Bell;
-use distributor_core::{Follower, Publisher, Words};
+use distributor::protocol::{Follower, Publisher, Words};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use ring_core::{Geometry, Memory};
-use ring_receiver::Receiver;
-use ring_sender::{Batch, Refused, Sender};
+use ring::protocol::{Geometry, Memory};
+use ring::receiver::Receiver;
+use ring::sender::{Batch, Refused, Sender};
 
 /// Longest message of the models.
 const MESSAGE_BYTES: usize = 2;
@@ -140,7 +142,8 @@ fn receive(receiver: &mut Receiver<Arc<Model>>, got: &mut Vec<Vec<u8>>) -> usize
     receiver.receive(usize::MAX, false, |_| true, |message| got.push(message.to_vec()))
 }
 
-/// Slots are used again while the consumer reads: no two touch one at a time, and what comes is what was taken, in order.
+/// Slots are used again while the consumer reads: no two touch one at a time, and what comes is
+/// what was taken, in order.
 #[test]
 fn one_producer() {
     explore(4, || {
@@ -221,7 +224,8 @@ fn many_producers() {
     });
 }
 
-/// The consumer finds that a claim's producer is dead, while another takes its number over and sends.
+/// The consumer finds that a claim's producer is dead, while another takes its number over and
+/// sends.
 #[test]
 fn a_dead_claim_is_skipped_once() {
     explore(3, || {
@@ -338,8 +342,8 @@ impl Words for Arc<Table> {
     }
 }
 
-fn table(keys: usize, journal: usize) -> (Arc<Table>, distributor_core::Geometry) {
-    let geometry = distributor_core::Geometry::with_journal(keys, 2, 16, false, journal);
+fn table(keys: usize, journal: usize) -> (Arc<Table>, distributor::protocol::Geometry) {
+    let geometry = distributor::protocol::Geometry::with_journal(keys, 2, 16, false, journal);
     let words = (0..geometry.words()).map(|_| AtomicU64::new(0)).collect();
     (Arc::new(Table(words, AtomicU32::new(0))), geometry)
 }

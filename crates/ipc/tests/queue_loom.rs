@@ -1,9 +1,9 @@
-//! Every interleaving of a writer and two readers of a queue's word, tried by loom: the same source as
-//! in the library, compiled with loom's atomics. The bytes lie in loom's cells, which notice a read
-//! beside a write.
+//! Every interleaving of a writer and two readers of a queue's word, tried by loom: the same
+//! source as in the library, compiled with loom's atomics. The bytes lie in loom's cells, which
+//! notice a read beside a write.
 
-#[path = "../src/queue_publish.rs"]
-mod queue_publish;
+#[path = "../src/queue/publish.rs"]
+mod publish;
 
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -13,7 +13,7 @@ use atomics::{AtomicU64, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use queue_publish::{look, publish};
+use publish::{look, publish};
 
 const RECORDS: usize = 2;
 

@@ -7,7 +7,7 @@ use engine::{DecodeError, LimitsError};
 use ipc::IpcError;
 use rustix::io::Errno;
 
-use crate::header::Identity;
+use crate::file::header::Identity;
 
 /// Why a journal was not opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -20,11 +20,11 @@ pub enum JournalError {
     InUse(PathBuf),
 
     /// Nothing to read there.
-    #[error("there is no journal in {}: look at the path", .0.display())]
+    #[error("{} contains no journal: check the path", .0.display())]
     NoJournal(PathBuf),
 
     /// An option out of its range.
-    #[error("{name} is {given}: take one from {least} to {most}")]
+    #[error("{name} is {given}, but must be from {least} to {most}: set it in this range")]
     Option {
         /// Which option.
         name: &'static str,
@@ -37,7 +37,7 @@ pub enum JournalError {
     },
 
     /// Not a file of ours.
-    #[error("{} is not tickpath's: {why}; look whether the path is right", path.display())]
+    #[error("{} is not a file of a tickpath journal: {why}; check the path", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -61,8 +61,8 @@ pub enum JournalError {
 
     /// The log of an engine of another shape.
     #[error(
-        "{} is the journal of another engine: it has {found}, this one has {wanted}; start the engine with \
-         those, or use another directory", path.display()
+        "{} is the journal of another engine: it has {found}, this engine has {wanted}; start the engine \
+         with the journal's settings, or use another directory", path.display()
     )]
     OtherEngine {
         /// The file.
@@ -75,14 +75,14 @@ pub enum JournalError {
 
     /// A file of another log of an engine of the same shape.
     #[error(
-        "{} belongs to another log than the other files of its directory: move it away", .0.display()
+        "{} belongs to another log than the other files in its directory: move it elsewhere", .0.display()
     )]
     OtherLog(PathBuf),
 
     /// What stands in a file can't have been left there by a writer, nor by a power failure.
     #[error(
         "{} is damaged at byte {byte}, input {sequence}: {what}; restore the file from a copy, or move it \
-         and all behind it away and lose what they hold", path.display()
+         and all later files elsewhere and lose their inputs", path.display()
     )]
     Damaged {
         /// The file.
@@ -91,8 +91,52 @@ pub enum JournalError {
         byte: u64,
         /// The input that was to stand there.
         sequence: u64,
-        /// What is wrong there.
+        /// The fault.
         what: String,
+    },
+
+    /// A segment has fewer bytes than it was made with. Segments are allocated whole before they
+    /// get their name.
+    #[error(
+        "{} has {found} bytes, but had {made} when it was created: the file was cut later; restore it from a \
+         copy, or run 'truncate -s {made} {}' and lose the inputs that were there", path.display(), path.display()
+    )]
+    Shrunken {
+        /// The file.
+        path: PathBuf,
+        /// Bytes of the file now.
+        found: u64,
+        /// Bytes that it was made with.
+        made: u64,
+    },
+
+    /// The log ends before inputs that had been durable.
+    #[error(
+        "the log in {} ends before input {next}, but all inputs before {durable} had been made durable: {} are \
+         missing; restore its segments from a copy, or remove {} to continue without them",
+        directory.display(), durable - next, mark.display()
+    )]
+    CutShort {
+        /// The journal's directory.
+        directory: PathBuf,
+        /// The first input that is not there.
+        next: u64,
+        /// The first input that need not be there.
+        durable: u64,
+        /// The file that says so.
+        mark: PathBuf,
+    },
+
+    /// The mark of how far the log was durable can't be read.
+    #[error(
+        "cannot read from {} how far the log was durable: {why}; restore it from a copy, or remove it to \
+         accept the log as it is", path.display()
+    )]
+    Mark {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        why: &'static str,
     },
 
     /// A whole record that this program can't read.
@@ -119,7 +163,9 @@ pub enum JournalError {
     },
 
     /// What was asked for is not there yet.
-    #[error("the log ends before input {end}: ask for at most that many, not {asked}")]
+    #[error(
+        "the log ends before input {end}, but {asked} inputs were requested: request at most {end}"
+    )]
     NotYet {
         /// The input up to which it was to be read.
         asked: u64,
@@ -128,7 +174,7 @@ pub enum JournalError {
     },
 
     /// A snapshot that is whole, but gives another state than it says, or none.
-    #[error("{} makes no engine: {why}; an older one and the log will do", path.display())]
+    #[error("cannot restore the snapshot {}: {why}; recover from an older one and the log", path.display())]
     Snapshot {
         /// The file.
         path: PathBuf,
@@ -138,7 +184,7 @@ pub enum JournalError {
 
     /// The file system has no room.
     #[error(
-        "no room for {bytes} bytes at {}: {source}; free some, or take smaller segments", path.display()
+        "no room for {bytes} bytes at {}: {source}; free disk space, or use smaller segments", path.display()
     )]
     NoRoom {
         /// The file.
@@ -149,10 +195,11 @@ pub enum JournalError {
         source: io::Error,
     },
 
-    /// A `fdatasync` failed: what it was to make durable may be lost although a later one would succeed.
+    /// A `fdatasync` failed: what it was to make durable may be lost although a later one would
+    /// succeed.
     #[error(
-        "cannot make {} durable: {source}; what was written since the last success may be lost, so nothing \
-         more is written: look at the disk, then open the journal again", path.display()
+        "cannot make {} durable: {source}; inputs since the last success may be lost, and the \
+         journal writes no more: check the disk, then open the journal again", path.display()
     )]
     NotDurable {
         /// The file.
@@ -204,11 +251,15 @@ impl JournalError {
                 | JournalError::Missing { .. }
                 | JournalError::Snapshot { .. }
                 | JournalError::OtherLog(_)
+                | JournalError::Shrunken { .. }
+                | JournalError::CutShort { .. }
+                | JournalError::Mark { .. }
         )
     }
 }
 
-/// Whether there may be room later: the disk is full, or a quota or the size that a file may have is used up.
+/// Whether there may be room later: the disk is full, or a quota or the size that a file may have
+/// is used up.
 fn is_no_room(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))

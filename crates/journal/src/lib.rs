@@ -1,4 +1,5 @@
-//! The engine's inputs on disk: an append-only log of sequenced, checksummed records, snapshots, and recovery.
+//! The engine's inputs on disk: an append-only log of sequenced, checksummed records, snapshots,
+//! and recovery.
 //!
 //! ```
 //! use engine::*;
@@ -23,59 +24,58 @@
 //!
 //! # In which order
 //!
-//! Append, then apply, then acknowledge what [`Appender::acknowledged`] covers. An input that is refused by [`Appender::try_append`] is not
-//! applied. The writer ([`Options`]) is a thread of its own behind a ring: it takes all that is in the ring, makes records of it, and
-//! makes them durable with one `write` and one `fdatasync`, while the next group gathers.
+//! Append, then apply, then acknowledge what [`Appender::acknowledged`] covers. An input that is
+//! refused by [`Appender::try_append`] is not applied. The writer ([`Options`]) is a thread of its
+//! own behind a ring: it takes all that is in the ring, makes records of it, and makes them
+//! durable with one `write` and one `fdatasync`, while the next group gathers.
 //!
-//! # What is in the directory
+//! # Contents of the directory
 //!
-//! Segments, each with room for a number of inputs that is allocated when it is made; the next one is made while one is written. A full
-//! disk is known that early: what is left of the allocated room is for orders but for the last [`Options::reserve_inputs`], which are for
-//! cancels and for what the operator sends. So nothing that was taken finds the disk full; it ends when there is room again. (On file
-//! systems that copy on write, allocation promises nothing: there a write that finds no room waits for some, and the ring fills.)
+//! Segments, each with room for a number of inputs that is allocated when it is made; the next one
+//! is made while one is written. A full disk is known that early. Orders take the rest of the
+//! allocated room except the last [`Options::reserve_inputs`], which are kept for cancels and the
+//! operator's commands. So no accepted input finds the disk full. Orders are accepted again
+//! when there is room. (On file systems that copy on write, allocation promises nothing: there a
+//! write that finds no room waits for some, and the ring fills.)
 //!
-//! Snapshots, by [`Snapshotter`]. [`remove_old`] removes what is not needed any more; nobody else does.
+//! Snapshots, by [`Snapshotter`]. [`remove_old`] removes what is not needed any more; nobody else
+//! does.
 //!
-//! # What is lost when
+//! The mark `durable.mark`: how far the log was durable. Recovery refuses a log that ends before
+//! it.
+//!
+//! # Losses
 //!
 //! | | `Sync` | `Async` |
 //! |---|---|---|
 //! | the process dies | nothing that was acknowledged | what was not written |
 //! | the machine loses power | nothing that was acknowledged | what was not durable |
 //!
-//! What is left is always a prefix of what was taken. `fdatasync` that fails is the end ([`JournalState::Failed`]): it is never tried again.
+//! The log is always a prefix of the accepted inputs. `fdatasync` that fails is the end
+//! ([`JournalState::Failed`]): it is never tried again.
+//!
+//! See docs/decisions/009-journal-and-recovery.md.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod ahead;
-mod appender;
 mod counts;
-mod directory;
 mod error;
-mod header;
-mod inputs;
-mod open;
-mod options;
-mod reader;
-mod record;
-mod renew;
-mod replay;
-mod segment;
+mod file;
+mod read;
 mod snapshot;
-mod snapshotter;
-mod state;
-mod writer;
+mod write;
 
-pub use appender::{Appender, Refused, Watch};
 pub use counts::{EventCounts, InputCounts};
 pub use error::JournalError;
-pub use header::{Identity, SEGMENT_BYTES_MAX};
-pub use inputs::{Cut, Inputs};
-pub use open::open;
-pub use options::{GROUP_INPUTS_MAX, Mode, Options, SEGMENT_BYTES_MIN};
-pub use reader::{SegmentRead, read_segment};
-pub use record::RECORD_BYTES;
-pub use replay::{Replayed, replay, replay_and_save};
+pub use file::header::{Identity, SEGMENT_BYTES_MAX};
+pub use file::record::RECORD_BYTES;
+pub use read::inputs::{Cut, Inputs};
+pub use read::replay::{Replayed, replay, replay_and_save};
+pub use read::segment::{SegmentRead, read_segment};
 pub use snapshot::Snapshot;
-pub use snapshotter::{Snapshotter, remove_old};
-pub use state::JournalState;
+pub use snapshot::snapshotter::{Snapshotter, remove_old};
+pub use write::appender::{Appender, Refused, Watch};
+pub use write::open::open;
+pub use write::options::{GROUP_INPUTS_MAX, Mode, Options, SEGMENT_BYTES_MIN};
+pub use write::state::JournalState;

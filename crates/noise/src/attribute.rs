@@ -1,31 +1,33 @@
-//! Which cause gets a gap. A pure function of gaps and spans.
+//! Attributes gaps to causes: a pure function of gaps and spans.
 //!
-//! 1. Each instant of a gap belongs to the innermost span that covers it.
-//! 2. A span that only carries others (the timer's interrupt, a worker) gives its own time to the longest
-//!    of those that it carries.
-//! 3. What a throttled thread's core does meanwhile belongs to the throttling.
-//! 4. Time that no span covers is the way in and out of the kernel, as long as it is at most
-//!    [`UNSEEN_NS_MAX`], or as long as what is covered, or twice what is usual: it belongs to the gap's largest
-//!    part. What is usual is the median over the core's gaps with an interrupt: a virtual core leaves its
-//!    hypervisor for each, which takes longer than the interrupt and would not be lost without it. What is
-//!    more than that is `host`, but for what is usual.
-//! 5. The smallest parts, together at most [`SMALL_SHARE`] of the gap, go to the largest: a slice of another
-//!    thread is one thing, though a tick fell into it.
+//! 1. Each instant of a gap is charged to the innermost span that covers it.
+//! 2. A span that only carries others (the timer's interrupt, a worker) passes its own time to the
+//!    longest span that it carries.
+//! 3. Everything on the core of a throttled thread is charged to the throttling.
+//! 4. Time that no span covers is the way into and out of the kernel if it is at most
+//!    [`UNSEEN_NS_MAX`], the covered time, or twice the usual time. It is charged to the gap's
+//!    largest part. The usual time is the median over the core's gaps with an interrupt: a virtual
+//!    core leaves its guest for each, which takes longer than the interrupt itself. Anything beyond
+//!    the usual time is `host`.
+//! 5. The smallest parts, together at most [`SMALL_SHARE`] of the gap, are added to the largest: a
+//!    slice of another thread is one disturbance, even if a tick fell into it.
 //!
-//! So lost time is split and adds up, and most gaps have one cause.
+//! So the parts add up to the lost time, and most gaps have one cause.
+//!
+//! See docs/decisions/006-noise-and-settings.md.
 
-use crate::catalog::Kind;
 use crate::cause::{Cause, Causes};
 use crate::meter::Gap;
-use crate::spans::Span;
-use measure::stats::median;
+use crate::trace::catalog::Kind;
+use crate::trace::spans::Span;
+use stats::median;
 
-/// Time in a gap that no span covers and that is still the way in and out of the kernel, ns. Processors take
-/// 0.3 to 2 us for it, mitigations and virtual interrupts included.
+/// Time in a gap that no span covers and that still counts as the way into and out of the kernel,
+/// ns. Processors take 0.3 to 2 us for it, with mitigations and virtual interrupts.
 pub const UNSEEN_NS_MAX: u64 = 3_000;
-/// Parts of a gap that together are at most this share of it are not told apart from its largest.
+/// Parts of a gap that are together at most this share are added to its largest.
 pub const SMALL_SHARE: f64 = 0.1;
-/// Stamps of the kernel and of the meter may disagree by this, ns.
+/// Allowed difference between the kernel's and the meter's stamps, ns.
 const SLACK_NS: u64 = 500;
 
 /// A part of a gap.
@@ -38,14 +40,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of a gap of which nothing is known.
+    /// A whole gap of unknown cause.
     pub(crate) fn untraced(length_ns: u64) -> Part {
         Part { cause: Causes::UNTRACED, length_ns }
     }
 }
 
-/// The parts of each gap, the largest first; their lengths add up to the gap's. Both lists are of one core,
-/// on one timeline, and in order of their start.
+/// The parts of each gap, the largest first; their lengths add up to the gap's. Gaps and spans are
+/// of one core, on one timeline, in order of their start.
 pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
     let mut first = 0;
     let mut seen = Vec::with_capacity(gaps.len());
@@ -60,17 +62,17 @@ pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
     gaps.iter().zip(seen).map(|(gap, seen)| parts(*gap, seen, usual_ns)).collect()
 }
 
-/// Gaps with an interrupt that tell what is usual.
+/// Gaps with an interrupt that are needed to tell what is usual.
 const USUAL_FROM: usize = 20;
 
-/// How long no span covers a gap with an interrupt, usually; 0 where there are too few.
+/// The usual uncovered time of a gap with an interrupt; 0 if there are too few.
 fn usual_unseen_ns(seen: &[Covered]) -> u64 {
     let interrupts = seen.iter().filter(|seen| seen.has_interrupt);
     let unseen: Vec<u64> = interrupts.map(|seen| seen.unseen_ns).collect();
     if unseen.len() < USUAL_FROM { 0 } else { median(&unseen).unwrap_or(0) }
 }
 
-/// Whether a span has nothing to do with a gap or any after it.
+/// Whether a span lies before a gap, and so before all later ones.
 fn is_over(span: &Span, gap: &Gap) -> bool {
     match span.end_ns {
         u64::MAX => span.start_ns + SLACK_NS < gap.start_ns,
@@ -83,16 +85,16 @@ struct Node {
     start_ns: u64,
     end_ns: u64,
     span: Span,
-    /// What it has to itself.
+    /// Its own time.
     own_ns: u64,
-    /// Of those that it carries the longest, and how long that is.
+    /// The longest span that it carries, and that span's length.
     heir: Option<(usize, u64)>,
-    /// Something further out takes all.
+    /// An outer span covers everything.
     covered_by: Option<Cause>,
 }
 
 fn clip(span: &Span, gap: Gap) -> Option<Node> {
-    // A span without an end belongs to the gap that it began in.
+    // A span without an end belongs to the gap in which it began.
     if span.end_ns == u64::MAX && span.start_ns + SLACK_NS < gap.start_ns {
         return None;
     }
@@ -108,7 +110,7 @@ fn clip(span: &Span, gap: Gap) -> Option<Node> {
     (start_ns < end_ns).then(node)
 }
 
-/// What the spans say of a gap.
+/// The spans' part of a gap.
 struct Covered {
     parts: Vec<Part>,
     unseen_ns: u64,
@@ -155,10 +157,10 @@ fn largest_first(parts: &mut [Part]) {
     parts.sort_by_key(|part| (std::cmp::Reverse(part.length_ns), part.cause));
 }
 
-/// Finds who lies in whom: takes the inner's time from the outer, and notes heirs. Says how much time is
-/// covered at all.
+/// Nests the nodes: subtracts inner times from outer ones, and notes heirs. Returns the covered
+/// time.
 fn nest(nodes: &mut [Node]) -> u64 {
-    // The outer comes first where both begin together.
+    // If both begin together, the outer comes first.
     nodes.sort_by_key(|node| (node.start_ns, std::cmp::Reverse(node.end_ns), node.span.kind));
     let mut around: Vec<usize> = Vec::new();
     let mut covered_ns = 0;
@@ -170,7 +172,7 @@ fn nest(nodes: &mut [Node]) -> u64 {
         match around.last() {
             None => covered_ns += nodes[at].own_ns,
             Some(&outer) => {
-                // A span without an end may reach beyond what it lies in: that is its gap's end.
+                // A span without an end may extend beyond its outer one: to the end of its gap.
                 let end_ns = nodes[at].end_ns.min(nodes[outer].end_ns);
                 nodes[at].end_ns = end_ns;
                 let length_ns = end_ns - start_ns;
@@ -182,7 +184,7 @@ fn nest(nodes: &mut [Node]) -> u64 {
                     .or(outermost.span.covers_all.then_some(outermost.span.cause));
             }
         }
-        // Not only the next one out: a timer runs in a softirq in a thread.
+        // All outer spans, not just the next one: a timer runs in a softirq in a thread.
         for &outer in &around {
             let length_ns = nodes[at].end_ns - start_ns;
             let outer = &mut nodes[outer];
@@ -198,7 +200,7 @@ fn nest(nodes: &mut [Node]) -> u64 {
 }
 
 fn final_cause(nodes: &[Node], mut at: usize) -> Cause {
-    // An heir stands later in the list: this ends.
+    // An heir is later in the list, so this ends.
     loop {
         if let Some(cause) = nodes[at].covered_by {
             return cause;
@@ -218,8 +220,8 @@ fn add(parts: &mut Vec<Part>, cause: Cause, length_ns: u64) {
     }
 }
 
-/// Of the spans in `spans` that are long enough to be seen, the share that begins in a gap: near one where
-/// the kernel's stamps and the meter's are of one timeline. `None` where there are none.
+/// The share of the visible spans that begin in a gap. It is near 1 if the stamps of kernel and
+/// meter are on one timeline. `None` without spans.
 pub fn aligned_share(gaps: &[Gap], spans: &[Span], limit_ns: u64) -> Option<f64> {
     let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else { return None };
     let is_long = |span: &&Span| {

@@ -24,7 +24,7 @@ fn spans(list: &[(Kind, u64, u64, &str)], causes: &mut Causes) -> Vec<Span> {
     spans
 }
 
-/// One gap of `length_ns`, the spans in it, and who gets what.
+/// One gap of `length_ns`, its spans, and the expected parts.
 #[track_caller]
 fn check(length_ns: u64, list: &[(Kind, u64, u64, &str)], expected: Expect) {
     let mut causes = Causes::default();
@@ -47,7 +47,7 @@ fn the_timers_interrupt_is_the_timers_that_it_runs() {
     let timer = (Kind::Vector, 300, 2_000, "irq_vector.local_timer");
     check(2_500, &[timer], expect!["irq_vector.local_timer 2500"]);
     check(2_500, &[timer, (Kind::Hrtimer, 500, 900, "tick")], expect!["tick 2500"]);
-    // Two timers: the interrupt's own time is the longer one's.
+    // Two timers: the interrupt's own time goes to the longer one.
     let two = [
         timer,
         (Kind::Hrtimer, 400, 800, "tick"),
@@ -108,7 +108,7 @@ fn throttling_takes_what_happens_meanwhile() {
 
 #[test]
 fn little_that_is_seen_does_not_explain_much() {
-    // The example of the brief: an event of 1 us in a gap of 2 ms.
+    // An event of 1 us in a gap of 2 ms.
     let timer = (Kind::Vector, 1_000, 2_000, "irq_vector.local_timer");
     check(2_000_000, &[timer], expect!["host 2000000"]);
     // The way in and out: 3 us beside an event of 100 ns.
@@ -120,7 +120,7 @@ fn little_that_is_seen_does_not_explain_much() {
     check(45_000, &[long], expect!["host 25000, irq_vector.local_timer 20000"]);
 }
 
-/// Each interrupt of a virtual core begins some 10 us after the core has left the guest.
+/// Each interrupt of a virtual core begins about 10 us after the core has left the guest.
 #[test]
 fn what_each_interrupt_costs_below_is_the_interrupts() {
     let mut causes = Causes::default();
@@ -143,7 +143,7 @@ fn what_each_interrupt_costs_below_is_the_interrupts() {
     let line = |part: &Part| format!("{} {}", ids[part.cause.index()], part.length_ns);
     expect!["irq_vector.local_timer 13000"].assert_eq(&line(&parts[0][0]));
     assert_eq!(parts[0].len(), 1);
-    // Once it took much longer: the host had something else to do. 13 us of 203 are a small part.
+    // Once it took much longer: the host was busy otherwise. 13 us of 203 are a small part.
     expect!["host 203000"].assert_eq(&line(&parts[30][0]));
 }
 
@@ -192,7 +192,7 @@ fn timelines_that_agree_have_spans_in_gaps() {
 }
 
 proptest! {
-    /// Nothing is lost or made: the parts of each gap add up to it, whatever the kernel told.
+    /// The parts of each gap add up to it, for any spans.
     #[test]
     fn parts_add_up(
         gaps in proptest::collection::vec((1u64..5_000, 1u64..20_000), 0..20),

@@ -1,5 +1,5 @@
-//! Who took a core's time, as stable text: these ids stand in records, and settings name those that they
-//! remove.
+//! Causes of lost time on a core, as stable ids: records contain them, and settings name the causes
+//! that they remove.
 //!
 //! | id | what had the core |
 //! |---|---|
@@ -38,13 +38,13 @@ pub(crate) const BLOCKED: &str = "blocked";
 pub(crate) const ALONE: [&str; 9] =
     ["ipi", TICK, PAGE_FAULT, RT_THROTTLING, FAIR_SERVER, CGROUP_QUOTA, BLOCKED, HOST, UNTRACED];
 
-/// Kernel threads of a NUMA node each, whose number is not set off: `kcompactd0`.
+/// Kernel threads of a NUMA node, with the node's number right behind the name: `kcompactd0`.
 const THREADS_OF_NODES: [&str; 2] = ["kcompactd", "kswapd"];
 
 /// Functions that are the tick, by kernel version: 6.8 and later, before.
 const TICK_FUNCTIONS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
-/// Causes of one measurement, at most; what comes later is `untraced`. Threads of ever new names, or a
-/// damaged buffer, do not fill the memory.
+/// Limit on the causes of one measurement; later ones are `untraced`. So threads with ever new
+/// names, or a damaged buffer, can't fill the memory.
 const CAUSES_MAX: usize = 4096;
 /// The longest id.
 const ID_BYTES_MAX: usize = 80;
@@ -76,7 +76,7 @@ impl Default for Causes {
 }
 
 impl Causes {
-    /// Nobody knows.
+    /// Unknown.
     pub const UNTRACED: Cause = Cause(0);
     /// No event of this kernel.
     pub const HOST: Cause = Cause(1);
@@ -86,7 +86,7 @@ impl Causes {
         self.of(Key::Text(id.to_owned()))
     }
 
-    /// The cause `prefix.NAME`: of `name` only what may stand in an id.
+    /// The cause `prefix.NAME`, without characters of `name` that an id may not have.
     pub(crate) fn named(&mut self, prefix: &str, name: &str) -> Cause {
         self.text(&id(prefix, name))
     }
@@ -109,7 +109,7 @@ impl Causes {
         cause
     }
 
-    /// The ids by [`Cause`], functions named from `kallsyms` (the text of /proc/kallsyms).
+    /// The ids by [`Cause`], with names of functions from `kallsyms` (the text of /proc/kallsyms).
     pub(crate) fn ids(&self, kallsyms: &str) -> Vec<String> {
         let names = function_names(&self.addresses(), kallsyms);
         let id_of = |key: &Key| match key {
@@ -117,7 +117,7 @@ impl Causes {
             Key::Function(prefix, address) => match names.get(address) {
                 Some(name) if TICK_FUNCTIONS.contains(name) => TICK.to_owned(),
                 Some(name) => id(prefix, name),
-                // Where symbols are hidden (kernel.kptr_restrict) an address would name nothing.
+                // With hidden symbols (kernel.kptr_restrict) an address would name nothing.
                 None => id(prefix, "unknown"),
             },
         };
@@ -132,14 +132,14 @@ impl Causes {
         self.keys.iter().filter_map(address).collect()
     }
 
-    /// Whether any cause needs the kernel's symbols to be named.
+    /// Whether a cause needs the kernel's symbols.
     pub(crate) fn has_functions(&self) -> bool {
         !self.addresses().is_empty()
     }
 }
 
 impl Cause {
-    /// Its place in [`Causes::ids`].
+    /// Its index in [`Causes::ids`].
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -174,7 +174,7 @@ fn id(prefix: &str, name: &str) -> String {
     id
 }
 
-/// The name of a thread without what differs from core to core or node to node: `kworker/1:0H` is `kworker`.
+/// The name of a thread without the number of its core or node: `kworker/1:0H` is `kworker`.
 pub(crate) fn thread_name(name: &str) -> &str {
     let of_node = |stem: &&&str| {
         let number = name.strip_prefix(**stem);

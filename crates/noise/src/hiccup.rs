@@ -1,15 +1,16 @@
-//! The hiccup row of a run: how late a thread that wants nothing but the clock would have met the schedule
-//! of the load. That is what the machine alone adds to a response time: no message sent on this core
-//! could have gone out earlier.
+//! The hiccup row of a run: how late an idle thread would have met the schedule of the load. The
+//! machine alone adds this to a response time: no message sent on this core could have left
+//! earlier.
 //!
-//! The gap meter looks; the lateness at each intended time is worked out from its gaps afterwards.
+//! The gap meter looks at the clock; the lateness of each intended time follows from its gaps.
 
 use crate::meter::{self, Seen};
+use clock::Clock;
+use clock::recorder::{Drain, INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
+use clock::schedule::{Arrival, Schedule};
+use host::HostError;
 use host::scheduling::Scheduling;
-use measure::clock::Clock;
-use measure::record::Kind;
-use measure::recorder::{Drain, INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
-use measure::schedule::{Arrival, Schedule};
+use record::Kind;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -18,22 +19,23 @@ use std::sync::atomic::AtomicBool;
 /// The subject's name in records and tags.
 pub const SUBJECT: &str = "hiccup";
 
-/// Looks a second, at most: beyond that a look takes longer than the gap to the next.
+/// Limit on looks per second: beyond it a look takes longer than the time to the next.
 pub const RATE_PER_SECOND_MAX: f64 = 1e6;
 
-/// A look is a gap here if it is longer than usual by this, ns. A lateness is wrong by at most so much.
+/// A look is a gap here if it is longer than usual by this, ns, which is also the largest error of
+/// a lateness.
 const THRESHOLD_NS: u64 = 50;
 
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// One thread on each; the series is called `coreN`.
+    /// One thread on each; the series is `coreN`.
     pub cores: Vec<usize>,
-    /// The class of the threads.
+    /// Scheduling class of the threads.
     pub scheduling: Scheduling,
-    /// How often: the rate of the load that is to be compared, at most [`RATE_PER_SECOND_MAX`].
+    /// The rate of the load to compare with, at most [`RATE_PER_SECOND_MAX`].
     pub rate_per_second: f64,
-    /// How long; at most [`SECONDS_IN_MEMORY_MAX`].
+    /// How long, at most [`SECONDS_IN_MEMORY_MAX`].
     pub seconds: f64,
 }
 
@@ -53,18 +55,17 @@ pub enum HiccupError {
     },
 }
 
-/// Looks, and appends a series a core to the log at `hlog`. Ends early when `stop` is set.
+/// Looks. Ends early when `stop` is set.
 ///
 /// # Errors
-/// If a thread can't be pinned, or the log not written.
-pub fn look(look: &Look, clock: Clock, hlog: &Path, stop: &AtomicBool) -> Result<(), HiccupError> {
+/// If a thread can't be pinned.
+pub fn look(look: &Look, clock: Clock, stop: &AtomicBool) -> Result<Vec<Seen>, HostError> {
     let looks: Vec<meter::Look> = look.cores.iter().map(|&core| look.on(core)).collect();
-    let seen = meter::look_on_each(&looks, clock, stop, &|| (), || ())?;
-    write(look, &seen, hlog)
+    meter::look_on_each(&looks, clock, stop, &|| (), || ())
 }
 
 impl Look {
-    /// What the meter does for it on one core.
+    /// The meter's settings for one core.
     pub fn on(&self, core: usize) -> meter::Look {
         meter::Look {
             core,
@@ -76,7 +77,7 @@ impl Look {
     }
 }
 
-/// Appends what the meter saw for `look` to the log at `hlog`, as [`look`] does.
+/// Appends what the meter saw for `look` to the log at `hlog`, one series per core.
 ///
 /// # Errors
 /// If the log can't be written.
@@ -91,8 +92,8 @@ pub fn write(look: &Look, seen: &[Seen], hlog: &Path) -> Result<(), HiccupError>
     Ok(())
 }
 
-/// How late each intended time was seen: in a gap until its end, else half a usual look. Of a stretch of
-/// which not all gaps were kept, the part up to the last that was.
+/// The lateness at each intended time: the time to the end of its gap, otherwise half a usual look.
+/// If gaps are missing, only the part up to the last one counts.
 fn lateness(seen: &Seen, rate_per_second: f64) -> Drain {
     let end_ns = match seen.gaps.last() {
         Some(last) if seen.gaps_not_kept() > 0 => last.end_ns,
@@ -138,8 +139,9 @@ mod tests {
             rate_per_second: 1_000.0,
             seconds: 0.2,
         };
-        look(&wanted, Clock::calibrate(), &hlog, &AtomicBool::new(false)).unwrap();
-        let totals = measure::hlog::totals(&std::fs::read(&hlog).unwrap()[..]).unwrap();
+        let seen = look(&wanted, Clock::calibrate(), &AtomicBool::new(false)).unwrap();
+        write(&wanted, &seen, &hlog).unwrap();
+        let totals = record::hlog::totals(&std::fs::read(&hlog).unwrap()[..]).unwrap();
         for core in cores {
             let count = totals[&format!("hiccup.core{core}.noise")].len();
             // 200 in 0.2 s and one at 0; the last look may come after later ones were due.
@@ -168,7 +170,7 @@ mod tests {
         let mut log = Vec::new();
         let drain = lateness(seen, 1_000.0);
         drain.run(SUBJECT, &mut log, SystemTime::UNIX_EPOCH, 0, &|| ()).unwrap();
-        let totals = measure::hlog::totals(&log[..]).unwrap();
+        let totals = record::hlog::totals(&log[..]).unwrap();
         let values = totals["hiccup.core3.noise"].iter_recorded();
         values.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
     }
@@ -181,7 +183,7 @@ mod tests {
         let counted = counts(&seen(&gaps, 9_500_000, 2));
         assert_eq!(counted[0], (10, 7));
         assert_eq!(counted[1..], three);
-        // One gap was not kept: after the last that was, nothing is known.
+        // One gap was not kept: nothing is known after the last that was.
         let counted = counts(&seen(&gaps[..1], 9_500_000, 2));
         assert_eq!(counted[0], (10, 1));
         assert_eq!(counted[1..], three);

@@ -1,15 +1,16 @@
-//! Harm done on purpose on the measured core: does it get its name? Where the kernel's events may be read;
-//! elsewhere these are skipped, aloud. The figures of the target are measured by the ignored test, on a quiet
-//! machine: `cargo test --release -p tickpath-noise -- --ignored --nocapture --test-threads 1`.
+//! Disturbances made on purpose on the measured core: do they get the right name? The tests need
+//! readable kernel events, and are skipped visibly without. The ignored test measures the figures
+//! of the target on a quiet machine: `cargo test --release -p noise -- --ignored --nocapture
+//! --test-threads 1`.
 
 use crate::attribute::{Part, attribute};
 use crate::cause::{self, Causes, HOST};
 use crate::meter::{Gap, Look, Seen, THRESHOLD_NS, look_and};
-use crate::spans::Own;
 use crate::tally::moved;
 use crate::trace::Trace;
+use crate::trace::spans::Own;
+use clock::Clock;
 use host::Scheduling;
-use measure::clock::Clock;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::sync::Mutex;
@@ -19,32 +20,33 @@ use std::time::Duration;
 /// One test at a time has the core.
 static CORE: Mutex<()> = Mutex::new(());
 
-/// What the core's thread saw, and whose each part of each gap is.
+/// What the core's thread saw, and the parts of each gap.
 struct Observed {
     seen: Seen,
     parts: Vec<Vec<Part>>,
     ids: Vec<String>,
 }
 
-/// What became of harm.
+/// How well the disturbances were attributed.
 #[derive(Debug, Default)]
 struct Score {
-    /// In which some was done.
+    /// Gaps with a disturbance.
     gaps: usize,
-    /// How much was done.
+    /// Length of the disturbances.
     done_ns: u64,
-    /// The share of it that got its name.
+    /// The share with the right name.
     right: f64,
-    /// The share that was called the host's.
+    /// The share charged to the host.
     host: f64,
-    /// What is in no gap, as a share of what is in all.
+    /// Time outside of all gaps, as a share of the time in them.
     unaccounted: f64,
-    /// Of the whole time.
+    /// Lost time as a share of the whole time.
     lost_share: f64,
 }
 
 impl Score {
-    /// Whether harm got its name. As loosely as tests on a busy machine must; the target is checked by the ignored test.
+    /// Whether the names are right, with the tolerance of tests on a busy machine; the ignored test
+    /// checks the target.
     fn holds(&self, what: &str, strict: bool) -> bool {
         let &Score { gaps, done_ns, right, host, unaccounted, .. } = self;
         eprintln!(
@@ -54,7 +56,7 @@ impl Score {
             unaccounted * 100.0
         );
         let (least, most) = if strict { (0.95, 0.05) } else { (0.75, 0.2) };
-        // Where little is lost, a hair's breadth in the usual look is much of it.
+        // If little is lost, a tiny error of the usual look is a large share of it.
         let off = 0.02 + 0.001 / self.lost_share;
         let is_accounted = !strict || unaccounted.abs() <= off;
         gaps >= 10 && right >= least && host <= most && is_accounted
@@ -65,26 +67,38 @@ fn core() -> usize {
     *host::thread::allowed().unwrap().last().unwrap()
 }
 
+/// Whether nothing else wants the core: beside busy loops a third of the disturbances got the right
+/// name.
+pub(crate) fn is_quiet(core: usize) -> bool {
+    testing::cores::is_quiet_by(0.05, || {
+        let looking = std::thread::spawn(move || {
+            host::thread::pin(core).unwrap();
+            testing::cores::share_taken(Duration::from_millis(200))
+        });
+        looking.join().unwrap()
+    })
+}
+
 fn may_be_real_time() -> bool {
     let tried = std::thread::spawn(|| host::thread::set_scheduling(Scheduling::Fifo(20)).is_ok());
     tried.join().unwrap()
 }
 
-/// Looks with `harm` in the same thread after each look, and `beside` in one of its own on the same core
-/// until its flag is set. Both note when they did harm.
+/// Looks at the clock, with `harm` in the same thread after each look, and `beside` in a thread of
+/// its own on the same core until its flag is set. Both note when they disturbed.
 fn observe(
     seconds: f64,
     harm: impl FnMut(u64) + Send,
     beside: impl FnOnce(Clock, &AtomicBool) + Send,
 ) -> Option<Observed> {
     let core = core();
-    // The intruder has its way, where that is allowed. Who looks is a common thread: of a real-time one that
-    // spins the kernel takes 50 ms a second back, in the midst of the harm.
+    // The intruder may preempt, if that is allowed. The looking thread has no real-time class: the
+    // kernel takes 50 ms per second from one that spins, and would do so during a disturbance.
     let above = if may_be_real_time() { Scheduling::Fifo(20) } else { Scheduling::Other };
     let mut trace = match Trace::open(&[core]) {
         Ok(trace) => trace,
         Err(error) => {
-            eprintln!("skipped: {error}");
+            testing::skipped(testing::Need::Tracepoints, format_args!("{error}"));
             return None;
         }
     };
@@ -97,7 +111,7 @@ fn observe(
     let seen = std::thread::scope(|scope| {
         let intruder = std::thread::Builder::new().name("intruder".to_owned());
         let intruder = intruder.spawn_scoped(scope, || {
-            // In this order: a common thread would wait there for the one that looks.
+            // In this order: otherwise a normal thread would wait there for the looking one.
             host::thread::set_scheduling(above).unwrap();
             host::thread::pin(core).unwrap();
             beside(clock, &stop);
@@ -117,15 +131,15 @@ fn observe(
 }
 
 impl Observed {
-    /// Of the harm that was done, not of what else happened in the same gaps: a hypervisor, or the kernel's
-    /// limit for real-time threads, takes its own time on top, and that has causes of its own.
+    /// Only the injected disturbances count, not others in the same gaps: a hypervisor or the
+    /// kernel's limit on real-time threads takes extra time, with causes of its own.
     fn score(&self, harm: &[(u64, u64)], expected: &[&str]) -> Score {
         let overlap_ns = |gap: &Gap, &(from_ns, to_ns): &(u64, u64)| {
             to_ns.min(gap.end_ns).saturating_sub(from_ns.max(gap.start_ns))
         };
         let usual_ns = self.usual_gap_ns(harm);
-        // What took longer than this was itself disturbed: an 8 ms stall of the kernel's in the midst of a
-        // fault of 4 us once was more than all faults of a test.
+        // A longer disturbance was itself disturbed: an 8 ms stall of the kernel during a fault of
+        // 4 us once exceeded all faults of a test.
         let most_ns = 2 * ranked(harm.iter().map(|(from_ns, to_ns)| to_ns - from_ns), 0.5);
         let mut score = Score::default();
         let (mut wrong_ns, mut host_ns) = (0, 0);
@@ -137,8 +151,8 @@ impl Observed {
             }
             let within = harm[next..].iter().take(2);
             let done_ns = within.map(|one| match overlap_ns(gap, one) {
-                // Of a moment it isn't known what it cost: as much as is usual. What a longer gap holds
-                // beside that is something else.
+                // The cost of a moment is unknown; the usual cost is assumed. The remainder of a
+                // longer gap is something else.
                 1 => usual_ns,
                 ns if ns * 2 > one.1 - one.0 => ns.min(most_ns),
                 _ => 0,
@@ -173,8 +187,9 @@ impl Observed {
 }
 
 impl Observed {
-    /// The shortest tenth of the gaps in which one of the moments of `harm` lies ends there: what such a moment costs where nothing else takes the
-    /// core. Not the median: beside a compiler most gaps were the compiler's, and this test failed.
+    /// The upper end of the shortest tenth of the gaps with one of the moments of `harm`: the cost
+    /// of such a moment if nothing else takes the core. With the median this test failed beside a
+    /// compiler, which had most gaps.
     fn usual_gap_ns(&self, harm: &[(u64, u64)]) -> u64 {
         let moments = harm.iter().filter_map(|(at_ns, _)| {
             let index = self.seen.gaps.partition_point(|gap| gap.end_ns <= *at_ns);
@@ -206,7 +221,7 @@ fn thread(seconds: f64) -> Option<Score> {
     Some(observed.score(&harm, &["thread.intruder"]))
 }
 
-/// A timer wakes a thread that does nothing: what is lost is the timer and the change of threads.
+/// A timer wakes a thread that does nothing: the cost is the timer and the switches.
 fn timer(seconds: f64) -> Option<Score> {
     let mut harm = Vec::new();
     let beside = |clock: Clock, stop: &AtomicBool| {
@@ -230,7 +245,7 @@ fn datagrams(seconds: f64) -> Option<Score> {
         while !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(10));
             let start_ns = clock.now_ns();
-            // What finds the receiver's buffer full is dropped, after it came so far.
+            // If the receiver's buffer is full the datagram is dropped, but only after that work.
             (0..200).for_each(|_| drop(from.send(&[0; 64])));
             harm.push((start_ns, clock.now_ns()));
         }
@@ -239,7 +254,7 @@ fn datagrams(seconds: f64) -> Option<Score> {
     Some(observed.score(&harm, &["softirq.net_rx", "thread.intruder"]))
 }
 
-/// The measuring thread itself touches memory that is not there.
+/// The measuring thread itself touches memory that is not mapped yet.
 fn faults(seconds: f64) -> Option<Score> {
     const PAGE_BYTES: usize = 65_536;
     let mut memory = vec![0u8; 4096 * PAGE_BYTES];
@@ -255,16 +270,21 @@ fn faults(seconds: f64) -> Option<Score> {
         }
     };
     let observed = observe(seconds, touch, |_, _| ())?;
-    // Where memory comes in huge pages, most touches find it there.
+    // With huge pages most touches find their memory mapped.
     harm.retain(|(from_ns, to_ns)| to_ns - from_ns > observed.seen.limit_ns);
-    // The clock of the harm was calibrated apart: near enough for less than a minute.
+    // The clock of the disturbances was calibrated separately: accurate enough for less than a
+    // minute.
     Some(observed.score(&harm, &["page_fault"]))
 }
 
-/// Does harm for half a second. Somebody else may have the core meanwhile, whose doing it is not (a compiler, this machine's own agents: both made
-/// a test fail once), so it is done up to three times; attribution that is wrong is wrong each time.
+/// Disturbs for half a second, up to three times. Another program may have the core meanwhile (a
+/// compiler and this machine's own agents made a test fail once each); wrong attribution is wrong
+/// every time.
 fn check(what: &str, harm: fn(f64) -> Option<Score>) {
     let _alone = CORE.lock();
+    if !is_quiet(core()) {
+        return;
+    }
     let mut seen = Vec::new();
     for _ in 0..3 {
         let Some(score) = harm(0.5) else { return };
@@ -296,7 +316,7 @@ fn page_faults_get_their_time() {
     check("page faults", faults);
 }
 
-/// The target: at least 95 % right, at most 5 % called outside, gaps and lost time within 2 %.
+/// The target: at least 95 % right, at most 5 % charged to the host, gaps and lost time within 2 %.
 #[test]
 #[ignore = "measures the target figures; wants a quiet machine"]
 fn target() {
@@ -304,7 +324,7 @@ fn target() {
     type Harm = fn(f64) -> Option<Score>;
     let kinds: [(&str, Harm); 4] =
         [("thread", thread), ("timer", timer), ("datagrams", datagrams), ("page faults", faults)];
-    // All figures first: one that misses does not hide the others.
+    // Print all figures first: one that misses must not hide the others.
     let missed: Vec<&str> = kinds
         .into_iter()
         .filter(|(what, harm)| harm(5.0).is_some_and(|score| !score.holds(what, true)))

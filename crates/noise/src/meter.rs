@@ -1,30 +1,30 @@
-//! The gap meter: a pinned thread looks at the clock and does nothing else. Two looks that lie further
-//! apart than usual are a gap: in between, the core did something else.
+//! The gap meter: a pinned thread looks at the clock and does nothing else. A gap is a longer time
+//! than usual between two looks: the core did something else.
 
+use clock::{Clock, wall_now};
 use host::HostError;
 use host::scheduling::Scheduling;
-use measure::clock::Clock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-/// A gap is longer than a usual look by more than this, unless told otherwise, ns.
+/// Default threshold, ns: a gap is longer than a usual look by more than this.
 pub const THRESHOLD_NS: u64 = 200;
-/// Gaps of one core that are kept one by one, at most: 16 MiB of them. More are counted, and their time
-/// is in the totals.
+/// Limit on stored gaps of one core: 16 MiB. Further ones are counted, and their time is in the
+/// totals.
 pub const GAPS_MAX: usize = 1 << 20;
-/// The longest stretch, s. Every spin loop has an end.
+/// Limit on a stretch, s.
 pub const SECONDS_MAX: f64 = 86_400.0;
 
-/// Spun before the first look counts: a virtual core that wakes is placed anew.
+/// Spins before the first look: a virtual core that wakes up is placed anew.
 const WARM_UP_NS: u64 = 100_000_000;
-/// Looks that are timed together to find the usual one.
+/// Looks that are timed together to find the usual look.
 const BATCH_LOOKS: u32 = 256;
-/// Batches before the first look that counts, of which the median is taken; some 5 ms together.
+/// Batches before the first look, about 5 ms in total; their median counts.
 const BATCHES: usize = 1001;
-/// Batches while it looks, spread over the whole time, at most.
+/// Limit on batches during the looks, spread over the whole time.
 const BATCHES_KEPT_MAX: usize = 1 << 14;
 
-/// One gap, on the timeline of the clock that it was seen with.
+/// One gap, on the timeline of the clock that saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The last look before it, ns.
@@ -34,7 +34,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// From look to look, ns.
+    /// Time between the two looks, ns.
     pub fn length_ns(self) -> u64 {
         self.end_ns - self.start_ns
     }
@@ -45,20 +45,20 @@ impl Gap {
 pub struct Look {
     /// The core.
     pub core: usize,
-    /// The class of the thread.
+    /// Scheduling class of the thread.
     pub scheduling: Scheduling,
     /// How much longer than usual a look must be to be a gap, ns.
     pub threshold_ns: u64,
     /// How long, at most [`SECONDS_MAX`].
     pub seconds: f64,
-    /// Gaps that are kept one by one; [`GAPS_MAX`].
+    /// Gaps to store; [`GAPS_MAX`].
     pub gaps_max: usize,
 }
 
 /// What one thread saw.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// The core it was on.
+    /// Its core.
     pub core: usize,
     /// Its number in the kernel.
     pub thread: i32,
@@ -68,41 +68,41 @@ pub struct Seen {
     pub start_ns: u64,
     /// The last look, ns.
     pub end_ns: u64,
-    /// How often it looked, the first not counted.
+    /// Number of looks, without the first.
     pub looks: u64,
-    /// The usual time from look to look, ns.
+    /// The usual time between two looks, ns.
     pub look_ns: f64,
-    /// A time from look to look beyond this is a gap, ns.
+    /// A longer time between two looks is a gap, ns.
     pub limit_ns: u64,
-    /// The gaps, in order; of more than the limit the first.
+    /// The gaps in order; the first ones if there are too many.
     pub gaps: Vec<Gap>,
-    /// All gaps, those that were not kept too.
+    /// Sums over all gaps, also those that are not stored.
     pub totals: Totals,
     /// The clock and `CLOCK_MONOTONIC_RAW` at one moment before and at one after, ns.
     pub anchors: [(u64, u64); 2],
 }
 
 impl Seen {
-    /// What the gaps took from the thread: their lengths without a usual look each, ns.
+    /// Time that gaps took from the thread: their lengths, each without one usual look, ns.
     pub fn lost_ns(&self) -> u64 {
         let looks = (self.totals.count as f64 * self.look_ns) as u64;
         self.totals.length_ns.saturating_sub(looks)
     }
 
-    /// What looks that were no gaps took more than usual, ns; below 0 where they were faster. With the
-    /// lost time it is all that the thread's time exceeds its looks by.
+    /// Excess time of looks that were no gaps, ns; negative if they were faster than usual. With
+    /// the lost time it is the whole difference between the thread's time and its looks.
     pub fn unaccounted_ns(&self) -> i64 {
         let wall_ns = (self.end_ns - self.start_ns) as f64;
         (wall_ns - self.looks as f64 * self.look_ns) as i64 - self.lost_ns() as i64
     }
 
-    /// Gaps that were not kept one by one.
+    /// Gaps that are not stored.
     pub fn gaps_not_kept(&self) -> u64 {
         self.totals.count - self.gaps.len() as u64
     }
 }
 
-/// Gaps by size from which they are counted, ns: 1, 10, 100 us, 1 ms.
+/// Sizes from which gaps are counted, ns: 1, 10, 100 us, 1 ms.
 pub const SIZES_NS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 /// Sums over all gaps.
@@ -130,16 +130,16 @@ impl Totals {
     }
 }
 
-/// Looks with the calling thread, which it pins, until the time is over or `stop` is set. Neither allocates
-/// nor calls the system in between.
+/// Pins the calling thread and looks until the time is over or `stop` is set. It does not allocate
+/// or call the system meanwhile.
 ///
 /// # Errors
-/// If the thread can't be pinned, or put in its class.
+/// If the thread can't be pinned, or get its scheduling class.
 pub fn look(look: &Look, clock: Clock, stop: &AtomicBool) -> Result<Seen, HostError> {
     look_and(look, clock, stop, |_| ())
 }
 
-/// As [`look`], and calls `disturb` with the time after each look: tests do harm there.
+/// As [`look`], and calls `disturb` with the time after each look: tests disturb there.
 pub(crate) fn look_and(
     look: &Look,
     clock: Clock,
@@ -147,7 +147,7 @@ pub(crate) fn look_and(
     mut disturb: impl FnMut(u64),
 ) -> Result<Seen, HostError> {
     host::thread::pin(look.core)?;
-    // Written to, so that no page is missing when the first gap comes.
+    // Written now, so that all pages exist at the first gap.
     let mut gaps = vec![Gap { start_ns: 1, end_ns: 1 }; look.gaps_max];
     gaps.clear();
     host::thread::set_scheduling(look.scheduling)?;
@@ -160,7 +160,7 @@ pub(crate) fn look_and(
     let mut totals = Totals::default();
     let mut looks = 0;
     let anchor = clock.beside_raw();
-    let started = SystemTime::now();
+    let started = wall_now();
     let start_ns = clock.now_ns();
     let mut last_ns = start_ns;
     batches.start(start_ns);
@@ -192,11 +192,11 @@ pub(crate) fn look_and(
     })
 }
 
-/// How long batches of looks take while it looks: the usual look is theirs, in the same loop and at the same
-/// speed of the core. Some of the batches, so that those kept lie over the whole time.
+/// Lengths of batches during the looks: they give the usual look in the same loop, at the same
+/// speed of the core. Only some are stored, spread over the whole time.
 struct Batches {
     kept: Vec<u64>,
-    /// Of so many batches one is kept.
+    /// One of this many batches is stored.
     every: u64,
     start_ns: u64,
     until_look: u64,
@@ -233,7 +233,7 @@ impl Batches {
         self.until_look += u64::from(BATCH_LOOKS);
     }
 
-    /// `None` where there are too few.
+    /// `None` if there are too few.
     fn usual_look_ns(mut self) -> Option<f64> {
         self.kept.sort_unstable();
         let middle = self.kept.get(self.kept.len() / 2).filter(|_| self.kept.len() >= BATCHES / 10);
@@ -241,8 +241,8 @@ impl Batches {
     }
 }
 
-/// The usual time from look to look, ns: the median over batches, so that it is finer than the clock, and
-/// batches with a gap don't count. The same loop as the meter's.
+/// The usual time between two looks, ns: the median over batches, which is finer than the clock and
+/// ignores batches with a gap. The same loop as the meter's.
 fn usual_look_ns(clock: Clock, stop: &AtomicBool) -> f64 {
     let mut batches = [0; BATCHES];
     for batch in &mut batches {
@@ -261,11 +261,11 @@ fn usual_look_ns(clock: Clock, stop: &AtomicBool) -> f64 {
     batches[BATCHES / 2] as f64 / f64::from(BATCH_LOOKS)
 }
 
-/// As [`look`] on several cores at once, a thread each; the calling thread does `meanwhile`, which should
-/// sleep where it has no core of its own. `ended` is called by each thread as it ends.
+/// As [`look`] on several cores at once, with a thread each; the calling thread does `meanwhile`,
+/// which should sleep unless it has a core of its own. Each thread calls `ended` at its end.
 ///
 /// # Errors
-/// If a thread can't be pinned, or put in its class.
+/// If a thread can't be pinned, or get its scheduling class.
 pub fn look_on_each(
     looks: &[Look],
     clock: Clock,

@@ -1,38 +1,38 @@
-//! Finds series of equal distance among the times at which something happened.
+//! Finds periods in the times of events.
 //!
-//! A distance is a period if most of the events have a neighbour at that distance, before or after, far
-//! more often than chance would give them one. Neighbours, not a phase over the whole time: a clock that
-//! drifts, or starts anew, is still the same tick.
+//! A distance is a period if most events have a neighbour at that distance, before or after, far
+//! more often than by chance. It counts neighbours, not a phase over the whole time: a clock that
+//! drifts or restarts is still the same tick.
 
-/// Events that a series needs.
+/// Events that a period needs.
 pub const EVENTS_MIN: usize = 20;
-/// Events that are looked at, at most: the first ones.
+/// Limit on events to examine: the first ones.
 const EVENTS_MAX: usize = 100_000;
-/// So many later neighbours of each event are candidates.
+/// Number of later neighbours of each event that are candidates.
 const NEIGHBOURS: usize = 8;
-/// Two distances are the same if they differ by at most this share.
+/// Two distances are equal if they differ by at most this share …
 const TOLERANCE: f64 = 0.02;
-/// And by at most this, ns: events that ride on a tick are near any multiple of it.
+/// … and by at most this, ns: events that follow a tick are near any multiple of it.
 const SLACK_NS_MAX: u64 = 200_000;
-/// Share of the events that must belong to the series.
+/// Share of the events that must have the period.
 const SHARE_MIN: f64 = 0.5;
-/// How many times the share that chance gives.
+/// The same as a multiple of the share by chance.
 const OVER_CHANCE_MIN: f64 = 3.0;
-/// What has this share of the best's share is as good.
+/// A candidate with this share of the best one's share is as good.
 const LIKE_BEST_MIN: f64 = 0.75;
 /// Shorter distances are bursts, ns.
 const PERIOD_NS_MIN: u64 = 20_000;
 
-/// A series of equal distance.
+/// A period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// The distance, ns: the median of those between neighbours.
+    /// The distance, ns: the median between neighbours.
     pub period_ns: u64,
-    /// The share of the events that belong to it.
+    /// The share of the events that have it.
     pub share: f64,
 }
 
-/// The longest period among events at `starts_ns` (ascending) that most of them belong to.
+/// The period that most of the events at `starts_ns` (ascending) have, if there is one.
 pub fn period(starts_ns: &[u64]) -> Option<Period> {
     let starts = &starts_ns[..starts_ns.len().min(EVENTS_MAX)];
     if starts.len() < EVENTS_MIN {
@@ -41,16 +41,16 @@ pub fn period(starts_ns: &[u64]) -> Option<Period> {
     let candidates = candidates(starts);
     let found: Vec<Period> =
         candidates.into_iter().filter_map(|distance| at(starts, distance)).collect();
-    // Twice a period is one too, and chance gives more to the longer: the shortest of the best's like.
+    // Twice a period is one too, with a larger share by chance: take the shortest of the good ones.
     let best = found.iter().map(|period| period.share).fold(0.0, f64::max);
     let is_like_best = |period: &Period| period.share >= best * LIKE_BEST_MIN;
     found.into_iter().filter(is_like_best).min_by_key(|one| one.period_ns)
 }
 
-/// Candidates that are looked at: each multiple up to `NEIGHBOURS` makes a crowd or two.
+/// Limit on candidates: each multiple up to `NEIGHBOURS` makes a cluster or two.
 const CANDIDATES_MAX: usize = 2 * NEIGHBOURS;
 
-/// The distances between neighbours that come most often, each the median of its like.
+/// The most frequent distances between neighbours, each the median of its cluster.
 fn candidates(starts: &[u64]) -> Vec<u64> {
     let mut distances: Vec<u64> = (1..=NEIGHBOURS)
         .flat_map(|step| starts.windows(step + 1).map(move |window| window[step] - window[0]))
@@ -63,7 +63,7 @@ fn candidates(starts: &[u64]) -> Vec<u64> {
         let limit = distances[from] + slack_ns(distances[from]);
         let length = distances[from..].partition_point(|distance| *distance <= limit);
         crowds.push((length, distances[from + length / 2]));
-        // Half a crowd further, so that one that a border cuts is seen whole as well.
+        // Half a cluster further, so that one at a border is seen complete too.
         from += length.div_ceil(2);
     }
     crowds.sort_unstable_by(|a, b| b.cmp(a));
@@ -91,7 +91,7 @@ fn at(starts: &[u64], distance: u64) -> Option<Period> {
         }
     }
     let share = belongs.iter().filter(|belongs| **belongs).count() as f64 / starts.len() as f64;
-    // Events at random have one within the slack on either side this often.
+    // Share of random events with a neighbour within the slack on either side.
     let rate = starts.len() as f64 / (starts[starts.len() - 1] - starts[0]).max(1) as f64;
     let chance = 1.0 - (-rate * 4.0 * slack as f64).exp();
     steps.sort_unstable();
@@ -100,10 +100,10 @@ fn at(starts: &[u64], distance: u64) -> Option<Period> {
     is_one.then_some(Period { period_ns, share })
 }
 
-/// What a kernel's tick may be: `CONFIG_HZ`.
+/// Possible rates of a kernel's tick: `CONFIG_HZ`.
 pub const TICKS_HZ: [u64; 5] = [1000, 300, 250, 100, 1024];
 
-/// Whether `period_ns` is that of a kernel's tick, within one in a hundred.
+/// Whether `period_ns` is that of a kernel's tick, within 1 %.
 pub fn is_tick(period_ns: u64) -> bool {
     let near = |hz: &u64| (1e9 / period_ns as f64 / *hz as f64 - 1.0).abs() < 0.01;
     TICKS_HZ.iter().any(near)
@@ -112,11 +112,11 @@ pub fn is_tick(period_ns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::random::SplitMix64;
+    use clock::random::SplitMix64;
     use proptest::prelude::*;
 
-    /// `count` events every `period_ns`, a share of them left out, each off by up to `jitter_ns`, and
-    /// `others` at any time among them.
+    /// `count` events every `period_ns`: a share of them is missing, each is off by up to
+    /// `jitter_ns`, and there are `others` at random times.
     fn series(
         seed: u64,
         count: u64,
@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(period(&starts), None);
     }
 
-    /// Found by the property below: of a tick that is missed one time in five, twice its distance comes
-    /// as often as itself. The true one was no candidate, or a little below the limit for the best's like.
+    /// The property below found this: for a tick that is missed one time in five, twice its
+    /// distance is as frequent. The true one was no candidate, or just below the limit.
     #[test]
     fn a_tick_that_is_often_missed_is_not_taken_for_twice_itself() {
         for seed in (1..=2_000).chain([8_744_783_794_895_587_293]) {

@@ -1,22 +1,22 @@
-//! A noise profile: the meter on several cores at once, the kernel's events beside it, and both joined.
+//! A noise profile: the meter on several cores at once, joined with the kernel's events.
 
 use crate::cause::{self, Causes};
 use crate::meter::{self, GAPS_MAX, Look, Seen};
-use crate::spans::{Own, Told};
 use crate::tally::{Tally, Whose};
+use crate::trace::spans::{CoreSpans, Own};
 use crate::trace::{Ended, Trace};
+use clock::Clock;
 use host::Scheduling;
-use measure::clock::Clock;
-use measure::noise::{Attribution, Core, Cost, Noise, Stretch};
-use measure::stats::{is_supported, median};
+use record::noise::{Attribution, Core, Cost, Noise, Stretch};
+use stats::{is_supported, median};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The longest control stretch, s. There are [`CONTROL`] of them.
+/// Limit on a control stretch, s. There are [`CONTROL`] of them.
 const CONTROL_SECONDS_MAX: f64 = 1.0;
 /// A control stretch is at most this share of the measurement.
 const CONTROL_SHARE: f64 = 0.05;
-/// Whether the kernel's events are on in each control stretch: a drift meets both alike.
+/// Whether tracing is on in each control stretch: drift affects both alike.
 const CONTROL: [bool; 4] = [false, true, true, false];
 
 /// Where, how long and how closely to look.
@@ -24,9 +24,9 @@ const CONTROL: [bool; 4] = [false, true, true, false];
 pub struct Plan {
     /// One thread on each.
     pub cores: Vec<usize>,
-    /// The class of the threads.
+    /// Scheduling class of the threads.
     pub scheduling: Scheduling,
-    /// How much longer than usual a look must be to be a gap, ns; [`meter::THRESHOLD_NS`].
+    /// Threshold of a gap, ns; [`meter::THRESHOLD_NS`].
     pub threshold_ns: u64,
     /// How long, at most [`meter::SECONDS_MAX`].
     pub seconds: f64,
@@ -34,14 +34,14 @@ pub struct Plan {
     pub has_fair_server: bool,
 }
 
-/// What was seen.
+/// A noise profile.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// For the record.
     pub noise: Noise,
     /// What each core's thread saw, for the log.
     pub seen: Vec<Seen>,
-    /// It lasted as long as it was meant to.
+    /// It lasted as long as planned.
     pub complete: bool,
 }
 
@@ -51,15 +51,16 @@ pub enum ProfileError {
     /// A thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] host::HostError),
-    /// The threads' end can't be waited for.
+    /// Waiting for the threads' end failed.
     #[error(
         "cannot wait for the measuring threads: {0}; raise the limit of open files (ulimit -n)"
     )]
     Wait(io::Error),
 }
 
-/// Measures. The calling thread sleeps meanwhile; it should not be on a measured core, if there is another.
-/// Without permission for the kernel's events everything is `untraced`, and the record says why.
+/// Measures. The calling thread sleeps meanwhile; it should not be on a measured core, if there is
+/// another. Without permission for the kernel's events everything is `untraced`, and the record
+/// gives the reason.
 ///
 /// # Errors
 /// If a thread can't be placed.
@@ -86,7 +87,7 @@ pub fn profile(plan: &Plan, clock: Clock, stop: &AtomicBool) -> Result<Profile, 
     Ok(Profile { noise, seen, complete: !stop.load(Ordering::Relaxed) })
 }
 
-/// What it means that tracepoints are refused.
+/// The consequence of tracepoints that are refused.
 pub(crate) fn refused(missing: &[String]) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!(
@@ -105,12 +106,12 @@ struct Stretches<'a> {
 }
 
 impl Stretches<'_> {
-    /// One stretch on all cores; with a trace what the kernel told of it.
+    /// One stretch on all cores, with the kernel's events if there is a trace.
     fn measure(
         &mut self,
         seconds: f64,
         mut trace: Option<&mut Trace>,
-    ) -> Result<(Vec<Seen>, Vec<Told>, Causes), ProfileError> {
+    ) -> Result<(Vec<Seen>, Vec<CoreSpans>, Causes), ProfileError> {
         let Plan { scheduling, threshold_ns, .. } = *self.plan;
         let look =
             |&core: &usize| Look { core, scheduling, threshold_ns, seconds, gaps_max: GAPS_MAX };
@@ -141,7 +142,7 @@ impl Stretches<'_> {
         Ok((seen, told, causes))
     }
 
-    /// What tracing adds: short stretches with and without it, in turns.
+    /// The cost of tracing: short stretches with and without it, interleaved.
     fn cost(&mut self, trace: &mut Trace) -> Result<Cost, ProfileError> {
         let seconds = (self.plan.seconds * CONTROL_SHARE).min(CONTROL_SECONDS_MAX);
         let mut seen = [Vec::new(), Vec::new()];
@@ -169,9 +170,13 @@ fn seconds(seen: &Seen) -> f64 {
     (seen.end_ns - seen.start_ns) as f64 / 1e9
 }
 
-/// Joins what the meter saw on each core with what the kernel told of it; `told` is empty where nothing was
-/// traced.
-fn joined(seen: &[Seen], told: &[Told], causes: &Causes, mut attribution: Attribution) -> Noise {
+/// Joins the meter's gaps with the kernel's events of each core; `told` is empty without a trace.
+fn joined(
+    seen: &[Seen],
+    told: &[CoreSpans],
+    causes: &Causes,
+    mut attribution: Attribution,
+) -> Noise {
     let mut tally = Tally::default();
     let mut aligned = Vec::new();
     for (number, seen) in seen.iter().enumerate() {
@@ -191,7 +196,7 @@ fn joined(seen: &[Seen], told: &[Told], causes: &Causes, mut attribution: Attrib
     }
 }
 
-/// The causes' ids; what stands in the way of knowing them is noted.
+/// The ids of the causes; notes why names are missing.
 pub(crate) fn named(causes: &Causes, attribution: &mut Attribution) -> Vec<String> {
     let kallsyms = if causes.has_functions() { cause::kallsyms() } else { String::new() };
     let ids = causes.ids(&kallsyms);

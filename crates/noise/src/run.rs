@@ -2,24 +2,24 @@
 
 use crate::meter::Seen;
 use crate::profile::{Plan, ProfileError, profile};
+use clock::calendar::utc;
+use clock::recorder::{INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
+use clock::{Clock, wall_ms};
 use host::Root;
-use measure::calendar::utc;
-use measure::clock::{Clock, wall_ms};
-use measure::directory;
-use measure::hlog::Totals;
-use measure::machine::{self, Machine, PROBE_RATIO_MAX};
-use measure::pooling;
-use measure::record::{self, Kind, Rule, RunRecord, SCHEMA, Subject, Verdict};
-use measure::recorder::{INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
+use record::directory;
+use record::hlog::Totals;
+use record::machine::{self, Machine, PROBE_RATIO_MAX};
+use record::merge::pooling::{self, Judging};
+use record::{self, Kind, RunRecord, SCHEMA, Subject};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The record's name, where a scenario's stands.
+/// The record's name, in place of a scenario's.
 pub const NAME: &str = "noise";
-/// The series of each core: the lengths of its gaps.
+/// The series of each core: lengths of its gaps.
 const SERIES: &str = "gap";
 
 /// What to measure, and where the record goes.
@@ -33,7 +33,7 @@ pub struct Run {
     pub tool: String,
     /// The command line that repeats this.
     pub command: Vec<String>,
-    /// What a reader should know about the cores.
+    /// Warnings about the cores.
     pub warnings: Vec<String>,
 }
 
@@ -56,11 +56,11 @@ pub enum RunError {
 }
 
 impl Run {
-    /// Measures and leaves a record. Interrupted by `stop`, it is of what was measured until then, and is
-    /// invalid.
+    /// Measures and leaves a record. If `stop` interrupts it, the record has what was measured so
+    /// far, and is void.
     ///
     /// # Errors
-    /// If a thread can't be placed, or the record not be written.
+    /// If a thread can't be placed, or the record can't be written.
     pub fn carry_out(&self, stop: &AtomicBool) -> Result<(RunRecord, PathBuf), RunError> {
         let started_wall_ms = wall_ms();
         let root = Root::system();
@@ -77,15 +77,13 @@ impl Run {
         let hlog = directory::hlog(&path, 1);
         let totals = write_gaps(&hlog, &profile.seen).map_err(failed(&hlog))?;
         let seconds = profile.noise.cores.iter().map(|core| core.seconds).fold(0.0, f64::max);
-        let mut invalid_because = Vec::new();
+        let mut void_because = Vec::new();
         if !profile.complete {
             let wanted = self.plan.seconds;
-            invalid_because.push(format!("it was interrupted after {seconds:.1} of {wanted} s"));
+            void_because.push(format!("it was interrupted after {seconds:.1} of {wanted} s"));
         }
-        let rule = machine_rule(&machine);
-        if rule.verdict == Verdict::Broken {
-            invalid_because.push(format!("{}: {}", rule.rule, rule.detail));
-        }
+        let mut warnings = self.warnings.clone();
+        warnings.extend(changes(&machine));
         let record = RunRecord {
             schema: SCHEMA,
             tool: self.tool.clone(),
@@ -93,11 +91,9 @@ impl Run {
             started: utc(started_wall_ms),
             command: self.command.clone(),
             complete: profile.complete,
-            valid: invalid_because.is_empty(),
-            invalid_because,
-            rules: vec![rule],
+            void_because,
             runs: 1,
-            warnings: self.warnings.clone(),
+            warnings,
             clock: record::Clock {
                 source: clock.source().name().to_owned(),
                 cost_ns: clock.cost_ns(),
@@ -114,7 +110,7 @@ impl Run {
     fn subject(&self, core: usize, totals: &Totals) -> Subject {
         let name = subject_name(core);
         Subject {
-            series: pooling::series(&name, &[totals], 1),
+            series: pooling::series(&name, &[totals], 1, &Judging::UNDISTURBED),
             name,
             backend: "spin".to_owned(),
             scheduling: self.plan.scheduling.to_string(),
@@ -128,31 +124,25 @@ fn subject_name(core: usize) -> String {
     format!("core{core}")
 }
 
-/// The cores do nothing here but look: the regime that a probe tells is not needed, the fixed part is.
-fn machine_rule(machine: &Machine) -> Rule {
-    let differences = machine
-        .after
-        .as_ref()
-        .map(|after| machine::differences(&machine.before, after, PROBE_RATIO_MAX))
-        .unwrap_or_default();
-    let (verdict, detail) = match differences.is_empty() {
-        true => (Verdict::Held, "the same machine before and after".to_owned()),
-        false => (Verdict::Broken, differences.join("; ")),
-    };
-    Rule { rule: "machine".to_owned(), verdict, detail }
+/// The machine's changes during the measurement.
+fn changes(machine: &Machine) -> Option<String> {
+    let after = machine.after.as_ref()?;
+    let changes = machine::differences(&machine.before, after, PROBE_RATIO_MAX);
+    (!changes.is_empty())
+        .then(|| format!("the machine changed while this was measured ({})", changes.join("; ")))
 }
 
-/// Writes the gaps that were kept as an .hlog, an interval a second, and reads it again.
+/// Writes the stored gaps as an .hlog with one interval per second, and reads it back.
 fn write_gaps(hlog: &Path, seen: &[Seen]) -> io::Result<Totals> {
     let mut log = BufWriter::new(File::create(hlog)?);
     for seen in seen {
         write_core(&mut log, seen)?;
     }
     log.flush()?;
-    measure::hlog::totals(BufReader::new(File::open(hlog)?)).map_err(io::Error::other)
+    record::hlog::totals(BufReader::new(File::open(hlog)?)).map_err(io::Error::other)
 }
 
-/// In pieces that a recorder holds in memory: several logs may follow each other in one file.
+/// In pieces that fit a recorder's memory: a file may hold several logs.
 fn write_core(log: &mut impl Write, seen: &Seen) -> io::Result<()> {
     let piece_ns = SECONDS_IN_MEMORY_MAX as u64 * INTERVAL_NS;
     let mut start_ns = seen.start_ns;

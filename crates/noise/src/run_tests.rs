@@ -20,11 +20,11 @@ fn a_record_is_left_and_adds_up() {
         warnings: Vec::new(),
     };
     let (record, path) = run.carry_out(&AtomicBool::new(false)).unwrap();
-    assert!(record.complete, "{:?}", record.invalid_because);
+    assert!(record.complete, "{:?}", record.void_because);
     let noise = record.noise.as_ref().unwrap();
     let (one, lost_ns) =
         (&noise.cores[0], noise.causes.iter().map(|cause| cause.lost_ns).sum::<u64>());
-    // Causes take a whole look off each gap, the core's own sum the look's fraction too.
+    // Causes subtract a whole look from each gap, the core's own sum also the look's fraction.
     assert!(lost_ns.abs_diff(one.lost_ns) <= one.gaps + 1, "{lost_ns} {}", one.lost_ns);
     let series = record.subjects[0].series(SERIES, Kind::Noise);
     assert_eq!(series.map_or(0, |series| series.pooled.count), one.gaps - one.gaps_not_kept);
@@ -35,9 +35,9 @@ fn a_record_is_left_and_adds_up() {
     }
     let again = directory::load_record(&path).unwrap();
     assert_eq!(again.noise.unwrap().longest.len(), noise.longest.len());
-    // Stopped at once, it is still a record, and no result.
+    // Stopped at once: there is a record, but it is void.
     let (record, _) = run.carry_out(&AtomicBool::new(true)).unwrap();
-    assert!(!record.complete && !record.valid && !record.invalid_because.is_empty());
+    assert!(!record.complete && record.is_void());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn the_log_of_a_long_time_has_every_gap_in_its_second() {
     };
     let mut log = Vec::new();
     write_core(&mut log, &seen).unwrap();
-    let totals = measure::hlog::totals(&log[..]).unwrap();
+    let totals = record::hlog::totals(&log[..]).unwrap();
     assert_eq!(totals["core4.gap.noise"].len(), 150);
     let text = String::from_utf8(log).unwrap();
     assert_eq!(text.lines().filter(|line| line.starts_with("Tag=core4.gap.noise,")).count(), 150);

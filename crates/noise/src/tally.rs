@@ -4,13 +4,13 @@ use crate::attribute::{Part, aligned_share, attribute};
 use crate::cause::{HOST, TICK, UNTRACED};
 use crate::meter::{Gap, Seen};
 use crate::periods::{is_tick, period};
-use crate::spans::{Span, Told};
-use measure::noise::{self, Cause, PeriodIs, Stall};
-use measure::stats::{is_supported, median};
+use crate::trace::spans::{CoreSpans, Span};
+use record::noise::{self, Cause, PeriodIs, Stall};
+use stats::{is_supported, median};
 use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
-/// The longest gaps that are kept with what was in them.
+/// Number of the longest gaps to keep with their parts.
 pub const STALLS_MAX: usize = 20;
 
 /// One part of one gap.
@@ -21,7 +21,7 @@ struct Entry {
     lost_ns: u64,
 }
 
-/// In which part of a run a gap was; run 0 where there are none.
+/// The part of a run to which a gap belongs; run 0 if there are no runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Whose {
     pub run: u32,
@@ -38,18 +38,23 @@ struct Long {
     parts: Vec<(usize, u64)>,
 }
 
-/// Sums so far. Causes are by their place in the list of ids.
+/// Sums so far. Causes go by their index in the list of ids.
 #[derive(Default)]
 pub(crate) struct Tally {
     entries: BTreeMap<usize, Vec<Entry>>,
-    /// Gaps that were not kept, and what they took.
+    /// Number and time of gaps that were not stored.
     not_kept: (u64, u64),
     long: Vec<Long>,
 }
 
 impl Tally {
-    /// Adds a core. Says how well both timelines agree.
-    pub(crate) fn add(&mut self, seen: &Seen, told: Option<&Told>, whose: &Whose) -> Option<f64> {
+    /// Adds a core. Returns how well both timelines agree.
+    pub(crate) fn add(
+        &mut self,
+        seen: &Seen,
+        told: Option<&CoreSpans>,
+        whose: &Whose,
+    ) -> Option<f64> {
         let spans = told.map_or(Vec::new(), |told| moved(&seen.anchors, &told.spans));
         let parts = match told {
             Some(_) => attribute(&seen.gaps, &spans),
@@ -66,8 +71,8 @@ impl Tally {
         aligned_share(&seen.gaps, &spans, seen.limit_ns)
     }
 
-    /// Adds gaps of a core with what is in them; a usual look, of the core's, is not lost. Their times count
-    /// from `origin`, on their clock and since the epoch. Says how much is lost.
+    /// Adds gaps of a core with their parts; one usual look per gap is not lost. Their times count
+    /// from `origin`, on their clock and since the epoch. Returns the lost time.
     pub(crate) fn count(
         &mut self,
         (core, look_ns): (usize, u64),
@@ -81,7 +86,7 @@ impl Tally {
         for (number, (gap, parts)) in gaps.iter().zip(parts).enumerate() {
             let mut look_ns = look_ns;
             for part in parts {
-                // A usual look would have passed as well: it is none of the largest part's doing.
+                // A usual look takes this time anyway; the largest part is not charged for it.
                 let lost_ns = part.length_ns.saturating_sub(std::mem::take(&mut look_ns));
                 kept_ns += lost_ns;
                 let entry = Entry { core, start_ns: gap.start_ns, lost_ns };
@@ -187,8 +192,8 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
     }
 }
 
-/// Spans on the timeline of the meter's clock: both run straight between the two moments at which they were
-/// read together.
+/// Moves spans to the timeline of the meter's clock, by a line through the two moments at which
+/// both were read together.
 pub(crate) fn moved(anchors: &[(u64, u64); 2], spans: &[Span]) -> Vec<Span> {
     let [(ours, raw), (ours_later, raw_later)] = *anchors;
     let rate = match raw_later.saturating_sub(raw) {

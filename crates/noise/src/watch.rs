@@ -1,37 +1,38 @@
-//! When given threads were off their cores, or faulted. It needs no privilege: the kernel tells anybody
-//! at `kernel.perf_event_paranoid` 2 when his own threads were switched out.
+//! When given threads were off their cores, or faulted. This needs no privilege: at
+//! `kernel.perf_event_paranoid` 2 the kernel tells every user when their own threads were switched
+//! out.
 
-use crate::perf::{self, Event, Ring, Timeline};
-use crate::records::{Record, records};
-use measure::clock::monotonic_ns;
+use crate::trace::perf::{self, Event, Ring, Timeline};
+use crate::trace::records::{Record, records};
+use clock::monotonic_ns;
 use std::io;
 
-/// Threads that one watch holds, at most.
+/// Limit on the threads of one watch.
 pub const THREADS_MAX: usize = 256;
-/// Memory for the records of one thread: 16 384 of them. Less where so much can't be locked:
-/// without privilege all threads share `kernel.perf_event_mlock_kb` (516) for each core.
+/// Size of a thread's ring: 16 384 records. It is smaller if less can be locked: without privilege
+/// all threads share `kernel.perf_event_mlock_kb` (516) per core.
 const RING_BYTES: usize = 256 << 10;
 
 /// What took a thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It was off its core, whether it waited or was pushed off.
+    /// It was off its core, voluntarily or not.
     Switch,
-    /// It faulted in user mode. The kernel tells when a fault began, not when it ended: start and end are
-    /// one.
+    /// It faulted in user mode. The kernel tells when a fault began, not when it ended: start and
+    /// end are equal.
     Fault,
 }
 
 /// One interval in which a thread did not run, or a moment at which it faulted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
-    /// Which: index into the numbers that the watch was started with.
+    /// Index into the thread numbers that the watch was started with.
     pub thread: usize,
-    /// From here, ns on `CLOCK_MONOTONIC`.
+    /// Start, ns on `CLOCK_MONOTONIC`.
     pub start_ns: u64,
-    /// To here. Where the thread was still off its core, or gone, the end of the watch.
+    /// End; the end of the watch if the thread was still off its core, or gone.
     pub end_ns: u64,
-    /// What it was.
+    /// The kind of disturbance.
     pub what: What,
 }
 
@@ -40,17 +41,17 @@ pub struct Disturbance {
 pub struct Watched {
     /// By thread, then by start.
     pub disturbances: Vec<Disturbance>,
-    /// Records for which there was no room: so many switches and faults, at least, are missing.
+    /// Records without room: at least this many switches and faults are missing.
     pub lost_records: u64,
 }
 
 /// Why nothing can be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// More threads than there is memory for.
+    /// There are too many threads.
     #[error("{0} threads can't be watched at once: {THREADS_MAX} is the limit; watch fewer")]
     Threads(usize),
-    /// The kernel refuses.
+    /// The kernel rejects the watch.
     #[error(
         "cannot watch thread {thread}: {source}; kernel.perf_event_paranoid must be 2 or less \
          (or CAP_PERFMON), a container's seccomp filter must allow perf_event_open, and the thread must \
@@ -62,7 +63,7 @@ pub enum WatchError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The memory for the records can't be had.
+    /// The memory for the records can't be locked.
     #[error(
         "cannot lock memory for the records of thread {thread}: {source}; raise \
          kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or watch fewer threads"
@@ -80,15 +81,15 @@ struct Thread {
     ring: Ring,
 }
 
-/// A watch that is going on. While it is, a switch costs the watched thread some 200 ns more.
+/// A running watch. It costs each switch of a watched thread about 200 ns.
 pub struct Watch {
     threads: Vec<Thread>,
     start_ns: u64,
 }
 
 impl Watch {
-    /// Watches the threads with these numbers (`gettid`), of this process or a child, from now on. Threads
-    /// that they start are not watched.
+    /// Watches the threads with these numbers (`gettid`), of this process or a child, from now on.
+    /// Threads that they start are not watched.
     ///
     /// # Errors
     /// If the kernel doesn't allow it, a thread is gone, or there are more than [`THREADS_MAX`].
@@ -102,7 +103,7 @@ impl Watch {
         }
         let open = |&thread: &i32| {
             let failed = |source| WatchError::Open { thread, source };
-            // Nobody waits for records: so no wake-up in the middle of what is watched.
+            // Nobody waits for records, so no wake-up disturbs the watched threads.
             let event = Event::open(perf::What::Thread(thread), Timeline::Monotonic, u32::MAX);
             let event = event.map_err(failed)?;
             let ring = Ring::of(&event, ring_bytes)
@@ -118,10 +119,10 @@ impl Watch {
         Ok(Watch { threads, start_ns })
     }
 
-    /// Ends it and says what was seen.
+    /// Ends the watch and returns what it saw.
     pub fn finish(self) -> Watched {
         for thread in &self.threads {
-            // What can't be stopped just writes on until it is closed.
+            // If this fails it just continues until it is closed.
             let _ = thread.event.disable();
         }
         let end_ns = monotonic_ns();
@@ -131,7 +132,8 @@ impl Watch {
             bytes.clear();
             let filled = thread.ring.drain(&mut bytes);
             let told = add(&mut watched.disturbances, number, &bytes, (self.start_ns, end_ns));
-            // Before Linux 6.0 the last losses are told with the next record that fits: none will.
+            // Before Linux 6.0 the last losses come with the next record that fits, and there is
+            // none.
             let is_full = thread.ring.capacity_bytes() - filled < RECORD_BYTES_MAX;
             let lost = thread.event.lost().unwrap_or(u64::from(is_full));
             watched.lost_records += told.max(lost);
@@ -143,14 +145,14 @@ impl Watch {
 /// The longest record of these events: a loss, with its time.
 const RECORD_BYTES_MAX: usize = 64;
 
-/// Adds the disturbances of thread number `thread` that `bytes` tell of. Says how many records they tell
-/// were lost: what was open then ends there, as nobody knows when it did.
+/// Adds the disturbances of thread number `thread` from `bytes`. Returns the number of lost
+/// records. A disturbance that is open at a loss ends there, because nobody knows its end.
 fn add(to: &mut Vec<Disturbance>, thread: usize, bytes: &[u8], during: (u64, u64)) -> u64 {
     let (start_ns, end_ns) = during;
     let first = to.len();
     let mut lost = 0;
     let mut out_ns = None;
-    // Whoever comes back first was off its core when the watch began.
+    // A thread whose first event is coming back was off its core when the watch began.
     let mut before_ns = Some(start_ns);
     let mut push = |from_ns: u64, until_ns: u64, what| {
         let (from_ns, until_ns) = (from_ns.max(start_ns), until_ns.min(end_ns));

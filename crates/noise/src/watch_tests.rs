@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// `None`, said aloud, where this kernel or emulator has no such events for us.
+/// `None`, with a visible skip, if this kernel or emulator has no such events for us.
 fn watch(tids: &[i32]) -> Option<Watch> {
     watch_with_room(tids, RING_BYTES)
 }
@@ -13,7 +13,7 @@ fn watch_with_room(tids: &[i32], ring_bytes: usize) -> Option<Watch> {
     match Watch::with_room(tids, ring_bytes) {
         Ok(watch) => Some(watch),
         Err(error) => {
-            eprintln!("skipped: {error}");
+            testing::skipped(testing::Need::Tracepoints, format_args!("{error}"));
             None
         }
     }
@@ -27,6 +27,7 @@ fn this_thread() -> i32 {
 fn sleeps_are_seen_with_their_length_on_the_right_thread() {
     let (tell, numbers) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();
+    let (slept, has_slept) = mpsc::channel::<()>();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let said = tell.clone();
@@ -43,6 +44,7 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
             for _ in 0..5 {
                 std::thread::sleep(Duration::from_millis(20));
             }
+            slept.send(()).unwrap();
             // Blocks until the other end is dropped.
             let _ = gone.recv();
         });
@@ -54,7 +56,8 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
             return;
         };
         go.send(()).unwrap();
-        std::thread::sleep(Duration::from_millis(200));
+        has_slept.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
         let watched = watch.finish();
         stop.store(true, Ordering::Relaxed);
         drop(go);
@@ -76,7 +79,7 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
 
 #[test]
 fn faults_are_counted() {
-    // More than an allocator keeps back: fresh from the system, and not there before it is touched.
+    // More than an allocator keeps: fresh from the system, and not mapped before it is touched.
     let mut memory = vec![0u8; 64 << 20];
     let Some(watch) = watch(&[this_thread()]) else { return };
     memory.chunks_mut(65_536).for_each(|part| part[0] = 1);

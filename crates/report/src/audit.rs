@@ -1,10 +1,10 @@
-//! What is in an audit log.
+//! The summary of an audit log.
 
-use crate::line::wrap;
-use crate::number::latency;
-use measure::audited::{Audited, End, Span};
-use measure::calendar::utc;
-use measure::record::Percentiles;
+use crate::text::number::latency;
+use crate::text::terminal::{Terminal, wrap};
+use clock::calendar::utc;
+use record::Percentiles;
+use record::audited::{Audited, End, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,8 +12,8 @@ use std::fmt::Write;
 const SAYS: usize = 14;
 
 /// An audit log as text. Counts are exact: they are for comparing.
-pub fn audit(audited: &Audited) -> String {
-    let mut out = String::new();
+pub fn audit(audited: &Audited, columns: usize) -> String {
+    let mut out = Terminal::new(columns);
     let _ = writeln!(
         out,
         "audit · {} · {} · {} · written by {}",
@@ -72,7 +72,7 @@ pub fn audit(audited: &Audited) -> String {
             );
         }
     }
-    out
+    out.into_text()
 }
 
 fn or_unnamed(name: &str) -> &str {
@@ -131,7 +131,7 @@ fn counts(counts: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::utc::Utc;
+    use clock::utc::Utc;
 
     fn named(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
         counts.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
@@ -180,7 +180,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
   order to ack  none (order's write to its answer's read)
   lost          none
 ";
-        assert_eq!(audit(&audited()), expected);
+        assert_eq!(audit(&audited(), 100), expected);
     }
 
     #[test]
@@ -192,7 +192,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
         let span = audited.span.as_mut().unwrap();
         span.wall_steps = 2;
         span.utc = Utc { why: "there is no chrony here".to_owned(), ..Utc::default() };
-        let text = audit(&audited);
+        let text = audit(&audited, 100);
         for said in [
             "LOST          3 records",
             "TORN          the last 17 bytes",
@@ -208,7 +208,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
                 "{said}: {text}"
             );
         }
-        let text = audit(&Audited { file: "x".to_owned(), ..Audited::default() });
+        let text = audit(&Audited { file: "x".to_owned(), ..Audited::default() }, 100);
         assert!(text.contains("UNFINISHED") && text.contains("nothing was told"), "{text}");
     }
 }

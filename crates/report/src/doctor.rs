@@ -1,9 +1,9 @@
 //! What doctor found, the worst first.
 
-use crate::line::wrap;
-use crate::number::seconds;
-use crate::words::cores;
-use measure::doctor::{Finding, Findings, Grade};
+use crate::text::number::seconds;
+use crate::text::terminal::{Terminal, wrap};
+use crate::text::words::cores;
+use record::doctor::{Finding, Findings, Grade};
 use std::fmt::Write;
 
 /// Where ids begin.
@@ -13,8 +13,8 @@ const FOUND: usize = 32;
 
 /// The findings as text: what is bad or worth a warning with why it matters and what
 /// to do about it, the rest a line each.
-pub fn doctor(findings: &Findings) -> String {
-    let mut out = String::new();
+pub fn doctor(findings: &Findings, columns: usize) -> String {
+    let mut out = Terminal::new(columns);
     headline(&mut out, findings);
     for grade in Grade::ALL {
         let of_grade: Vec<&Finding> =
@@ -26,10 +26,10 @@ pub fn doctor(findings: &Findings) -> String {
             row(&mut out, one);
         }
     }
-    out
+    out.into_text()
 }
 
-fn headline(out: &mut String, findings: &Findings) {
+fn headline(out: &mut Terminal, findings: &Findings) {
     let verdict = if findings.fit { "fit to measure on" } else { "NOT FIT to measure on" };
     let but = match (findings.fit, findings.count(Grade::Warn), findings.count(Grade::Unknown)) {
         (false, ..) | (true, 0, 0) => "",
@@ -53,7 +53,7 @@ fn headline(out: &mut String, findings: &Findings) {
     wrap(out, "  ", &line);
 }
 
-fn row(out: &mut String, finding: &Finding) {
+fn row(out: &mut Terminal, finding: &Finding) {
     let mut lead = format!("{:<ID$}{} ", finding.grade.name(), finding.id);
     if lead.chars().count() > FOUND {
         let _ = writeln!(out, "{}", lead.trim_end());

@@ -1,6 +1,6 @@
 //! What the self-test found, a line each.
 
-use crate::number::us;
+use crate::text::number::us;
 
 /// What one check of the self-test found.
 #[derive(Clone, Debug)]
@@ -16,12 +16,14 @@ pub enum Finding {
     },
     /// A trader that stands still, without and with.
     Stall {
-        /// How long, once a second.
+        /// How long.
         stall_ms: u64,
-        /// Of orders.
-        response_ns_p99: [u64; 2],
-        /// Of orders.
-        service_ns_p99: [u64; 2],
+        /// How often.
+        every_ms: u64,
+        /// p90 of orders without the stall and with it.
+        response_ns_p90: [u64; 2],
+        /// p90 of orders without the stall and with it.
+        service_ns_p90: [u64; 2],
         /// Response time says so, and service time hardly.
         seen: bool,
     },
@@ -47,7 +49,7 @@ pub enum Finding {
     },
     /// No figure could be compared.
     Nothing {
-        /// Of which check.
+        /// The check's name.
         check: &'static str,
     },
 }
@@ -77,13 +79,13 @@ pub fn finding(finding: &Finding) -> String {
         Finding::Same { told_apart, .. } => {
             format!("A against A is said to differ in {}", told_apart.join(", "))
         }
-        Finding::Stall { stall_ms, response_ns_p99, service_ns_p99, .. } => format!(
-            "a stall of {stall_ms} ms each second moves p99 of response time {} -> {} us, of service \
+        Finding::Stall { stall_ms, every_ms, response_ns_p90, service_ns_p90, .. } => format!(
+            "a stall of {stall_ms} ms each {every_ms} ms moves p90 of response time {} -> {} us, of service \
              time {} -> {} us",
-            us(response_ns_p99[0]),
-            us(response_ns_p99[1]),
-            us(service_ns_p99[0]),
-            us(service_ns_p99[1])
+            us(response_ns_p90[0]),
+            us(response_ns_p90[1]),
+            us(service_ns_p90[0]),
+            us(service_ns_p90[1])
         ),
         Finding::Delay { injected_ns, added_ns, interval_ns, .. } => format!(
             "{} us in the exchange's answer are found as {} us, between {} and {}",

@@ -1,46 +1,40 @@
-//! Run records to tables, plots and pages. It only renders: it sees records, not how they came about,
-//! and it is the only one that formats a number for a person.
+//! Run records to tables, plots and pages. It only renders: it sees records, not how they came
+//! about, and it is the only one that formats a number for a person.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod audit;
-pub mod axis;
 mod comparison;
-mod context;
-mod core_matrix;
-mod curves;
+mod disturbed;
 mod doctor;
-mod engine;
-mod figures;
+pub mod export;
 mod finding;
-mod grid;
 pub mod history;
-pub mod history_page;
-mod ladder;
-mod line;
-mod noise;
-mod number;
-mod over_floor;
-mod over_time;
+mod live;
+pub mod metrics;
 pub mod page;
 pub mod plot;
+mod preflight;
 mod progress;
-pub mod record_page;
 mod replay;
-mod stages;
+pub mod run;
+mod side_by_side;
+pub mod summary;
 pub mod sweep;
-pub mod sweep_page;
-pub mod table;
-mod tick;
-mod words;
+mod text;
+pub mod tune;
 
 pub use audit::audit;
-pub use comparison::comparison;
+pub use comparison::{comparison, comparison_page, gates};
+pub use disturbed::{DisturbedFigure, DisturbedRow, disturbed};
 pub use doctor::doctor;
 pub use finding::{Finding, finding};
-pub use history::history;
-pub use history_page::history_page;
+pub use history::{history, history_page};
+pub use live::{live_histogram, record_line};
+pub use preflight::preflight;
 pub use progress::{Progress, progress};
-pub use record_page::{Beside, draws_logs, record_page};
 pub use replay::replay;
-pub use table::table;
+pub use run::{Beside, draws_logs, record_page, table};
+pub use side_by_side::{side_by_side, side_by_side_page};
+pub use text::terminal::COLUMNS;

@@ -1,4 +1,6 @@
 //! The frame of every page: one file that fetches nothing and runs nothing.
+//!
+//! See docs/decisions/004-report-page-and-live-view.md.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -18,16 +20,34 @@ pub fn frame(title: &str, body: &Markup) -> String {
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body { (body) }
+            body { (PreEscaped(anchored(&body.clone().into_string()))) }
         }
     };
     page.into_string()
 }
 
+/// Gives each heading an address of its own, which it links to.
+fn anchored(body: &str) -> String {
+    let mut known: Vec<String> = Vec::new();
+    let mut parts = body.split("<h2>");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (title, rest) = part.split_once("</h2>").unwrap_or((part, ""));
+        let letters = title.to_lowercase();
+        let words = letters.split(|char: char| !char.is_ascii_alphanumeric());
+        let slug = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+        let earlier = known.iter().filter(|one| **one == slug).count();
+        known.push(slug.clone());
+        let id = if earlier == 0 { slug } else { format!("{slug}-{}", earlier + 1) };
+        out += &format!("<h2 id=\"{id}\"><a href=\"#{id}\">{title}</a></h2>{rest}");
+    }
+    out
+}
+
 /// `json` as a block of the page that browsers don't show and programs can read.
 pub fn embedded(id: &str, json: &str) -> Markup {
-    // Within JSON `<` stands in strings only, where it may be written by number. So neither `</script`
-    // nor `<!--` can end or change the block.
+    // Within JSON `<` stands in strings only, where it may be written by number. So neither
+    // `</script` nor `<!--` can end or change the block.
     let text = json.replace('<', "\\u003c");
     html! { script type="application/json" id=(id) { (PreEscaped(text)) } }
 }
@@ -45,6 +65,17 @@ mod tests {
         let (ours, given): (serde_json::Value, serde_json::Value) =
             (serde_json::from_str(inner).unwrap(), serde_json::from_str(json).unwrap());
         assert_eq!(ours, given);
+    }
+
+    #[test]
+    fn every_heading_has_an_address() {
+        let body = html! { h2 { "Latency, us" } p { "x" } h2 { "Latency, us" } };
+        let page = frame("x", &body);
+        for id in ["latency-us", "latency-us-2"] {
+            assert!(
+                page.contains(&format!("<h2 id=\"{id}\"><a href=\"#{id}\">Latency, us</a></h2>"))
+            );
+        }
     }
 
     #[test]

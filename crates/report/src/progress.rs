@@ -1,16 +1,16 @@
 //! The few lines that stand on a terminal while a scenario is carried out.
 
-use crate::number::{duration, rate, seconds as in_seconds, us};
-use measure::progress::Second;
+use crate::text::number::{duration, rate, seconds as in_seconds, us};
+use record::progress::Second;
 
-/// What is known at this moment.
+/// The state of a measurement at this moment.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Which run, from 1; 0 before the first.
     pub run: u32,
     /// How many are to count.
     pub runs: u32,
-    /// Who is measured, or `hiccup`.
+    /// The subject that is measured, or `hiccup`.
     pub name: String,
     /// How long the present part measures.
     pub seconds: f64,
@@ -84,6 +84,7 @@ mod tests {
                 p50_ns: Some(41_234),
                 p99_ns: None,
                 seconds_left: None,
+                ..Second::default()
             }),
             ..Progress::default()
         }

@@ -1,7 +1,7 @@
 //! What a journal comes to.
 
-use crate::line::wrap;
-use measure::replay::{Cut, Replay};
+use crate::text::terminal::{Terminal, wrap};
+use record::replay::{Cut, Replay};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use std::fmt::Write;
 const SAYS: usize = 14;
 
 /// A replay as text. Numbers are exact: they are for comparing.
-pub fn replay(replay: &Replay) -> String {
-    let mut out = String::new();
+pub fn replay(replay: &Replay, columns: usize) -> String {
+    let mut out = Terminal::new(columns);
     let _ = writeln!(out, "replay · {} · state {}", replay.journal, replay.state_hash);
     let mut line = |name: &str, text: &str| wrap(&mut out, &format!("  {name:<SAYS$}"), text);
     let replayed: u64 = replay.inputs.values().sum();
@@ -42,7 +42,7 @@ pub fn replay(replay: &Replay) -> String {
     if let Some(snapshot) = &replay.snapshot {
         line("snapshot", snapshot);
     }
-    out
+    out.into_text()
 }
 
 fn by_kind(counts: &BTreeMap<String, u64>) -> String {
@@ -52,14 +52,11 @@ fn by_kind(counts: &BTreeMap<String, u64>) -> String {
 }
 
 fn cut_text(cut: &Cut) -> String {
-    let mut text = format!("the log ends before input {}: ", cut.sequence);
-    if cut.bytes > 0 {
-        let _ = write!(text, "{} bytes that stand there are no whole record; ", cut.bytes);
-    }
-    if cut.missing_bytes > 0 {
-        let _ = write!(text, "the last {} bytes of the file are missing; ", cut.missing_bytes);
-    }
-    text + &format!("a write was cut off, or the file was changed ({})", cut.segment)
+    let Cut { segment, sequence, bytes } = cut;
+    format!(
+        "the log ends before input {sequence}: {bytes} bytes that stand there are no whole record; a write was cut \
+         off, or the file was changed ({segment})"
+    )
 }
 
 #[cfg(test)]
@@ -72,29 +69,31 @@ mod tests {
 
     #[test]
     fn everything_that_was_found_is_said() {
-        let shown = replay(&Replay {
-            journal: "log".to_owned(),
-            state_hash: "00000000000000ff".to_owned(),
-            next_sequence: 1_234_567,
-            from_snapshot: Some(1_234_000),
-            instruments: 1,
-            open_orders: 2,
-            inputs: counts(&[("new", 500), ("cancel", 67), ("kill", 0)]),
-            events: counts(&[("booked", 500)]),
-            cut: Some(Cut { segment: "log/5".to_owned(), sequence: 9, bytes: 3, missing_bytes: 4 }),
-            snapshots_refused: vec!["log/7 is damaged".to_owned()],
-            snapshot: Some("log/8".to_owned()),
-            ..Replay::default()
-        });
+        let shown = replay(
+            &Replay {
+                journal: "log".to_owned(),
+                state_hash: "00000000000000ff".to_owned(),
+                next_sequence: 1_234_567,
+                from_snapshot: Some(1_234_000),
+                instruments: 1,
+                open_orders: 2,
+                inputs: counts(&[("new", 500), ("cancel", 67), ("kill", 0)]),
+                events: counts(&[("booked", 500)]),
+                cut: Some(Cut { segment: "log/5".to_owned(), sequence: 9, bytes: 3 }),
+                snapshots_refused: vec!["log/7 is damaged".to_owned()],
+                snapshot: Some("log/8".to_owned()),
+                ..Replay::default()
+            },
+            100,
+        );
         let expected = "\
 replay · log · state 00000000000000ff
   log           1234567 inputs: 1234000 are in the snapshot that it began with, 567 were replayed
   engine        2 open orders, 1 instrument
   inputs        cancel 67, new 500
   events        booked 500
-  CUT           the log ends before input 9: 3 bytes that stand there are no whole record; the last
-                4 bytes of the file are missing; a write was cut off, or the file was changed
-                (log/5)
+  CUT           the log ends before input 9: 3 bytes that stand there are no whole record; a write
+                was cut off, or the file was changed (log/5)
   NOT USED      log/7 is damaged
   snapshot      log/8
 ";
@@ -103,7 +102,7 @@ replay · log · state 00000000000000ff
 
     #[test]
     fn of_nothing_nothing_is_said() {
-        let shown = replay(&Replay { journal: "log".to_owned(), ..Replay::default() });
+        let shown = replay(&Replay { journal: "log".to_owned(), ..Replay::default() }, 100);
         assert!(shown.contains("0 inputs, all replayed"), "{shown}");
         assert!(shown.contains("inputs        none"), "{shown}");
         assert!(!shown.contains("CUT") && !shown.contains("NOT USED"), "{shown}");

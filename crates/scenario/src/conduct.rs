@@ -1,20 +1,22 @@
-//! What is to be carried out: a scenario, with whom and where to. `stage` does it.
+//! What to carry out: a scenario, the programs, and the directory of the record. `run::stage` does
+//! it.
 
-use crate::file::{Engine, FLOOR, Kind, Network, Scenario};
+use crate::file::{BARE, Engine, FLOOR, Kind, Network, Scenario};
 use crate::placement::Placed;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
-use measure::matching::EMPTY_DISPATCH;
 use noise::hiccup;
+use record::directory::remedy;
+use record::engine::EMPTY_DISPATCH;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trader::plan::Model;
 use trader::risk::{Profile, RiskError};
 
-pub use crate::process::Interrupt;
+pub use crate::launch::process::Interrupt;
 
-/// What to carry out, and with what.
+/// A scenario with everything that is needed to carry it out.
 #[derive(Clone, Debug)]
 pub struct Conduct {
     /// The scenario.
@@ -25,23 +27,32 @@ pub struct Conduct {
     pub program: PathBuf,
     /// `tickpath 0.1.0`.
     pub tool: String,
-    /// The command line that repeats this.
+    /// The command line that repeats this run.
     pub command: Vec<String>,
-    /// `HOST:PORT` of an exchange that runs already.
+    /// `HOST:PORT` of an exchange that already runs.
     pub connect: Option<String>,
-    /// `HOST:PORT` of a raw echo beside it.
+    /// `HOST:PORT` of its raw echo.
     pub connect_floor: Option<String>,
-    /// Who disturbs the measured cores is found out too (`noise::beside`).
+    /// Also find out what disturbs the measured cores (`noise::beside`).
     pub noise: bool,
-    /// Void runs are repeated so often, all runs together.
-    pub repeats_max: u32,
+    /// Make more runs than the scenario asks for, until its figures hold further.
+    pub until: Option<Until>,
+    /// Its record is no result, only a sign that everything works.
+    pub smoke_test: bool,
 }
 
-/// Unless somebody else repeats what is void: at most so often (invariant 7).
-pub const REPEATS_MAX: u32 = 2;
+/// More runs, until the main series holds far enough or the time is up. As many runs count as the
+/// scenario asks for: those that were disturbed least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until {
+    /// The rank, from 0 to 1, to which the main series must hold.
+    pub quantile: f64,
+    /// No run begins later than this after the first one.
+    pub budget: Duration,
+}
 
 impl Conduct {
-    /// Whether the scenario and the command line go together.
+    /// Checks that the scenario and the command line fit together.
     pub(crate) fn check(&self) -> Result<(), ConductError> {
         let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
         let scenario = &self.scenario;
@@ -82,36 +93,42 @@ impl Conduct {
         }
     }
 
-    /// What the scenario's risk profile says; `None` where it names none.
+    /// Reads the scenario's risk profile; `None` if it names none.
     pub(crate) fn risk_profile(&self) -> Result<Option<Profile>, RiskError> {
         let path = Path::new(&self.scenario.risk.profile);
         let is_named = !path.as_os_str().is_empty();
         is_named.then(|| Profile::read(path)).transpose()
     }
 
-    /// Seconds of warm-up, and measured.
+    /// Whether an echo stands in the exchange's place for this entrant.
+    pub(crate) fn has_echo(&self, entrant: &Entrant) -> bool {
+        entrant.is_floor || self.scenario.kind == Kind::Network
+    }
+
+    /// Lengths of the warm-up and of the measured part, s.
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;
-        let floor = scenario.floor_seconds;
         if scenario.kind == Kind::CoreToCore {
             return (0.0, pairs(&entrant.cores).count() as f64 * scenario.seconds);
         }
         if let Some(operations) = self.operations() {
             return (0.0, operations as f64 / OPERATIONS_PER_SECOND_USUAL);
         }
+        let raw = |seconds: f64| (scenario.warm_up_seconds.min(seconds / 4.0), seconds);
         match entrant.is_floor {
-            true => (scenario.warm_up_seconds.min(floor / 4.0), floor),
+            true if entrant.is_bare => raw(scenario.bare_seconds),
+            true => raw(scenario.floor_seconds),
             false if scenario.kind == Kind::Soak => (0.0, scenario.seconds),
             false => (scenario.warm_up_seconds, scenario.seconds),
         }
     }
 
-    /// Operations of one who is measured for as long as they take.
+    /// Operations of a subject that runs until they are done, not for a given time.
     pub(crate) fn operations(&self) -> Option<u64> {
         let scenario = &self.scenario;
         let Engine { operations, passes, .. } = scenario.engine;
         match scenario.kind {
-            // One pass more is not timed, and in one each operation is.
+            // One extra pass counts, and in another each operation is timed.
             Kind::Engine if scenario.load.model == Model::PingPong => {
                 Some(operations * u64::from(passes + 2))
             }
@@ -121,12 +138,12 @@ impl Conduct {
     }
 }
 
-/// What an engine does, for the time that is left on the screen: nothing depends on it.
+/// A typical engine's rate. Only the remaining time on the screen uses it.
 const OPERATIONS_PER_SECOND_USUAL: f64 = 4e6;
-/// Slower than this is not slow any more, but stuck.
+/// A slower engine is taken to hang.
 pub(crate) const OPERATIONS_PER_SECOND_MIN: f64 = 5e4;
 
-/// Why nothing was measured at all.
+/// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {
     /// The scenario and the command line contradict each other.
@@ -135,49 +152,58 @@ pub enum ConductError {
     /// The risk profile can't be used.
     #[error(transparent)]
     Risk(#[from] RiskError),
-    /// The cores asked for can't be had.
+    /// The cores asked for aren't available.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Two networks can't be had.
+    /// The two network namespaces can't be made.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The hiccup row can't be measured.
     #[error(transparent)]
     Hiccup(#[from] hiccup::HiccupError),
+    /// The runs would fail or be void, which is known before the first one; one fault a line.
+    #[error("{}", faults.join("; "))]
+    Refused {
+        /// The faults, each with its remedy.
+        faults: Vec<String>,
+    },
     /// The record can't be written.
-    #[error(
-        "cannot write the record in {path}: {source}; free some space or choose another place with --out"
-    )]
+    #[error("cannot write the record in {path}: {source}; {} with --out", remedy(source))]
     Record {
         /// The directory.
         path: String,
         /// What the file system said.
         source: io::Error,
     },
-    /// A process did not do what it should, before anything was measured.
+    /// A process failed before anything was measured.
     #[error("{who} failed: {why}")]
     Process {
-        /// Exchange or client.
+        /// The exchange, or the client's name.
         who: String,
-        /// Its own words, where it had any.
+        /// Its last words on stderr, if any.
         why: String,
     },
 }
 
-/// One who is measured: a subject of the scenario, or a floor.
+/// One entrant of a run: a subject of the scenario, or a floor.
 #[derive(Clone, Debug)]
 pub(crate) struct Entrant {
     pub name: String,
     pub backend: String,
     pub scheduling: Scheduling,
-    /// Of its measuring threads, in their order.
+    /// Cores of its measuring threads, in order.
     pub cores: Vec<usize>,
-    /// Index into the scenario's subjects; a floor's is that of the first subject of its backend.
+    /// Index into the scenario's subjects; a floor has that of the first subject with its backend.
     pub index: usize,
+    /// It speaks TLS. For a floor: its messages are as long as TLS records of its subject's.
+    pub has_tls: bool,
+    /// It is a floor or the bare echo: raw bytes without an exchange.
     pub is_floor: bool,
+    /// It is the bare echo below a floor.
+    pub is_bare: bool,
 }
 
-/// Each two of `cores`, once.
+/// Every pair of `cores`, once.
 pub(crate) fn pairs(cores: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     let later = move |(index, one): (usize, &usize)| {
         let one = *one;
@@ -186,7 +212,7 @@ pub(crate) fn pairs(cores: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     cores.iter().enumerate().flat_map(later)
 }
 
-/// The subjects, then a floor for each backend, core and scheduling class that they use.
+/// The subjects, then a floor for each combination of backend, cores and scheduling class.
 pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     let scenario = &conduct.scenario;
     let mut entrants: Vec<Entrant> = scenario
@@ -194,19 +220,26 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .iter()
         .zip(&placed.subjects)
         .enumerate()
+        .filter(|(index, _)| !placed.left_out.contains(index))
         .map(|(index, (subject, cores))| Entrant {
             name: subject.name.clone(),
             backend: subject.backend.clone(),
             scheduling: subject.scheduling,
             cores: cores.clone(),
             index,
+            has_tls: scenario.has_tls(index),
             is_floor: false,
+            is_bare: false,
         })
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
     match scenario.kind {
         Kind::OrderEntry | Kind::Tick if scenario.floor_seconds > 0.0 && reachable => {
-            entrants.extend(floors(&entrants));
+            let floors = floors(&entrants);
+            entrants.extend(floors.iter().cloned());
+            if scenario.bare_seconds > 0.0 && scenario.has_bare() {
+                entrants.extend(bare_of(&floors));
+            }
         }
         Kind::Engine if scenario.load.model == Model::PingPong => {
             let nobody = |entrant: &Entrant| Entrant {
@@ -220,13 +253,22 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
     entrants
 }
 
-/// One for each backend, cores and class that there is.
+/// The bare echo below each floor.
+fn bare_of(floors: &[Entrant]) -> impl Iterator<Item = Entrant> + '_ {
+    floors.iter().map(|floor| Entrant {
+        name: floor.name.replacen(FLOOR, BARE, 1),
+        is_bare: true,
+        ..floor.clone()
+    })
+}
+
+/// One floor for each combination of backend, cores, class and message length.
 fn floors(entrants: &[Entrant]) -> Vec<Entrant> {
     let mut floors: Vec<Entrant> = Vec::new();
     for entrant in entrants {
         let same = |floor: &Entrant| {
-            (&floor.backend, &floor.cores, floor.scheduling)
-                == (&entrant.backend, &entrant.cores, entrant.scheduling)
+            (&floor.backend, &floor.cores, floor.scheduling, floor.has_tls)
+                == (&entrant.backend, &entrant.cores, entrant.scheduling, entrant.has_tls)
         };
         if !floors.iter().any(same) {
             let name = match floors.len() {

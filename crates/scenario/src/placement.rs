@@ -1,21 +1,26 @@
-//! Who runs where. All cores are chosen at once, so that `"auto"` of one never meets another's.
+//! Chooses the core of every thread. All are chosen at once, so that no two `"auto"`s collide.
 
 use crate::file::{CORES_PAIRED_MAX, Kind, Scenario, Subject};
+use crate::network::sides;
 use host::placement::choose;
-use host::{Cores, HostError, Topology};
-use measure::machine::Fixed;
-use std::collections::{BTreeSet, HashSet};
+use host::{Cores, HostError, Root, Topology};
+use record::machine::Fixed;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The cores of one scenario. Subjects run one after the other, so they may share one core.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The exchange's own thread's, then its gateways' as far as they have any; empty where none is started or there
-    /// is no core to choose.
+    /// The exchange thread's core, then its gateways' if there are enough. Empty if no exchange is
+    /// started or there is no core to choose.
     pub exchange: Vec<usize>,
-    /// Of each subject its measuring threads', in their order; empty where there is no core to choose.
+    /// Cores of each subject's measuring threads, in order; empty if there is no core to choose.
     pub subjects: Vec<Vec<usize>>,
-    /// The audit logger's; `None` where there is none, or no core to choose.
+    /// The audit logger's core; `None` without a logger, or if there is no core to choose.
     pub audit: Option<usize>,
+    /// Indices of subjects that this machine can't place as they ask.
+    pub left_out: Vec<usize>,
+    /// By the index of a subject: interrupts that move for it, and their cores.
+    pub interrupts: BTreeMap<usize, (Vec<String>, Vec<usize>)>,
     pub warnings: Vec<String>,
 }
 
@@ -27,7 +32,7 @@ impl Placed {
         cores.into_iter().collect()
     }
 
-    /// Whose core that is: `exchange`, `trader`, or nobody's.
+    /// The owner of a core: `exchange`, `trader`, or an empty string.
     pub(crate) fn whose(&self, core: usize) -> &'static str {
         match (
             self.exchange.contains(&core),
@@ -39,11 +44,24 @@ impl Placed {
         }
     }
 
-    /// Where everything runs that is not measured: no core of those in use, nor their siblings, of
-    /// the `allowed` ones. If that leaves nothing, their siblings; if not even that, all.
+    /// The cores of `allowed` for everything that is not measured: neither a measured core nor its
+    /// sibling. If there is none, the siblings; if there are none either, all.
     pub(crate) fn elsewhere(&self, topology: &Topology, allowed: &[usize]) -> Vec<usize> {
         rest(topology, allowed, &self.cores(), 1)
     }
+}
+
+/// [`place`] on the machine below `root`, with what its network interface lets.
+pub(crate) fn place_on(
+    root: &Root,
+    scenario: &Scenario,
+    topology: &Topology,
+    allowed: &[usize],
+    fixed: &Fixed,
+) -> Result<Placed, HostError> {
+    let mut placed = place(scenario, topology, allowed, fixed)?;
+    sides::arrange(&mut placed, scenario, root, topology, allowed);
+    Ok(placed)
 }
 
 pub(crate) fn place(
@@ -60,7 +78,7 @@ pub(crate) fn place(
     if starts_exchange {
         roles.insert(0, (&scenario.exchange.cores, 1 + gateways));
     }
-    // What was said by hand is taken first; "auto" keeps out of its way where it can.
+    // Cores that the user named come first; "auto" avoids them if it can.
     let mut warnings = Vec::new();
     let mut taken = Vec::new();
     for (cores, threads) in roles.iter().filter(|(cores, _)| **cores != Cores::Auto) {
@@ -72,21 +90,23 @@ pub(crate) fn place(
     let wanted = usize::from(exchange_auto) + if subject_auto { threads } else { 0 };
     let mut automatic = choose(topology, &pool(wanted), wanted);
     if exchange_auto && gateways > 0 {
-        // Gateways come to a core only where each gets one: they take none from those they work for.
+        // Gateways get cores only if each gets one: otherwise they would take one from those they
+        // serve.
         let with_gateways = choose(topology, &pool(wanted + gateways), wanted + gateways);
         match distinct(&with_gateways.cores) == wanted + gateways {
             true => automatic = with_gateways,
             false => warnings.push(without_cores(gateways, 0, allowed.len())),
         }
     }
-    // Who asks for every core knows that they lie as they lie.
+    // A user who asks for every core needs no advice about siblings.
     if (exchange_auto || subject_auto) && scenario.kind.threads().is_some() {
         warnings.extend(automatic.warnings.iter().cloned());
     }
     if scenario.kind == Kind::CoreToCore && subject_auto && allowed.len() > CORES_PAIRED_MAX {
         warnings.push(format!(
-            "only {CORES_PAIRED_MAX} of {} cores are paired; name others with --set subject.0.cores=[...]",
-            allowed.len()
+            "only {CORES_PAIRED_MAX} of {} cores are paired; name others with --set subject.{}.cores=[...]",
+            allowed.len(),
+            scenario.subject[0].name
         ));
     }
     let for_subjects = &automatic.cores[automatic.cores.len().saturating_sub(threads)..];
@@ -105,7 +125,7 @@ pub(crate) fn place(
     let named = scenario.exchange.cores.count();
     if starts_exchange && named > 1 + gateways {
         warnings.push(format!(
-            "exchange.cores names {named} cores, and the exchange has {} threads: the others are left alone",
+            "exchange.cores names {named} cores, but the exchange has {} threads: it does not use the others",
             1 + gateways
         ));
     }
@@ -118,14 +138,14 @@ pub(crate) fn place(
         warnings.extend(of_together(&exchange, &subjects, topology, allowed)?);
     }
     warnings.extend(of_classes(scenario, starts_exchange, fixed));
-    let mut placed = Placed { exchange, subjects, audit: None, warnings };
+    let mut placed = Placed { exchange, subjects, warnings, ..Placed::default() };
     place_audit(&mut placed, scenario, topology, allowed)?;
     let mut seen = HashSet::new();
     placed.warnings.retain(|warning| seen.insert(warning.clone()));
     Ok(placed)
 }
 
-/// What is wrong with the cores of an exchange and each subject, which run at the same time, whoever chose them.
+/// Warnings about the cores of an exchange and a subject, which run at the same time.
 fn of_together(
     exchange: &[usize],
     subjects: &[Vec<usize>],
@@ -141,22 +161,22 @@ fn of_together(
     let is_subjects = |core: &&usize| subjects.iter().flatten().any(|one| one == *core);
     if let Some(core) = exchange.iter().find(is_subjects) {
         warnings.push(format!(
-            "the exchange and a subject share core {core}: each waits while the other runs, and the \
-             figures are mostly that. Give them a core each."
+            "the exchange and a subject share core {core}: give each its own core. Each waits while \
+             the other runs, and the figures mostly show that wait."
         ));
     }
     Ok(warnings)
 }
 
-/// What is wrong with the scheduling classes of all threads.
+/// Warnings about the scheduling classes of all threads.
 fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<String> {
     let subjects = scenario.subject.iter().map(|subject| subject.scheduling);
     let exchange = starts_exchange.then_some(scenario.exchange.scheduling);
     subjects.chain(exchange).flat_map(|class| class.warnings(fixed)).collect()
 }
 
-/// What is left of the `allowed` cores when some are taken: if that is enough for as many as are wanted none of the same
-/// physical cores, else whatever is free, and if nothing is, all.
+/// The `allowed` cores that are left when `taken` are gone. If there are enough, those on other
+/// physical cores; otherwise all that are free; if none is free, all.
 fn rest(topology: &Topology, allowed: &[usize], taken: &[usize], wanted: usize) -> Vec<usize> {
     let siblings = taken.iter().filter_map(|core| topology.siblings.get(core)).flatten();
     let with_siblings: Vec<usize> = taken.iter().chain(siblings).copied().collect();
@@ -171,8 +191,8 @@ fn rest(topology: &Topology, allowed: &[usize], taken: &[usize], wanted: usize) 
     }
 }
 
-/// The logger comes last: it takes no core from those who are measured. Where there is no other it goes to the
-/// exchange, so that what the trader does is not disturbed by it.
+/// The logger comes last, so that it takes no core from a measured thread. If no core is left it
+/// shares the exchange's, so that it does not disturb the trader.
 fn place_audit(
     placed: &mut Placed,
     scenario: &Scenario,
@@ -197,9 +217,9 @@ fn place_audit(
     let whose = placed.audit.map(|core| (core, placed.whose(core)));
     if let Some((core, whose)) = whose.filter(|(_, whose)| !whose.is_empty()) {
         placed.warnings.push(format!(
-            "the audit's logger shares core {core} with the {whose}, which waits while it writes: the record counts \
-             those windows and the samples in them. Give it a core of its own with audit.core=[N], or leave it out with \
-             audit.enabled=false."
+            "the audit's logger shares core {core} with the {whose}: give it a core of its own with audit.core=[N], or \
+             leave it out with audit.enabled=false. The {whose} waits while it writes; the record counts those windows \
+             and the samples in them."
         ));
     }
     Ok(())
@@ -209,14 +229,13 @@ fn distinct(cores: &[usize]) -> usize {
     cores.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Of `gateways` only `placed` have a core of their own.
+/// A warning that only `placed` of the gateways have a core of their own.
 fn without_cores(gateways: usize, placed: usize, cores: usize) -> String {
     format!(
-        "{} of {gateways} gateways of the exchange have no core of their own and go where the kernel puts \
-         them, on {cores} cores in all: where they take turns with the exchange or the trader, a message \
-         waits for a time slice, and the figures are mostly that. Gateways pay where each thread has its core: \
-         take more cores, name them in exchange.cores (the exchange's, then each gateway's), or set \
-         exchange.gateways=0.",
+        "{} of {gateways} gateways of the exchange have no core of their own: take more than {cores} cores, name them in \
+         exchange.cores (the exchange's, then each gateway's), or set exchange.gateways=0. The kernel places \
+         them; where they take turns with the exchange or the trader, a message waits for a time slice, and the \
+         figures are mostly that.",
         gateways - placed
     )
 }
@@ -252,7 +271,7 @@ mod tests {
         assert_eq!(placed(&["exchange.cores=[1]"], 2).subjects, [[0]]);
     }
 
-    /// Two hardware threads of one core slow each other, whether both were named or one.
+    /// Two hardware threads of one core slow each other down, named by the user or not.
     #[test]
     fn auto_keeps_off_the_sibling_of_a_core_that_is_named() {
         let (mut topology, allowed) = cores(4);
@@ -285,8 +304,7 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_runs_elsewhere_if_it_can() {
-        let placed =
-            Placed { exchange: vec![0], subjects: vec![vec![1]], audit: None, warnings: vec![] };
+        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], ..Placed::default() };
         let (mut topology, allowed) = cores(6);
         assert_eq!(placed.elsewhere(&topology, &allowed), [2, 3, 4, 5]);
         assert_eq!(placed.elsewhere(&topology, &[0, 1]), [0, 1]);
@@ -361,7 +379,7 @@ mod tests {
         );
     }
 
-    /// The logger keeps off the cores that are measured, or goes to the exchange and it is said.
+    /// The logger avoids measured cores, or shares the exchange's with a warning.
     #[test]
     fn the_audits_logger_disturbs_the_trader_last() {
         let with = |sets: &[&str], n: usize| of("tick-to-trade", sets, n);

@@ -1,67 +1,72 @@
-//! What happens while a scenario is carried out, for whoever looks on. Nothing in a record depends on it.
+//! What happens while a scenario is carried out, for a person who watches. No record depends on it.
 
 use crate::conduct::{Conduct, Entrant};
-use measure::progress::Second;
 use noise::hiccup;
+use record::progress::Second;
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress<'a> {
-    /// The machine is looked at, before the first run.
+    /// The machine is examined, before the first run.
     Machine,
     /// A part of a run begins.
     Part(Part<'a>),
-    /// A second of the part that was begun last is over.
+    /// A second of the current part is over.
     Second(&'a Second),
     /// A run was void, or something broke.
     Warning(&'a str),
 }
 
-/// One who is measured in one run, or the hiccup row before it.
+/// One entrant of a run, or the hiccup row before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<'a> {
-    /// Which run, from 1.
+    /// Number of the run, from 1.
     pub run: u32,
-    /// How many are to count.
+    /// Number of runs that the scenario asks for.
     pub runs: u32,
     /// A subject, a floor, or `hiccup`.
     pub name: &'a str,
-    /// Sent and thrown away before the first second.
+    /// Length of the warm-up.
     pub warm_up_seconds: f64,
-    /// Measured.
+    /// Length of the measured part.
     pub seconds: f64,
-    /// Messages a second that the schedule asks for; `None` in ping-pong and in a hiccup row.
+    /// Messages per second of the schedule; `None` in ping-pong and in a hiccup row.
     pub rate_per_second_offered: Option<f64>,
-    /// What the whole scenario still takes, this part included, by its plan: starting and ending
-    /// processes, and void runs, come on top.
+    /// Time left for the whole scenario, this part included, by its plan. Starting and ending
+    /// processes, and repeated runs, take extra time.
     pub seconds_left: f64,
 }
 
-/// Whoever looks on; `None` where nobody does. Then clients are not asked for progress either.
+/// Receives the events; `None` if nobody watches. Then clients report no progress either.
 pub type Say<'a> = Option<&'a mut dyn FnMut(Progress<'_>)>;
 
-/// The same for a part of the work.
+/// Lends it for a part of the work.
 pub(crate) fn again<'a>(say: &'a mut Say<'_>) -> Say<'a> {
     say.as_mut().map(|say| &mut **say as &mut dyn FnMut(Progress<'_>))
 }
 
-/// Tells whoever looks on, and knows what is still to come.
+/// What one run takes by its plan: starting and ending processes comes on top.
+pub(crate) fn run_seconds(conduct: &Conduct, entrants: &[Entrant]) -> f64 {
+    let of = |entrant: &Entrant| {
+        let (warm_up_seconds, seconds) = conduct.phases(entrant);
+        warm_up_seconds + seconds
+    };
+    conduct.scenario.hiccup_seconds + entrants.iter().map(of).sum::<f64>()
+}
+
+/// Passes events on, and calculates the time that is left.
 pub(crate) struct Teller<'a> {
     say: Say<'a>,
     run: u32,
     runs: u32,
-    /// All parts of one run.
+    /// Length of all parts of one run.
     run_seconds: f64,
     left_in_run_seconds: f64,
 }
 
 impl<'a> Teller<'a> {
     pub(crate) fn new(say: Say<'a>, conduct: &Conduct, entrants: &[Entrant]) -> Teller<'a> {
-        let of = |entrant: &Entrant| {
-            let (warm_up_seconds, seconds) = conduct.phases(entrant);
-            warm_up_seconds + seconds
-        };
-        let run_seconds = conduct.scenario.hiccup_seconds + entrants.iter().map(of).sum::<f64>();
+        let run_seconds = run_seconds(conduct, entrants);
         let runs = conduct.scenario.runs;
         Teller { say, run: 0, runs, run_seconds, left_in_run_seconds: 0.0 }
     }
@@ -116,7 +121,7 @@ mod tests {
     use crate::placement::Placed;
     use std::path::PathBuf;
 
-    /// All parts of `runs` runs, with what is left when each begins.
+    /// All parts of `runs` runs, each with the time left when it begins.
     fn parts(runs: u32) -> Vec<(String, f64)> {
         let sets = [format!("runs={runs}"), "hiccup_seconds=0.5".into(), "seconds=3".into()];
         let conduct = Conduct {
@@ -128,10 +133,10 @@ mod tests {
             connect: None,
             connect_floor: None,
             noise: false,
-            repeats_max: 0,
+            until: None,
+            smoke_test: false,
         };
-        let placed =
-            Placed { exchange: vec![0], subjects: vec![vec![1]], audit: None, warnings: vec![] };
+        let placed = Placed { exchange: vec![0], subjects: vec![vec![1]], ..Placed::default() };
         let entrants = entrants(&conduct, &placed);
         let mut said = Vec::new();
         let mut say = |progress: Progress<'_>| {
@@ -148,7 +153,7 @@ mod tests {
         said
     }
 
-    /// Warm-up 1 s and 3 s; of the floor 0.5 s and 2 s.
+    /// Warm-up 1 s and 3 s; for the floor 0.5 s and 2 s.
     #[test]
     fn what_is_left_is_what_the_plan_still_holds() {
         let expected = [

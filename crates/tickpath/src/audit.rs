@@ -1,11 +1,11 @@
 //! `tickpath audit`: what is in an audit log.
 
 use crate::cli::AuditArguments;
-use crate::print::show;
-use crate::{DONE, INVALID, TOOL};
+use crate::print::{columns, show};
+use crate::{DONE, NO_RESULT, TOOL};
 use anyhow::Context;
 use audit::{ReadError, Reader, Record, summarise};
-use measure::audited::Audited;
+use record::audited::Audited;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -38,18 +38,18 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&audited)?))?;
     } else if !arguments.records {
-        show(&report::audit(&audited))?;
+        show(&report::audit(&audited, columns()))?;
     }
     Ok(DONE)
 }
 
-/// Damage is a finding; that there is nothing to read is a mistake of who asks.
+/// Damage is a finding (status 3); a log that can't be opened is a usage error (status 2).
 fn refuse(path: &str, error: ReadError) -> anyhow::Result<u8> {
     if !matches!(error, ReadError::Damaged { .. }) {
         return Err(error).with_context(|| format!("{path} was not read"));
     }
     eprintln!("error: {path}: {error}");
-    Ok(INVALID)
+    Ok(NO_RESULT)
 }
 
 /// One record as a line of JSON.
@@ -79,7 +79,7 @@ impl Printer {
         }
     }
 
-    /// Whoever has read enough (`| head`) is no error; a full disk is.
+    /// A reader that has enough (`| head`) is no error; a full disk is.
     fn end(mut self) -> anyhow::Result<()> {
         let failed = self.failed.take().or_else(|| self.stdout.flush().err());
         match failed {

@@ -1,15 +1,15 @@
 //! `tickpath doctor`: is this machine fit to measure on?
 
 use crate::cli::DoctorArguments;
-use crate::print::show;
+use crate::print::{columns, show};
 use crate::{DONE, GATE_FAILED, TOOL};
+use ::tune::Inspection;
+use ::tune::inspection::ask_for_real_time;
+use ::tune::watch::watch;
 use anyhow::Context;
+use clock::Clock;
 use host::thread::allowed;
 use host::{Cores, Root, Topology, capture};
-use measure::clock::Clock;
-use tune::Inspection;
-use tune::inspection::ask_for_real_time;
-use tune::watch::watch;
 
 /// Threads that `run` places: the exchange's and the client's.
 const ENDS: usize = 2;
@@ -33,11 +33,11 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<u8> {
         real_time: Some(ask_for_real_time()),
         ..Inspection::read(&root, machine, &cores, &usable)
     };
-    let findings = tune::examine(&root, &seen, TOOL);
+    let findings = ::tune::examine(&root, &seen, TOOL);
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
     } else {
-        show(&report::doctor(&findings))?;
+        show(&report::doctor(&findings, columns()))?;
     }
     Ok(if findings.fit { DONE } else { GATE_FAILED })
 }

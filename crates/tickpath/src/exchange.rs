@@ -3,33 +3,43 @@
 use crate::cli::ExchangeArguments;
 use crate::plant;
 use crate::process::{die_with, raise_descriptors};
+use crate::secure::Secure;
+use crate::security_log;
 use crate::snapshots::Snapshots;
 use crate::{DONE, signals};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Root, Scheduling};
-use measure::clock::Clock;
-use measure::record::ExchangeResult;
-use std::io::{self, Write};
-use std::net::TcpListener;
+use record::ExchangeResult;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::Streams;
-use transport::echo::Echo;
-use transport::gateways;
+use transport::echo::{Echo, bare};
+use transport::gateway;
 use transport::inject::{self, Inject};
 use transport::serve::{self, Refused, Service, serve};
+use transport::tls;
 
 /// How far apart snapshots may be.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
-/// A journal that is so far ahead of the clock is told of: what two readings of a slewed clock may differ by is not.
+/// A journal that is so far ahead of the clock is told of: what two readings of a slewed clock may
+/// differ by is not.
 const AHEAD_NS_TOLD: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
-    let stop = signals::stop_flag()?;
+    let secure = Secure::new(arguments)?;
+    let stop = match &secure {
+        Some(secure) if !arguments.tls_self_signed => {
+            signals::stop_flag_or_hang_up(secure.reload())?
+        }
+        _ => signals::stop_flag()?,
+    };
     let threads = Threads::new(arguments)?;
     let clock = clock(arguments)?;
     // First the core, so that memory comes from its NUMA node.
@@ -46,7 +56,8 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let refused = listen(arguments, threads, (limits, clock), &mut exchange, &stop)?;
+    let refused =
+        listen(arguments, threads, (limits, clock), &mut exchange, secure.as_ref(), &stop)?;
     let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
         snapshots.end();
@@ -55,6 +66,9 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     let counts = exchange.counts().with_refused(refused);
     let mut all = serde_json::to_value(&counts)?;
     plant::add_counts(&exchange, &mut all)?;
+    if let Some(secure) = &secure {
+        all["tls"] = secure.counts();
+    }
     let result = ExchangeResult {
         orders: counts.orders,
         cancels: counts.cancels,
@@ -77,17 +91,39 @@ fn echo(
     clock: Clock,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
+    if arguments.bare {
+        return bare(arguments, &threads, clock, stop);
+    }
     let limits = serve::Limits { connections_max: 4096, ..serve::Limits::default() };
     let Some(mut ticker) = plant::ticker(&arguments.market_data, clock)? else {
-        listen(arguments, threads, (limits, clock), &mut Echo::default(), stop)?;
+        listen(arguments, threads, (limits, clock), &mut Echo::default(), None, stop)?;
         return Ok(DONE);
     };
-    listen(arguments, threads, (limits, clock), &mut ticker, stop)?;
+    listen(arguments, threads, (limits, clock), &mut ticker, None, stop)?;
     say(&serde_json::json!({ "ticker": ticker.counts() }).to_string());
     Ok(DONE)
 }
 
-/// The clock that was given, so that its stamps and another process's are on one timeline, or one of its own.
+/// The same bytes without the server loop.
+fn bare(
+    arguments: &ExchangeArguments,
+    threads: &Threads,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    let spins = transport::backend(&arguments.backend)?.spins;
+    let listener = bind(arguments)?;
+    host::thread::set_scheduling(threads.scheduling)?;
+    say_ready(listener.local_addr()?, clock, None)?;
+    match plant::ticker(&arguments.market_data, clock)? {
+        None => bare::serve(&listener, spins, stop)?,
+        Some(mut ticker) => bare::serve_ticks(&listener, &mut ticker, stop)?,
+    }
+    Ok(DONE)
+}
+
+/// The clock that was given, so that its stamps and another process's are on one timeline, or one
+/// of its own.
 fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
     let Some(text) = &arguments.clock else { return Ok(Clock::calibrate()) };
     let clock: Clock = serde_json::from_str(text).with_context(|| {
@@ -106,12 +142,12 @@ fn tell_recovery(exchange: &Exchange) {
         eprintln!("warning: {cut}");
     }
     for refused in &recovery.snapshots_refused {
-        eprintln!("warning: a snapshot was passed over: {refused}");
+        eprintln!("warning: skipped a snapshot: {refused}");
     }
     if recovery.ahead_ns >= AHEAD_NS_TOLD {
         eprintln!(
-            "warning: the journal's last input is {} s later than this machine's clock; until then no order expires, and \
-             messages per second are not counted anew: end the exchange and set the clock, if it is wrong",
+            "warning: the journal's last input is {} s later than this machine's clock; until the clock \
+             catches up, orders don't expire and rate limits don't reset: if the clock is wrong, stop the exchange and set it",
             recovery.ahead_ns / 1_000_000_000
         );
     }
@@ -130,7 +166,7 @@ fn tell_recovery(exchange: &Exchange) {
 fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
-        // Who started it for himself alone knows.
+        // A user who started it alone knows.
         (None, true) if arguments.die_with_parent.is_some() => Tokens::Any,
         (None, true) => {
             eprintln!(
@@ -164,11 +200,20 @@ fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config>
     if let Some(open_orders_max) = arguments.open_orders_max {
         limits.open_orders_max = open_orders_max;
     }
+    if let Some(connections_per_address_max) = arguments.connections_per_address {
+        limits.connections_per_address_max = connections_per_address_max;
+    } else if arguments.die_with_parent.is_some() {
+        // A scenario's own exchange: all its clients may be on one address.
+        limits.connections_per_address_max = limits.connections_max;
+    }
     let replay_inputs_max = usize::try_from(arguments.replay_inputs_max)?;
     let journal = journal(arguments);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
     let (feed, flow) = (plant::feed(&arguments.market_data)?, plant::flow(&arguments.market_data));
     let (about, clock) = (plant::about(&clock)?, Some(clock));
+    let feed_allowed = arguments.market_data.feed_allow.clone();
+    let failed_logins = Some(security_log::start()?);
+    let config = Config { feed_allowed, failed_logins, ..config };
     Ok(Config { journal, replay_inputs_max, feed, flow, about, clock, ..config })
 }
 
@@ -215,7 +260,7 @@ fn snapshots(
 
 /// Where the exchange's own thread and its gateways run.
 struct Threads {
-    /// The own thread's, then the gateways'; who has none goes where the kernel puts it.
+    /// The exchange thread's core, then the gateways'; the kernel places threads without one.
     cores: Vec<usize>,
     /// Those that the process was started with.
     allowed: Vec<usize>,
@@ -255,40 +300,71 @@ fn listen(
     threads: Threads,
     (limits, clock): (serve::Limits, Clock),
     service: &mut impl Service,
+    secure: Option<&Secure>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Refused> {
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
     let scheduling = threads.scheduling;
-    let streams = open(arguments, threads, clock)
+    let streams = open(arguments, threads, secure, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
     let mut streams = inject::around(streams, &inject, clock);
-    let listener = TcpListener::bind(&arguments.listen).with_context(|| {
-        format!(
-            "cannot listen on {}; is another exchange there? Port 0 lets the system choose one",
-            arguments.listen
-        )
-    })?;
+    let listener = bind(arguments)?;
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
-    let clock_text = serde_json::to_string(&clock)?;
-    say(&format!(r#"{{"listening":"{address}","clock":{clock_text}}}"#));
+    say_ready(address, clock, secure.and_then(Secure::certificate))?;
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
+}
+
+fn bind(arguments: &ExchangeArguments) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(&arguments.listen).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "another process listens there: end it, or use port 0 and let the system choose"
+            }
+            ErrorKind::PermissionDenied => {
+                "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one"
+            }
+            ErrorKind::AddrNotAvailable => {
+                "this machine has no such address: `ip address` lists them"
+            }
+            _ => "write --listen HOST:PORT with a port from 0 to 65535",
+        };
+        let address = &arguments.listen;
+        anyhow!("cannot listen on {address}: {error}; {advice}")
+    })
+}
+
+/// The first line of an exchange: where it listens, its clock, and the certificate that it made.
+fn say_ready(address: SocketAddr, clock: Clock, certificate: Option<&str>) -> anyhow::Result<()> {
+    let clock = serde_json::to_string(&clock)?;
+    let certificate = match certificate {
+        None => String::new(),
+        Some(pem) => format!(r#","certificate":{}"#, serde_json::to_string(pem)?),
+    };
+    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}}}"#));
+    Ok(())
 }
 
 /// The streams of one thread, or of gateways.
 fn open(
     arguments: &ExchangeArguments,
     threads: Threads,
+    secure: Option<&Secure>,
     clock: Clock,
 ) -> anyhow::Result<Box<dyn Streams>> {
     let backend = transport::backend(&arguments.backend)?;
+    let acceptor = secure.map(Secure::acceptor);
     if arguments.gateways == 0 {
-        return Ok(backend.open(clock)?);
+        let streams = backend.open(clock)?;
+        return Ok(match acceptor {
+            None => streams,
+            acceptor => tls::around(streams, acceptor, clock),
+        });
     }
     let place = move |gateway| threads.place_gateway(gateway).map_err(io::Error::other);
-    Ok(gateways::open(arguments.gateways, backend, clock, place)?)
+    Ok(gateway::open(arguments.gateways, backend, acceptor, clock, place)?)
 }
 
 /// One line on stdout. Nobody may be listening there any more.

@@ -1,13 +1,19 @@
-//! The one binary: parses the command line and joins the rooms.
+//! The one binary: parses the command line and joins the other crates.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod audit;
+mod ci;
 mod cli;
+mod cloud;
 mod compare;
 mod doctor;
+mod endpoint;
+mod engine_bench;
 mod exchange;
-mod history;
+mod ipc_bench;
+mod manual;
 mod merge;
 mod noise;
 mod page;
@@ -15,20 +21,27 @@ mod plant;
 mod print;
 mod process;
 mod progress;
-mod relay;
+mod project;
 mod replay;
 mod report;
 mod run;
 mod scenarios;
+mod secure;
+mod security_log;
 mod selftest;
+mod side_by_side;
 mod signals;
 mod snapshots;
 mod sweep;
 mod trade;
 mod treatment;
-mod workload;
+mod tune;
+mod turn;
+mod watch;
 
 use clap::Parser;
+use record::directory;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Done, or a gate passed.
@@ -37,12 +50,12 @@ const DONE: u8 = 0;
 const GATE_FAILED: u8 = 1;
 /// Usage or configuration.
 const USAGE: u8 = 2;
-/// The run is invalid or was interrupted.
-const INVALID: u8 = 3;
+/// The run is void, does not hold as far as asked, or was interrupted.
+const NO_RESULT: u8 = 3;
 
 /// A gate could be neither passed nor failed.
 const INCONCLUSIVE: u8 = 4;
-/// Who writes records.
+/// The name and version in records.
 const TOOL: &str = concat!("tickpath ", env!("CARGO_PKG_VERSION"));
 
 /// The command line that repeats this, for records.
@@ -55,18 +68,24 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         cli::Command::Run(arguments) => run::run(&arguments),
         cli::Command::Sweep(arguments) => sweep::sweep(&arguments),
+        cli::Command::Watch(arguments) => watch::watch(&arguments),
         cli::Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
         cli::Command::Compare(arguments) => compare::compare(&arguments),
         cli::Command::Report(arguments) => report::report(&arguments),
         cli::Command::Doctor(arguments) => doctor::doctor(&arguments),
+        cli::Command::Tune(command) => tune::tune(&command),
         cli::Command::Selftest(arguments) => selftest::selftest(&arguments),
         cli::Command::Noise(arguments) => noise::noise(&arguments),
+        cli::Command::Cloud(arguments) => cloud::cloud(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),
         cli::Command::Audit(arguments) => audit::audit(&arguments),
-        cli::Command::Relay(arguments) => relay::relay(&arguments),
-        cli::Command::Workload(arguments) => workload::workload(&arguments),
+        cli::Command::IpcBench(arguments) => ipc_bench::ipc_bench(&arguments),
+        cli::Command::Endpoint(arguments) => endpoint::endpoint(&arguments),
+        cli::Command::EngineBench(arguments) => engine_bench::engine_bench(&arguments),
+        cli::Command::Man(arguments) => manual::man(&arguments),
+        cli::Command::Completions(arguments) => Ok(manual::completions(&arguments)),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
@@ -75,6 +94,19 @@ fn main() -> ExitCode {
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// A directory of its own for a record.
+fn make_directory(out: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    directory::create(out, name).map_err(|error| {
+        let (place, remedy) = (out.display(), directory::remedy(&error));
+        anyhow::anyhow!("cannot write to {place}: {error}; {remedy} with --out")
+    })
+}
+
+/// What to say of a place that can't be written.
+fn not_written(place: &Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!("cannot write to {}: {error}; {}", place.display(), directory::remedy(error))
 }
 
 /// An error and what caused it, once: many of ours say their cause in the middle of a sentence.
@@ -92,8 +124,8 @@ fn told(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
 
-    /// "can't read the tokens from x: No such file (os error 2); name a file that exists: No such file (os error 2)" was
-    /// what people were told.
+    /// The message once ended "…: No such file (os error 2); name a file that exists: No such file
+    /// (os error 2)".
     #[test]
     fn a_cause_is_told_once() {
         let not_found = || std::io::Error::from(std::io::ErrorKind::NotFound);

@@ -3,10 +3,11 @@
 use crate::cli::ReportArguments;
 use crate::page::write_page;
 use crate::print::{print_record, show};
-use crate::{DONE, INVALID, command_line};
+use crate::project::Project;
+use crate::{DONE, NO_RESULT, command_line};
 use anyhow::{Context, bail};
-use measure::directory;
-use measure::merge::{Invalid, MergeError, Merged, Part};
+use record::directory;
+use record::merge::{Invalid, MergeError, Merged, Part};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +17,11 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     }
     let parts = arguments.runs.iter().map(|path| part(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let invalid = if arguments.force { Invalid::Taken } else { Invalid::Refused };
-    let mut merged = match measure::merge::merge(&parts, invalid) {
+    let mut merged = match record::merge::merge(&parts, invalid) {
         Ok(merged) => merged,
         Err(error @ MergeError::Invalid(_)) => {
             eprintln!("error: {error}");
-            return Ok(INVALID);
+            return Ok(NO_RESULT);
         }
         Err(error) => return Err(error).context("not merged"),
     };
@@ -37,7 +38,7 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     if !arguments.json {
         show(&format!("\nrecord: {}\n", path.display()))?;
     }
-    Ok(if merged.record.valid { DONE } else { INVALID })
+    Ok(if merged.record.holds(0.5) { DONE } else { NO_RESULT })
 }
 
 fn part(path: &Path) -> anyhow::Result<Part> {
@@ -58,14 +59,13 @@ fn part(path: &Path) -> anyhow::Result<Part> {
 
 /// Writes the merged record whole, or leaves nothing.
 fn write(arguments: &ReportArguments, merged: &Merged) -> anyhow::Result<PathBuf> {
-    let advice = "free some space or choose another place with --out";
-    let path = directory::create(&arguments.out, &merged.record.scenario)
-        .with_context(|| format!("cannot write to {}; {advice}", arguments.out.display()))?;
+    let out = Project::find()?.directory(arguments.out.as_deref());
+    let path = crate::make_directory(&out, &merged.record.scenario)?;
     let written = fill(&path, arguments, merged);
     if written.is_err() {
         let _ = std::fs::remove_dir_all(&path);
     }
-    written.with_context(|| format!("cannot write the record in {}; {advice}", path.display()))?;
+    written.map_err(|error| crate::not_written(&path, &error))?;
     Ok(path)
 }
 

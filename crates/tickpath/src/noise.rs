@@ -4,13 +4,16 @@ use crate::cli::NoiseArguments;
 use crate::page::write_page;
 use crate::print::{print_record, show};
 use crate::process::raise_descriptors;
-use crate::{DONE, INVALID, TOOL, command_line, signals};
+use crate::project::Project;
+use crate::turn::Turn;
+use crate::{DONE, NO_RESULT, TOOL, command_line, signals};
 use anyhow::bail;
 use host::scheduling::has_fair_server;
 use host::{Cores, Root, Topology};
 use noise::meter::SECONDS_MAX;
 use noise::run::Run;
 use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
 
 /// As many cores as a run measures on: the exchange's and the client's.
 const CORES_DEFAULT: usize = 2;
@@ -45,14 +48,19 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
             seconds,
             has_fair_server: has_fair_server(&release),
         },
-        runs_directory: arguments.out.clone(),
+        runs_directory: Project::find()?.directory(arguments.output.out.as_deref()),
         tool: TOOL.to_owned(),
         command: command_line(),
-        // With one core of its own for each thread nobody shares: what auto says of two does not matter.
+        // With one core of its own for each thread nobody shares: what auto says of two does not
+        // matter.
         warnings: if arguments.cpu == Cores::Auto { Vec::new() } else { placement.warnings },
     };
     let stop = signals::stop_flag()?;
-    if std::io::stderr().is_terminal() && !arguments.quiet {
+    let is_over = || stop.load(Ordering::Relaxed);
+    let Some(_turn) = Turn::take(&cores, arguments.output.no_wait, is_over)? else {
+        return Ok(NO_RESULT);
+    };
+    if std::io::stderr().is_terminal() && !arguments.output.quiet {
         let list = host::topology::format_core_list(&cores);
         eprintln!("looking at cores {list} for {seconds} s; Ctrl-C ends it early");
     }
@@ -68,9 +76,9 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
         eprintln!("warning: {}", crate::told(&error));
     }
-    print_record(&record, arguments.json)?;
-    if !arguments.json {
+    print_record(&record, arguments.output.json)?;
+    if !arguments.output.json {
         show(&format!("\nrecord: {}\n", path.display()))?;
     }
-    Ok(if record.valid { DONE } else { INVALID })
+    Ok(if !record.is_void() { DONE } else { NO_RESULT })
 }

@@ -1,9 +1,9 @@
 //! report.html beside a record.
 
-use anyhow::Context;
-use measure::directory;
-use measure::record::RunRecord;
-use measure::timeline::{self, Timeline};
+use anyhow::anyhow;
+use record::RunRecord;
+use record::directory;
+use record::timeline::{self, Timeline};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,13 @@ pub(crate) fn write_page(run: &Path, record: &RunRecord, file: &Path) -> anyhow:
         timeline: timeline.as_ref().map_err(String::as_str),
     };
     let page = report::record_page(record, &serde_json::to_string(record)?, beside);
-    directory::write_whole(file, &page).with_context(|| {
-        format!("cannot write {}: free some space, or choose another file", file.display())
+    write(file, &page)
+}
+
+/// Writes a file that the user named.
+pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    directory::write_whole(file, text).map_err(|error| {
+        anyhow!("cannot write {}: {error}; {}", file.display(), directory::remedy(&error))
     })
 }
 

@@ -3,52 +3,56 @@
 use crate::TOOL;
 use anyhow::{Context, bail};
 use clap::Args;
+use clock::Clock;
+use clock::schedule::Arrival;
 use exchange::{About, Exchange, Feed, HouseFlow, Reach};
 use flow::{Pace, Source};
 use host::Root;
-use measure::clock::Clock;
-use measure::schedule::Arrival;
 use scenario::tick::DURATION_SHARE_MIN;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
-use transport::datagrams::{DatagramSender, SendOptions};
-use transport::ticker_echo::{TickerEcho, TickerSettings};
+use transport::datagram::{DatagramSender, Network, Recipients, SendOptions};
+use transport::echo::ticker::{TickerEcho, TickerSettings};
 
 #[derive(Args)]
 pub(crate) struct MarketDataArguments {
-    /// Publish what happens in the books as datagrams: none, unicast to who subscribes, or a multicast
+    /// Publish market data as datagrams: none, unicast (to each subscriber), or a multicast
     /// GROUP:PORT
     #[arg(long, value_name = "WHERE", default_value = "none")]
     pub feed: String,
-    /// The largest datagram, bytes of UDP payload
+    /// Maximum UDP payload of a datagram, in bytes
     #[arg(long, value_name = "N", default_value_t = 1472)]
     pub feed_bytes: usize,
-    /// The interface that multicast leaves by
+    /// Also send the feed to addresses in this network (repeatable). By default a subscriber gets
+    /// the feed only at the address that it connects from
+    #[arg(long, value_name = "CIDR")]
+    pub feed_allow: Vec<Network>,
+    /// Interface address for multicast
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub feed_interface: std::net::Ipv4Addr,
-    /// How often the multicast group is sent the whole books; 0 = never
+    /// Seconds between snapshots to the multicast group (0: none)
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub feed_snapshot_seconds: f64,
-    /// Orders of the house into the first instrument, when somebody starts them: synthetic, or a Databento
-    /// MBO file. They bring its book at the start
+    /// Own order flow into the first instrument, started by FLOW: synthetic, or a Databento MBO
+    /// file. It brings its own initial book
     #[arg(long, value_name = "FLOW")]
     pub flow: Option<String>,
-    /// When they are due: fixed (--flow-rate), or recorded (--flow-speed)
+    /// Pace of the flow: fixed (--flow-rate) or recorded (--flow-speed)
     #[arg(long, value_name = "PACE", default_value = "fixed", value_parser = ["fixed", "recorded"])]
     pub flow_pace: String,
-    /// Orders, cancels and changes a second at a fixed pace
+    /// Inputs (orders, cancels, amendments) per second at a fixed pace
     #[arg(long, value_name = "N", default_value_t = 10_000.0)]
     pub flow_rate: f64,
-    /// How many times as fast as it was recorded
+    /// Speed relative to the recording
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub flow_speed: f64,
-    /// How a fixed pace is spread over time: uniform, poisson or burst
+    /// Arrival process at a fixed pace: uniform, poisson or burst
     #[arg(long, value_name = "ARRIVAL", default_value = "uniform", value_parser = ["uniform", "poisson", "burst"])]
     pub flow_arrival: String,
-    /// Inputs at the same instant, with --flow-arrival burst
+    /// Inputs per burst, with --flow-arrival burst
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub flow_burst: u64,
-    /// For how long
+    /// Length of the flow in seconds
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     pub flow_seconds: f64,
 }
@@ -71,8 +75,10 @@ pub(crate) fn ticker(
 ) -> anyhow::Result<Option<TickerEcho>> {
     let Some(reach) = reach(arguments)? else { return Ok(None) };
     let mut options = SendOptions::default();
-    if let Reach::Multicast { interface, .. } = reach {
+    let mut recipients = Recipients { allowed: arguments.feed_allow.clone(), group: None };
+    if let Reach::Multicast { group, interface } = reach {
         options.multicast_interface = Some(interface);
+        recipients.group = Some(group);
     }
     let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let sender = DatagramSender::bind(any, &options)?;
@@ -83,7 +89,7 @@ pub(crate) fn ticker(
         burst: arguments.flow_burst,
         seconds: arguments.flow_seconds,
     };
-    Ok(Some(TickerEcho::new(settings, sender, clock)?))
+    Ok(Some(TickerEcho::new(settings, sender, clock)?.with_recipients(recipients)))
 }
 
 fn reach(arguments: &MarketDataArguments) -> anyhow::Result<Option<Reach>> {
@@ -142,7 +148,7 @@ pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArgumen
     }
 }
 
-/// What `DESCRIBE` is told of the process and the machine.
+/// What `DESCRIBE` says about the process and the machine.
 pub(crate) fn about(clock: &Clock) -> anyhow::Result<About> {
     let root = Root::system();
     Ok(About {
@@ -153,7 +159,7 @@ pub(crate) fn about(clock: &Clock) -> anyhow::Result<About> {
     })
 }
 
-/// What is counted of all this, beside the exchange's own counts.
+/// Counts of all this, beside the exchange's own counts.
 pub(crate) fn add_counts(
     exchange: &Exchange,
     counts: &mut serde_json::Value,

@@ -1,18 +1,27 @@
 //! What goes to stdout.
 
 use anyhow::Context;
-use measure::record::RunRecord;
+use record::RunRecord;
 use std::io::Write;
 
 pub(crate) fn print_record(record: &RunRecord, json: bool) -> anyhow::Result<()> {
-    if json {
-        show(&format!("{}\n", serde_json::to_string_pretty(record)?))
-    } else {
-        show(&report::table(record))
-    }
+    if json { print_json(record) } else { show(&report::table(record, columns())) }
 }
 
-/// Prints. Whoever has read enough (`| head`) is no error; a full disk is.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    show(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// The width of the terminal; [`report::COLUMNS`] of a file or a pipe.
+pub(crate) fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    size.ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+        .unwrap_or(report::COLUMNS)
+}
+
+/// Prints. A reader that has enough (`| head`) is no error; a full disk is.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -1,7 +1,7 @@
-//! What every process of a run does for itself: limits, cores, and a word to whoever started it.
+//! What every process of a run does for itself: limits, cores, progress for its parent.
 
 use anyhow::bail;
-use measure::progress::{Line, Second};
+use record::progress::{ProgressLine, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal};
 use std::io::Write;
@@ -9,7 +9,8 @@ use std::io::Write;
 /// Descriptors beside those of connections: standard streams, epoll, files.
 const DESCRIPTORS_SPARE: u64 = 128;
 
-/// As many descriptors as connections need, or as many as we may have, and a word if that's too few.
+/// As many descriptors as connections need, or as many as we may have, and a word if that's too
+/// few.
 pub(crate) fn raise_descriptors(connections: u64) {
     let wanted = connections + DESCRIPTORS_SPARE;
     let now = rustix::process::getrlimit(Resource::Nofile);
@@ -26,7 +27,7 @@ pub(crate) fn raise_descriptors(connections: u64) {
     }
 }
 
-/// Whoever starts us for a run must not leave us behind, even if it is killed.
+/// Ends this process with its parent, even if the parent is killed.
 pub(crate) fn die_with(parent: Option<i32>) -> anyhow::Result<()> {
     let Some(parent) = parent else { return Ok(()) };
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -47,14 +48,15 @@ pub(crate) fn keep_off(core: Option<usize>) {
     }
 }
 
-/// One line on stdout, for whoever started us. It is left out where he is behind in reading: what does
-/// not block does not delay the log.
+/// One line on stdout for the parent. It is dropped if the parent reads too slowly: what
+/// does not block does not delay the log.
 pub(crate) fn tell(second: &Second) {
     let mut stdout = std::io::stdout().lock();
     let mut writable = [PollFd::new(&stdout, PollFlags::OUT)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let takes_it = poll(&mut writable, Some(&now)).is_ok_and(|ready| ready > 0);
-    if takes_it && let Ok(line) = serde_json::to_string(&Line { progress: second.clone() }) {
+    if takes_it && let Ok(line) = serde_json::to_string(&ProgressLine { progress: second.clone() })
+    {
         // Nobody may be listening any more.
         let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
     }

@@ -1,5 +1,6 @@
-//! The live view: a few lines on the terminal, redrawn in place as things happen. It never hides the
-//! cursor and leaves it at the start of a line, so that whatever ends us leaves a terminal in order.
+//! The live view: a few lines on the terminal, redrawn in place as things happen. It never hides
+//! the cursor and leaves it at the start of a line, so that whatever ends us leaves a terminal in
+//! order.
 
 use rustix::termios::tcgetwinsize;
 use scenario::{Progress, Say};
@@ -14,6 +15,8 @@ pub(crate) struct Screen {
     /// What the present part takes, warm-up included, and what comes after it.
     part_seconds: f64,
     later_seconds: f64,
+    /// Lines that stand below those of the measurement.
+    pub below: Vec<String>,
     /// Lengths of the lines that stand on the terminal.
     drawn: Vec<usize>,
 }
@@ -26,7 +29,7 @@ pub(crate) fn with_screen<T>(quiet: bool, work: impl FnOnce(Say<'_>) -> T) -> T 
 }
 
 impl Screen {
-    /// A screen on stderr, if a person looks on there who wants it.
+    /// A screen on stderr if it is a terminal and progress is wanted.
     pub(crate) fn new(quiet: bool) -> Option<Screen> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let looks_on = std::io::stderr().is_terminal() && !dumb && !quiet;
@@ -34,8 +37,14 @@ impl Screen {
             shown: report::Progress::default(),
             part_seconds: 0.0,
             later_seconds: 0.0,
+            below: Vec::new(),
             drawn: Vec::new(),
         })
+    }
+
+    /// Columns of the terminal.
+    pub(crate) fn columns() -> usize {
+        columns()
     }
 
     /// Takes in what happened and draws.
@@ -65,7 +74,8 @@ impl Screen {
             }
         }
         let columns = columns();
-        let lines = report::progress(&self.shown);
+        let mut lines = report::progress(&self.shown);
+        lines.extend(self.below.iter().cloned());
         let text = redraw(&self.drawn, &lines, columns);
         self.drawn = lines.iter().map(|line| line.chars().count().min(columns - 1)).collect();
         put(&text);
@@ -90,8 +100,9 @@ fn columns() -> usize {
     if columns < 2 { COLUMNS_DEFAULT } else { columns }
 }
 
-/// Erases lines of the lengths `drawn`, which end above the cursor, and writes `lines` in their place,
-/// each cut to one row. A terminal that was made narrower since has broken the old ones into more rows.
+/// Erases lines of the lengths `drawn`, which end above the cursor, and writes `lines` in their
+/// place, each cut to one row. A terminal that was made narrower since has broken the old ones into
+/// more rows.
 fn redraw(drawn: &[usize], lines: &[String], columns: usize) -> String {
     let rows: usize = drawn.iter().map(|length| length.div_ceil(columns).max(1)).sum();
     let mut text = String::from("\r");

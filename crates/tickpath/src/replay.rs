@@ -1,11 +1,11 @@
 //! `tickpath replay`: what a journal of inputs comes to.
 
 use crate::cli::ReplayArguments;
-use crate::print::show;
-use crate::{DONE, INVALID, TOOL};
+use crate::print::{columns, show};
+use crate::{DONE, NO_RESULT, TOOL};
 use anyhow::Context;
 use journal::{JournalError, Replayed, Snapshot};
-use measure::replay::{Cut, Replay, SCHEMA};
+use record::replay::{Cut, Replay, SCHEMA};
 
 pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
     let done = if arguments.snapshot {
@@ -17,7 +17,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
         Ok(done) => done,
         Err(error) if error.is_damage() => {
             eprintln!("error: {error}");
-            return Ok(INVALID);
+            return Ok(NO_RESULT);
         }
         Err(error) => return Err(error).context("not replayed"),
     };
@@ -30,7 +30,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&replay)?))?;
     } else {
-        show(&report::replay(&replay))?;
+        show(&report::replay(&replay, columns()))?;
     }
     Ok(DONE)
 }
@@ -49,7 +49,6 @@ fn told(replayed: &Replayed, saved: Option<&Snapshot>) -> Replay {
             segment: cut.segment.display().to_string(),
             sequence: cut.sequence,
             bytes: cut.bytes,
-            missing_bytes: cut.missing_bytes,
         }),
         snapshots_refused: replayed.snapshots_refused.iter().map(JournalError::to_string).collect(),
         snapshot: saved.map(|saved| saved.path.display().to_string()),

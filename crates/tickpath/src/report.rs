@@ -1,45 +1,183 @@
 //! `tickpath report`.
 
-use crate::cli::ReportArguments;
-use crate::history;
+use crate::cli::{Format, ReportArguments};
+use crate::compare::comparison_page;
 use crate::merge::merge;
-use crate::page::write_page;
-use crate::print::{print_record, show};
-use crate::{DONE, INVALID};
+use crate::page::{write, write_page};
+use crate::print::{columns, print_json, show};
+use crate::side_by_side::side_by_side;
+use crate::{DONE, NO_RESULT};
 use anyhow::{Context, bail};
-use measure::directory;
+use record::RunRecord;
+use record::directory::{self, Kept};
+use record::history::{History, What};
+use report::export::Exported;
+use std::path::{Path, PathBuf};
+
+/// A record that does not hold to its median is no result.
+const P50: f64 = 0.5;
 
 pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
     if arguments.merge {
         return merge(arguments);
     }
-    if arguments.html.is_some() && arguments.runs.len() > 1 {
-        bail!("--html writes one page, and {} records were named", arguments.runs.len());
+    if let Some(format) = arguments.export {
+        return export(arguments, format);
+    }
+    if arguments.runs.len() > 1 && !arguments.json {
+        return side_by_side(arguments);
     }
     let mut status = DONE;
-    for (index, path) in arguments.runs.iter().enumerate() {
-        if history::holds_records(path) {
-            history::history(path, arguments)?;
-            continue;
-        }
-        if arguments.scenario.is_some() {
+    let mut documents = Vec::new();
+    for path in &arguments.runs {
+        let kept = directory::load(path)
+            .with_context(|| format!("cannot read a record in {}", path.display()))?;
+        if kept.is_some() && arguments.scenario.is_some() {
             bail!(
                 "--scenario chooses among the records of a directory; {} is none",
                 path.display()
             );
         }
-        let record = directory::load_record(path)
-            .with_context(|| format!("cannot read a record in {}", path.display()))?;
-        if index > 0 && !arguments.json {
-            show("\n")?;
+        let is_result = match &kept {
+            None => true,
+            Some(Kept::Run(record)) => record.holds(P50),
+            Some(Kept::Sweep(sweep)) => sweep.is_result(),
+            // Its answer is the result, whatever it is.
+            Some(Kept::Comparison(_)) => true,
+        };
+        if !is_result {
+            status = NO_RESULT;
         }
-        match &arguments.html {
-            Some(file) => write_page(path, &record, file)?,
-            None => print_record(&record, arguments.json)?,
-        }
-        if !record.valid {
-            status = INVALID;
+        if let Some(file) = &arguments.html {
+            write_html(path, kept.as_ref(), file, arguments)?;
+        } else if arguments.json {
+            documents.push(match &kept {
+                None => serde_json::to_value(history(path, arguments)?)?,
+                Some(Kept::Run(record)) => serde_json::to_value(record)?,
+                Some(Kept::Comparison(comparison)) => serde_json::to_value(comparison)?,
+                Some(Kept::Sweep(sweep)) => serde_json::to_value(sweep)?,
+            });
+        } else {
+            show(&match &kept {
+                None => report::history(&history(path, arguments)?, columns()),
+                Some(Kept::Run(record)) => report::table(record, columns()),
+                Some(Kept::Comparison(comparison)) => report::comparison(comparison, columns()),
+                Some(Kept::Sweep(sweep)) => report::sweep::table(sweep, columns()),
+            })?;
         }
     }
+    // One document, whatever the number of records: a program reads it in one go.
+    match (arguments.json, documents.as_slice()) {
+        (false, _) | (true, []) => {}
+        (true, [one]) => print_json(one)?,
+        (true, several) => print_json(&several)?,
+    }
     Ok(status)
+}
+
+fn write_html(
+    path: &Path,
+    kept: Option<&Kept>,
+    file: &Path,
+    arguments: &ReportArguments,
+) -> anyhow::Result<()> {
+    let page = match kept {
+        Some(Kept::Run(record)) => return write_page(path, record, file),
+        Some(Kept::Comparison(comparison)) => comparison_page(comparison)?,
+        Some(Kept::Sweep(sweep)) => report::sweep::page(sweep),
+        None => {
+            let history = history(path, arguments)?;
+            let json = serde_json::to_string(&history)?;
+            report::history_page(&history, &json, &link_base(path, file))
+        }
+    };
+    write(file, &page)
+}
+
+/// What leads from a page in `file` to the records in `directory`.
+fn link_base(directory: &Path, file: &Path) -> String {
+    let whole = |path: &Path| path.canonicalize().ok();
+    let above = file.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
+    match (whole(directory), whole(above)) {
+        (Some(records), Some(page)) if records == page => String::new(),
+        (Some(records), _) => format!("{}/", records.display()),
+        (None, _) => format!("{}/", directory.display()),
+    }
+}
+
+/// The records of a directory, or those of one scenario.
+fn history(path: &Path, arguments: &ReportArguments) -> anyhow::Result<History> {
+    let history = record::history::read(path)
+        .with_context(|| format!("cannot list the records in {}", path.display()))?;
+    Ok(match &arguments.scenario {
+        Some(scenario) => history.of_scenario(scenario),
+        None => history,
+    })
+}
+
+/// The records that were named, and those in directories, comparisons and sweeps that were.
+pub(crate) fn all_records(
+    arguments: &ReportArguments,
+) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
+    let mut records = Vec::new();
+    for path in &arguments.runs {
+        match directory::load(path)
+            .with_context(|| format!("cannot read a record in {}", path.display()))?
+        {
+            Some(Kept::Run(record)) => records.push((path.clone(), *record)),
+            Some(_) => records.extend(beneath(path)?),
+            None => records.extend(
+                history(path, arguments)?
+                    .entries
+                    .iter()
+                    .filter(|entry| matches!(entry.what, What::Record(_)))
+                    .map(|entry| path.join(&entry.name))
+                    .map(|run| Ok((run.clone(), directory::load_record(&run)?)))
+                    .collect::<anyhow::Result<Vec<_>>>()?,
+            ),
+        }
+    }
+    Ok(records)
+}
+
+/// Every figure of all records as rows.
+fn export(arguments: &ReportArguments, format: Format) -> anyhow::Result<u8> {
+    let records = all_records(arguments)?;
+    let named: Vec<(String, String)> = records
+        .iter()
+        .map(|(path, _)| {
+            let directory = directory::of(path);
+            let name = directory.file_name().unwrap_or(directory.as_os_str());
+            let machine = directory::load_machine(path).ok();
+            let machine = machine.map(|machine| machine.before.fixed.identity());
+            (name.to_string_lossy().into_owned(), machine.unwrap_or_default())
+        })
+        .collect();
+    let exported: Vec<Exported<'_>> = records
+        .iter()
+        .zip(&named)
+        .map(|((_, record), (name, machine))| Exported { name, machine, record })
+        .collect();
+    show(&match format {
+        Format::Csv => report::export::csv(&exported),
+        Format::Openmetrics => report::export::openmetrics(&exported),
+    })?;
+    Ok(DONE)
+}
+
+/// The records of a sweep or a comparison: in its directory, or one level below.
+fn beneath(path: &Path) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
+    let directories = |place: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        all.sort();
+        all
+    };
+    let top = directory::of(path);
+    let all = directories(&top).into_iter().flat_map(|one| match one.join("run.json").is_file() {
+        true => vec![one],
+        false => directories(&one),
+    });
+    let runs = all.filter(|one| one.join("run.json").is_file());
+    runs.map(|run| Ok((run.clone(), directory::load_record(&run)?))).collect()
 }

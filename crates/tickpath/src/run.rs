@@ -1,35 +1,195 @@
 //! `tickpath run`.
 
-use crate::cli::RunArguments;
+use crate::ci::{save_baseline, write_summaries};
+use crate::cli::{Output, RunArguments};
 use crate::page::write_page;
-use crate::print::{print_record, show};
+use crate::print::{columns, print_json, print_record, show};
 use crate::progress::with_screen;
+use crate::project::Project;
 use crate::treatment::conduct_of;
-use crate::{DONE, INVALID, signals};
+use crate::turn::Turn;
+use crate::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE, signals};
+use anyhow::bail;
+use record::comparison::gate::{Gate, GateOutcome, GateResult};
+use record::comparison::selector::Figure;
+use record::{Preflight, RunRecord};
+use scenario::conduct::{Interrupt, Until};
 use scenario::{Conduct, Scenario};
+use std::time::Duration;
+
+/// The longest time that more runs may be made for.
+const BUDGET_MAX: Duration = Duration::from_secs(30 * 86_400);
+
+/// What `--quick` sets, as far as the scenario has the key.
+const QUICK: [&str; 6] = [
+    "runs=1",
+    "seconds=0.5",
+    "warm_up_seconds=0.1",
+    "floor_seconds=0.2",
+    "bare_seconds=0",
+    "hiccup_seconds=0.1",
+];
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
-    let mut sets = arguments.set.clone();
-    sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
-    let scenario = match &arguments.resume {
-        Some(run) => Scenario::resumed(run, &sets)?,
-        None => Scenario::find(&arguments.scenario, &sets)?,
-    };
-    let conduct = Conduct {
-        connect: arguments.connect.clone(),
-        connect_floor: arguments.connect_floor.clone(),
-        noise: arguments.noise,
-        ..conduct_of(scenario, &arguments.out)?
-    };
+    let gates = gates(&arguments.gate)?;
+    let project = Project::find()?;
+    let conduct = conduct(arguments, &project)?;
+    check_gates(&gates, &conduct.scenario)?;
+    let plan = conduct.preflight()?;
+    if arguments.dry_run {
+        let can_run = plan.refusals.is_empty();
+        match arguments.output.json {
+            true => print_json(&plan)?,
+            false => show(&report::preflight(&plan, columns()))?,
+        }
+        return Ok(if can_run { DONE } else { USAGE });
+    }
+    warn_of(&plan);
     let interrupt = signals::interrupt()?;
-    let (record, path) = with_screen(arguments.quiet, |say| conduct.carry_out(&interrupt, say))?;
+    let Some(_turn) = wait_for_turn(&arguments.output, &conduct, &interrupt)? else {
+        return Ok(NO_RESULT);
+    };
+    let output = &arguments.output;
+    let (record, path) = with_screen(output.quiet, |say| conduct.carry_out(&interrupt, say))?;
     // The record counts; a page that can't be written is no reason to fail.
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
         eprintln!("warning: {}", crate::told(&error));
     }
-    print_record(&record, arguments.json)?;
-    if !arguments.json {
+    print_record(&record, output.json)?;
+    let judged: Vec<GateResult> = gates.iter().map(|gate| gate.judge_records(&[&record])).collect();
+    if !output.json {
+        show(&report::gates(&judged, columns()))?;
         show(&format!("\nrecord: {}\n", path.display()))?;
     }
-    Ok(if record.valid { DONE } else { INVALID })
+    let error = if record.is_void() { record.void_because.join("; ") } else { String::new() };
+    let markdown = || report::summary::markdown_of_record(&record, &judged);
+    write_summaries(&arguments.summaries, "tickpath run", &error, &judged, markdown)?;
+    if let Some(name) = &arguments.save_baseline {
+        save_baseline(&conduct.runs_directory, name, &path, &record)?;
+    }
+    Ok(status(&record, &judged, arguments.need))
+}
+
+fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduct> {
+    let mut sets = arguments.settings.set.clone();
+    sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
+    let scenario = match &arguments.resume {
+        Some(run) => Scenario::resumed(run, &sets)?,
+        None => {
+            let name = &arguments.scenario;
+            if arguments.quick {
+                let plain = project.scenario(name, &[])?;
+                let quick = QUICK.iter().filter(|set| plain.has_key(set));
+                sets.splice(0..0, quick.map(|set| (*set).to_owned()));
+            }
+            project.scenario(name, &sets)?
+        }
+    };
+    let until = arguments.until.zip(arguments.budget);
+    Ok(Conduct {
+        connect: arguments.target.connect.clone(),
+        connect_floor: arguments.target.connect_floor.clone(),
+        noise: arguments.noise,
+        until: until.map(|(quantile, budget)| Until { quantile, budget }),
+        smoke_test: arguments.quick,
+        ..conduct_of(scenario, &project.directory(arguments.output.out.as_deref()))?
+    })
+}
+
+/// Says before the first run what will make the figures poor.
+pub(crate) fn warn_of(plan: &Preflight) {
+    plan.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+/// Takes the cores of `conduct`; `None` if it was interrupted before they were free.
+pub(crate) fn wait_for_turn(
+    output: &Output,
+    conduct: &Conduct,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<Turn>> {
+    Turn::take(&conduct.measured_cores()?, output.no_wait, || interrupt.is_set())
+}
+
+/// Refuses gates whose figure no record of the scenario will have.
+pub(crate) fn check_gates(gates: &[Gate], scenario: &Scenario) -> anyhow::Result<()> {
+    match gates.iter().find_map(|gate| Some((gate, scenario.lacks_figure(gate.selector())?))) {
+        Some((gate, why)) => bail!("--gate {gate}: {why}"),
+        None => Ok(()),
+    }
+}
+
+/// A void record passes nothing. A gate decides by itself; without one the record must hold as far
+/// as asked. A smoke test has only to work.
+fn status(record: &RunRecord, gates: &[GateResult], need: f64) -> u8 {
+    let any = |outcome| gates.iter().any(|gate| gate.outcome == outcome);
+    match (any(GateOutcome::Failed), any(GateOutcome::Inconclusive)) {
+        _ if record.is_void() => NO_RESULT,
+        (true, _) => GATE_FAILED,
+        (false, true) => INCONCLUSIVE,
+        (false, false) if !gates.is_empty() || record.smoke_test || record.holds(need) => DONE,
+        (false, false) => NO_RESULT,
+    }
+}
+
+/// Limits for a single record.
+fn gates(texts: &[String]) -> anyhow::Result<Vec<Gate>> {
+    let mut gates = Vec::new();
+    for text in texts {
+        match text.parse() {
+            Ok(gate @ Gate::Limit(_)) => gates.push(gate),
+            Ok(Gate::Change { .. }) => bail!(
+                "--gate {text:?} is a change in percent, and a run has nothing to be compared with: write a limit, \
+                 such as \"order.response.p95 <= 112us\", or use `tickpath compare`"
+            ),
+            Err(why) => bail!("--gate {text:?}: {why}"),
+        }
+    }
+    Ok(gates)
+}
+
+/// A percentile's rank, from its name.
+pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+    match text.parse::<Figure>() {
+        Ok(figure @ Figure::Percentile(_)) => Ok(figure.rank()),
+        _ => Err("there are p50, p90, p95, p99, p99.9, p99.99 and p99.999".to_owned()),
+    }
+}
+
+/// A time such as 90s, 10m or 2h.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let usage = || "write a whole number with a unit, such as 90s, 10m or 2h".to_owned();
+    let at = text.find(|char: char| !char.is_ascii_digit()).ok_or_else(usage)?;
+    let (number, unit) = text.split_at(at);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return Err(usage()),
+    };
+    let number: u64 = number.parse().map_err(|_| usage())?;
+    let duration = Duration::from_secs(number.saturating_mul(seconds));
+    match duration <= BUDGET_MAX {
+        true => Ok(duration),
+        false => Err(format!("{text} is longer than 30 days, the limit")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_number_and_a_unit() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        for text in ["", "10", "m", "1.5h", "-1s", "10 m", "721h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_has_a_rank() {
+        assert_eq!(percentile("p99.9"), Ok(0.999));
+        assert!(percentile("max").is_err() && percentile("p98").is_err());
+    }
 }

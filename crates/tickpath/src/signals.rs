@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and a terminal that is gone (SIGHUP): the first asks everything to end in order, the second ends at once.
+//! Ctrl-C, SIGTERM and a terminal that is gone (SIGHUP): the first asks everything to end in order,
+//! the second ends at once.
 
 use anyhow::Context;
 use host::Root;
@@ -8,10 +9,13 @@ use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Calls `first` on the first signal. Whoever listens sleeps in between: no core is disturbed.
+/// Calls `first` on the first signal. The thread sleeps in between: no core is disturbed.
 fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     let all = [SIGINT, SIGTERM, SIGHUP];
-    let heard = if ignores_hang_ups() { &all[..2] } else { &all };
+    on_signals(if ignores_hang_ups() { &all[..2] } else { &all }, first)
+}
+
+fn on_signals(heard: &[i32], first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     let mut signals = Signals::new(heard).context("cannot listen for Ctrl-C")?;
     std::thread::spawn(move || {
         let mut coming = signals.forever();
@@ -25,7 +29,19 @@ fn on_interrupt(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether who started us wants us to outlive the terminal, as `nohup` does: then it stays so.
+/// As [`stop_flag`], but a hang-up does not stop: each one calls `hung_up`.
+pub(crate) fn stop_flag_or_hang_up(
+    hung_up: impl Fn() + Send + 'static,
+) -> anyhow::Result<Arc<AtomicBool>> {
+    let mut hang_ups = Signals::new([SIGHUP]).context("cannot listen for SIGHUP")?;
+    std::thread::spawn(move || hang_ups.forever().for_each(|_| hung_up()));
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    on_signals(&[SIGINT, SIGTERM], move || flag.store(true, Ordering::Relaxed))?;
+    Ok(stop)
+}
+
+/// Whether the parent wants us to outlive the terminal, as `nohup` does.
 fn ignores_hang_ups() -> bool {
     let status = Root::system().read("proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,5 @@
-//! Snapshots of an exchange's journal while it runs: an engine of its own, behind in the log, so that the one at work is
-//! never stopped.
+//! Snapshots of an exchange's journal while it runs: an engine of its own, behind in the log, so
+//! that the one at work is never stopped.
 
 use host::HostError;
 use journal::{JournalError, Snapshotter, Watch};

@@ -2,25 +2,31 @@
 
 use crate::cli::SweepArguments;
 use crate::page::write_page;
-use crate::print::show;
+use crate::print::{columns, print_json, show};
 use crate::progress::with_screen;
-use crate::treatment::conduct;
-use crate::{DONE, INVALID, command_line, signals};
+use crate::project::Project;
+use crate::run::{wait_for_turn, warn_of};
+use crate::treatment::conduct_of;
+use crate::{DONE, NO_RESULT, command_line, signals};
 use anyhow::Context;
-use measure::directory::{load_record, write_whole};
-use measure::sweep::SweepRecord;
+use record::directory::{load_record, write_whole};
+use record::sweep::SweepRecord;
 use scenario::Conduct;
 use scenario::sweep::{self, Rates, Sweep};
 use std::path::Path;
 
 pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
+    let project = Project::find()?;
+    let own = sweep::SETS.map(str::to_owned);
+    let sets = [&own[..], &arguments.settings.set].concat();
+    let output = &arguments.output;
+    let scenario = project.scenario(&arguments.scenario, &sets)?;
     let sweep = Sweep {
         point_command: point_command(arguments, &command_line()),
         conduct: Conduct {
-            scenario: sweep::scenario(&arguments.scenario, &arguments.set)?,
-            connect: arguments.connect.clone(),
-            connect_floor: arguments.connect_floor.clone(),
-            ..conduct(&arguments.scenario, &arguments.set, &arguments.out)?
+            connect: arguments.target.connect.clone(),
+            connect_floor: arguments.target.connect_floor.clone(),
+            ..conduct_of(scenario, &project.directory(output.out.as_deref()))?
         },
         rates: match &arguments.rates {
             Some(rates) => rates.parse().context("--rates")?,
@@ -32,24 +38,28 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
         },
     };
     let interrupt = signals::interrupt()?;
-    let (record, path) = with_screen(arguments.quiet, |say| sweep.carry_out(&interrupt, say))?;
+    warn_of(&sweep.conduct.preflight()?);
+    let Some(_turn) = wait_for_turn(output, &sweep.conduct, &interrupt)? else {
+        return Ok(NO_RESULT);
+    };
+    let (record, path) = with_screen(output.quiet, |say| sweep.carry_out(&interrupt, say))?;
     // The records count; a page that can't be written is no reason to fail.
     if let Err(error) = write_pages(&record, &path) {
         eprintln!("warning: {}", crate::told(&error));
     }
-    if arguments.json {
-        show(&format!("{}\n", serde_json::to_string_pretty(&record)?))?;
+    if output.json {
+        print_json(&record)?;
     } else {
-        show(&report::sweep::table(&record))?;
+        show(&report::sweep::table(&record, columns()))?;
         show(&format!("\nsweep: {}\n", path.display()))?;
     }
-    Ok(if record.is_result() { DONE } else { INVALID })
+    Ok(if record.is_result() { DONE } else { NO_RESULT })
 }
 
 /// The sweep's page, and one for each rate's record.
 fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
     let page = path.join("report.html");
-    write_whole(&page, &report::sweep_page::page(sweep))
+    write_whole(&page, &report::sweep::page(sweep))
         .with_context(|| format!("cannot write {}", page.display()))?;
     for point in &sweep.points {
         let run = path.join(&point.record);
@@ -64,9 +74,11 @@ fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
 fn point_command(arguments: &SweepArguments, command: &[String]) -> Vec<String> {
     let program = command.first().map_or("tickpath", String::as_str);
     let mut words: Vec<&str> = vec![program, "run", &arguments.scenario, "--set", "runs=3"];
-    words.extend(arguments.set.iter().flat_map(|set| ["--set", set.as_str()]));
-    let connect =
-        [("--connect", &arguments.connect), ("--connect-floor", &arguments.connect_floor)];
+    words.extend(arguments.settings.set.iter().flat_map(|set| ["--set", set.as_str()]));
+    let connect = [
+        ("--connect", &arguments.target.connect),
+        ("--connect-floor", &arguments.target.connect_floor),
+    ];
     for (option, address) in connect {
         words.extend(address.iter().flat_map(|address| [option, address.as_str()]));
     }

@@ -4,10 +4,10 @@ use crate::cli::TradeArguments;
 use crate::print::show;
 use crate::process::{die_with, keep_off, raise_descriptors, tell};
 use crate::progress::Screen;
-use crate::{DONE, INVALID, signals};
+use crate::{DONE, NO_RESULT, signals};
 use anyhow::{Context, bail};
 use host::Cores;
-use measure::progress::Second;
+use record::progress::Second;
 use scenario::Scenario;
 use scenario::file::Kind;
 use scenario::progress::{Part, Progress};
@@ -27,7 +27,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     raise_descriptors(job.connections() as u64);
     let holds_a_run = |log: &Path| log.metadata().is_ok_and(|metadata| metadata.len() > 0);
     if arguments.plan.is_none() && holds_a_run(&arguments.hlog) {
-        // Two runs in one log would be one result that nobody measured.
+        // Two runs in one log would look like one result.
         bail!(
             "{} holds a run already; choose another --hlog, or remove it",
             arguments.hlog.display()
@@ -52,7 +52,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     drop(screen);
     let result = result?;
     show(&format!("{}\n", serde_json::to_string(&result)?))?;
-    Ok(if result.complete { DONE } else { INVALID })
+    Ok(if result.complete { DONE } else { NO_RESULT })
 }
 
 /// What one client does in one run.
@@ -169,6 +169,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         load: scenario.load.clone(),
         warm_up_seconds: scenario.warm_up_seconds,
         seconds: scenario.seconds,
+        tls: scenario.trust(index),
         inject: subject.inject.clone(),
         hlog,
         progress: false,

@@ -1,15 +1,21 @@
-//! What a person compares: a scenario, what is set in one, or a command.
+//! The treatments that a comparison measures: a scenario, or settings of one.
 
+use crate::project::Project;
 use crate::{TOOL, command_line};
 use anyhow::{Context, bail};
-use scenario::conduct::REPEATS_MAX;
+use record::nearest::did_you_mean;
 use scenario::experiment::Treatment;
 use scenario::{Conduct, Scenario, file};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Reads a treatment: the name or the file of a scenario, with KEY=VALUE behind it; KEY=VALUE alone for
-/// `default`; anything else is a command for the shell. `common` is set in every scenario.
-pub(crate) fn treatment(text: &str, default: &str, common: &[String]) -> anyhow::Result<Treatment> {
+/// Reads a treatment: a scenario's name or file with KEY=VALUE behind it, or KEY=VALUE alone for
+/// `default`. `common` is set in every scenario.
+pub(crate) fn treatment(
+    text: &str,
+    default: &str,
+    common: &[String],
+    project: &Project,
+) -> anyhow::Result<Treatment> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let Some(first) = words.first() else { bail!("a treatment is empty; say what to compare") };
     let is_set = |word: &&str| {
@@ -23,20 +29,35 @@ pub(crate) fn treatment(text: &str, default: &str, common: &[String]) -> anyhow:
     let (name, sets) = match (is_scenario, words.iter().all(is_set)) {
         (true, _) => (*first, &words[1..]),
         (false, true) => (default, &words[..]),
-        (false, false) if words.len() == 1 && first.ends_with(".toml") => {
-            bail!("there is no scenario file {first:?}")
-        }
-        (false, false) if !common.is_empty() => {
-            bail!("{text:?} is a command, for which --set does nothing; say it in the command")
-        }
-        (false, false) => return Ok(Treatment::Command(text.to_owned())),
+        (false, false) => bail!(unknown(text)),
     };
     if let Some(word) = sets.iter().find(|word| !is_set(word)) {
         bail!("{text:?}: {word:?} behind the scenario {name} is not KEY=VALUE");
     }
     let sets: Vec<String> =
         common.iter().cloned().chain(sets.iter().map(|set| (*set).to_owned())).collect();
-    Ok(Treatment::Scenario(Box::new(conduct(name, &sets, &PathBuf::new())?)))
+    let scenario = project.scenario(name, &sets)?;
+    Ok(Treatment::Scenario(Box::new(conduct_of(scenario, Path::new(""))?)))
+}
+
+fn unknown(text: &str) -> String {
+    let what =
+        if text.ends_with(".toml") { "scenario file" } else { "record, scenario or setting" };
+    let meant = similar(text);
+    format!("there is no {what} {text:?}.{meant} To compare shell commands, add --command")
+}
+
+/// Asks whether a scenario that ships or a record beside the path `text` is meant.
+pub(crate) fn similar(text: &str) -> String {
+    let path = Path::new(text);
+    let above = path.parent().filter(|above| *above != Path::new(""));
+    let beside = std::fs::read_dir(above.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let records = beside.map(|entry| entry.path()).filter(|path| path.join("run.json").is_file());
+    let mut known: Vec<String> = records
+        .map(|path| path.strip_prefix("./").unwrap_or(&path).display().to_string())
+        .collect();
+    known.extend(file::SHIPPED.iter().map(|(name, _)| (*name).to_owned()));
+    did_you_mean(text, known.iter().map(String::as_str))
 }
 
 /// A scenario that starts everything itself, as `tickpath run` carries it out.
@@ -55,7 +76,8 @@ pub(crate) fn conduct_of(scenario: Scenario, runs: &Path) -> anyhow::Result<Cond
         connect: None,
         connect_floor: None,
         noise: false,
-        repeats_max: REPEATS_MAX,
+        until: None,
+        smoke_test: false,
     })
 }
 
@@ -64,11 +86,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Treatment {
-        treatment(text, "ping-pong", &["seconds=0.5".to_owned()]).unwrap()
+        let common = ["seconds=0.5".to_owned()];
+        treatment(text, "ping-pong", &common, &Project::default()).unwrap()
     }
 
     #[test]
-    fn scenarios_sets_and_commands_are_told_apart() {
+    fn scenarios_and_sets_are_told_apart() {
         let Treatment::Scenario(named) = read("order-to-ack load.connections=4 load.price=2")
         else {
             panic!("a scenario")
@@ -80,19 +103,18 @@ mod tests {
             (set.scenario.name.as_str(), set.scenario.subject[0].backend.as_str()),
             ("ping-pong", "block")
         );
-        let line = "TASKSET=1 ./old/tickpath run --json";
-        let with_set = treatment(line, "ping-pong", &["seconds=1".to_owned()]).unwrap_err();
-        assert!(with_set.to_string().contains("--set does nothing"), "{with_set}");
-        let command = treatment(line, "ping-pong", &[]).unwrap();
-        assert!(matches!(command, Treatment::Command(command) if command == line));
     }
 
     #[test]
     fn what_is_neither_says_so() {
-        let error = |text: &str| treatment(text, "ping-pong", &[]).unwrap_err().to_string();
+        let error = |text: &str| {
+            treatment(text, "ping-pong", &[], &Project::default()).unwrap_err().to_string()
+        };
         assert!(error("ping-pong faster").contains("not KEY=VALUE"));
         assert!(error(" ").contains("empty"));
         assert!(error("nowhere.toml").contains("no scenario file"));
+        assert!(error("ping-pang").contains("Did you mean ping-pong"));
+        assert!(error("./old/tickpath run --json").contains("--command"));
         assert!(error("load.rat=1").contains("there is no"));
     }
 }

@@ -1,19 +1,30 @@
-//! Neither the trader nor the exchange allocates per message in the steady state. Both run here in one
-//! process over real sockets, under an allocator that counts; a run of nearly twice the messages must
-//! not allocate more than the shorter one.
+//! Neither the trader nor the exchange allocates per message in the steady state. Both run here in
+//! one process over real sockets, under an allocator that counts; a run of nearly twice the
+//! messages must not allocate more than the shorter one.
 
+use clock::Clock;
 use counting::allocations_of_process;
 use exchange::{Config, Exchange};
-use measure::clock::Clock;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trader::plan::{Load, Model, Plan, Wire};
-use transport::gateways::{self, GatewaysError};
+use transport::gateway::{self, GatewaysError};
 use transport::serve::serve;
+use transport::tls::{self, Acceptor, Pair, Trust};
 
-/// Runs for `seconds` against an exchange with so many gateways; returns messages sent and allocations made, by
-/// both ends together.
-fn run(model: Model, connections: usize, gateways: usize, seconds: f64) -> (u64, u64) {
+/// Runs for `seconds` against an exchange with so many gateways; returns messages sent and
+/// allocations made, by both ends together.
+fn run(
+    model: Model,
+    connections: usize,
+    gateways: usize,
+    has_tls: bool,
+    seconds: f64,
+) -> (u64, u64) {
+    let pair = Pair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
+    let ca_pem = String::from_utf8(pair.certificate.clone()).ok();
+    let tls = has_tls.then(|| Trust { ca_pem, ..Trust::default() });
     let directory = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = listener.local_addr().unwrap().to_string();
@@ -24,9 +35,11 @@ fn run(model: Model, connections: usize, gateways: usize, seconds: f64) -> (u64,
             let mut exchange = Exchange::new(Config::default()).unwrap();
             let limits = exchange.limits().serve();
             let backend = transport::backend("block").unwrap();
+            let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
             let mut streams = match gateways {
+                0 if has_tls => tls::around(backend.open(clock).unwrap(), acceptor, clock),
                 0 => backend.open(clock).unwrap(),
-                count => gateways::open(count, backend, clock, |_| Ok(())).unwrap(),
+                count => gateway::open(count, backend, acceptor, clock, |_| Ok(())).unwrap(),
             };
             streams.listen(listener).unwrap();
             serve(&mut *streams, &mut exchange, limits, clock, &stop).unwrap();
@@ -47,6 +60,7 @@ fn run(model: Model, connections: usize, gateways: usize, seconds: f64) -> (u64,
             },
             warm_up_seconds: 0.3,
             seconds,
+            tls,
             inject: Default::default(),
             hlog: directory.path().join("001.hlog").display().to_string(),
             progress: false,
@@ -67,32 +81,34 @@ fn run(model: Model, connections: usize, gateways: usize, seconds: f64) -> (u64,
 #[test]
 fn twice_the_messages_take_no_more_allocations() {
     let backend = transport::backend("block").unwrap();
-    let tried = gateways::open(1, backend, Clock::calibrate(), |_| Ok(()));
+    let tried = gateway::open(1, backend, None, Clock::calibrate(), |_| Ok(()));
     let gateways_max = match tried.map(drop) {
         Err(GatewaysError::Ring(error)) => {
-            eprintln!("skipped: no gateways here: {error}");
+            testing::skipped(testing::Need::Kernel, format_args!("no gateways here: {error}"));
             0
         }
         _ => 2,
     };
-    for (model, connections, gateways) in [
-        (Model::Open, 4, 0),
-        (Model::Open, 2, 0),
-        (Model::PingPong, 4, 0),
-        (Model::Open, 4, 1),
-        (Model::PingPong, 4, 2),
+    for (model, connections, gateways, has_tls) in [
+        (Model::Open, 4, 0, false),
+        (Model::Open, 2, 0, false),
+        (Model::PingPong, 4, 0, false),
+        (Model::Open, 4, 1, false),
+        (Model::PingPong, 4, 2, false),
+        (Model::Open, 4, 0, true),
+        (Model::PingPong, 4, 1, true),
     ] {
         if gateways > gateways_max {
             continue;
         }
-        let (few, allocations_few) = run(model, connections, gateways, 0.5);
-        let (many, allocations_many) = run(model, connections, gateways, 0.95);
+        let (few, allocations_few) = run(model, connections, gateways, has_tls, 0.5);
+        let (many, allocations_many) = run(model, connections, gateways, has_tls, 0.95);
         let more = many - few;
         assert!(more > 1_000, "{more} more messages");
         let difference = allocations_many.abs_diff(allocations_few);
         assert!(
             difference * 20 < more,
-            "{model:?} on {connections}, {gateways} gateways: {allocations_few} allocations for {few} messages, \
+            "{model:?} on {connections}, {gateways} gateways, TLS {has_tls}: {allocations_few} allocations for {few} messages, \
              {allocations_many} for {many}"
         );
     }

@@ -1,20 +1,20 @@
-//! For tests: streams that do as they are told. Each write takes so many bytes at such a time, each read gives such bytes at such a time.
+//! Streams for tests with scripted reads and writes: numbers of bytes, contents and times.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::rc::Rc;
-use transport::{Read, Ready, StreamId, Streams, Write};
+use transport::{Connection, Read, Ready, StreamId, Streams, Write};
 
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) writes: VecDeque<(usize, u64)>,
     pub(crate) reads: VecDeque<(Vec<u8>, u64)>,
     pub(crate) written: Vec<u8>,
-    /// Whether the stream is watched for taking bytes again.
+    /// Whether the stream is watched for being writable.
     pub(crate) watched: bool,
-    /// How often somebody waited.
+    /// Number of waits.
     pub(crate) waits: u32,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Script {
 pub(crate) struct Scripted(pub(crate) Rc<RefCell<Script>>);
 
 impl Streams for Scripted {
-    fn add(&mut self, _: TcpStream) -> io::Result<StreamId> {
+    fn add(&mut self, _: Connection) -> io::Result<StreamId> {
         Ok(StreamId(0))
     }
     fn remove(&mut self, _: StreamId) {}
@@ -32,6 +32,9 @@ impl Streams for Scripted {
     }
     fn accept(&mut self) -> io::Result<Option<StreamId>> {
         Ok(None)
+    }
+    fn peer(&self, _: StreamId) -> Option<std::net::SocketAddr> {
+        None
     }
     fn wait(&mut self, _: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
         let mut script = self.0.borrow_mut();

@@ -1,8 +1,8 @@
-//! Byte streams over several backends, and datagrams, with the stamps next to the system call; and the raw echo
-//! that gives the floor.
+//! Byte streams over several backends, and datagrams, with the stamps next to the system call; also
+//! the raw echo, which gives the floor.
 //!
-//! Whoever speaks over a stream sees [`Streams`] alone. A backend is a row of [`BACKENDS`]; adding
-//! one touches nobody else.
+//! Code that speaks over a stream sees only [`Streams`]. A backend is a row of [`BACKENDS`]; a new
+//! one changes nothing else.
 //!
 //! ```text
 //!   trader ──────────────┐                      ┌── exchange, echo: a `Service` run by `serve`
@@ -15,30 +15,24 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod control;
-mod datagram;
-mod datagram_drops;
-mod datagram_harm;
-mod datagram_sender;
-pub mod datagrams;
+mod connection;
+pub mod datagram;
 pub mod echo;
-mod gateway_end;
-mod gateway_link;
-mod gateway_message;
-mod gateway_streams;
-mod gateway_thread;
-pub mod gateways;
-pub mod inject;
-mod outbound;
-mod readiness;
+pub mod gateway;
 pub mod serve;
-pub mod ticker_echo;
+mod stream;
+pub mod tls;
 
-use measure::clock::Clock;
+pub use connection::Connection;
+pub use stream::inject;
+
+use clock::Clock;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 /// Which stream of a set. Ids are small and used again after [`Streams::remove`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,11 +92,12 @@ pub enum Write {
 
 /// A set of byte streams for one thread, and perhaps the listener from which they come.
 pub trait Streams {
-    /// Takes a connected stream into the set. Nagle's algorithm is switched off; a peer that is gone without a word makes it fail after half a minute.
+    /// Takes a connected stream into the set and switches off Nagle's algorithm. If the peer
+    /// vanishes without a word, the stream fails after half a minute.
     ///
     /// # Errors
     /// If the kernel refuses an option or the registration.
-    fn add(&mut self, stream: TcpStream) -> io::Result<StreamId>;
+    fn add(&mut self, connection: Connection) -> io::Result<StreamId>;
 
     /// Ends the stream and forgets it; its id may be used again.
     fn remove(&mut self, id: StreamId);
@@ -121,6 +116,10 @@ pub trait Streams {
     /// # Errors
     /// If the process or the system is out of descriptors, mostly.
     fn accept(&mut self) -> io::Result<Option<StreamId>>;
+
+    /// Address of the stream's other end; `None` if unknown. Makes a system call: not for the hot
+    /// path.
+    fn peer(&self, id: StreamId) -> Option<SocketAddr>;
 
     /// Adds what may be ready to `ready`. A backend that blocks waits for it until `until_ns`; one
     /// that spins looks once and returns. Either may return with nothing.
@@ -150,6 +149,14 @@ pub(crate) trait Sockets: Streams {
     /// As [`Streams::accept`].
     fn accept_socket(&mut self) -> io::Result<Option<TcpStream>>;
 
+    /// Takes what [`accept_socket`](Sockets::accept_socket) gave to some thread into this set.
+    ///
+    /// # Errors
+    /// As [`Streams::add`].
+    fn add_accepted(&mut self, socket: TcpStream) -> io::Result<StreamId> {
+        self.add(socket.into())
+    }
+
     /// From now on whatever is written to `bell`, an eventfd, ends a wait that sleeps. It may be
     /// reported as [`BELL`], of which nothing can be read.
     ///
@@ -178,13 +185,13 @@ pub const BACKENDS: &[Backend] = &[
         name: "spin",
         about: "non-blocking sockets, polled without a pause; keeps its core busy",
         spins: true,
-        open: readiness::spin,
+        open: stream::readiness::spin,
     },
     Backend {
         name: "block",
         about: "the thread sleeps in epoll until something is ready",
         spins: false,
-        open: readiness::block,
+        open: stream::readiness::block,
     },
 ];
 
@@ -216,8 +223,9 @@ impl Backend {
         Ok((self.open)(clock)?)
     }
 
-    /// As [`Backend::open`], for a thread that receives datagrams as well: a wait that sleeps also ends when something comes to
-    /// `socket`. It is told once of each arrival, as [`BELL`], of which nothing can be read: receive until the socket is empty, then wait.
+    /// As [`Backend::open`], for a thread that also receives datagrams: an arrival at `socket` ends
+    /// a sleeping wait. Each arrival is reported once, as [`BELL`], which can't be read: receive
+    /// until the socket is empty, then wait.
     ///
     /// # Errors
     /// If the kernel lacks what the backend needs.
@@ -232,7 +240,15 @@ impl Backend {
     }
 
     /// As [`Backend::open`], for a gateway's thread.
-    pub(crate) fn open_sockets(&self, clock: Clock) -> io::Result<Box<dyn Sockets>> {
-        (self.open)(clock)
+    pub(crate) fn open_sockets(
+        &self,
+        tls: Option<Arc<tls::Acceptor>>,
+        clock: Clock,
+    ) -> io::Result<Box<dyn Sockets>> {
+        let sockets = (self.open)(clock)?;
+        Ok(match tls {
+            None => sockets,
+            Some(_) => Box::new(tls::TlsStreams::new(sockets, tls, clock)),
+        })
     }
 }

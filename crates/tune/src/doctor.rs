@@ -1,18 +1,19 @@
-//! Is this machine fit to measure on? All settings, and beside them what can't be set.
+//! Is this machine fit to measure on? The settings of the catalogue that bear on it, and beside
+//! them what can't be set.
 //!
-//! The rule: a machine is fit if no finding is bad. Bad is what makes figures mislead that are read as
-//! usual, p99 included; warn is what makes the tail wider than it has to be, or hides something; unknown
-//! is said and never counts as ok.
+//! The rule: a machine is fit if no finding is bad. Bad is what makes figures mislead that are
+//! read as usual, p99 included; warn is what makes the tail wider than it has to be, or hides
+//! something; unknown is said and never counts as ok.
 
 use host::Root;
-use measure::doctor::{Finding, Findings, Grade, SCHEMA};
+use record::doctor::{Finding, Findings, Grade, SCHEMA};
 
+use crate::checks::{load, machine, permission};
 use crate::inspection::Inspection;
-use crate::setting::{Inspected, Judgement, Value};
-use crate::settings::SETTINGS;
-use crate::{checks_load, checks_machine, checks_permission};
+use crate::setting::{Judged, Judgement, Value};
+use crate::settings;
 
-/// What is looked at and can't be set.
+/// The readings that are no settings.
 struct Check {
     id: &'static str,
     why: &'static str,
@@ -21,20 +22,20 @@ struct Check {
 }
 
 /// All of them, those that mislead most first.
-static CHECKS: [Check; 19] = [
+static CHECKS: [Check; 17] = [
     Check {
         id: "cores.count",
         why: "The exchange and the client spin on a core each; the kernel, the shell and all daemons \
               need a third, or they take theirs from these.",
         what_to_do: "Use a machine with at least three cores, or widen the cpuset.",
-        judge: checks_machine::cores_count,
+        judge: machine::cores_count,
     },
     Check {
         id: "cores.placement",
         why: "Siblings slow each other down; what crosses a cache or a socket's link takes longer each time.",
         what_to_do: "Name cores of different physical cores behind one cache: --cpu LIST here, exchange.cores \
                      and subject.NAME.cores in a scenario.",
-        judge: checks_machine::placement,
+        judge: machine::placement,
     },
     Check {
         id: "cgroup.cpu_max",
@@ -42,25 +43,25 @@ static CHECKS: [Check; 19] = [
               still for the rest of the period, tens of ms.",
         what_to_do: "Lift the limit: docker --cpus, systemd CPUQuota=, Kubernetes limits.cpu; pin by cpuset \
                      instead.",
-        judge: checks_machine::cgroup_quota,
+        judge: machine::cgroup_quota,
     },
     Check {
         id: "load.on_cores",
         why: "What others run on the measured cores delays about that share of the messages.",
         what_to_do: "End what runs there, or keep it to other cores: taskset, AllowedCPUs=, isolcpus.",
-        judge: checks_load::on_cores,
+        judge: load::on_cores,
     },
     Check {
         id: "load.on_siblings",
         why: "What runs on the second hardware thread of a measured core takes a third or more of its speed.",
         what_to_do: "As load.on_cores, or switch SMT off.",
-        judge: checks_load::on_siblings,
+        judge: load::on_siblings,
     },
     Check {
         id: "load.average",
         why: "What ran in the last minute may run in the next one.",
         what_to_do: "Wait until what ran is over, or end it.",
-        judge: checks_load::load_average,
+        judge: load::load_average,
     },
     Check {
         id: "host.steal",
@@ -68,28 +69,28 @@ static CHECKS: [Check; 19] = [
               any trace in this kernel.",
         what_to_do: "Use a bare-metal or a full-size instance, or a less loaded host. Not every \
                      hypervisor reports it.",
-        judge: checks_load::steal,
+        judge: load::steal,
     },
     Check {
         id: "clock.cost",
         why: "Each stamp is part of what is measured; what is shorter than a stamp can't be seen.",
         what_to_do: "See clock.source; where the counter itself is slow, the hypervisor traps it: use \
                      another instance type.",
-        judge: checks_load::clock_cost,
+        judge: load::clock_cost,
     },
     Check {
         id: "probe.cache_line",
         why: "The shortest way between the two measured cores, there and back. What is far above 200 ns is two \
               sockets, or a core that the hypervisor takes away.",
         what_to_do: "Choose cores behind one level 3 cache; where they are, look at host.steal and repeat.",
-        judge: checks_load::cache_line,
+        judge: load::cache_line,
     },
     Check {
         id: "probe.blocking",
         why: "120 bytes over loopback TCP and back between threads that block: wake-ups and idle states. A \
               thread that spins does not pay it.",
         what_to_do: "See cpu.idle_states; on virtual machines measure with backend = \"spin\".",
-        judge: checks_load::blocking,
+        judge: load::blocking,
     },
     Check {
         id: "irq.came",
@@ -97,66 +98,54 @@ static CHECKS: [Check; 19] = [
               work that they do.",
         what_to_do: "Devices: see irq.affinity. Function calls and TLB shootdowns: end what runs elsewhere in \
                      the same process or on the same memory.",
-        judge: checks_load::interrupts,
+        judge: load::interrupts,
     },
     Check {
         id: "host.virtual",
         why: "The hypervisor takes the core for its own work; gaps of it have no cause in this kernel. Bare metal \
               has 15 to 29 % less at p99.9 than a full-size instance of the same family.",
         what_to_do: "Nothing, or bare metal. `tickpath noise` tells how much of the lost time is the host's.",
-        judge: checks_machine::hypervisor,
+        judge: machine::hypervisor,
     },
     Check {
         id: "host.container",
         why: "Without a NIC of its own each packet crosses a bridge and another namespace.",
         what_to_do: "Give it the host's network (docker --network host) or a NIC.",
-        judge: checks_machine::container,
+        judge: machine::container,
     },
     Check {
         id: "kernel.release",
         why: "Network stack and scheduler change from release to release, by more than most tuning: compare \
               figures of one release only.",
         what_to_do: "Use a kernel that is still mended.",
-        judge: checks_machine::kernel,
+        judge: machine::kernel,
     },
     Check {
         id: "nic.driver",
         why: "A NIC that the host's software plays adds a wake-up of the host to each packet. Loopback does \
               not touch it.",
         what_to_do: "For what leaves the machine use an instance with a hardware NIC (ENA, SR-IOV).",
-        judge: checks_machine::nic_driver,
+        judge: machine::nic_driver,
     },
     Check {
         id: "nic.node",
         why: "Across sockets each packet crosses their link: published measurements have the tail 2.5 times \
               as long.",
         what_to_do: "Measure on cores of the NIC's node: /sys/class/net/NAME/device/numa_node.",
-        judge: checks_machine::nic_node,
+        judge: machine::nic_node,
     },
     Check {
         id: "permission.real_time",
         why: "Without it scheduling = \"fifo\" is refused, and on shared cores any thread may interrupt.",
         what_to_do: "Run as root, setcap cap_sys_nice+ep on the binary, or `ulimit -r 99`; in a container \
                      --cap-add SYS_NICE.",
-        judge: checks_permission::real_time,
-    },
-    Check {
-        id: "limit.memlock",
-        why: "Memory that is not locked may fault in the middle of a run.",
-        what_to_do: "`ulimit -l unlimited`, setcap cap_ipc_lock+ep on the binary, or LimitMEMLOCK=infinity.",
-        judge: checks_permission::locked_memory,
-    },
-    Check {
-        id: "limit.nofile",
-        why: "Each connection is an open file: a scenario with more of them can't start.",
-        what_to_do: "`ulimit -n 65536`, or LimitNOFILE=65536.",
-        judge: checks_permission::open_files,
+        judge: permission::real_time,
     },
 ];
 
 /// Looks at everything. `tool` is who looks.
 pub fn examine(root: &Root, seen: &Inspection, tool: &str) -> Findings {
-    let settings = SETTINGS.iter().map(|setting| of_setting(setting.inspect(root, seen)));
+    let settings = settings::all().filter_map(|setting| setting.judge(root, seen).map(of_setting));
     let findings: Vec<Finding> =
         CHECKS.iter().map(|check| of_check(check, seen)).chain(settings).collect();
     Findings {
@@ -182,7 +171,7 @@ fn of_check(check: &Check, seen: &Inspection) -> Finding {
     }
 }
 
-fn of_setting(inspected: Inspected) -> Finding {
+fn of_setting(inspected: Judged) -> Finding {
     let setting = inspected.setting;
     Finding {
         id: setting.id.to_owned(),

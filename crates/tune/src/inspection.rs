@@ -7,9 +7,11 @@ use host::interrupts::Interrupt;
 use host::scheduling::PRIORITY_MIN;
 use host::thread::set_scheduling;
 use host::topology::nic_nodes;
-use host::{HostError, Permissions, Root, Scheduling, Topology};
-use measure::machine::Fingerprint;
+use host::{HostError, Permissions, Root, Scheduling, Topology, ethtool};
+use record::machine::Fingerprint;
 
+use crate::place::Place;
+use crate::system::{Machine, System};
 use crate::watch::Watched;
 
 /// What was read and measured. Rules are functions of this and nothing else.
@@ -29,24 +31,27 @@ pub struct Inspection {
     pub interrupts: Option<Vec<Interrupt>>,
     /// NUMA node of each network interface that says one.
     pub nic_nodes: BTreeMap<String, usize>,
+    /// Attributes of each network interface that only `ethtool` shows, by its names.
+    pub nic_attributes: BTreeMap<String, BTreeMap<String, u64>>,
     /// Limits and capabilities of this process.
     pub permissions: Permissions,
-    /// Whether a thread got a real-time class when it asked, with the system's answer where not; `None`
-    /// where nobody asked.
+    /// Whether a thread got a real-time class when it asked, with the system's answer where not;
+    /// `None` where nobody asked.
     pub real_time: Option<Result<(), String>>,
     /// What went on while nobody measured; `None` where nobody watched.
     pub watched: Option<Watched>,
 }
 
 impl Inspection {
-    /// Reads what stands in files; what has to be tried or watched is left out. `cores` are those to
-    /// measure on, of those `allowed` to this process.
+    /// Reads what stands in files; what has to be tried or watched is left out. `cores` are those
+    /// to measure on, of those `allowed` to this process.
     pub fn read(
         root: &Root,
         machine: Fingerprint,
         cores: &[usize],
         allowed: &[usize],
     ) -> Inspection {
+        let nic_attributes = nic_attributes(root, &machine);
         let mut cores = cores.to_vec();
         cores.sort_unstable();
         cores.dedup();
@@ -58,10 +63,16 @@ impl Inspection {
             has_control_groups: root.exists("sys/fs/cgroup/cgroup.controllers"),
             interrupts: host::interrupts::read(root),
             nic_nodes: nic_nodes(root),
+            nic_attributes,
             permissions: Permissions::read(root),
             real_time: None,
             watched: None,
         }
+    }
+
+    /// An attribute of a network interface; `None` where its driver has none.
+    pub fn nic_value(&self, nic: &str, attribute: &str) -> Option<u64> {
+        self.nic_attributes.get(nic)?.get(attribute).copied()
     }
 
     /// Those measured cores that are not in `list`.
@@ -92,8 +103,22 @@ impl Inspection {
     }
 }
 
-/// Whether a thread may take a real-time class, by asking for it: on a thread of its own that ends at once
-/// and never spins. The system's answer where it may not.
+fn nic_attributes(root: &Root, machine: &Fingerprint) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let system = Machine::new(root.clone());
+    let hardware = machine.fixed.nics.iter().flatten().chain(&machine.load.interfaces_virtual);
+    let of_nic = |nic: &str| -> BTreeMap<String, u64> {
+        let value = |attribute: &str| {
+            let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
+            let value = system.read(&place).ok()??.trim().parse().ok()?;
+            Some((attribute.to_owned(), value))
+        };
+        ethtool::names().filter_map(value).collect()
+    };
+    hardware.map(|nic| (nic.name.clone(), of_nic(&nic.name))).collect()
+}
+
+/// Whether a thread may take a real-time class, by asking for it: on a thread of its own that ends
+/// at once and never spins. The system's answer where it may not.
 pub fn ask_for_real_time() -> Result<(), String> {
     let ask = || match set_scheduling(Scheduling::Fifo(PRIORITY_MIN)) {
         Ok(()) => Ok(()),

@@ -1,23 +1,36 @@
-//! Settings of the operating system that shape the tail of a latency: what they are now, what a host
-//! that is to be fast wants, and why. So far they are only looked at; `doctor` is the view of them, with
-//! what can't be set beside it, that says whether a machine is fit to measure on.
+//! Settings of the operating system that shape the tail of a latency: what they are now, what a
+//! host that is to be fast wants and why, and the way there and back.
 //!
-//! Nothing here changes anything.
+//! - [`settings`] is the catalogue; [`doctor`] is a view of it.
+//! - [`survey`] looks at a machine: `inspect` and `plan`.
+//! - [`apply`](mod@apply) changes places, [`journal`] keeps the way back, [`revert`](mod@revert)
+//!   goes it. [`system`] is the one way to read and write.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod checks_load;
-mod checks_machine;
-mod checks_permission;
+pub mod apply;
+pub mod boot;
+mod checks;
 pub mod doctor;
+pub mod draw;
+pub mod goal;
+pub mod hold;
 pub mod inspection;
-mod readings;
-mod rules;
+pub mod journal;
+pub mod persist;
+pub mod place;
+pub mod revert;
 pub mod setting;
 pub mod settings;
+pub mod snapshot;
+pub mod status;
+pub mod survey;
+pub mod system;
+pub mod verify;
 pub mod watch;
+pub mod wish;
 
 pub use doctor::examine;
 pub use inspection::Inspection;
 pub use setting::Setting;
-pub use settings::SETTINGS;

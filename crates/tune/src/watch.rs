@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use clock::Clock;
 use host::Root;
 use host::fingerprint::load;
 use host::interrupts::{self, Interrupt};
 use host::processes::{self, Process};
-use measure::clock::Clock;
-use measure::machine::Ticks;
+use record::machine::Ticks;
 
-/// How long [`watch`] watches. The kernel counts in ticks of 10 ms, so that a share is good to half a
-/// percent.
+/// How long [`watch`] watches. The kernel counts in ticks of 10 ms, so that a share is good to
+/// half a percent.
 pub const WATCH: Duration = Duration::from_secs(2);
-/// Fewer ticks than this in a watch say nothing: where a sandbox makes up `/proc/stat`, they stand still.
+/// Fewer ticks than this in a watch say nothing: where a sandbox makes up `/proc/stat`, they stand
+/// still.
 const TICKS_MIN: u64 = 50;
 
 /// What the counters of the kernel show at one moment.
@@ -48,7 +49,8 @@ pub struct Watched {
     pub ticks: BTreeMap<usize, Ticks>,
     /// Each interrupt with how often it came.
     pub interrupts: Option<Vec<Interrupt>>,
-    /// Number of and what was used by each process that used anything, on whatever core, the busiest first.
+    /// Number of and what was used by each process that used anything, on whatever core, the
+    /// busiest first.
     pub busy: Vec<(usize, Process)>,
 }
 
@@ -74,7 +76,8 @@ impl Watched {
         }
     }
 
-    /// The share of the time in which a core ran something, 0 to 1. `None` where it was not counted.
+    /// The share of the time in which a core ran something, 0 to 1. `None` where it was not
+    /// counted.
     pub fn busy_share(&self, core: usize) -> Option<f64> {
         let ticks = self.ticks.get(&core).filter(|ticks| ticks.total >= TICKS_MIN)?;
         let busy = ticks.total.saturating_sub(ticks.idle).saturating_sub(ticks.steal);

@@ -1,4 +1,5 @@
-//! What an exchange says of itself and of its order flow, and of what it could not send again on its feed. All of it is ours, and rare.
+//! What an exchange says of itself and of its order flow, and of what it could not send again on
+//! its feed. All of it is ours, and rare.
 
 use crate::fault::MessageFault;
 use crate::reply::ReplyError;
@@ -32,7 +33,8 @@ pub enum Notice<'a> {
 pub struct FlowEnded {
     /// Inputs of the flow that were executed.
     pub inputs: u64,
-    /// Datagrams with new messages that were published on [`crate::request::Depth::Orders`] since it began, whatever led to them.
+    /// Datagrams with new messages that were published on [`crate::request::Depth::Orders`] since
+    /// it began, whatever led to them.
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,

@@ -5,8 +5,9 @@ use std::fmt;
 /// The longest client id, in bytes of UTF-8. A UUID's text has 36.
 pub const CLIENT_ID_BYTES_MAX: usize = 63;
 
-/// A client order id: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without control characters, held in
-/// one cache line's worth of bytes so that a book can keep it beside the order without a pointer.
+/// A client order id: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without control characters, held
+/// in one cache line's worth of bytes so that a book can keep it beside the order without a
+/// pointer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ClientId {
     /// The text, zeros behind it, and its length in the last byte. Equal texts are equal arrays.
@@ -52,17 +53,19 @@ impl ClientId {
         &self.bytes[..usize::from(self.bytes[CLIENT_ID_BYTES_MAX])]
     }
 
-    /// The text. Checks the UTF-8 again, some nanoseconds: on the hot path use [`ClientId::as_bytes`].
+    /// The text. Checks the UTF-8 again, some nanoseconds: on the hot path use
+    /// [`ClientId::as_bytes`].
     pub fn as_str(&self) -> &str {
         // Only `new` makes a ClientId, from a str: the fallback is never taken.
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// A well-mixed hash of the text, the same in every process: its low bits and its high bits alike
-    /// can index a table. Four folded 64x64-bit products over the padded bytes, without a branch.
+    /// A well-mixed hash of the text, the same in every process: its low bits and its high bits
+    /// alike can index a table. Four folded 64x64-bit products over the padded bytes, without a
+    /// branch.
     ///
-    /// It is not keyed: a client that wants collisions can make them. A table that serves clients who
-    /// distrust each other keys by account first, so that a client can harm but itself.
+    /// It is not keyed: a client that wants collisions can make them. A table that serves clients
+    /// who distrust each other keys by account first, so that a client can harm but itself.
     pub fn hash64(&self) -> u64 {
         // The constants of wyhash (Wang Yi, public domain). No text can cancel one to zero, as each
         // holds a byte sequence that is no printable UTF-8.

@@ -1,7 +1,7 @@
 //! Exact decimal numbers: prices and amounts as they stand on the wire.
 //!
-//! A price never becomes a float. It is read into a mantissa and a scale, and turned into an integer
-//! number of ticks (an amount: of lots) by exact division, or refused.
+//! A price never becomes a float. It is read into a mantissa and a scale, and turned into an
+//! integer number of ticks (an amount: of lots) by exact division, or refused.
 
 use crate::digits::{DIGITS_MAX, count, put_u64};
 use std::cmp::Ordering;
@@ -17,8 +17,8 @@ const MANTISSA_END: i64 = 10i64.pow(DECIMAL_DIGITS_MAX as u32);
 
 /// `mantissa / 10^scale`, exact.
 ///
-/// Always in its canonical form (no trailing zero behind the point, and no negative zero), so that two equal numbers
-/// are equal as values: `"1.50"` and `"1.5"` are the same `Decimal`.
+/// Always in its canonical form (no trailing zero behind the point, and no negative zero), so that
+/// two equal numbers are equal as values: `"1.50"` and `"1.5"` are the same `Decimal`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     mantissa: i64,
@@ -64,7 +64,8 @@ impl Decimal {
     }
 
     fn normalised(mut wide: i128, mut scale: u8) -> Option<Decimal> {
-        // A wide division costs as much as the rest of a price's encoding, and is hardly ever needed.
+        // A wide division costs as much as the rest of a price's encoding, and is hardly ever
+        // needed.
         let mut mantissa = loop {
             match i64::try_from(wide) {
                 Ok(narrow) => break narrow,
@@ -83,8 +84,8 @@ impl Decimal {
         fits.then_some(Decimal { mantissa, scale })
     }
 
-    /// Reads `-?digits(.digits)?`. No exponent, no plus sign, no bare point; zeros in front and at the
-    /// end are allowed and mean nothing.
+    /// Reads `-?digits(.digits)?`. No exponent, no plus sign, no bare point; zeros in front and at
+    /// the end are allowed and mean nothing.
     pub fn parse(text: &str) -> Result<Decimal, DecimalError> {
         let bytes = text.as_bytes();
         if bytes.len() > DECIMAL_BYTES_MAX {
@@ -102,7 +103,8 @@ impl Decimal {
         if whole.is_empty() || (point.is_some() && fraction.is_empty()) {
             return Err(DecimalError::NotANumber);
         }
-        // The zeros at the end go before the digits are counted, so the result is canonical at once.
+        // The zeros at the end go before the digits are counted, so the result is canonical at
+        // once.
         let kept = fraction.iter().rposition(|&b| b != b'0').map_or(0, |at| at + 1);
         let mut mantissa = 0u64;
         let mut too_many = kept > DECIMAL_DIGITS_MAX;
@@ -177,7 +179,8 @@ impl Decimal {
         write_scaled(out, self.mantissa, self.scale);
     }
 
-    /// Appends the canonical text of `n` times `unit`, as [`Decimal::from_units`] and [`Decimal::write_to`] do together, in half of the time.
+    /// Appends the canonical text of `n` times `unit`, as [`Decimal::from_units`] and
+    /// [`Decimal::write_to`] do together, in half of the time.
     #[inline]
     pub fn write_units(out: &mut Vec<u8>, n: i64, unit: Decimal) -> Result<(), UnitError> {
         match n.checked_mul(unit.mantissa) {
@@ -195,7 +198,8 @@ fn fits(mantissa: i64) -> bool {
     mantissa.unsigned_abs() < MANTISSA_END as u64
 }
 
-/// Straight to where it will be sent from: a copy of what was written byte by byte a moment ago has to wait for it.
+/// Straight to where it will be sent from: a copy of what was written byte by byte a moment ago
+/// has to wait for it.
 #[inline]
 fn write_scaled(out: &mut Vec<u8>, mantissa: i64, scale: u8) {
     let (mut digits, mut scale) = (mantissa.unsigned_abs(), usize::from(scale));

@@ -35,7 +35,7 @@ pub enum MessageFault {
     WrongKind {
         /// Its name, with the object's in front.
         field: &'static str,
-        /// What is due.
+        /// The expected kind.
         expected: &'static str,
     },
     /// A string that is none of those allowed.
@@ -43,7 +43,7 @@ pub enum MessageFault {
     UnknownValue {
         /// Its name, with the object's in front.
         field: &'static str,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
     /// A field beside another that rules it out.
@@ -64,7 +64,7 @@ pub enum MessageFault {
     BadDecimal {
         /// Its name, with the object's in front.
         field: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: DecimalError,
     },
     /// A client id that can't be one.

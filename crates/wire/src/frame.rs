@@ -117,8 +117,8 @@ pub struct FrameHeader {
     pub header_bytes: usize,
 }
 
-/// Decodes the header that `bytes` begins with; `None` until all of it is there. What can be refused
-/// is refused at the second byte.
+/// Decodes the header that `bytes` begins with; `None` until all of it is there. What can be
+/// refused is refused at the second byte.
 pub fn decode_header(bytes: &[u8]) -> Result<Option<FrameHeader>, FrameError> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
     if first & 0x70 != 0 {

@@ -1,5 +1,5 @@
-//! The head of a connection: the upgrade to WebSocket (RFC 6455, section 4), and the few plain requests
-//! that stand on the same port. Only `GET`, no bodies.
+//! The head of a connection: the upgrade to WebSocket (RFC 6455, section 4), and the few plain
+//! requests that stand on the same port. Only `GET`, no bodies.
 
 use tungstenite::handshake::derive_accept_key;
 
@@ -18,15 +18,18 @@ pub enum Request<'a> {
     Upgrade {
         /// The client's nonce.
         key: UpgradeKey,
+        /// A browser sends it for a page of another origin than this server.
+        is_foreign: bool,
     },
     /// `GET /health`: answer 200 `OK`.
     Health,
-    /// `GET /private/account/user/balances/{user}/{currency}/{amount}`, with which the incumbent's Java
-    /// client funds its accounts: answer 200 and a line of text. Segments are as sent, not decoded.
+    /// `GET /private/account/user/balances/{user}/{currency}/{amount}`, with which the incumbent's
+    /// Java client funds its accounts: answer 200 and a line of text. Segments are as sent, not
+    /// decoded.
     Balances {
         /// Whose balance.
         user: &'a str,
-        /// Of what.
+        /// The currency.
         currency: &'a str,
         /// How much, decimal text, unchecked.
         amount: &'a str,
@@ -43,7 +46,7 @@ pub struct Head<'a> {
     /// Its length: what follows it in the same read (frames, the next request) begins here.
     pub head_bytes: usize,
     /// Whether the connection stays after a plain response: HTTP/1.1's default, unless `Connection:
-    /// close`. Of no meaning after an upgrade.
+    /// close`. Meaningless after an upgrade.
     pub keep_alive: bool,
 }
 
@@ -51,7 +54,7 @@ pub struct Head<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{status} {}: {reason}", status_text(*status))]
 pub struct HttpError {
-    /// 400, 405, 426 or 431.
+    /// 400, 403, 405, 426 or 431.
     pub status: u16,
     /// What was wrong and what to send instead.
     pub reason: &'static str,
@@ -65,6 +68,18 @@ const HEAD_TOO_LONG: HttpError =
     refused(431, "the head is longer than 8192 bytes (limit http_head_bytes_max)");
 const TOO_MANY_HEADERS: HttpError = refused(431, "more than 64 headers (limit http_headers_max)");
 const MALFORMED: HttpError = refused(400, "not an HTTP/1.1 request (is the client speaking TLS?)");
+
+const BARE_LINE_FEED: HttpError =
+    refused(400, "a line ends with LF alone; lines of HTTP end with CR LF");
+/// For a server on which any page could trade that a browser shows.
+pub const FOREIGN_ORIGIN: HttpError = refused(
+    403,
+    "header Origin names another site, and this exchange takes any token; start it with --tokens, or send no Origin",
+);
+
+/// For a TLS client where there is no TLS.
+pub const TLS: HttpError =
+    refused(400, "this port has no TLS: use ws://, or start the exchange with --tls-certificate");
 
 /// The nonce of a handshake: 16 bytes in base64.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,6 +134,14 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<Head<'_>>, HttpError> {
         Err(httparse::Error::TooManyHeaders) => return Err(TOO_MANY_HEADERS),
         Err(_) => return Err(MALFORMED),
     };
+    // A proxy before us may see other lines in it than we do.
+    let mut before = b'\r';
+    for &byte in &window[..head_bytes] {
+        if byte == b'\n' && before != b'\r' {
+            return Err(BARE_LINE_FEED);
+        }
+        before = byte;
+    }
     let (Some(method), Some(target), Some(version)) = (parsed.method, parsed.path, parsed.version)
     else {
         return Err(MALFORMED);
@@ -136,7 +159,10 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<Head<'_>>, HttpError> {
     let keep_alive = version == 1 && !closes;
     let path = target.split('?').next().unwrap_or_default();
     let request = match path {
-        "/" => Request::Upgrade { key: check_upgrade(&headers, version)? },
+        "/" => Request::Upgrade {
+            key: check_upgrade(&headers, version)?,
+            is_foreign: headers.is_foreign(),
+        },
         "/health" => Request::Health,
         _ => balances(path).unwrap_or(Request::NotFound),
     };
@@ -158,8 +184,13 @@ fn check_upgrade(headers: &Headers<'_, '_>, version: u8) -> Result<UpgradeKey, H
     if version != 1 {
         return Err(refused(400, "a WebSocket handshake needs HTTP/1.1"));
     }
-    if headers.get("host").is_none() {
-        return Err(refused(400, "header Host is missing"));
+    for (name, reason) in [
+        ("host", "header Host is missing, or there are two"),
+        ("sec-websocket-key", "header Sec-WebSocket-Key is missing, or there are two"),
+    ] {
+        if headers.count(name) != 1 {
+            return Err(refused(400, reason));
+        }
     }
     if headers.get("sec-websocket-version") != Some(b"13") {
         return Err(refused(426, "header Sec-WebSocket-Version must be 13"));
@@ -178,6 +209,22 @@ impl<'b> Headers<'_, 'b> {
         Some(header.value.trim_ascii())
     }
 
+    fn count(&self, name: &str) -> usize {
+        self.0.iter().filter(|header| header.name.eq_ignore_ascii_case(name)).count()
+    }
+
+    /// Whether there is an `Origin` that is not this server. It is this server if it names the
+    /// same host and port as `Host` does, and no name that could be made to point here (DNS
+    /// rebinding): an address, or `localhost`.
+    fn is_foreign(&self) -> bool {
+        let Some(origin) = self.get("origin") else { return false };
+        let is_own = self.count("origin") == 1
+            && origin.strip_prefix(b"http://").is_some_and(|authority| {
+                Some(authority) == self.get("host") && is_fixed(authority)
+            });
+        !is_own
+    }
+
     /// Whether a comma-separated list, over all headers of this name, has `token`, in any case.
     fn has_token(&self, name: &str, token: &str) -> bool {
         let named = self.0.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
@@ -185,6 +232,19 @@ impl<'b> Headers<'_, 'b> {
             .flat_map(|header| header.value.split(|&b| b == b','))
             .any(|item| item.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
     }
+}
+
+/// Whether the host of `host:port` is an address or `localhost`, and no name that somebody could
+/// let point anywhere.
+fn is_fixed(authority: &[u8]) -> bool {
+    let Ok(authority) = std::str::from_utf8(authority) else { return false };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if is_port(port) => host,
+        _ => authority,
+    };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost") || address.parse::<std::net::IpAddr>().is_ok()
 }
 
 /// Appends the response that completes the handshake.
@@ -229,6 +289,7 @@ fn status_text(status: u16) -> &'static str {
     match status {
         200 => "OK",
         400 => "Bad Request",
+        403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
@@ -239,9 +300,12 @@ fn status_text(status: u16) -> &'static str {
     }
 }
 
-/// Appends a client's request to upgrade. `host` is the caller's own configuration (`name:port`).
-pub fn upgrade_request(out: &mut Vec<u8>, host: &str, key: &UpgradeKey) {
-    out.extend_from_slice(b"GET / HTTP/1.1\r\nHost: ");
+/// Appends a client's request to upgrade. `host` (`name:port`) and `path` are the caller's own
+/// configuration.
+pub fn upgrade_request(out: &mut Vec<u8>, host: &str, path: &str, key: &UpgradeKey) {
+    out.extend_from_slice(b"GET ");
+    out.extend_from_slice(path.as_bytes());
+    out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
     out.extend_from_slice(host.as_bytes());
     out.extend_from_slice(
         b"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
@@ -274,8 +338,8 @@ pub enum UpgradeError {
     NotOffered,
 }
 
-/// Checks the answer to [`upgrade_request`]. `None` until the head is whole, then its length: frames may
-/// follow it in the same read.
+/// Checks the answer to [`upgrade_request`]. `None` until the head is whole, then its length:
+/// frames may follow it in the same read.
 pub fn check_upgrade_response(
     bytes: &[u8],
     key: &UpgradeKey,

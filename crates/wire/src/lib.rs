@@ -12,7 +12,10 @@
 //!
 //! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from the bytes they read.
 //! In the normal case neither allocates: a test with a counting allocator holds them to it.
+//!
+//! See docs/decisions/010-wire-extensions.md.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod administration;
 pub mod client_id;
@@ -22,16 +25,11 @@ pub mod fault;
 pub mod frame;
 pub mod http;
 mod json;
-mod json_string;
 pub mod market_data;
 pub mod order_id;
 pub mod reader;
 pub mod reply;
-mod reply_decode;
-mod reply_encode;
 pub mod request;
-mod request_decode;
-mod request_encode;
 
 pub use client_id::ClientId;
 pub use decimal::Decimal;

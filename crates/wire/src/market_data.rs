@@ -1,12 +1,13 @@
-//! Market data as JSON: what who subscribes to `BOOK`, `TRADES` or `TOP` is sent. All of it is ours.
+//! Market data as JSON: what who subscribes to `BOOK`, `TRADES` or `TOP` is sent. All of it is
+//! ours.
 //!
-//! `feed_sequence` is the number of the message of the feed of [`crate::request::Depth::Levels`] that it is made from: a client that reads
-//! both can tell what it has had.
+//! `feed_sequence` is the number of the message of the feed of [`crate::request::Depth::Levels`]
+//! that it is made from: a client that reads both can tell what it has had.
 
 use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
 use crate::fault::MessageFault;
-use crate::json_string::write_string;
+use crate::json::string::write_string;
 use crate::reply::ReplyError;
 use crate::request::Side;
 use serde::Deserialize;
@@ -22,7 +23,7 @@ pub enum MarketData<'a> {
     /// The whole book: first on channel `BOOK`, and again after a gap.
     #[serde(rename = "BOOK_SNAPSHOT", borrow)]
     Snapshot(BookSnapshot<'a>),
-    /// What is shown at one price now.
+    /// The total shown at one price now.
     #[serde(rename = "BOOK", borrow)]
     Level(Level<'a>),
     /// Two orders traded.
@@ -39,7 +40,7 @@ pub enum MarketData<'a> {
 /// All of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BookSnapshot<'a> {
-    /// Of which instrument.
+    /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
     /// The highest first.
@@ -56,7 +57,7 @@ pub struct BookSnapshot<'a> {
 /// A price, and what is shown there now.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Level<'a> {
-    /// Of which instrument.
+    /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
     /// Bids or asks.
@@ -76,12 +77,12 @@ pub struct Level<'a> {
 /// Two orders traded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Trade<'a> {
-    /// Of which instrument.
+    /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
     /// The exchange's name for the trade, as in `FILL`.
     pub trade_id: u64,
-    /// Of the order that arrived.
+    /// Side of the order that arrived.
     #[serde(deserialize_with = "side")]
     pub side: Side,
     /// The price.
@@ -98,7 +99,7 @@ pub struct Trade<'a> {
 /// The top of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Top<'a> {
-    /// Of which instrument.
+    /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
     /// The highest price somebody buys at, and how much; `None` without bids.
@@ -118,7 +119,7 @@ pub struct Gap<'a> {
     /// On which channel.
     #[serde(borrow)]
     pub channel: Cow<'a, str>,
-    /// Of which instrument.
+    /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
     /// The first message of the feed that it may have missed.
@@ -127,7 +128,8 @@ pub struct Gap<'a> {
     pub to: u64,
 }
 
-/// Decodes market data. For clients that have the time: it is no codec for a hot path, which reads the feed.
+/// Decodes market data. For clients that have the time: it is no codec for a hot path, which reads
+/// the feed.
 ///
 /// # Errors
 /// If it is not JSON, or none of these messages.

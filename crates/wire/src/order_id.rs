@@ -9,7 +9,8 @@ pub const ORDER_ID_BYTES: usize = 36;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrderId(pub u128);
 
-/// Version 8 (vendor's own, RFC 9562 section 5.8) and the variant's bits: what makes ours well-formed.
+/// Version 8 (vendor's own, RFC 9562 section 5.8) and the variant's bits: what makes ours
+/// well-formed.
 const OURS: u128 = 0x0000_0000_0000_8000_8000_0000_0000_0000;
 const LOW_48: u64 = (1 << 48) - 1;
 /// Where the hyphens stand in the text, and the two digits of each byte.
@@ -29,8 +30,8 @@ const NIBBLES: [u8; 256] = {
 };
 
 impl OrderId {
-    /// The UUID of order number `n`: `00000000-HHHH-8000-8000-LLLLLLLLLLLL`, with the high 16 bits of `n`
-    /// in H and the low 48 in L. So a person finds order 42 as `…-00000000002a`.
+    /// The UUID of order number `n`: `00000000-HHHH-8000-8000-LLLLLLLLLLLL`, with the high 16 bits
+    /// of `n` in H and the low 48 in L. So a person finds order 42 as `…-00000000002a`.
     pub fn from_u64(n: u64) -> OrderId {
         OrderId(OURS | u128::from(n & LOW_48) | (u128::from(n >> 48) << 80))
     }

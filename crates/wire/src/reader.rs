@@ -46,7 +46,8 @@ impl Default for FrameLimits {
     }
 }
 
-/// The least that [`MessageReader::space`] offers before the bytes in the buffer are moved together.
+/// The least that [`MessageReader::space`] offers before the bytes in the buffer are moved
+/// together.
 pub const READ_BYTES_MIN: usize = 4 * 1024;
 
 /// A whole message, its payload unmasked, in the reader's buffer.
@@ -74,8 +75,8 @@ pub enum Message<'a> {
 pub struct Received<'a> {
     /// The message.
     pub message: Message<'a>,
-    /// The stamp given to the [`MessageReader::filled`] that brought the first byte of the message's
-    /// first frame.
+    /// The stamp given to the [`MessageReader::filled`] that brought the first byte of the
+    /// message's first frame.
     pub first_byte_ns: u64,
 }
 
@@ -140,14 +141,14 @@ impl MessageReader {
         self.state = State::Open;
     }
 
-    /// Whether a message has begun to arrive and is not whole. Of use once [`MessageReader::next`] has
-    /// returned `None`: a server that gives up on half a message asks this.
+    /// Whether a message has begun to arrive and is not whole. Useful once [`MessageReader::next`]
+    /// has returned `None`: a server that gives up on half a message asks this.
     pub fn is_within_message(&self) -> bool {
         self.assembly.is_some() || !self.unread.is_empty()
     }
 
-    /// Where the next read should put its bytes: [`READ_BYTES_MIN`] or more once `next` has returned
-    /// `None`, empty only if whole messages wait to be taken.
+    /// Where the next read should put its bytes: [`READ_BYTES_MIN`] or more once `next` has
+    /// returned `None`, empty only if whole messages wait to be taken.
     pub fn space(&mut self) -> &mut [u8] {
         if self.state != State::Open {
             self.unread = 0..0; // nothing that follows a close or an error is read
@@ -161,8 +162,8 @@ impl MessageReader {
         &mut self.buffer[self.unread.end..]
     }
 
-    /// Says that the first `n` bytes of [`MessageReader::space`] were filled by a read that returned
-    /// at `stamp_ns`.
+    /// Says that the first `n` bytes of [`MessageReader::space`] were filled by a read that
+    /// returned at `stamp_ns`.
     pub fn filled(&mut self, n: usize, stamp_ns: u64) {
         debug_assert!(
             n <= self.buffer.len() - self.unread.end,
@@ -176,8 +177,8 @@ impl MessageReader {
         self.unread.end = self.buffer.len().min(self.unread.end.saturating_add(n));
     }
 
-    /// Copies bytes in that were read elsewhere (behind the HTTP head), as one `filled`. Returns how
-    /// many fitted; if not all, take the messages and give it the rest.
+    /// Copies bytes in that were read elsewhere (behind the HTTP head), as one `filled`. Returns
+    /// how many fitted; if not all, take the messages and give it the rest.
     #[must_use = "the bytes may not all fit"]
     pub fn fill_from(&mut self, bytes: &[u8], stamp_ns: u64) -> usize {
         let space = self.space();
@@ -289,8 +290,8 @@ impl MessageReader {
         Ok(())
     }
 
-    /// Moves what is kept to the front. A message is moved at most once in its life: afterwards all of
-    /// it has room.
+    /// Moves what is kept to the front. A message is moved at most once in its life: afterwards
+    /// all of it has room.
     fn compact(&mut self) {
         let mut to = 0;
         if let Some(assembly) = &mut self.assembly {

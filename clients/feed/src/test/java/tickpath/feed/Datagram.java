@@ -3,7 +3,10 @@ package tickpath.feed;
 import org.agrona.ExpandableArrayBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** Reads a datagram message by message, says what is in it as the golden texts do, and writes it again. */
+/**
+ * Reads a datagram message by message, says what is in it as the golden texts do, and writes it
+ * again.
+ */
 final class Datagram {
     private static final int UNKNOWN = -1;
 

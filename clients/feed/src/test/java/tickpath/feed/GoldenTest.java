@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class GoldenTest {
-    /** Of the repository's golden bytes: tests run in clients/feed. */
+    /** The repository's golden bytes: tests run in clients/feed. */
     private static final Path VECTORS = Path.of("../vectors");
 
     @ParameterizedTest

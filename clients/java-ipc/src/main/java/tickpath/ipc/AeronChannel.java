@@ -23,13 +23,14 @@ import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Aeron IPC: an exclusive publication with {@code tryClaim}, an image polled without going through the subscription, an
- * embedded media driver.
+ * Aeron IPC: an exclusive publication with {@code tryClaim}, an image polled without going through
+ * the subscription, an embedded media driver.
  *
- * <p>The driver is needed during the run: its conductor zeroes what was consumed and moves the publisher's limit on by it.
- * Where a core is free of measured threads, a thread there does that, and parks for at most 100 us in between. Where none
- * is, such a thread would take a measured core away for some 10 us each time; so the consuming thread does the work itself,
- * as Aeron has it for machines with few cores ({@code ThreadingMode.INVOKER}): after an eighth of the window, and when
+ * <p>The driver is needed during the run: its conductor zeroes what was consumed and moves the
+ * publisher's limit on by it. Where a core is free of measured threads, a thread there does that,
+ * and parks for at most 100 us in between. Where none is, such a thread would take a measured core
+ * away for some 10 us each time; so the consuming thread does the work itself, as Aeron has it for
+ * machines with few cores ({@code ThreadingMode.INVOKER}): after an eighth of the window, and when
  * nothing is there to be read.
  */
 final class AeronChannel implements Channel {
@@ -38,21 +39,33 @@ final class AeronChannel implements Channel {
     /** Aeron's own value in its samples. */
     private static final int FRAGMENTS_PER_POLL = 10;
 
-    /** How long the window must last at the plan's rate without the conductor, which is a thread that may be parked. */
+    /**
+     * How long the window must last at the plan's rate without the conductor, which is a thread
+     * that may be parked.
+     */
     private static final double WINDOW_SECONDS_MIN = 0.002;
 
     private static final int WINDOW_BYTES_BY_RATE_MAX = 1 << 25;
 
-    /** The driver moves the limit on when this part of the window was consumed ({@code IpcPublication.tripGain}). */
+    /**
+     * The driver moves the limit on when this part of the window was consumed ({@code
+     * IpcPublication.tripGain}).
+     */
     private static final int LIMIT_STEPS = 8;
 
-    /** Empty polls, some 10 ms, after which the conductors are called all the same: they have timers. */
+    /**
+     * Empty polls, some 10 ms, after which the conductors are called all the same: they have
+     * timers.
+     */
     private static final int EMPTY_POLLS_MAX = 1 << 20;
 
     private static final long CONDUCTOR_PARK_NS_MIN = 1_000;
     private static final long CONDUCTOR_PARK_NS_MAX = 100_000;
 
-    /** Between set-up and the run nobody calls the conductors; meanwhile the driver must not believe the client dead. */
+    /**
+     * Between set-up and the run nobody calls the conductors; meanwhile the driver must not
+     * believe the client dead.
+     */
     private static final long LIVENESS_MINUTES = 60;
 
     private static final long CONNECT_SECONDS_MAX = 10;
@@ -64,7 +77,10 @@ final class AeronChannel implements Channel {
     private final ExclusivePublication publication;
     private final Image image;
 
-    /** Changes with each message, so it is made by the producing thread, and lies among that thread's objects alone. */
+    /**
+     * Changes with each message, so it is made by the producing thread, and lies among that
+     * thread's objects alone.
+     */
     private BufferClaim claim;
 
     AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws Refusal {
@@ -84,7 +100,10 @@ final class AeronChannel implements Channel {
         }
     }
 
-    /** A power of two: large enough for the slots and for a conductor that comes late, else small, to stay in a cache. */
+    /**
+     * A power of two: large enough for the slots and for a conductor that comes late, else small,
+     * to stay in a cache.
+     */
     private static int windowBytes(final Plan plan, final int frameBytes, final boolean spareCore) {
         // At most half of Aeron's longest term: Plan limits what all slots take.
         final double slots = (double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS);

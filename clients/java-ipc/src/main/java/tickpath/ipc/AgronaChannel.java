@@ -8,8 +8,8 @@ import org.agrona.concurrent.ringbuffer.RecordDescriptor;
 import org.agrona.concurrent.ringbuffer.RingBufferDescriptor;
 
 /**
- * Agrona's OneToOneRingBuffer: claim, copy, commit. Its capacity is in bytes and a power of two, so it has room for at
- * least as many messages as the plan has slots.
+ * Agrona's OneToOneRingBuffer: claim, copy, commit. Its capacity is in bytes and a power of two,
+ * so it has room for at least as many messages as the plan has slots.
  */
 final class AgronaChannel implements Channel {
     /** Any positive number. */

@@ -5,8 +5,9 @@ import java.nio.file.Path;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A peer: messages of one length from one thread to one other. {@link #send} is called by the producing thread alone,
- * {@link #receive} by the consuming one; the rest happens before they begin and after they have ended.
+ * A peer: messages of one length from one thread to one other. {@link #send} is called by the
+ * producing thread alone, {@link #receive} by the consuming one; the rest happens before they
+ * begin and after they have ended.
  */
 interface Channel extends AutoCloseable {
     /**
@@ -16,10 +17,16 @@ interface Channel extends AutoCloseable {
      */
     boolean send(UnsafeBuffer message);
 
-    /** Spins, and hands over each message as soon as it can be read, until the consumer {@linkplain Consumer#isOver is over}. */
+    /**
+     * Spins, and hands over each message as soon as it can be read, until the consumer {@linkplain
+     * Consumer#isOver is over}.
+     */
     void receive();
 
-    /** Ends {@link #receive}, from any thread, when the consumer was {@linkplain Consumer#stop stopped}. */
+    /**
+     * Ends {@link #receive}, from any thread, when the consumer was {@linkplain Consumer#stop
+     * stopped}.
+     */
     default void interrupt() {}
 
     @Override

@@ -24,18 +24,23 @@ import org.agrona.concurrent.UnsafeBuffer;
 /**
  * Chronicle Queue: an appender and a tailer of one queue, raw bytes in documents.
  *
- * <p>Its pretoucher has become a part of the Enterprise edition. So that the open one is not measured by its page faults,
- * all blocks of the run are mapped and touched before it, through the mapping that both threads use.
+ * <p>Its pretoucher has become a part of the Enterprise edition. So that the open one is not
+ * measured by its page faults, all blocks of the run are mapped and touched before it, through the
+ * mapping that both threads use.
  */
 final class ChronicleChannel implements Channel {
     /** A document's header, and its padding. */
     private static final int DOCUMENT_BYTES = 8;
 
-    /** For the queue's own header and the first pages of its index; more index comes with the messages, 8 bytes for each 256th. */
+    /**
+     * For the queue's own header and the first pages of its index; more index comes with the
+     * messages, 8 bytes for each 256th.
+     */
     private static final long INDEX_BYTES = 1 << 20;
 
     static {
-        // Usage data, banners and a thread that looks at disks: before the first of its classes reads them.
+        // Usage data, banners and a thread that looks at disks: before the first of its classes
+        // reads them.
         System.setProperty("chronicle.analytics.disable", "true");
         System.setProperty("chronicle.announcer.disable", "true");
         System.setProperty("chronicle.disk.monitor.disable", "true");
@@ -47,7 +52,10 @@ final class ChronicleChannel implements Channel {
     private final SingleChronicleQueueStore store;
     private final List<MappedBytesStore> blocks = new ArrayList<>();
 
-    /** What changes with each message is made by the thread that changes it: it lies among that thread's objects alone. */
+    /**
+     * What changes with each message is made by the thread that changes it: it lies among that
+     * thread's objects alone.
+     */
     private ExcerptAppender appender;
 
     private PointerBytesStore outgoing;
@@ -76,7 +84,10 @@ final class ChronicleChannel implements Channel {
         }
     }
 
-    /** Maps a block and touches its pages with a swap that changes nothing: no later access to them waits for the kernel. */
+    /**
+     * Maps a block and touches its pages with a swap that changes nothing: no later access to them
+     * waits for the kernel.
+     */
     private static MappedBytesStore touched(final MappedFile file, final long start, final long bytes) throws IOException {
         final MappedBytesStore block = file.acquireByteStore(ReferenceOwner.TMP, start);
         for (long position = start; position < start + bytes; position += OS.pageSize()) {

@@ -4,12 +4,15 @@ import java.nio.ByteOrder;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** What is done with each message, on the consuming thread: stamp, copy, check, note two times. */
+/** The work per message on the consuming thread: stamp, copy, check, note two times. */
 class Consumer {
     static final int INDEX_OFFSET = 0;
     static final int SENT_OFFSET = 8;
 
-    /** What changes with every message, in the middle of an array of its own: nothing that the producer uses is near. */
+    /**
+     * What changes with every message, in the middle of an array of its own: nothing that the
+     * producer uses is near.
+     */
     private static final int EXPECTED = Memory.LINE_PAIR_BYTES / Long.BYTES;
     private static final int LATEST_NS = EXPECTED + 1;
 
@@ -55,7 +58,10 @@ class Consumer {
         state[LATEST_NS] = nowNs;
     }
 
-    /** Whether a message that is not the next one has no sample of its own. One that overtook others has. */
+    /**
+     * Whether a message that is not the next one has no sample of its own. One that overtook
+     * others has.
+     */
     private boolean isRefused(final long index) {
         if (index < 0 || index >= messages) {
             unknown++;
@@ -85,12 +91,12 @@ class Consumer {
         return state[EXPECTED] == messages;
     }
 
-    /** Of the measured part, seen before. */
+    /** Messages of the measured part that had been seen before. */
     int duplicated() {
         return duplicated;
     }
 
-    /** Of the measured part, overtaken by later ones. */
+    /** Messages of the measured part that later ones overtook. */
     int outOfOrder() {
         return outOfOrder;
     }

@@ -31,16 +31,25 @@ public final class Main {
     /** How long a process that is told to end waits for its run to end in order. */
     private static final long END_MILLIS_MAX = 500;
 
+    /** The hooks run: because of a signal, or at the end of {@link #main}. */
+    private static volatile boolean ending;
+
     private Main() {}
 
     /**
-     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that is not complete.
+     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that
+     * is not complete.
      *
      * @param arguments {@code --plan -}
      */
     public static void main(final String[] arguments) {
         final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        System.exit(run(arguments, in, System.out, System.err));
+        final int status = run(arguments, in, System.out, System.err);
+        // A process that was told to end has its status already; a second exit() would race with
+        // it.
+        if (!ending) {
+            System.exit(status);
+        }
     }
 
     static int run(final String[] arguments, final BufferedReader in, final PrintStream out, final PrintStream err) {
@@ -60,7 +69,8 @@ public final class Main {
         } catch (final InterruptedException e) {
             err.println("java-ipc: interrupted");
         } catch (final RuntimeException | Error e) {
-            // A library's, most likely: they have few checked ones. A file system that is full is an InternalError.
+            // A library's, most likely: they have few checked ones. A file system that is full is
+            // an InternalError.
             err.println("java-ipc: failed: " + e);
         }
         return REFUSED;
@@ -133,6 +143,7 @@ public final class Main {
 
     /** When the process was told to end, and when it ends by itself. */
     private static void end(final Run run, final CountDownLatch over, final Path directory) {
+        ending = true;
         try {
             if (run != null) {
                 run.stop();

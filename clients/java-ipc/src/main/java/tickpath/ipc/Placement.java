@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Which thread runs where, by {@code taskset} and {@code chrt} of util-linux: it is done once, before the run, and so needs
- * no native library in the measured process.
+ * Which thread runs where, by {@code taskset} and {@code chrt} of util-linux: it is done once,
+ * before the run, and so needs no native library in the measured process.
  */
 final class Placement {
     private static final long TOOL_SECONDS_MAX = 10;
@@ -27,7 +27,8 @@ final class Placement {
     }
 
     /**
-     * Moves all threads of this process away from the measured cores, if it may run on others; threads to come inherit that.
+     * Moves all threads of this process away from the measured cores, if it may run on others;
+     * threads to come inherit that.
      *
      * @return whether there are others
      */
@@ -35,7 +36,7 @@ final class Placement {
         final BitSet allowed = allowedCores();
         final BitSet others = (BitSet) allowed.clone();
         measured.forEach(core -> core.ifPresent(others::clear));
-        // Whoever is not pinned is on one of them, too.
+        // An unpinned thread is on one of them, too.
         final long unpinned = measured.stream().filter(OptionalInt::isEmpty).count();
         if (!others.isEmpty() && !others.equals(allowed)) {
             final String list = others.stream().mapToObj(Integer::toString).collect(Collectors.joining(","));

@@ -17,7 +17,8 @@ import java.util.OptionalInt;
 import java.util.stream.Collectors;
 
 /**
- * What to do, as {@code clients/IPC.md} has it. Unknown keys are ignored, and those that this structure does not need.
+ * What to do, as {@code clients/IPC.md} has it. Unknown keys are ignored, and those that this
+ * structure does not need.
  *
  * @param cores of the producer and of the consumer; empty: don't pin
  */
@@ -54,7 +55,7 @@ record Plan(
 
     static final int SLOTS_MAX = 1 << 20;
 
-    /** Of all slots together. */
+    /** Bytes of all slots together. */
     static final long STRUCTURE_BYTES_MAX = 1 << 28;
 
     /** A page, where they are largest. */
@@ -78,8 +79,9 @@ record Plan(
     }
 
     /**
-     * The same with few messages, as fast as they go: what a compiler has to have seen before a run. In a warm-up at the
-     * plan's rate nothing is ever full, and code that was compiled without that is thrown away when it first is.
+     * The same with few messages, as fast as they go: what a compiler has to have seen before a
+     * run. In a warm-up at the plan's rate nothing is ever full, and code that was compiled
+     * without that is thrown away when it first is.
      */
     Plan rehearsal() {
         final long block = Math.min(blockBytes, REHEARSAL_BLOCK_BYTES);

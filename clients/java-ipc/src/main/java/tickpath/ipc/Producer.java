@@ -3,7 +3,10 @@ package tickpath.ipc;
 import java.nio.ByteOrder;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** The load, on the producing thread: each message is sent when it is due, whatever became of those before. */
+/**
+ * The load, on the producing thread: each message is sent when it is due, whatever became of those
+ * before.
+ */
 final class Producer {
     private final Channel channel;
     private final Schedule schedule;
@@ -27,7 +30,10 @@ final class Producer {
         }
     }
 
-    /** When message 0 is due, and when to give up; of {@link System#nanoTime}. Before the producing thread begins. */
+    /**
+     * When message 0 is due, and when to give up; of {@link System#nanoTime}. Before the producing
+     * thread begins.
+     */
     void startAt(final long startNs, final long deadlineNs) {
         this.startNs = startNs;
         this.deadlineNs = deadlineNs;
@@ -81,12 +87,15 @@ final class Producer {
         stopped = true;
     }
 
-    /** For what follows: when the producing thread has ended. Of the measured part. */
+    /** Counts of the measured part, valid after the producing thread has ended. */
     int sent() {
         return Math.max(0, sent - warmUpMessages);
     }
 
-    /** Messages of the measured part that found the structure full: once each, however often they were tried. */
+    /**
+     * Messages of the measured part that found the structure full: once each, however often they
+     * were tried.
+     */
     int heldBack() {
         return heldBack;
     }

@@ -18,7 +18,9 @@ final class Run implements AutoCloseable {
     /** From `go` to the first message: the threads wake up. */
     private static final long LEAD_NS = 10_000_000;
 
-    /** How long messages may take when no more are sent, and a thread to end when it was told to. */
+    /**
+     * How long messages may take when no more are sent, and a thread to end when it was told to.
+     */
     private static final long DRAIN_NS = 1_000_000_000;
 
     private final Plan plan;

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Response and service time of every message, ns, as two unsigned 32-bit numbers. One array, made before the run: a message
- * of the warm-up takes the same path as any other.
+ * Response and service time of every message, ns, as two unsigned 32-bit numbers. One array, made
+ * before the run: a message of the warm-up takes the same path as any other.
  */
 final class Samples {
     static final String MAGIC = "TPIPC001";
@@ -19,7 +19,7 @@ final class Samples {
     /** Both numbers of a message that never came. */
     static final int NEVER = -1;
 
-    /** What is longer, 4.29 s, is shown as this. */
+    /** Longer times (over 4.29 s) are stored as this. */
     static final long NS_MAX = 0xffff_fffeL;
 
     /** Ten beyond the percentile. */
@@ -57,9 +57,10 @@ final class Samples {
     }
 
     /**
-     * The 99th percentile of send time less due time, which is response less service time, from message {@code from} on; null
-     * if there are fewer than the thousand samples that it takes. Found by counting, upper half of the bits first: a copy to
-     * sort would need as much memory again.
+     * The 99th percentile of send time less due time, which is response less service time, from
+     * message {@code from} on; null if there are fewer than the thousand samples that it takes.
+     * Found by counting, upper half of the bits first: a copy to sort would need as much memory
+     * again.
      */
     Long latenessNsP99(final int from) {
         final int received = received(from);
@@ -86,7 +87,7 @@ final class Samples {
         return (long) upper << Short.SIZE | bucket(counts, rank);
     }
 
-    /** Unsigned. What is too long to be known is as long as can be. */
+    /** Unsigned. A time that is too long to store is as long as possible. */
     private int latenessNs(final int index) {
         final int responseNs = pairs[2 * index];
         return responseNs == (int) NS_MAX ? responseNs : responseNs - pairs[2 * index + 1];

@@ -1,14 +1,18 @@
 package tickpath.ipc;
 
 /**
- * When each message is due, ns after the start: evenly spaced, fixed before the run, never re-based. The same arithmetic as
- * {@code measure::schedule} in Rust, so that both ends of any pair of clients mean the same nanosecond.
+ * When each message is due, ns after the start: evenly spaced, fixed before the run, never
+ * re-based. The same arithmetic as {@code clock::schedule} in Rust, so that both ends of any pair
+ * of clients mean the same nanosecond.
  */
 final class Schedule {
     /** One message a nanosecond. */
     static final double RATE_PER_SECOND_MAX = 1e9;
 
-    /** The gap must fit 63 bits with its fraction; a message every half second is far below any load worth measuring. */
+    /**
+     * The gap must fit 63 bits with its fraction; a message every half second is far below any
+     * load worth measuring.
+     */
     static final double RATE_PER_SECOND_MIN = 0.5;
 
     /** Gap between messages, ns, 32 fractional bits. */

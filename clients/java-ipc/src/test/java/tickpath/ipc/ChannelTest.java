@@ -136,7 +136,10 @@ class ChannelTest {
         }
     }
 
-    /** Structures that wrap, rotate or roll make no message wait for it: one in flight always finds room. */
+    /**
+     * Structures that wrap, rotate or roll make no message wait for it: one in flight always finds
+     * room.
+     */
     @ParameterizedTest
     @CsvSource({"aeron", "agrona", "disruptor", "chronicle"})
     void oneMessageInFlightIsNeverHeldBack(final String structure) throws Exception {
@@ -189,7 +192,8 @@ class ChannelTest {
             producer.startAt(startNs, startNs + TimeUnit.SECONDS.toNanos(TEST_SECONDS_MAX));
             final Future<Long> receiving = threads.submit(() -> allocatedBy(channel::receive));
             final Future<Long> sending = threads.submit(() -> allocatedBy(producer::run));
-            // The first messages may: lambdas are linked, thread locals made. A word a message would be 800 000.
+            // The first messages may: lambdas are linked, thread locals made. A word a message
+            // would be 800 000.
             final long limitBytes = 100_000;
             final long sendingBytes = sending.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);
             final long receivingBytes = receiving.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);

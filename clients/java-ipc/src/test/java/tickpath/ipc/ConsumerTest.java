@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Of ten messages the first three are the warm-up. */
+/** The first three of ten messages are the warm-up. */
 class ConsumerTest {
     @TempDir
     Path directory;

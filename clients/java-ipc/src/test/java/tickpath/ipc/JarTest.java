@@ -166,6 +166,7 @@ class JarTest {
         assertNothingIsLeft();
     }
 
+    /** The status is the signal's: once the run's own (3) overtook it on a busy machine. */
     @ParameterizedTest
     @ValueSource(strings = {"aeron", "disruptor", "chronicle"})
     void endsWhenItIsTold(final String structure) throws Exception {

@@ -52,7 +52,8 @@ class RunTest {
         }
         final long startNs = result.get("start_monotonic_ns").getAsLong();
         final long endNs = result.get("end_monotonic_ns").getAsLong();
-        // The warm-up's 50 ms come first; the last message is due 200 ms less one gap after the first.
+        // The warm-up's 50 ms come first; the last message is due 200 ms less one gap after the
+        // first.
         assertTrue(startNs - beforeNs >= 50_000_000);
         assertTrue(endNs - startNs >= 199_950_000);
 

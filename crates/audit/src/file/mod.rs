@@ -1,0 +1,110 @@
+//! The head of an audit log: one block of 4096 bytes, then the records.
+//!
+//! | bytes | little-endian |
+//! |---|---|
+//! | 0..8 | `TPAUDIT` and a zero |
+//! | 8..12 | version, 1 |
+//! | 12..16 | bytes of the text |
+//! | 16..20 | CRC-32C of the other 4092 bytes |
+//! | 20.. | [`Header`] as JSON; zeros to the end of the block |
+
+pub(crate) mod codec;
+pub(crate) mod reader;
+pub(crate) mod writer;
+
+use crate::{AuditError, ReadError};
+use clock::crc32c::{continued, crc32c};
+use clock::time_base::TimeBase;
+use serde::{Deserialize, Serialize};
+
+/// Bytes before the first record.
+pub const HEADER_BYTES: usize = 4096;
+/// The longest header's text.
+pub const HEADER_TEXT_BYTES_MAX: usize = HEADER_BYTES - TEXT;
+/// The format's version.
+pub const VERSION: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"TPAUDIT\0";
+const CHECK: usize = 16;
+const TEXT: usize = 20;
+
+/// What an audit log says of itself: whose it is, and by which clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The measured subject.
+    pub subject: String,
+    /// The program and its version.
+    pub tool: String,
+    /// The clock of all stamps of the trader's, and how it lay beside UTC when the log began.
+    /// Later readings are records.
+    pub time: TimeBase,
+    /// The exchange's stamps are on that clock, too: when a tick was intended, acknowledged and
+    /// published, and those of an answer.
+    #[serde(default = "yes")]
+    pub same_clock: bool,
+    /// Where they aren't: what they are on, as the exchange said before the run. `None`: it did
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_time: Option<TimeBase>,
+    /// Why risk refuses, by the numbers that the decisions have.
+    pub reasons: Vec<String>,
+}
+
+/// A log that does not say so was written where nothing else was possible.
+fn yes() -> bool {
+    true
+}
+
+impl Header {
+    /// As it stands in a file.
+    ///
+    /// # Errors
+    /// The text does not fit.
+    pub fn to_bytes(&self) -> Result<Box<[u8; HEADER_BYTES]>, AuditError> {
+        let text = serde_json::to_vec(self).expect("a header has no map with odd keys");
+        if text.len() > HEADER_TEXT_BYTES_MAX {
+            return Err(AuditError::HeaderTooLong {
+                bytes: text.len(),
+                max: HEADER_TEXT_BYTES_MAX,
+            });
+        }
+        let mut bytes = Box::new([0; HEADER_BYTES]);
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes[TEXT..TEXT + text.len()].copy_from_slice(&text);
+        let check = check(&bytes);
+        bytes[CHECK..TEXT].copy_from_slice(&check.to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// Reads the head of a file.
+    ///
+    /// # Errors
+    /// It is something else, of another version, or damaged.
+    pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ReadError> {
+        if bytes[..8] != *MAGIC {
+            return Err(ReadError::Foreign("it does not begin like one"));
+        }
+        let found = u32_at(bytes, 8);
+        if found != VERSION {
+            return Err(ReadError::Version { found, known: VERSION });
+        }
+        if u32_at(bytes, CHECK) != check(bytes) {
+            return Err(ReadError::Foreign("its header was not written whole, or was changed"));
+        }
+        let text = bytes[TEXT..].get(..u32_at(bytes, 12) as usize);
+        let text = text.ok_or(ReadError::Foreign("its header is longer than its place"))?;
+        serde_json::from_slice(text).map_err(|_| ReadError::Foreign("its header says nothing"))
+    }
+}
+
+fn check(bytes: &[u8; HEADER_BYTES]) -> u32 {
+    continued(crc32c(&bytes[..CHECK]), &bytes[TEXT..])
+}
+
+fn u32_at(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}

@@ -1,0 +1,125 @@
+//! The wall clock beside the [`Clock`]: so that what the kernel or another machine stamped in UTC
+//! can be laid on our timeline, and our stamps be dated, each with a bound of its error.
+//!
+//! Both run straight for a while, at rates that differ by some parts in a million (the calibration
+//! of the counter, what NTP corrects). So two readings of the pair make a line, and each further
+//! one says by how much the line was off.
+
+use crate::{Clock, Pair};
+use std::time::Duration;
+
+/// How long the first line is. Readings good to 50 ns make its rate good to half a part in a
+/// million, which is half a microsecond a second later; longer lines are better.
+const FIRST_LINE: Duration = Duration::from_millis(200);
+/// NTP slews by at most 500 parts in a million, a counter is calibrated to some tens: what is off
+/// by more was set, not slewed.
+const STEP_PARTS_PER_MILLION: u64 = 1_000;
+/// A line is not made longer than this: the temperature, and so the rates, change.
+const LINE_NS_MAX: u64 = 10_000_000_000;
+
+/// The wall clock as a line over the [`Clock`].
+#[derive(Clone, Copy, Debug)]
+pub struct Wall {
+    clock: Clock,
+    /// The line's first point.
+    from: Pair,
+    /// Its latest.
+    at: Pair,
+    /// Wall nanoseconds gained over the clock's, in 2^-40 parts.
+    gain: i64,
+    bound_ns: u64,
+    steps: u64,
+}
+
+impl Wall {
+    /// Reads the pair twice, some 200 ms apart.
+    pub fn read(clock: Clock) -> Wall {
+        let from = clock.beside_wall();
+        std::thread::sleep(FIRST_LINE);
+        Wall::through(clock, from, clock.beside_wall())
+    }
+
+    fn through(clock: Clock, from: Pair, at: Pair) -> Wall {
+        let mut wall = Wall { clock, from, at, gain: 0, bound_ns: 0, steps: 0 };
+        wall.gain = gain(&from, &at);
+        wall.bound_ns = from.bound_ns + at.bound_ns;
+        wall
+    }
+
+    /// Reads the pair again, some microseconds of work: goes on with the line from there, and
+    /// widens the bound if the line was off. Off the path, about once a second.
+    pub fn refresh(&mut self) {
+        let now = self.clock.beside_wall();
+        self.go_on(now);
+    }
+
+    fn go_on(&mut self, now: Pair) {
+        let elapsed_ns = now.clock_ns.saturating_sub(self.at.clock_ns);
+        let off_ns = self.wall_ns(now.clock_ns).abs_diff(now.wall_ns);
+        let reading_ns = now.bound_ns + self.at.bound_ns;
+        if off_ns > reading_ns + elapsed_ns / 1_000_000 * STEP_PARTS_PER_MILLION {
+            // The rate is as it was; where the line stood before says nothing any more.
+            self.steps += 1;
+            (self.from, self.at) = (now, now);
+            return;
+        }
+        self.bound_ns = self.bound_ns.max(off_ns + reading_ns);
+        if now.clock_ns.saturating_sub(self.from.clock_ns) > LINE_NS_MAX {
+            self.from = self.at;
+        }
+        self.at = now;
+        if self.at.clock_ns.saturating_sub(self.from.clock_ns) >= FIRST_LINE.as_nanos() as u64 {
+            self.gain = gain(&self.from, &self.at);
+        }
+    }
+
+    /// The moment on the [`Clock`], ns, at which the wall clock showed `wall_ns`; 0 for what lies
+    /// before the clock's beginning.
+    #[inline]
+    pub fn clock_ns(&self, wall_ns: u64) -> u64 {
+        let since_ns = i128::from(wall_ns) - i128::from(self.at.wall_ns);
+        // The gain is some parts in a million, and its square nothing.
+        let since_ns = since_ns - ((since_ns * i128::from(self.gain)) >> 40);
+        u64::try_from(i128::from(self.at.clock_ns) + since_ns).unwrap_or(0)
+    }
+
+    /// What the wall clock showed at a moment on the [`Clock`], nanoseconds since 1970.
+    #[inline]
+    pub fn wall_ns(&self, clock_ns: u64) -> u64 {
+        let since_ns = i128::from(clock_ns) - i128::from(self.at.clock_ns);
+        let since_ns = since_ns + ((since_ns * i128::from(self.gain)) >> 40);
+        u64::try_from(i128::from(self.at.wall_ns) + since_ns).unwrap_or(0)
+    }
+
+    /// The latest reading.
+    pub fn latest(&self) -> Pair {
+        self.at
+    }
+
+    /// By how much a converted stamp was off so far, ns, at most: the worst that a reading found,
+    /// and the reading's own error.
+    pub fn bound_ns(&self) -> u64 {
+        self.bound_ns
+    }
+
+    /// How often the wall clock was set between two readings. Stamps that were converted between
+    /// then and the reading are wrong by as much.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+}
+
+fn gain(from: &Pair, to: &Pair) -> i64 {
+    let clock = i128::from(to.clock_ns) - i128::from(from.clock_ns);
+    let wall = i128::from(to.wall_ns) - i128::from(from.wall_ns);
+    if clock <= 0 {
+        return 0;
+    }
+    // Clocks that differ by half are no clocks; the product with 64 bits of time stays within 128.
+    let gain = ((wall - clock) << 40) / clock;
+    gain.clamp(-1 << 39, 1 << 39) as i64
+}
+
+#[cfg(test)]
+#[path = "wall_tests.rs"]
+mod tests;

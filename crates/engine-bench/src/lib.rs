@@ -1,0 +1,34 @@
+//! One order flow through a matching engine: throughput, and the time of each operation, back to
+//! back or on a schedule, for a short time or days.
+//!
+//! ```text
+//!   row       the list of books, risk checks and servers: an engine, the floor, the ideal
+//!   plan      what to do
+//!   run       a measuring thread, pinned; the caller's thread writes the log
+//!   task      what the measuring thread does:
+//!     passes     back to back: passes timed as a whole, and one that times each operation
+//!     open_loop  on a schedule that is never re-based
+//!     logged     the same through a journal, whose mode decides when an operation is answered
+//!     soak       for a long time, with a reference; `watch` judges, `state` saves and resumes
+//!   bench     what each of these four gets, and its result; `series`: names in the log
+//!   timed     the loops that are timed
+//!   server    an engine, the empty dispatch or the ideal; `outbound` and `tally` take reports
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod bench;
+mod error;
+pub mod plan;
+pub mod row;
+mod run;
+mod series;
+mod server;
+mod task;
+mod timed;
+
+pub use error::EngineBenchError;
+pub use run::run;
+pub use series::{OPERATION, REFERENCE};
+pub use task::soak::state::StateError as SoakError;

@@ -1,0 +1,23 @@
+//! Names of the recorded series, and the place of each in an interval.
+
+use clock::recorder::Series;
+use record::Kind;
+
+/// One sample per operation, from just before the server gets it until it is done.
+pub const OPERATION: &str = "operation";
+/// The series of a soak's reference.
+pub const REFERENCE: &str = "reference";
+/// The load model in a record where operations follow each other without a schedule.
+pub(crate) const BACK_TO_BACK: &str = "back-to-back";
+
+/// Series of a schedule, with or without a journal.
+pub(crate) const SCHEDULED: [Series; 2] =
+    [Series::new(OPERATION, Kind::Response), Series::new(OPERATION, Kind::Service)];
+pub(crate) const SCHEDULED_RESPONSE: usize = 0;
+pub(crate) const SCHEDULED_SERVICE: usize = 1;
+
+/// Series of a soak.
+pub(crate) const SOAK: [Series; 2] =
+    [Series::new(OPERATION, Kind::Service), Series::new(REFERENCE, Kind::Service)];
+pub(crate) const SOAK_SERVICE: usize = 0;
+pub(crate) const SOAK_REFERENCE: usize = 1;

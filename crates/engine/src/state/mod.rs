@@ -1,0 +1,285 @@
+//! The engine's state, out and in again, and its hash.
+
+pub(crate) mod hash;
+pub(crate) mod saved;
+
+use crate::book::queue::Order;
+use crate::command::{
+    NewOrder, OrderType, PRICE_TICKS_MAX, PostOnly, QUANTITY_LOTS_MAX, Side, TimeInForce,
+};
+use crate::engine::Engine;
+use crate::event::Reject;
+use crate::limits::LimitsError;
+use crate::settings::{AccountSettings, InstrumentSettings, PositionSettings};
+use crate::state::hash::StateHash;
+use crate::state::saved::Saved;
+use std::fmt;
+
+/// Why saved pieces make no engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreError {
+    /// The first piece is not `Engine`, or there is a second one.
+    NoEngine,
+    /// The limits are out of range.
+    Limits(LimitsError),
+    /// A piece names an instrument, an account or an order that is not there.
+    Unknown(Saved),
+    /// A piece has a value that no engine can have, or is there twice.
+    Impossible(Saved),
+    /// A piece is missing, or stands where no engine would have put it.
+    OutOfPlace,
+    /// An order is not among its account's.
+    NotJoined {
+        /// How many orders are.
+        joined: u32,
+        /// How many there are.
+        open: u32,
+    },
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestoreError::NoEngine => write!(f, "the state does not start with one engine"),
+            RestoreError::Limits(error) => write!(f, "in the state, {error}"),
+            RestoreError::Unknown(piece) => {
+                write!(f, "the state names what it does not have: {piece:?}")
+            }
+            RestoreError::Impossible(piece) => {
+                write!(f, "the state has what no engine can have: {piece:?}")
+            }
+            RestoreError::OutOfPlace => {
+                write!(f, "the state lacks a piece, or has one out of place")
+            }
+            RestoreError::NotJoined { joined, open } => {
+                write!(f, "the state has {open} orders, and {joined} among those of accounts")
+            }
+        }?;
+        write!(f, "; it was not written by this version, or is damaged: use an earlier one")
+    }
+}
+
+impl std::error::Error for RestoreError {}
+
+impl Engine {
+    /// The state, piece by piece, as [`Saved`] says: everything that decides what the engine will
+    /// do next, and nothing else. It visits every open order: not for the hot path.
+    pub fn save(&self, pieces: &mut impl FnMut(Saved)) {
+        pieces(Saved::Engine {
+            instruments: self.books.len() as u16,
+            limits: self.limits,
+            time_ns: self.time_ns,
+            killed: self.killed,
+        });
+        for book in &self.books {
+            pieces(Saved::Instrument(book.settings));
+        }
+        let accounts = &self.open.accounts;
+        for (number, account) in accounts.all() {
+            pieces(Saved::Account {
+                settings: account.settings(number),
+                killed: account.killed,
+                second: account.second,
+                messages: account.messages,
+            });
+        }
+        for (number, _) in accounts.all() {
+            for instrument in 0..self.books.len() as u16 {
+                let position = accounts.position(number, instrument);
+                if let Some(saved) = position.and_then(|p| p.saved(number, instrument)) {
+                    pieces(Saved::Position(saved));
+                }
+            }
+        }
+        self.save_orders(pieces);
+        for (number, account) in accounts.all() {
+            let mut next = account.newest;
+            while let Some(older) = next.and_then(|handle| accounts.older(handle)) {
+                next = Some(older);
+            }
+            while let Some(handle) = next {
+                let order_id = self.open.slab.get(handle).order_id;
+                pieces(Saved::Joined { account: number, order_id });
+                next = accounts.newer(handle);
+            }
+        }
+    }
+
+    fn save_orders(&self, pieces: &mut impl FnMut(Saved)) {
+        for book in &self.books {
+            let lanes = [
+                book.side(Side::Buy),
+                book.side(Side::Sell),
+                book.stops(Side::Buy),
+                book.stops(Side::Sell),
+            ];
+            for level in lanes.iter().flat_map(|lane| lane.best_first()) {
+                for order in self.open.slab.in_queue(&level.queue) {
+                    let expires_ns = self.open.expiries.expires_ns(order.expiry);
+                    let visible_lots = if order.waits { 0 } else { order.visible_lots };
+                    let order = order.as_new(level.price_ticks, expires_ns);
+                    pieces(Saved::Order { order, visible_lots });
+                }
+            }
+        }
+    }
+
+    /// A number that differs where the state differs: see [`crate::StateHash`]. Two engines in the
+    /// same state have the same hash, however they came there.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = StateHash::new();
+        self.save(&mut |piece| hash.piece(&piece));
+        hash.finish()
+    }
+
+    /// An engine in the state that [`Engine::save`] gave.
+    ///
+    /// # Errors
+    /// The piece that is missing, out of place, out of range, or there twice: an engine that is
+    /// restored saves what it was restored from.
+    pub fn restore(pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
+        let mut given = StateHash::new();
+        let mut pieces = pieces.into_iter().inspect(|piece| given.piece(piece));
+        let Some(Saved::Engine { instruments, limits, time_ns, killed }) = pieces.next() else {
+            return Err(RestoreError::NoEngine);
+        };
+        limits.check(instruments).map_err(RestoreError::Limits)?;
+        let mut engine = Engine { time_ns, killed, ..Engine::new(instruments, limits) };
+        let mut joined = 0;
+        for piece in pieces.by_ref() {
+            match &piece {
+                Saved::Engine { .. } => return Err(RestoreError::NoEngine),
+                Saved::Instrument(settings) => engine.restore_instrument(settings),
+                Saved::Account { settings, killed, second, messages } => {
+                    engine.restore_account(settings, *killed, *second, *messages)
+                }
+                Saved::Position(settings) => engine.restore_position(settings),
+                Saved::Order { order, visible_lots } => engine.restore_order(order, *visible_lots),
+                Saved::Joined { account, order_id } => {
+                    joined += 1;
+                    engine.restore_joined(*account, *order_id)
+                }
+            }
+            .map_err(|why| match why {
+                Missing::Unknown => RestoreError::Unknown(piece),
+                Missing::Impossible => RestoreError::Impossible(piece),
+            })?;
+        }
+        drop(pieces);
+        let open = engine.open_orders();
+        if joined != open && engine.open.accounts.are_known() {
+            return Err(RestoreError::NotJoined { joined, open });
+        }
+        match engine.state_hash() == given.finish() {
+            true => Ok(engine),
+            false => Err(RestoreError::OutOfPlace),
+        }
+    }
+
+    fn restore_instrument(&mut self, settings: &InstrumentSettings) -> Result<(), Missing> {
+        // A closed one has no orders, which come later.
+        self.set_instrument(settings, &mut |_| {}).map_err(Missing::from)
+    }
+
+    fn restore_account(
+        &mut self,
+        settings: &AccountSettings,
+        killed: bool,
+        second: u64,
+        messages: u32,
+    ) -> Result<(), Missing> {
+        self.set_account(settings, &mut |_| {})?;
+        if let Some(account) = self.open.accounts.get_mut(settings.account) {
+            (account.killed, account.second, account.messages) = (killed, second, messages);
+        }
+        Ok(())
+    }
+
+    fn restore_position(&mut self, settings: &PositionSettings) -> Result<(), Missing> {
+        let position = self.open.accounts.position_mut(settings.account, settings.instrument);
+        let position = position.ok_or(Missing::Unknown)?;
+        match position.lots {
+            0 => position.set(settings).map_err(Missing::from),
+            _ => Err(Missing::Impossible),
+        }
+    }
+
+    fn restore_order(&mut self, order: &NewOrder, visible_lots: u64) -> Result<(), Missing> {
+        let waits = order.stop_ticks != 0;
+        let market = order.order_type == OrderType::Market;
+        let may_rest = order.time_in_force.may_rest();
+        let dated = order.time_in_force == TimeInForce::GoodTillDate;
+        let price_ticks = if waits { order.stop_ticks } else { order.price_ticks };
+        let stands = match waits {
+            true => {
+                let plain = order.post_only == PostOnly::No && order.display_lots == 0;
+                visible_lots == 0 && plain && !(market && may_rest)
+            }
+            false => !market && may_rest && order.can_show(visible_lots),
+        };
+        let fits = stands
+            && dated == (order.expires_ns != 0)
+            && (!dated || order.expires_ns > self.time_ns)
+            && (1..=PRICE_TICKS_MAX).contains(&price_ticks)
+            && market == (order.price_ticks == 0)
+            && (0..=PRICE_TICKS_MAX).contains(&order.price_ticks)
+            && (1..=QUANTITY_LOTS_MAX).contains(&order.quantity_lots)
+            && order.shows_enough();
+        let known =
+            !self.open.accounts.are_known() || self.open.accounts.get(order.account).is_some();
+        if !fits || self.open.find(order.order_id).is_some() {
+            return Err(Missing::Impossible);
+        }
+        let Engine { books, open, .. } = self;
+        let book = books.get_mut(usize::from(order.instrument)).ok_or(Missing::Unknown)?;
+        if !known {
+            return Err(Missing::Unknown);
+        }
+        if order.expires_ns != 0 && open.expiries.is_full() {
+            return Err(Missing::Impossible);
+        }
+        let position = open.accounts.position(order.account, order.instrument);
+        if position.is_some_and(|position| !position.can_hold(order.side, order.quantity_lots)) {
+            return Err(Missing::Impossible);
+        }
+        let mut resting = Order::of(order, order.quantity_lots);
+        if !waits {
+            resting.visible_lots = visible_lots;
+            resting.hidden_lots = order.quantity_lots - visible_lots;
+        }
+        open.accounts.opened(order.account, order.instrument, order.side, order.quantity_lots);
+        let levels = book.lane_mut(order.side, waits);
+        let handle = open.join(levels, price_ticks, resting, order.expires_ns);
+        // In which order it joined its account's others is told later.
+        open.accounts.left(order.account, handle.ok_or(Missing::Impossible)?);
+        Ok(())
+    }
+
+    fn restore_joined(&mut self, account: u32, order_id: u64) -> Result<(), Missing> {
+        let handle = self.open.find(order_id).ok_or(Missing::Unknown)?;
+        let accounts = &mut self.open.accounts;
+        let known = accounts.get(account).ok_or(Missing::Unknown)?;
+        let twice = known.newest == Some(handle) || accounts.newer(handle).is_some();
+        if twice || self.open.slab.get(handle).account != account {
+            return Err(Missing::Impossible);
+        }
+        accounts.joined(account, handle);
+        Ok(())
+    }
+}
+
+/// The fault of a piece.
+enum Missing {
+    Unknown,
+    Impossible,
+}
+
+impl From<Reject> for Missing {
+    fn from(reject: Reject) -> Missing {
+        match reject {
+            Reject::UnknownAccount | Reject::UnknownInstrument => Missing::Unknown,
+            _ => Missing::Impossible,
+        }
+    }
+}

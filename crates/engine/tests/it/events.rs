@@ -1,0 +1,33 @@
+//! The events alone are enough: who hears them all can keep the book, and can account for every
+//! lot.
+
+use crate::commands::{inputs, limits};
+use crate::observer::Observer;
+use engine::*;
+use proptest::prelude::*;
+
+const INSTRUMENTS: u16 = 3;
+/// More than one command can give here: an engine that goes round in circles is stopped.
+const EVENTS_MAX: usize = 100_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn events_rebuild_the_book_and_account_for_every_lot(
+        limits in limits(),
+        inputs in inputs(300),
+    ) {
+        let mut engine = Engine::new(INSTRUMENTS, limits);
+        let mut observer = Observer::new(limits);
+        for input in &inputs {
+            let mut events = Vec::new();
+            engine.apply(input, &mut |event| {
+                assert!(events.len() < EVENTS_MAX, "{input:?} has no end");
+                events.push(event);
+            });
+            observer.hear(input, &events);
+            observer.check(&engine, INSTRUMENTS, limits);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Registers that are read again, cut, damaged, and of others.
+
+use super::*;
+
+fn head(text: &str, start: u64) -> Head {
+    let text = format!("[[instrument]]\ncode = \"A\"\n{text}");
+    Head::new(&Instruments::parse("file", &text).unwrap(), start)
+}
+
+fn usual() -> Head {
+    head("tick = \"0.01\"\nlot = \"1\"", 5)
+}
+
+fn accounts(directory: &Path) -> Result<Vec<String>, RegisterError> {
+    Register::open(directory, &usual(), 7).map(|(_, accounts, _)| ids(accounts))
+}
+
+fn ids(accounts: Vec<Registered>) -> Vec<String> {
+    accounts.into_iter().map(|account| account.id).collect()
+}
+
+#[test]
+fn accounts_are_read_in_the_order_of_their_numbers() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut register, none, _) = Register::open(place.path(), &usual(), 0).unwrap();
+    assert!(none.is_empty());
+    for id in ["b", "a\nline", "\"ü\\"] {
+        register.add(id, 5, 1).unwrap();
+    }
+    drop(register);
+    assert_eq!(accounts(place.path()).unwrap(), ["b", "a\nline", "\"ü\\"]);
+}
+
+/// At every byte: what is whole stays, and the next account stands in its own line.
+#[test]
+fn a_line_that_is_not_whole_names_nobody() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
+    register.add("first", 5, 0).unwrap();
+    let whole = std::fs::read(place.path().join(NAME)).unwrap().len();
+    register.add("second", 5, 0).unwrap();
+    drop(register);
+    let text = std::fs::read(place.path().join(NAME)).unwrap();
+    for end in whole..text.len() {
+        std::fs::write(place.path().join(NAME), &text[..end]).unwrap();
+        let (mut register, found, _) = Register::open(place.path(), &usual(), 7).unwrap();
+        assert_eq!(ids(found), ["first"], "{end} bytes");
+        register.add("third", 6, 1).unwrap();
+        drop(register);
+        assert_eq!(accounts(place.path()).unwrap(), ["first", "third"]);
+    }
+}
+
+/// By how much of it the journal holds. An account's last line counts; lines of earlier versions
+/// stand for all inputs.
+#[test]
+fn of_whom_all_was_told_is_known() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
+    for (id, first_input, inputs) in
+        [("all", 5, 2), ("none", 7, 1), ("half", 6, 2), ("late", 9, 1), ("late", 6, 1)]
+    {
+        register.add(id, first_input, inputs).unwrap();
+    }
+    drop(register);
+    let mut text = std::fs::read_to_string(place.path().join(NAME)).unwrap();
+    text += "\"before\"\n";
+    std::fs::write(place.path().join(NAME), text).unwrap();
+    // What others have taken the place of was not told, however long the journal gets.
+    for next_sequence in [7, 100] {
+        let (_, found, _) = Register::open(place.path(), &usual(), next_sequence).unwrap();
+        let found: Vec<(&str, bool)> =
+            found.iter().map(|account| (account.id.as_str(), account.is_told)).collect();
+        assert_eq!(
+            found,
+            [("all", true), ("none", false), ("half", false), ("late", true), ("before", true)]
+        );
+    }
+}
+
+#[test]
+fn what_is_damaged_or_missing_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let error = accounts(place.path()).unwrap_err().to_string();
+    assert!(error.contains("register is missing, but the journal"), "{error}");
+    for (text, part) in [
+        ("", "line 1: the file is empty"),
+        ("{}\n", "line 1: missing field"),
+        ("{\"instruments\":[[\"A\",\"0.01\",\"1\"]],\"start\":5}\n\"a\"\nb\n\"c\"\n", "line 3: "),
+    ] {
+        std::fs::write(place.path().join(NAME), text).unwrap();
+        let error = accounts(place.path()).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_journal_of_other_instruments_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    Register::open(place.path(), &usual(), 0).unwrap();
+    let other = head("tick = \"0.05\"\nlot = \"1\"", 5);
+    let error = Register::open(place.path(), &other, 7).unwrap_err().to_string();
+    assert!(error.contains("is for A / 0.01 / 1") && error.contains("A / 0.05 / 1"), "{error}");
+    // Another start book matters as long as the first one is not all there.
+    let longer = Head { start: 6, ..usual() };
+    assert!(matches!(Register::open(place.path(), &longer, 4), Err(RegisterError::Other { .. })));
+    assert!(Register::open(place.path(), &longer, 5).is_ok());
+}
+
+#[test]
+fn one_without_a_journal_keeps_nothing() {
+    Register::default().add("a", 0, 0).unwrap();
+}

@@ -1,0 +1,326 @@
+//! Sessions: connected accounts, their tokens, and which connection gets which report.
+//!
+//! A connection may authenticate several accounts, and an account may be authenticated on several
+//! connections. A subscription belongs to the connection and covers all accounts that it
+//! authenticates, before or after. So does `cancel_on_disconnect`: the exchange cancels an
+//! account's orders when the last connection that asked for it is gone.
+//!
+//! An operator's connection has no accounts.
+
+use crate::account::risk::Known;
+use crate::account::tokens::{Owner, Tokens, is_account_id};
+use crate::setup::limits::Limits;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use transport::StreamId;
+
+/// The account of the start book's orders. Nobody authenticates it.
+pub(crate) const HOUSE: u32 = 0;
+
+/// Why an account can't be authenticated on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AuthenticateError {
+    #[error("{}", crate::entry::requests::FAILED_LOGIN)]
+    UnknownToken,
+    #[error("the api_token is empty or longer than an account id (limit account_id_bytes_max)")]
+    NoAccountId,
+    #[error("too many accounts on this exchange (limit accounts_max)")]
+    Accounts,
+    #[error("too many accounts on this connection (limit accounts_per_connection_max)")]
+    AccountsPerConnection,
+    #[error("an operator's connection has no accounts; open another connection")]
+    OperatorWithAccounts,
+    #[error("the exchange's journal can't take this account now; try again")]
+    NotLogged,
+}
+
+/// Whom a token proves on a connection, and that it may.
+pub(crate) enum Admission {
+    Operator(Box<str>),
+    Account(Box<str>),
+}
+
+impl AuthenticateError {
+    /// The limit it names.
+    pub fn limit(self) -> Option<&'static str> {
+        match self {
+            AuthenticateError::UnknownToken
+            | AuthenticateError::OperatorWithAccounts
+            | AuthenticateError::NotLogged => None,
+            AuthenticateError::NoAccountId => Some("account_id_bytes_max"),
+            AuthenticateError::Accounts => Some("accounts_max"),
+            AuthenticateError::AccountsPerConnection => Some("accounts_per_connection_max"),
+        }
+    }
+}
+
+/// A connection as an order remembers it: the stream's id comes again, the pair does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub stream: StreamId,
+    generation: u32,
+}
+
+impl Sender {
+    /// The sender of an order that was open before this exchange began.
+    pub const NOBODY: Sender = Sender { stream: StreamId(u32::MAX), generation: u32::MAX };
+
+    pub fn of(stream: StreamId, generation: u32) -> Sender {
+        Sender { stream, generation }
+    }
+}
+
+#[derive(Default)]
+struct Session {
+    open: bool,
+    /// Where the connection comes from.
+    peer: Option<SocketAddr>,
+    generation: u32,
+    subscribed: bool,
+    /// The first is the one that a message without `account_id` means.
+    accounts: Vec<u32>,
+    /// The operator's name, if it is an operator's.
+    operator: Option<Box<str>>,
+    /// Whether replies to orders and cancels are to be stamped.
+    stamps: bool,
+}
+
+pub(crate) struct Account {
+    id: Box<str>,
+    /// The connections on which it is authenticated, in the order of that.
+    connections: Vec<StreamId>,
+    /// Those of them that cancel on disconnect.
+    cancel_on_disconnect: Vec<StreamId>,
+    /// What the engine knew about it before this exchange began; `None` once it was told its
+    /// settings.
+    pub untold: Option<Known>,
+}
+
+impl Account {
+    fn new(id: &str, untold: Option<Known>) -> Account {
+        let (connections, cancel_on_disconnect) = (Vec::new(), Vec::new());
+        Account { id: id.into(), connections, cancel_on_disconnect, untold }
+    }
+}
+
+pub(crate) struct Sessions {
+    tokens: Tokens,
+    accounts_max: usize,
+    accounts_per_connection_max: usize,
+    sessions: Vec<Session>,
+    accounts: Vec<Account>,
+    by_id: HashMap<Box<str>, u32>,
+}
+
+impl Sessions {
+    pub fn new(tokens: Tokens, limits: &Limits) -> Sessions {
+        Sessions {
+            tokens,
+            // And the house.
+            accounts_max: limits.accounts_max as usize + 1,
+            accounts_per_connection_max: limits.accounts_per_connection_max,
+            sessions: Vec::with_capacity(limits.connections_max),
+            accounts: vec![Account::new("house", None)],
+            by_id: HashMap::new(),
+        }
+    }
+
+    pub fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>) {
+        if self.sessions.len() <= id.index() {
+            self.sessions.resize_with(id.index() + 1, Session::default);
+        }
+        let session = &mut self.sessions[id.index()];
+        session.open = true;
+        session.peer = peer;
+        session.stamps = false;
+        session.generation = session.generation.wrapping_add(1);
+    }
+
+    /// The connection takes no more reports. Returns the accounts whose orders must be cancelled; a
+    /// second call returns none.
+    pub fn ended(&mut self, id: StreamId) -> Vec<u32> {
+        let mut cancelled = Vec::new();
+        let Some(session) = self.sessions.get_mut(id.index()) else { return cancelled };
+        session.open = false;
+        session.subscribed = false;
+        session.operator = None;
+        for number in session.accounts.drain(..) {
+            let account = &mut self.accounts[number as usize];
+            account.connections.retain(|connection| *connection != id);
+            let asked = !account.cancel_on_disconnect.is_empty();
+            account.cancel_on_disconnect.retain(|connection| *connection != id);
+            if asked && account.cancel_on_disconnect.is_empty() {
+                cancelled.push(number);
+            }
+        }
+        cancelled
+    }
+
+    /// Whom a token proves on a connection.
+    pub fn admission(&self, id: StreamId, token: &str) -> Result<Admission, AuthenticateError> {
+        let session = &self.sessions[id.index()];
+        match self.tokens.owner(token).ok_or(AuthenticateError::UnknownToken)? {
+            Owner::Operator(_) if !session.accounts.is_empty() => {
+                Err(AuthenticateError::OperatorWithAccounts)
+            }
+            Owner::Operator(name) => Ok(Admission::Operator(name.into())),
+            Owner::Account(_) if session.operator.is_some() => {
+                Err(AuthenticateError::OperatorWithAccounts)
+            }
+            Owner::Account(account_id) => {
+                if !is_account_id(account_id) {
+                    return Err(AuthenticateError::NoAccountId);
+                }
+                let number = self.by_id.get(account_id);
+                let here = number.is_some_and(|number| session.accounts.contains(number));
+                if !here && session.accounts.len() >= self.accounts_per_connection_max {
+                    return Err(AuthenticateError::AccountsPerConnection);
+                }
+                Ok(Admission::Account(account_id.into()))
+            }
+        }
+    }
+
+    /// The connection is an operator's from now on.
+    pub fn admit_operator(&mut self, id: StreamId, name: Box<str>) {
+        self.sessions[id.index()].operator = Some(name);
+    }
+
+    /// The account is authenticated on the connection from now on. To say it twice does no harm.
+    pub fn admit(&mut self, id: StreamId, account: u32, cancel_on_disconnect: Option<bool>) {
+        let session = &mut self.sessions[id.index()];
+        let of_account = &mut self.accounts[account as usize];
+        if !session.accounts.contains(&account) {
+            session.accounts.push(account);
+            of_account.connections.push(id);
+        }
+        if let Some(cancel) = cancel_on_disconnect {
+            of_account.cancel_on_disconnect.retain(|connection| *connection != id);
+            if cancel {
+                of_account.cancel_on_disconnect.push(id);
+            }
+        }
+    }
+
+    /// Whether there may be an account of this id that has not come yet.
+    pub fn check_new(&self, account_id: &str) -> Result<(), AuthenticateError> {
+        match (is_account_id(account_id), self.accounts.len() < self.accounts_max) {
+            (false, _) => Err(AuthenticateError::NoAccountId),
+            (true, false) => Err(AuthenticateError::Accounts),
+            (true, true) => Ok(()),
+        }
+    }
+
+    /// The number of the account that comes next.
+    pub fn next_number(&self) -> u32 {
+        self.accounts.len() as u32
+    }
+
+    /// Gives an account that has come for the first time its number.
+    pub fn add(&mut self, account_id: &str, known: Known) -> u32 {
+        let account = self.next_number();
+        self.by_id.insert(account_id.into(), account);
+        self.accounts.push(Account::new(account_id, Some(known)));
+        account
+    }
+
+    /// An account that has come.
+    pub fn get_mut(&mut self, account: u32) -> &mut Account {
+        &mut self.accounts[account as usize]
+    }
+
+    /// The number of an account that has come to this exchange.
+    pub fn number(&self, account_id: &str) -> Option<u32> {
+        self.by_id.get(account_id).copied()
+    }
+
+    /// Where the connection comes from, if that is known.
+    pub fn peer(&self, id: StreamId) -> Option<SocketAddr> {
+        self.sessions[id.index()].peer
+    }
+
+    pub fn is_authenticated(&self, id: StreamId) -> bool {
+        let session = &self.sessions[id.index()];
+        !session.accounts.is_empty() || session.operator.is_some()
+    }
+
+    /// The operator whose connection it is.
+    pub fn operator(&self, id: StreamId) -> Option<&str> {
+        self.sessions[id.index()].operator.as_deref()
+    }
+
+    /// Whether it may do what an operator may: where everybody may trade as anybody, everybody may.
+    pub fn may_operate(&self, id: StreamId) -> bool {
+        self.operator(id).is_some()
+            || (matches!(self.tokens, Tokens::Any) && self.is_authenticated(id))
+    }
+
+    pub fn set_stamps(&mut self, id: StreamId, stamps: bool) {
+        self.sessions[id.index()].stamps = stamps;
+    }
+
+    #[inline]
+    pub fn wants_stamps(&self, id: StreamId) -> bool {
+        self.sessions[id.index()].stamps
+    }
+
+    pub fn subscribe(&mut self, id: StreamId) {
+        self.sessions[id.index()].subscribed = true;
+    }
+
+    pub fn is_subscribed(&self, id: StreamId) -> bool {
+        self.sessions[id.index()].subscribed
+    }
+
+    /// The ids of the accounts of a connection.
+    pub fn account_ids(&self, id: StreamId) -> impl Iterator<Item = &str> {
+        self.sessions[id.index()].accounts.iter().map(|account| self.account_id(*account))
+    }
+
+    /// Which account of the connection a message means, `None` if it is not authenticated there.
+    #[inline]
+    pub fn account(&self, id: StreamId, account_id: Option<&str>) -> Option<u32> {
+        let accounts = &self.sessions[id.index()].accounts;
+        let first = *accounts.first()?;
+        let Some(account_id) = account_id else { return Some(first) };
+        if *self.account_id(first) == *account_id {
+            return Some(first);
+        }
+        self.by_id.get(account_id).copied().filter(|account| accounts.contains(account))
+    }
+
+    #[inline]
+    pub fn account_id(&self, account: u32) -> &str {
+        &self.accounts[account as usize].id
+    }
+
+    #[inline]
+    pub fn sender(&self, id: StreamId) -> Sender {
+        Sender::of(id, self.sessions[id.index()].generation)
+    }
+
+    /// The connection, if it is still open.
+    pub fn connection(&self, sender: Sender) -> Option<StreamId> {
+        let home = self.sessions.get(sender.stream.index())?;
+        (home.open && home.generation == sender.generation).then_some(sender.stream)
+    }
+
+    /// Where a report about an order goes: to the connection that sent it while that is open, else
+    /// to one that is subscribed to the account, else nowhere.
+    #[inline]
+    pub fn route(&self, sender: Sender, account: u32) -> Option<StreamId> {
+        // An order that was recovered has a sender that never was.
+        if let Some(home) = self.sessions.get(sender.stream.index())
+            && home.open
+            && home.generation == sender.generation
+        {
+            return Some(sender.stream);
+        }
+        let connections = &self.accounts[account as usize].connections;
+        connections.iter().copied().find(|id| self.sessions[id.index()].subscribed)
+    }
+}
+
+#[cfg(test)]
+#[path = "sessions_tests.rs"]
+mod tests;

@@ -1,0 +1,443 @@
+//! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
+
+mod inspection;
+
+use crate::entry::OrderEntry;
+use crate::entry::requests::{Close, FAILED_LOGIN};
+use crate::setup::limits::{HTTP_HEAD_BYTES_MAX, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
+use crate::setup::opening::{self, Opened, Recovery};
+use crate::{Config, ConfigError, Feed, Tokens};
+use std::hint::black_box;
+use std::io;
+use std::net::SocketAddr;
+use transport::StreamId;
+use transport::serve::{Full, Outbound, Service};
+use wire::frame::{FrameError, Opcode, write_close, write_frame};
+use wire::http::{self, HttpError, Request};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+
+/// The order gateway and what stands behind it: a service for [`transport::serve::serve`].
+pub struct Exchange {
+    /// By stream.
+    connections: Vec<Connection>,
+    /// How many of them have ever been in use: a sweep stops there.
+    used: usize,
+    pub(crate) entry: OrderEntry,
+    pub(crate) recovery: Option<Recovery>,
+    frames: FrameLimits,
+    handshake_ns_max: u64,
+    message_ns_max: u64,
+    authentication_ns_max: u64,
+    failed_login_ns: u64,
+    /// Whether a page of another origin that a browser shows could trade here: any token is good.
+    refuses_foreign_origins: bool,
+    wall_ns: fn() -> u64,
+    refusal: Vec<u8>,
+    refusal_of_address: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// None, or one that we have ended.
+    #[default]
+    Ended,
+    /// Speaks HTTP.
+    Head,
+    /// Speaks WebSocket.
+    Frames,
+    /// Its login failed. What it sends is thrown away until the answer, which is delayed.
+    LoginFailed { answer_ns: u64 },
+}
+
+struct Connection {
+    phase: Phase,
+    /// Whether a plain request was answered: silence after it is no handshake that failed.
+    is_answered: bool,
+    /// When its head was answered.
+    upgraded_ns: u64,
+    /// Since when the connection owes us the rest of what it has begun: its head, or a message.
+    owes_since_ns: Option<u64>,
+    head: Box<[u8]>,
+    head_bytes: usize,
+    reader: MessageReader,
+}
+
+impl Connection {
+    /// With all its memory, touched.
+    fn new(frames: FrameLimits) -> Connection {
+        let mut reader = MessageReader::new(Role::Server, frames);
+        // Without the box the compiler may see that the memory is zero already, and not touch it.
+        black_box(reader.space()).fill(0);
+        let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
+        black_box(&mut head).fill(0);
+        let (phase, upgraded_ns, owes_since_ns) = (Phase::Ended, 0, None);
+        let (is_answered, head_bytes) = (false, 0);
+        Connection { phase, is_answered, upgraded_ns, owes_since_ns, head, head_bytes, reader }
+    }
+}
+
+impl Exchange {
+    /// Takes all memory that the limits allow for, and makes the start book.
+    ///
+    /// # Errors
+    /// If a limit is out of range, or the start book can't be made, or the journal not be opened.
+    pub fn new(config: Config) -> Result<Exchange, ConfigError> {
+        config.limits.check()?;
+        config.limits.engine().check(config.instruments.count())?;
+        let inputs = config.replay_inputs_max as f64;
+        LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
+        config.feed.iter().try_for_each(Feed::check)?;
+        let Opened { entry, recovery } = opening::open(&config)?;
+        let limits = config.limits;
+        let frames = limits.frames();
+        let mut refusal = Vec::new();
+        let full = "too many connections (limit connections_max); try again later";
+        http::response(&mut refusal, 503, full, false);
+        let mut refusal_of_address = Vec::new();
+        let full = "too many connections from this address (limit connections_per_address_max); close some";
+        http::response(&mut refusal_of_address, 503, full, false);
+        Ok(Exchange {
+            connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
+            used: 0,
+            entry,
+            recovery,
+            frames,
+            handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
+            message_ns_max: nanoseconds(limits.message_seconds_max),
+            authentication_ns_max: nanoseconds(limits.authentication_seconds_max),
+            failed_login_ns: nanoseconds(limits.failed_login_seconds),
+            refuses_foreign_origins: matches!(config.tokens, Tokens::Any),
+            wall_ns: config.wall_ns,
+            refusal,
+            refusal_of_address,
+        })
+    }
+
+    /// Answers the HTTP requests that are whole. An upgrade ends this phase: what follows it is
+    /// frames.
+    fn heads(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
+        let mut start = 0;
+        while self.connections[id.index()].phase == Phase::Head {
+            let connection = &mut self.connections[id.index()];
+            let rest = &connection.head[start..connection.head_bytes];
+            if transport::tls::looks_like_tls(rest) {
+                return self.refuse_head(id, &http::TLS, outbound);
+            }
+            let out = outbound.to(id);
+            let head = match http::parse_head(rest) {
+                Ok(Some(head)) => head,
+                Ok(None) => {
+                    connection.head.copy_within(start..connection.head_bytes, 0);
+                    connection.head_bytes -= start;
+                    return;
+                }
+                Err(error) => return self.refuse_head(id, &error, outbound),
+            };
+            start += head.head_bytes;
+            connection.owes_since_ns = Some(stamp_ns);
+            match head.request {
+                Request::Upgrade { is_foreign: true, .. } if self.refuses_foreign_origins => {
+                    return self.refuse_head(id, &http::FOREIGN_ORIGIN, outbound);
+                }
+                Request::Upgrade { key, .. } => {
+                    http::accept_response(out, &key);
+                    connection.phase = Phase::Frames;
+                    connection.upgraded_ns = stamp_ns;
+                    connection.owes_since_ns = None;
+                    return self.frames_behind_head(id, start, stamp_ns, outbound);
+                }
+                Request::Health => http::response(out, 200, "OK", head.keep_alive),
+                Request::Balances { .. } => {
+                    let body = "balances are not kept here; orders need none\n";
+                    http::response(out, 200, body, head.keep_alive);
+                }
+                Request::NotFound => {
+                    let body = "not found; there are /, /health and /private/account/user/balances";
+                    http::response(out, 404, body, head.keep_alive);
+                }
+            }
+            connection.is_answered = true;
+            if !head.keep_alive {
+                self.end(id, outbound);
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
+        if *error == http::FOREIGN_ORIGIN {
+            self.entry.refusals.rejected.add("foreign_origin");
+        }
+        if *error == http::TLS {
+            self.entry.refusals.rejected.add("tls_on_plain_port");
+        }
+        if error.status == 431 {
+            let headers = error.reason.contains("http_headers_max");
+            let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
+            self.entry.refusals.limits.add(limit);
+        }
+        http::error_response(outbound.to(id), error);
+        self.end(id, outbound);
+    }
+
+    /// Gives the reader what came in the same read as the head.
+    fn frames_behind_head(
+        &mut self,
+        id: StreamId,
+        mut start: usize,
+        stamp_ns: u64,
+        outbound: &mut Outbound,
+    ) {
+        loop {
+            let connection = &mut self.connections[id.index()];
+            let rest = &connection.head[start..connection.head_bytes];
+            if rest.is_empty() || connection.phase != Phase::Frames {
+                return;
+            }
+            start += connection.reader.fill_from(rest, stamp_ns);
+            self.frames(id, stamp_ns, outbound);
+        }
+    }
+
+    /// Answers the messages that are whole.
+    fn frames(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
+        let connection = &mut self.connections[id.index()];
+        let entry = &mut self.entry;
+        let time_ns = (self.wall_ns)();
+        entry.cause_ns = stamp_ns;
+        // A ping between two fragments does not pay for the message.
+        let mut paid = false;
+        loop {
+            let message = match connection.reader.next() {
+                Ok(Some(received)) => received.message,
+                Ok(None) => break,
+                Err(error) => return self.refuse_frame(id, error, outbound),
+            };
+            let closed = match message {
+                Message::Text(text) => {
+                    paid = true;
+                    entry.text(id, text, time_ns, outbound)
+                }
+                Message::Ping(payload) => {
+                    write_frame(outbound.to(id), true, Opcode::Pong, None, payload);
+                    Ok(())
+                }
+                Message::Pong(_) => Ok(()),
+                Message::Binary(_) => {
+                    entry.error(outbound.to(id), &"binary message; send JSON in a text frame");
+                    Err(Close::Now(1003, "text frames only"))
+                }
+                Message::Close { code, .. } => {
+                    match code {
+                        Some(code) => write_close(outbound.to(id), code, "", None),
+                        None => write_frame(outbound.to(id), true, Opcode::Close, None, &[]),
+                    }
+                    return self.end(id, outbound);
+                }
+            };
+            match closed {
+                Ok(()) => {}
+                Err(Close::Now(code, reason)) => {
+                    write_close(outbound.to(id), code, reason, None);
+                    return self.end(id, outbound);
+                }
+                Err(Close::FailedLogin) => return self.fail_login(id, stamp_ns, outbound),
+            }
+        }
+        let owes = connection.reader.is_within_message();
+        connection.owes_since_ns = match connection.owes_since_ns {
+            Some(since_ns) if owes && !paid => Some(since_ns),
+            _ => owes.then_some(stamp_ns),
+        };
+    }
+
+    /// Delays the answer to a failed login. The connection keeps its place meanwhile, so an address
+    /// that guesses tokens gets one guess per connection in that time.
+    #[cold]
+    fn fail_login(&mut self, id: StreamId, now_ns: u64, outbound: &mut Outbound) {
+        if self.failed_login_ns == 0 {
+            return self.answer_failed_login(id, outbound);
+        }
+        self.gone(id, outbound);
+        let connection = &mut self.connections[id.index()];
+        connection.phase = Phase::LoginFailed { answer_ns: now_ns + self.failed_login_ns };
+        connection.head_bytes = 0;
+    }
+
+    fn answer_failed_login(&mut self, id: StreamId, outbound: &mut Outbound) {
+        let out = outbound.to(id);
+        self.entry.error(out, &FAILED_LOGIN);
+        write_close(out, 1008, FAILED_LOGIN, None);
+        self.end(id, outbound);
+    }
+
+    #[cold]
+    fn refuse_frame(&mut self, id: StreamId, error: FrameError, outbound: &mut Outbound) {
+        if matches!(error, FrameError::MessageTooBig { .. }) {
+            self.entry.refusals.limits.add("message_bytes_max");
+        }
+        let out = outbound.to(id);
+        self.entry.error(out, &error);
+        write_close(out, error.close_code(), "", None);
+        self.end(id, outbound);
+    }
+
+    /// Nothing more is read from the connection or reported to it.
+    fn end(&mut self, id: StreamId, outbound: &mut Outbound) {
+        outbound.close(id);
+        self.gone(id, outbound);
+    }
+
+    /// What the exchange does by itself, ten times a second.
+    fn look_after(&mut self, outbound: &mut Outbound) {
+        if self.entry.orders.expiring() > 0 {
+            self.entry.pass_time((self.wall_ns)(), outbound);
+        }
+        if !self.entry.cancels_owed.is_empty() {
+            self.entry.pay_cancels((self.wall_ns)(), outbound);
+        }
+    }
+
+    /// Ends a connection that has not done in time what it owes.
+    fn time_out(&mut self, id: StreamId, now_ns: u64, outbound: &mut Outbound) {
+        let connection = &self.connections[id.index()];
+        let Connection { phase, upgraded_ns, owes_since_ns, .. } = *connection;
+        let is_idle = connection.is_answered && connection.head_bytes == 0;
+        let is_over = |since_ns: u64, ns_max| now_ns.saturating_sub(since_ns) > ns_max;
+        let owes_longer = |ns_max| owes_since_ns.is_some_and(|since_ns| is_over(since_ns, ns_max));
+        if let Phase::LoginFailed { answer_ns } = phase {
+            if now_ns >= answer_ns {
+                self.answer_failed_login(id, outbound);
+            }
+        } else if phase == Phase::Head && is_idle && owes_longer(self.handshake_ns_max) {
+            // A plain client that has nothing more to ask. HTTP needs no answer to that.
+            self.end(id, outbound);
+        } else if phase == Phase::Head && owes_longer(self.handshake_ns_max) {
+            self.entry.refusals.limits.add("handshake_seconds_max");
+            let late = "the head of a request did not come in time (limit handshake_seconds_max)";
+            http::response(outbound.to(id), 408, late, false);
+            self.end(id, outbound);
+        } else if phase == Phase::Frames && owes_longer(self.message_ns_max) {
+            let late = "half a message, and the rest did not come (limit message_seconds_max)";
+            self.end_late(id, "message_seconds_max", late, outbound);
+        } else if phase == Phase::Frames
+            && is_over(upgraded_ns, self.authentication_ns_max)
+            && !self.entry.sessions.is_authenticated(id)
+        {
+            let late = "not authenticated in time (limit authentication_seconds_max)";
+            self.end_late(id, "authentication_seconds_max", late, outbound);
+        }
+    }
+
+    #[cold]
+    fn end_late(&mut self, id: StreamId, limit: &'static str, late: &str, outbound: &mut Outbound) {
+        self.entry.refusals.limits.add(limit);
+        let out = outbound.to(id);
+        self.entry.error(out, &late);
+        write_close(out, 1008, late, None);
+        self.end(id, outbound);
+    }
+
+    /// The connection has ended. To say it twice does no harm.
+    fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
+        self.connections[id.index()].phase = Phase::Ended;
+        if let Some(plant) = &mut self.entry.plant {
+            plant.unsubscribe(id);
+        }
+        let accounts = self.entry.sessions.ended(id);
+        if !accounts.is_empty() {
+            self.entry.cancel_all(accounts, (self.wall_ns)(), outbound);
+        }
+    }
+}
+
+impl Service for Exchange {
+    fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>, now_ns: u64) {
+        // Refused connections hold ids too, so an id may lie a little beyond connections_max.
+        while self.connections.len() <= id.index() {
+            self.connections.push(Connection::new(self.frames));
+        }
+        self.used = self.used.max(id.index() + 1);
+        let connection = &mut self.connections[id.index()];
+        connection.phase = Phase::Head;
+        connection.is_answered = false;
+        connection.owes_since_ns = Some(now_ns);
+        connection.head_bytes = 0;
+        connection.reader.reset();
+        self.entry.opened(id, peer);
+    }
+
+    #[inline]
+    fn space(&mut self, id: StreamId) -> &mut [u8] {
+        let connection = &mut self.connections[id.index()];
+        match connection.phase {
+            Phase::Frames => connection.reader.space(),
+            // Never empty: a head that fills it is refused.
+            Phase::Head | Phase::Ended | Phase::LoginFailed { .. } => {
+                &mut connection.head[connection.head_bytes..]
+            }
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, id: StreamId, n: usize, stamp_ns: u64, outbound: &mut Outbound) {
+        let connection = &mut self.connections[id.index()];
+        match connection.phase {
+            Phase::Frames => {
+                connection.reader.filled(n, stamp_ns);
+                self.frames(id, stamp_ns, outbound);
+            }
+            Phase::Head => {
+                connection.head_bytes += n;
+                self.heads(id, stamp_ns, outbound);
+            }
+            Phase::Ended | Phase::LoginFailed { .. } => {}
+        }
+    }
+
+    fn closed(&mut self, id: StreamId, outbound: &mut Outbound) {
+        self.gone(id, outbound);
+    }
+
+    fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
+        self.look_after(outbound);
+        if let Some(plant) = &mut self.entry.plant {
+            plant.sweep(now_ns);
+        }
+        for index in 0..self.used {
+            self.time_out(StreamId(index as u32), now_ns, outbound);
+        }
+    }
+
+    /// Replies that wait for a failed journal would wait for ever, and the exchange takes no more
+    /// messages, not even cancels. It closes the connections, so that clients know that they will
+    /// not learn the outcome.
+    fn failure(&self) -> Option<io::Error> {
+        let why = self.entry.sequencer.failure()?;
+        Some(io::Error::other(format!(
+            "the journal has failed, and the exchange ends with it: {why}"
+        )))
+    }
+
+    #[inline]
+    fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
+        let awaits = self.entry.observed.is_on && self.entry.turn(self.wall_ns, outbound);
+        let OrderEntry { sequencer, plant, .. } = &mut self.entry;
+        if !sequencer.is_sync() {
+            return awaits;
+        }
+        let acknowledged = sequencer.acknowledged();
+        outbound.release(acknowledged);
+        if let Some(plant) = plant {
+            plant.release(acknowledged);
+        }
+        awaits || outbound.holds()
+    }
+
+    fn refusal(&self, full: Full) -> &[u8] {
+        match full {
+            Full::Connections => &self.refusal,
+            Full::ConnectionsPerAddress => &self.refusal_of_address,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The clients' open orders: what a report says and the engine does not know, and how an order is
+//! found by its client's id.
+//!
+//! An order stands in a slab; its index there is the engine's `tag`, so that an event leads to it
+//! without a search. From the client's id a hash leads to it, 16 bytes an entry where the id itself
+//! would take 80. Two ids of one account with the same 64-bit hash can't be open together: by
+//! accident that does not happen, and a client that contrives it is told and harms itself alone.
+
+use crate::account::sessions::Sender;
+use clock::random::SplitMix64;
+use engine::ids::FlatMap;
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU32;
+use wire::ClientId;
+
+/// The tag of the start book's orders, which are in no slab.
+pub(crate) const NO_TAG: u32 = 0;
+
+/// An order that its client sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientOrder {
+    pub client_id: ClientId,
+    pub order_id: u64,
+    /// The whole amount, or what its last amendment said.
+    pub quantity_lots: u64,
+    pub account: u32,
+    pub instrument: u16,
+    /// Whether it is open until a date.
+    pub expires: bool,
+    pub sender: Sender,
+}
+
+/// Why an order can't be taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InsertError {
+    /// An order with this client id is open.
+    DuplicateClientId,
+    /// Another client id has the same hash.
+    HashCollision,
+    /// `open_orders_max`.
+    Full,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    order: ClientOrder,
+    key: u64,
+}
+
+pub(crate) struct ClientOrders {
+    by_client_id: FlatMap<u64, NonZeroU32>,
+    /// Slot 0 is never used.
+    slots: Vec<Slot>,
+    free: Vec<NonZeroU32>,
+    /// Those that are open until a date.
+    expiring: u32,
+    /// Decides where an id falls in the table, and nothing that a client sees: who does not know it
+    /// can't choose ids that fall together.
+    secret: u64,
+}
+
+impl ClientOrders {
+    /// Room for so many orders that are open, and for the one that is being matched.
+    pub fn new(open_orders_max: u32) -> ClientOrders {
+        let capacity = open_orders_max + 1;
+        let sender = Sender::NOBODY;
+        let client_id = ClientId::new("-").expect("one character");
+        let order = ClientOrder {
+            client_id,
+            order_id: 0,
+            quantity_lots: 0,
+            account: 0,
+            instrument: 0,
+            expires: false,
+            sender,
+        };
+        ClientOrders {
+            by_client_id: FlatMap::new(capacity),
+            // Not all zeros, so every page is written to here and not on the path.
+            slots: vec![Slot { order, key: 0 }; capacity as usize + 1],
+            free: (1..=capacity).rev().filter_map(NonZeroU32::new).collect(),
+            expiring: 0,
+            secret: RandomState::new().hash_one(0),
+        }
+    }
+
+    /// Adds orders from before the start under their old tags; only before any other order was
+    /// added.
+    ///
+    /// # Errors
+    /// The first that can't be.
+    pub fn restore<T>(&mut self, orders: Vec<(u32, ClientOrder, T)>) -> Result<(), T> {
+        let mut used = vec![false; self.slots.len()];
+        for (tag, order, or) in orders {
+            let fits = |tag: &NonZeroU32| (tag.get() as usize) < used.len();
+            let Some(slot) = NonZeroU32::new(tag).filter(fits) else { return Err(or) };
+            let key = self.key(order.account, &order.client_id);
+            let twice = std::mem::replace(&mut used[tag as usize], true);
+            if twice || self.by_client_id.insert(key, slot).is_err() {
+                return Err(or);
+            }
+            self.slots[tag as usize] = Slot { order, key };
+            self.expiring += u32::from(order.expires);
+        }
+        self.free.retain(|tag| !used[tag.get() as usize]);
+        Ok(())
+    }
+
+    fn key(&self, account: u32, client_id: &ClientId) -> u64 {
+        let of_account = SplitMix64::new(self.secret ^ u64::from(account)).bits();
+        SplitMix64::new(of_account ^ client_id.hash64()).bits()
+    }
+
+    /// Takes an order in and gives its tag.
+    #[inline]
+    pub fn insert(&mut self, order: ClientOrder) -> Result<u32, InsertError> {
+        self.insert_at(self.key(order.account, &order.client_id), order)
+    }
+
+    fn insert_at(&mut self, key: u64, order: ClientOrder) -> Result<u32, InsertError> {
+        if let Some(tag) = self.by_client_id.get(&key) {
+            return Err(self.taken(tag, order.account, &order.client_id));
+        }
+        let tag = self.free.pop().ok_or(InsertError::Full)?;
+        // The map holds as many as the slab, and the key was not there.
+        if self.by_client_id.insert(key, tag).is_err() {
+            self.free.push(tag);
+            return Err(InsertError::Full);
+        }
+        self.slots[tag.get() as usize] = Slot { order, key };
+        self.expiring += u32::from(order.expires);
+        Ok(tag.get())
+    }
+
+    /// The open order of an account by its client's id, and its tag.
+    #[inline]
+    pub fn find(&self, account: u32, client_id: &ClientId) -> Option<(u32, &ClientOrder)> {
+        let tag = self.by_client_id.get(&self.key(account, client_id))?.get();
+        let order = &self.slots[tag as usize].order;
+        (order.account == account && order.client_id == *client_id).then_some((tag, order))
+    }
+
+    /// Whether an order may take this id instead of its own.
+    ///
+    /// # Errors
+    /// As of [`ClientOrders::insert`].
+    pub fn check_rename(&self, account: u32, client_id: &ClientId) -> Result<(), InsertError> {
+        let key = self.key(account, client_id);
+        self.by_client_id.get(&key).map_or(Ok(()), |tag| Err(self.taken(tag, account, client_id)))
+    }
+
+    /// Why the key of a client id is taken.
+    fn taken(&self, tag: NonZeroU32, account: u32, client_id: &ClientId) -> InsertError {
+        let there = &self.slots[tag.get() as usize].order;
+        match there.account == account && there.client_id == *client_id {
+            true => InsertError::DuplicateClientId,
+            false => InsertError::HashCollision,
+        }
+    }
+
+    /// Sets the amount of an open order, and its client id if there is a new one, which
+    /// [`ClientOrders::check_rename`] has let pass.
+    pub fn amend(&mut self, tag: u32, client_id: Option<&ClientId>, quantity_lots: u64) {
+        let Some(tag) = NonZeroU32::new(tag) else { return };
+        let account = self.slots[tag.get() as usize].order.account;
+        let key = client_id.map(|client_id| self.key(account, client_id));
+        let slot = &mut self.slots[tag.get() as usize];
+        slot.order.quantity_lots = quantity_lots;
+        if let (Some(client_id), Some(key)) = (client_id, key) {
+            self.by_client_id.remove(&slot.key);
+            (slot.order.client_id, slot.key) = (*client_id, key);
+            // One was taken out, and the key was not there.
+            let inserted = self.by_client_id.insert(key, tag);
+            debug_assert!(inserted.is_ok());
+        }
+    }
+
+    /// The order of a tag that is open; `None` for [`NO_TAG`].
+    #[inline]
+    pub fn get(&self, tag: u32) -> Option<&ClientOrder> {
+        (tag != NO_TAG).then(|| &self.slots[tag as usize].order)
+    }
+
+    /// Ends an order that is open: its client id is free again. Nothing for [`NO_TAG`].
+    #[inline]
+    pub fn remove(&mut self, tag: u32) {
+        let Some(tag) = NonZeroU32::new(tag) else { return };
+        let Slot { order, key } = &self.slots[tag.get() as usize];
+        self.by_client_id.remove(key);
+        self.expiring -= u32::from(order.expires);
+        self.free.push(tag);
+    }
+
+    /// How many orders are open until a date.
+    pub fn expiring(&self) -> u32 {
+        self.expiring
+    }
+}
+
+#[cfg(test)]
+#[path = "orders_tests.rs"]
+mod tests;

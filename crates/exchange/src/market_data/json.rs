@@ -1,0 +1,312 @@
+//! Market data as JSON: the feed by price, for clients that subscribe on their WebSocket.
+//!
+//! It is made from the feed's own datagrams, so that there is one truth. A slow reader is skipped
+//! until it has read what waits for it, and then told which messages it missed.
+
+use crate::entry::text::send;
+use crate::setup::instruments::{Instrument, Instruments};
+use engine::{Quote, Side, Top};
+use feed::{Book, Message, Packet, PacketHeader, Publisher};
+use transport::StreamId;
+use transport::serve::Outbound;
+use wire::Decimal;
+use wire::market_data::{self, Gap, Level, Trade};
+
+/// A channel of market data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataChannel {
+    Book,
+    Trades,
+    Top,
+}
+
+impl DataChannel {
+    pub const ALL: [DataChannel; 3] = [DataChannel::Book, DataChannel::Trades, DataChannel::Top];
+
+    /// As on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            DataChannel::Book => "BOOK",
+            DataChannel::Trades => "TRADES",
+            DataChannel::Top => "TOP",
+        }
+    }
+
+    pub fn read(name: &str) -> Option<DataChannel> {
+        DataChannel::ALL.into_iter().find(|channel| channel.name() == name)
+    }
+}
+
+/// What a connection is subscribed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DataSubscription {
+    pub connection: StreamId,
+    pub channel: DataChannel,
+    pub instrument: u16,
+}
+
+struct Subscriber {
+    of: DataSubscription,
+    /// The first message that it was not sent, while it is skipped.
+    skipped_from: Option<u64>,
+    /// The top of book that it was told last.
+    top: Top,
+}
+
+/// What market data as JSON has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct MarketDataCounts {
+    /// Messages sent.
+    pub messages: u64,
+    /// Gaps told.
+    pub gaps: u64,
+}
+
+pub(crate) struct MarketDataSubscribers {
+    subscribers: Vec<Subscriber>,
+    subscriptions_max: usize,
+    bytes_max: usize,
+    counts: MarketDataCounts,
+    /// Somebody is skipped.
+    is_behind: bool,
+    /// The number of the message that is to be heard.
+    next_sequence: u64,
+    /// A message as a frame, for all who are to have it.
+    frame: Vec<u8>,
+}
+
+/// Where market data goes, and what it needs to be written.
+pub(crate) struct To<'a> {
+    pub instruments: &'a Instruments,
+    pub outbound: &'a mut Outbound,
+    pub time_ms: i64,
+}
+
+impl MarketDataSubscribers {
+    pub fn new(subscriptions_max: usize, bytes_max: usize) -> MarketDataSubscribers {
+        MarketDataSubscribers {
+            subscribers: Vec::new(),
+            subscriptions_max,
+            bytes_max,
+            counts: MarketDataCounts::default(),
+            is_behind: false,
+            next_sequence: 0,
+            frame: Vec::with_capacity(64 * 1024),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.subscribers.is_empty()
+    }
+
+    /// Whether a skipped subscriber may have read what waits for it.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    pub fn counts(&self) -> MarketDataCounts {
+        self.counts
+    }
+
+    /// Subscribes. Returns whether that is new; `None` if there is no room. [`Self::begin`] sends
+    /// the first messages.
+    pub fn subscribe(&mut self, of: DataSubscription) -> Option<bool> {
+        if self.subscribers.iter().any(|subscriber| subscriber.of == of) {
+            return Some(false);
+        }
+        let (skipped_from, top) = (None, Top::default());
+        let is_room = self.subscribers.len() < self.subscriptions_max;
+        is_room.then(|| {
+            self.subscribers.push(Subscriber { of, skipped_from, top });
+            true
+        })
+    }
+
+    pub fn unsubscribe(&mut self, connection: StreamId) {
+        self.subscribers.retain(|subscriber| subscriber.of.connection != connection);
+        self.is_behind &= !self.subscribers.is_empty();
+    }
+
+    pub fn of(&self, connection: StreamId) -> impl Iterator<Item = DataSubscription> {
+        let is_its = move |one: &DataSubscription| one.connection == connection;
+        self.subscribers.iter().map(|subscriber| subscriber.of).filter(is_its)
+    }
+
+    /// Sends a new subscriber what stands now.
+    pub fn begin(
+        &mut self,
+        of: DataSubscription,
+        publisher: &Publisher,
+        sequence: u64,
+        to: &mut To,
+    ) {
+        // So far all has been heard, or there was nobody to hear it.
+        self.next_sequence = sequence + 1;
+        let is_it = |one: &&mut Subscriber| one.of == of;
+        let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
+        self.counts.messages += subscriber.refresh(publisher, sequence, to);
+    }
+
+    /// Passes a datagram of the feed on.
+    pub fn hear(&mut self, datagram: &[u8], to: &mut To) {
+        // It is our own: nothing in it can't be read.
+        let Ok(packet) = Packet::decode(datagram) else { return };
+        let PacketHeader { sequence, count, .. } = *packet.header();
+        if sequence != self.next_sequence {
+            self.skip_all();
+        }
+        self.next_sequence = sequence + u64::from(count);
+        for (sequence, message) in (sequence..).zip(packet.messages().flatten()) {
+            self.message(&message, sequence, to);
+        }
+    }
+
+    /// Messages were gone before they were heard: all begin anew.
+    #[cold]
+    fn skip_all(&mut self) {
+        for subscriber in &mut self.subscribers {
+            subscriber.skipped_from.get_or_insert(self.next_sequence);
+        }
+    }
+
+    fn message(&mut self, message: &Message, feed_sequence: u64, to: &mut To) {
+        let (channel, instrument) = match message {
+            Message::Level { instrument, .. } => (DataChannel::Book, *instrument),
+            Message::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
+            _ => return,
+        };
+        let MarketDataSubscribers { subscribers, frame, counts, bytes_max, .. } = self;
+        frame.clear();
+        for subscriber in subscribers {
+            if (subscriber.of.channel, subscriber.of.instrument) != (channel, instrument) {
+                continue;
+            }
+            if subscriber.is_skipped(feed_sequence, *bytes_max, to.outbound) {
+                continue;
+            }
+            if frame.is_empty() {
+                encode(frame, message, to.instruments.get(instrument), feed_sequence, to.time_ms);
+            }
+            counts.messages += 1;
+            to.outbound.to(subscriber.of.connection).extend_from_slice(frame);
+        }
+    }
+
+    /// After all datagrams of this turn: tells changed tops, and resumes subscribers that have read
+    /// what waited for them.
+    pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut To) {
+        let (bytes_max, counts) = (self.bytes_max, &mut self.counts);
+        for subscriber in &mut self.subscribers {
+            let DataSubscription { connection, channel, instrument } = subscriber.of;
+            if let Some(from) = subscriber.skipped_from {
+                if to.outbound.waiting_bytes(connection) > bytes_max / 2 {
+                    continue;
+                }
+                let instrument_code = to.instruments.get(instrument).code.as_str().into();
+                let channel = channel.name().into();
+                let gap = Gap { channel, instrument_code, from, to: sequence };
+                send(to.outbound.to(connection), |out| market_data::encode_gap(out, &gap));
+                counts.gaps += 1;
+                subscriber.skipped_from = None;
+                counts.messages += 1 + subscriber.refresh(publisher, sequence, to);
+            } else if channel == DataChannel::Top
+                && publisher.top(instrument) != subscriber.top
+                && !subscriber.is_skipped(sequence, bytes_max, to.outbound)
+            {
+                counts.messages += subscriber.refresh(publisher, sequence, to);
+            }
+        }
+        self.is_behind = self.subscribers.iter().any(|one| one.skipped_from.is_some());
+    }
+}
+
+impl Subscriber {
+    /// Whether to skip this message because too much waits for the subscriber.
+    fn is_skipped(&mut self, sequence: u64, bytes_max: usize, outbound: &Outbound) -> bool {
+        if self.skipped_from.is_none() && outbound.waiting_bytes(self.of.connection) > bytes_max {
+            self.skipped_from = Some(sequence);
+        }
+        self.skipped_from.is_some()
+    }
+
+    /// Sends what stands now. Gives how many messages that was.
+    fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut To) -> u64 {
+        let DataSubscription { connection, channel, instrument } = self.of;
+        let To { instruments, outbound, time_ms } = to;
+        let (instrument_of, time_ms) = (instruments.get(instrument), *time_ms);
+        let out = outbound.to(connection);
+        match channel {
+            DataChannel::Book => {
+                let Some(book) = publisher.book(instrument) else { return 0 };
+                let levels = |side| levels(instrument_of, book, side);
+                let (bids, asks) = (levels(Side::Buy), levels(Side::Sell));
+                let code = &instrument_of.code;
+                send(out, |out| {
+                    market_data::encode_book_snapshot(out, code, bids, asks, feed_sequence, time_ms)
+                });
+            }
+            DataChannel::Trades => return 0,
+            DataChannel::Top => {
+                self.top = publisher.top(instrument);
+                let level = |quote: Quote| {
+                    let price = instrument_of.price(quote.price_ticks);
+                    (price, instrument_of.amount(quote.quantity_lots))
+                };
+                let top = market_data::Top {
+                    instrument_code: instrument_of.code.as_str().into(),
+                    bid: self.top.bid.map(level),
+                    ask: self.top.ask.map(level),
+                    feed_sequence,
+                    time_ms,
+                };
+                send(out, |out| market_data::encode_top(out, &top));
+            }
+        }
+        1
+    }
+}
+
+/// A side of a book, as it is written.
+fn levels<'a>(
+    instrument: &'a Instrument,
+    book: &'a Book,
+    side: Side,
+) -> impl Iterator<Item = (Decimal, Decimal)> + 'a {
+    book.levels(side).map(|(price_ticks, quantity_lots, _)| {
+        (instrument.price(price_ticks), instrument.amount(quantity_lots))
+    })
+}
+
+fn encode(
+    frame: &mut Vec<u8>,
+    message: &Message,
+    instrument: &Instrument,
+    feed_sequence: u64,
+    time_ms: i64,
+) {
+    let instrument_code = instrument.code.as_str().into();
+    match *message {
+        Message::Level { side, price_ticks, quantity_lots, .. } => {
+            let (side, price) = (wire_side(side), instrument.price(price_ticks));
+            let amount = instrument.amount(quantity_lots);
+            let level = Level { instrument_code, side, price, amount, feed_sequence, time_ms };
+            send(frame, |out| market_data::encode_level(out, &level));
+        }
+        Message::Trade { trade_id, aggressor_side, price_ticks, quantity_lots, .. } => {
+            let (side, price) = (wire_side(aggressor_side), instrument.price(price_ticks));
+            let amount = instrument.amount(quantity_lots);
+            let trade =
+                Trade { instrument_code, trade_id, side, price, amount, feed_sequence, time_ms };
+            send(frame, |out| market_data::encode_trade(out, &trade));
+        }
+        _ => {}
+    }
+}
+
+fn wire_side(side: Side) -> wire::request::Side {
+    match side {
+        Side::Buy => wire::request::Side::Buy,
+        Side::Sell => wire::request::Side::Sell,
+    }
+}

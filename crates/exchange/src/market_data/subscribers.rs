@@ -1,0 +1,344 @@
+//! Subscribers that get the feed's datagrams.
+
+use crate::setup::limits::Limits;
+use clock::Clock;
+use feed::{Channel, Publisher, Sending, patch_published};
+use serde::Serialize;
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use transport::StreamId;
+use transport::datagram::{DatagramSender, NotSent, Recipients, Sent};
+
+/// Subscribers that are gone and still counted one by one.
+const GONE_MAX: usize = 64;
+/// The address of all others that are gone.
+const OTHERS: &str = "others";
+
+/// What became of a subscriber's datagrams.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SubscriberCounts {
+    /// Its address, or the group's; `others` stands for all that are gone past the first 64.
+    pub address: String,
+    /// Datagrams of whatever kind that the kernel took.
+    pub sent: u64,
+    /// Datagrams for which the kernel had no room: a gap for this subscriber.
+    pub dropped: u64,
+    /// Datagrams that could not be sent at all.
+    pub failed: u64,
+}
+
+struct Subscriber {
+    /// `None` is the multicast group.
+    connection: Option<StreamId>,
+    channel: Channel,
+    address: SocketAddr,
+    /// What it asked for and has not all been sent.
+    sending: Option<Sending>,
+    sent: u64,
+    dropped: u64,
+    failed: u64,
+}
+
+impl Subscriber {
+    fn new(connection: Option<StreamId>, channel: Channel, address: SocketAddr) -> Subscriber {
+        let (sent, dropped, failed) = (0, 0, 0);
+        Subscriber { connection, channel, address, sending: None, sent, dropped, failed }
+    }
+
+    fn send(&mut self, sender: &mut DatagramSender, datagram: &[u8]) {
+        match sender.send(self.address, datagram) {
+            Sent::Whole => self.sent += 1,
+            Sent::Full => self.dropped += 1,
+            Sent::Failed(_) => self.failed += 1,
+        }
+    }
+
+    fn counts(&self) -> SubscriberCounts {
+        let Subscriber { sent, dropped, failed, .. } = *self;
+        SubscriberCounts { address: self.address.to_string(), sent, dropped, failed }
+    }
+}
+
+/// Why nobody can be subscribed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotSubscribed {
+    /// No address, and no group.
+    NoAddress,
+    /// Nothing may be sent there.
+    NotSent(SocketAddr, NotSent),
+    /// `feed_subscribers_max`.
+    Full,
+}
+
+pub(crate) struct FeedSubscribers {
+    sender: DatagramSender,
+    clock: Clock,
+    subscribers: Vec<Subscriber>,
+    /// Connections that listen to the group.
+    listeners: Vec<(StreamId, Channel)>,
+    subscribers_max: usize,
+    recipients: Recipients,
+    /// Between two datagrams of snapshots and replays, whoever they are for.
+    resent_gap_ns: u64,
+    /// When the next of them may be sent.
+    resent_ns: u64,
+    /// The subscriber that had the last of them.
+    resent_to: usize,
+    /// At most [`GONE_MAX`] of them, and one for all others.
+    gone: Vec<SubscriberCounts>,
+}
+
+impl FeedSubscribers {
+    pub fn new(
+        sender: DatagramSender,
+        clock: Clock,
+        limits: &Limits,
+        recipients: Recipients,
+    ) -> FeedSubscribers {
+        let subscribers_max = limits.feed_subscribers_max;
+        let group = recipients.group;
+        let mut subscribers = Vec::with_capacity(subscribers_max + 2);
+        for channel in [Channel::Orders, Channel::Levels] {
+            let address = group.map(|group| port_of(group, channel));
+            subscribers.extend(address.map(|address| Subscriber::new(None, channel, address)));
+        }
+        let (listeners, gone) = (Vec::new(), Vec::new());
+        FeedSubscribers {
+            sender,
+            clock,
+            subscribers,
+            listeners,
+            subscribers_max,
+            recipients,
+            resent_gap_ns: 1_000_000_000 / u64::from(limits.feed_resent_per_second_max),
+            resent_ns: 0,
+            resent_to: 0,
+            gone,
+        }
+    }
+
+    /// Subscribes a connection, in place of its earlier subscription: to all datagrams at an
+    /// address, or to the group. `peer` is where the connection comes from.
+    pub fn subscribe(
+        &mut self,
+        (connection, peer): (StreamId, Option<IpAddr>),
+        channel: Channel,
+        address: Option<SocketAddr>,
+    ) -> Result<(), NotSubscribed> {
+        let group = self.recipients.group;
+        if address.is_none() && group.is_none() {
+            return Err(NotSubscribed::NoAddress);
+        }
+        if let Some(address) = address {
+            let checked = self.recipients.check(address, peer);
+            checked.map_err(|why| NotSubscribed::NotSent(address, why))?;
+        }
+        // A subscriber that names the group listens to it; it gets no second copy.
+        let address = address.filter(|address| !address.ip().is_multicast());
+        self.unsubscribe(connection);
+        let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
+        if own.count() + self.listeners.len() >= self.subscribers_max {
+            return Err(NotSubscribed::Full);
+        }
+        let Some(address) = address else {
+            self.listeners.push((connection, channel));
+            return Ok(());
+        };
+        self.subscribers.push(Subscriber::new(Some(connection), channel, address));
+        Ok(())
+    }
+
+    /// What a connection is subscribed to, and where that goes.
+    pub fn of(&self, connection: StreamId) -> Option<(Channel, SocketAddr)> {
+        let is_its = |one: &&Subscriber| one.connection == Some(connection);
+        let own = self.subscribers.iter().find(is_its).map(|one| (one.channel, one.address));
+        own.or_else(|| {
+            let (_, channel) = self.listeners.iter().find(|(id, _)| *id == connection)?;
+            Some((*channel, port_of(self.recipients.group?, *channel)))
+        })
+    }
+
+    pub fn unsubscribe(&mut self, connection: StreamId) {
+        self.listeners.retain(|(id, _)| *id != connection);
+        let is_its = |subscriber: &Subscriber| subscriber.connection == Some(connection);
+        while let Some(index) = self.subscribers.iter().position(is_its) {
+            let counts = self.subscribers.swap_remove(index).counts();
+            self.keep(counts);
+        }
+    }
+
+    /// Keeps what became of one that is gone.
+    fn keep(&mut self, mut counts: SubscriberCounts) {
+        if let Some(others) = self.gone.get_mut(GONE_MAX) {
+            others.sent += counts.sent;
+            others.dropped += counts.dropped;
+            others.failed += counts.failed;
+            return;
+        }
+        if self.gone.len() == GONE_MAX {
+            counts.address = OTHERS.to_owned();
+        }
+        self.gone.push(counts);
+    }
+
+    /// Sends it to all of a channel. Its stamp of publication is taken as the last thing before.
+    #[inline]
+    pub fn publish(&mut self, channel: Channel, datagram: &mut [u8]) {
+        let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        for subscriber in subscribers.iter_mut().filter(|one| one.channel == channel) {
+            patch_published(datagram, clock.now_ns());
+            subscriber.send(sender, datagram);
+        }
+    }
+
+    /// Resends something to a subscriber in the next turns. A listener of the group gets it there.
+    pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
+        let own = self.subscribers.iter().position(|one| one.connection == Some(connection));
+        let group = || {
+            let is_group = |one: &Subscriber| one.connection.is_none() && one.channel == channel;
+            self.subscribers.iter().position(is_group)
+        };
+        if let Some(index) = own.or_else(group) {
+            let under_way = &mut self.subscribers[index].sending;
+            *under_way = Some(under_way.map_or(sending, |it| it.joined_by(sending)));
+        }
+    }
+
+    /// The group is to be sent a snapshot, if it is not being sent something.
+    pub fn send_group(&mut self, channel: Channel, sending: Sending) {
+        let is_group = |one: &&mut Subscriber| one.connection.is_none() && one.channel == channel;
+        if let Some(group) = self.subscribers.iter_mut().find(is_group) {
+            group.sending.get_or_insert(sending);
+        }
+    }
+
+    /// Sends the next requested datagram again, if it is time and it is the turn of a subscriber of
+    /// this channel. Returns whether there is more. Both channels share the rate
+    /// `feed_resent_per_second_max`.
+    pub fn send_asked(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
+        let is_asked = |one: &Subscriber| one.sending.is_some();
+        if !self.subscribers.iter().any(|one| one.channel == channel && is_asked(one)) {
+            return false;
+        }
+        let now_ns = self.clock.now_ns();
+        if now_ns < self.resent_ns {
+            return true;
+        }
+        let count = self.subscribers.len();
+        let mut turns = (1..=count).map(|behind| (self.resent_to + behind) % count);
+        let next = turns.find(|index| is_asked(&self.subscribers[*index]));
+        let FeedSubscribers { sender, clock, subscribers, .. } = self;
+        let Some(next) = next.filter(|index| subscribers[*index].channel == channel) else {
+            return true;
+        };
+        (self.resent_to, self.resent_ns) = (next, now_ns + self.resent_gap_ns);
+        let subscriber = &mut subscribers[next];
+        match subscriber.sending.as_mut().and_then(|sending| publisher.next_of(sending)) {
+            Some(datagram) => {
+                patch_published(datagram, clock.now_ns());
+                subscriber.send(sender, datagram);
+            }
+            None => subscriber.sending = None,
+        }
+        true
+    }
+
+    /// Whether anybody is sent this channel.
+    pub fn has(&self, channel: Channel) -> bool {
+        self.subscribers.iter().any(|subscriber| subscriber.channel == channel)
+    }
+
+    pub fn is_multicast(&self) -> bool {
+        self.recipients.group.is_some()
+    }
+
+    /// Those there are and those that are gone.
+    pub fn counts(&self) -> Vec<SubscriberCounts> {
+        self.gone.iter().cloned().chain(self.subscribers.iter().map(Subscriber::counts)).collect()
+    }
+}
+
+/// Each channel has a port of the group.
+fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
+    let port = match channel {
+        Channel::Orders => group.port(),
+        Channel::Levels => group.port().wrapping_add(1),
+    };
+    SocketAddrV4::new(*group.ip(), port).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::market_data::publishing::published_as;
+    use crate::setup::instruments::Instruments;
+    use engine::{NewOrder, Saved, Side};
+    use feed::{Follower, FollowerSettings, PublisherSettings};
+    use std::net::UdpSocket;
+    use transport::datagram::SendOptions;
+
+    const LOCAL: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+
+    /// No subscriber yet, room for one, and its address.
+    fn nobody() -> (FeedSubscribers, UdpSocket, Option<SocketAddr>) {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
+        let receiver = UdpSocket::bind(any).unwrap();
+        let address = Some(receiver.local_addr().unwrap());
+        let limits = Limits { feed_subscribers_max: 1, ..Limits::default() };
+        let none = Recipients::default();
+        (FeedSubscribers::new(sender, Clock::calibrate(), &limits, none), receiver, address)
+    }
+
+    /// One who asks for the books far more often than they can come has them in the end.
+    #[test]
+    fn a_snapshot_comes_to_who_can_not_wait() {
+        let instruments = Instruments::shipped();
+        let channels = vec![Channel::Orders];
+        let settings = published_as(&Config::default(), &instruments);
+        let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
+        for order_id in 1..=1_000 {
+            let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };
+            publisher.restore(&Saved::Order { order, visible_lots: 1 });
+        }
+        let mut follower =
+            Follower::new(FollowerSettings::new(Channel::Orders, instruments.count(), 1_000, 10));
+        let (mut subscribers, receiver, address) = nobody();
+        receiver.set_nonblocking(true).unwrap();
+        let one = StreamId(0);
+        subscribers.subscribe((one, LOCAL), Channel::Orders, address).unwrap();
+        let (mut came, mut datagram) = (0, [0; 2048]);
+        while !follower.is_in_sync() {
+            assert!(came < 100, "{:#?}", follower.counts());
+            if came % 5 == 0 {
+                let sending = publisher.snapshot(Channel::Orders).unwrap();
+                subscribers.send_again(one, Channel::Orders, sending);
+            }
+            subscribers.send_asked(Channel::Orders, &mut publisher);
+            if let Ok(n) = receiver.recv(&mut datagram) {
+                follower.datagram(&datagram[..n]);
+                came += 1;
+            }
+        }
+        assert!(came > 20, "{came}");
+        assert_eq!(follower.book_hash(), publisher.book_hash(Channel::Orders));
+    }
+
+    #[test]
+    fn those_that_are_gone_are_counted_one_by_one_and_then_together() {
+        let (mut subscribers, _receiver, address) = nobody();
+        for id in 0..GONE_MAX as u32 + 3 {
+            subscribers.subscribe((StreamId(id), LOCAL), Channel::Orders, address).unwrap();
+            let other = (StreamId(id + 1), LOCAL);
+            let full = subscribers.subscribe(other, Channel::Orders, address);
+            assert_eq!(full, Err(NotSubscribed::Full));
+            subscribers.publish(Channel::Orders, &mut [0; 100]);
+            subscribers.unsubscribe(StreamId(id));
+        }
+        let counts = subscribers.counts();
+        assert_eq!(counts.len(), GONE_MAX + 1);
+        let all: u64 = counts.iter().map(|one| one.sent + one.dropped + one.failed).sum();
+        assert_eq!(all, GONE_MAX as u64 + 3);
+        assert_eq!(counts.last().map(|others| others.address.as_str()), Some(OTHERS));
+    }
+}

@@ -1,0 +1,280 @@
+//! What an exchange begins with: an empty engine and a start book, or what its journal holds.
+
+use crate::account::register::{self, Head, Register, Registered};
+use crate::account::risk::Known;
+use crate::account::sessions::{HOUSE, Sender, Sessions};
+use crate::entry::OrderEntry;
+use crate::entry::orders::ClientOrder;
+use crate::house::House;
+use crate::market_data::plant::Plant;
+use crate::market_data::subscribers::FeedSubscribers;
+use crate::sequencer::{Sequencer, StartError};
+use crate::setup::limits::nanoseconds;
+use crate::setup::start_book;
+use crate::{Config, ConfigError, HouseFlow, Journal, StartBook};
+use engine::{Command, Engine, NewOrder, Saved};
+use feed::Channel;
+use flow::Script;
+use journal::{Identity, Replayed};
+use std::net::SocketAddr;
+use transport::datagram::{DatagramSender, Recipients, SendOptions};
+use wire::{ClientId, OrderId};
+
+/// What was found in a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Inputs that were there already; 0 of a journal that is new.
+    pub inputs: u64,
+    /// Clients' orders that are still open. Each now has its `order_id` as its client id, because
+    /// the journal does not hold the client's own.
+    pub client_orders: usize,
+    /// What stood behind the last whole record and was cut, in words.
+    pub cut: Option<String>,
+    /// Snapshots that could not be used, and why.
+    pub snapshots_refused: Vec<String>,
+    /// How much later the journal's last input is than this machine's clock. For so long the
+    /// exchange's time stands still: no order expires, and a limit of messages per second counts
+    /// all of it as one second.
+    pub ahead_ns: u64,
+    /// Instruments that the journal has otherwise than their file, in words.
+    pub instruments: Vec<String>,
+}
+
+/// An exchange's inside, and what was found.
+pub(crate) struct Opened {
+    pub entry: OrderEntry,
+    pub recovery: Option<Recovery>,
+}
+
+/// Takes the memory and makes the start book, or recovers.
+pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
+    let script = config.flow.as_ref().map(|flow| script(config, flow)).transpose()?;
+    let orders = start_orders(config, script.as_ref())?.into_iter().map(Command::New);
+    let settings = config.instruments.settings().map(Command::Instrument);
+    let mut start: Vec<Command> = orders.chain(settings).collect();
+    let shape = (config.instruments.count(), config.limits.engine());
+    let inputs_max = config.replay_inputs_max;
+    let Some(journal) = &config.journal else {
+        let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(refused)?;
+        let mut entry = entry(config, sequencer, Register::default(), Vec::new());
+        open_plant(&mut entry, config, script)?;
+        return Ok(Opened { entry, recovery: None });
+    };
+    let Journal { directory, options } = journal;
+    let identity = Identity { instruments: shape.0, limits: shape.1 };
+    let (appender, replayed) = journal::open(directory, identity, *options)?;
+    let Replayed { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
+    if script.is_some() && next_sequence > 0 {
+        return Err(ConfigError::FlowAfterRecovery);
+    }
+    let head = Head::new(&config.instruments, start.len() as u64);
+    let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
+    let mut instruments = Vec::new();
+    if next_sequence < there.start {
+        start.drain(..next_sequence as usize);
+    } else {
+        // If another start book is complete, the engine needs no inputs from it.
+        (start, instruments) = changed_instruments(config, &engine);
+    }
+    let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
+    let open_orders = client_orders(&engine, accounts.len() as u32);
+    let known = known(&engine, &accounts);
+    let appender = (appender, options.mode);
+    let sequencer =
+        Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(refused)?;
+    let mut entry = entry(config, sequencer, register, known);
+    let recovery = Recovery {
+        inputs: next_sequence,
+        client_orders: open_orders.as_ref().map_or(0, Vec::len),
+        cut: cut.map(|cut| cut.to_string()),
+        snapshots_refused: snapshots_refused.iter().map(ToString::to_string).collect(),
+        ahead_ns,
+        instruments,
+    };
+    open_orders
+        .and_then(|orders| entry.orders.restore(orders))
+        .map_err(|order| register::strange(directory, &order))?;
+    open_plant(&mut entry, config, script)?;
+    Ok(Opened { entry, recovery: Some(recovery) })
+}
+
+/// The flow's inputs, in the first instrument's units.
+fn script(config: &Config, flow: &HouseFlow) -> Result<Script, ConfigError> {
+    let instrument = config.instruments.get(0);
+    let HouseFlow { source, pace, seconds } = flow.clone();
+    Ok(Script::new(&flow::Settings {
+        source,
+        pace,
+        seconds,
+        lots_per_unit: start_book::round_lot(instrument),
+        mid_ticks: instrument.start_price_ticks,
+        price_ticks_max: instrument.price_ticks_max,
+        quantity_lots_max: instrument.quantity_lots_max,
+        limits: config.limits.engine(),
+    })?)
+}
+
+/// The orders that rest at the start. A flow brings the first instrument's.
+fn start_orders(config: &Config, script: Option<&Script>) -> Result<Vec<NewOrder>, ConfigError> {
+    let orders = config.start_book.orders(&config.instruments)?;
+    let Some(script) = script else { return Ok(orders) };
+    if matches!(config.start_book, StartBook::DatabentoMbo(_)) {
+        return Err(ConfigError::TwoBooks);
+    }
+    let mut all = script.start().to_vec();
+    all.extend(orders.into_iter().filter(|order| order.instrument != 0));
+    (1..).zip(&mut all).for_each(|(id, order)| order.order_id = id);
+    Ok(all)
+}
+
+/// The ticker plant of a feed, and the house with its flow.
+fn open_plant(
+    entry: &mut OrderEntry,
+    config: &Config,
+    script: Option<Script>,
+) -> Result<(), ConfigError> {
+    if let Some(feed) = &config.feed {
+        let clock = config.clock.ok_or(ConfigError::NoClock)?;
+        let group = feed.group();
+        let options = SendOptions {
+            multicast_interface: group.map(|(_, interface)| interface),
+            ..SendOptions::default()
+        };
+        let any = SocketAddr::from(([0, 0, 0, 0], 0));
+        let sender = DatagramSender::bind(any, &options)?;
+        let recipients = Recipients {
+            allowed: config.feed_allowed.clone(),
+            group: group.map(|(group, _)| group),
+        };
+        let is_multicast = recipients.group.is_some();
+        let subscribers = FeedSubscribers::new(sender, clock, &config.limits, recipients);
+        let settings = entry.published_as.clone();
+        let snapshot_ns = nanoseconds(feed.snapshot_seconds);
+        let subscribers = Some(subscribers);
+        let mut plant = Plant::new(settings, subscribers, &config.limits, Some(clock), snapshot_ns);
+        plant.begin(Channel::Orders, entry.sequencer.engine())?;
+        if is_multicast {
+            plant.begin(Channel::Levels, entry.sequencer.engine())?;
+        }
+        entry.plant = Some(Box::new(plant));
+        entry.observed.is_on = true;
+    }
+    if let Some(script) = script {
+        let clock = config.clock.ok_or(ConfigError::NoClock)?;
+        entry.house = Some(Box::new(House::new(script, clock)));
+        entry.observed.is_on = true;
+    }
+    Ok(())
+}
+
+fn refused(error: StartError) -> ConfigError {
+    match error {
+        StartError::Engine(reason) => ConfigError::StartRefused(reason),
+        StartError::Journal(refused) => ConfigError::StartNotTaken(refused),
+    }
+}
+
+fn entry(
+    config: &Config,
+    sequencer: Sequencer,
+    register: Register,
+    accounts: Vec<(String, Known)>,
+) -> OrderEntry {
+    let mut sessions = Sessions::new(config.tokens.clone(), &config.limits);
+    for (account_id, known) in accounts {
+        sessions.add(&account_id, known);
+    }
+    let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
+    OrderEntry::new(instruments, sessions, sequencer, risk, register, config)
+}
+
+/// The latest time that an engine has seen.
+fn time_ns(engine: &Engine) -> u64 {
+    let mut latest_ns = 0;
+    engine.save(&mut |piece| {
+        if let Saved::Engine { time_ns, .. } = piece {
+            latest_ns = time_ns;
+        }
+    });
+    latest_ns
+}
+
+/// Commands for instruments that differ between engine and file, and the differences in words. The
+/// price band follows today's file; whether an instrument trades stays as an operator left it.
+fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<String>) {
+    let (mut commands, mut said) = (Vec::new(), Vec::new());
+    engine.save(&mut |piece| {
+        let Saved::Instrument(there) = piece else { return };
+        let instrument = config.instruments.get(there.instrument);
+        let code = &instrument.code;
+        if instrument.band_ticks != (there.band_low_ticks, there.band_high_ticks) {
+            let settings = instrument.settings(there.instrument, there.state);
+            commands.push(Command::Instrument(settings));
+            said.push(format!("{code} has the band of its file now, and had another"));
+        }
+        if instrument.state != there.state {
+            said.push(format!(
+                "{code} stays {:?}, as the journal has it, not {:?}, as its file has it; an operator can change that",
+                there.state, instrument.state
+            ));
+        }
+    });
+    (commands, said)
+}
+
+/// What an engine knows of the accounts of a register.
+fn known(engine: &Engine, accounts: &[Registered]) -> Vec<(String, Known)> {
+    let begin = |Registered { id, is_told }: &Registered| {
+        (id.clone(), Known { all: *is_told, ..Known::default() })
+    };
+    let mut all: Vec<(String, Known)> = accounts.iter().map(begin).collect();
+    // The house is 0.
+    let of = |account: u32| account.checked_sub(1).map(|index| index as usize);
+    engine.save(&mut |piece| match piece {
+        Saved::Account { settings, .. } => {
+            if let Some((_, known)) = of(settings.account).and_then(|index| all.get_mut(index)) {
+                known.settings = Some(settings);
+            }
+        }
+        Saved::Position(one) => {
+            if let Some((_, known)) = of(one.account).and_then(|index| all.get_mut(index)) {
+                known.positions.insert(one.instrument, one);
+            }
+        }
+        _ => {}
+    });
+    all
+}
+
+/// An order with its tag, and as the engine has it.
+type Restored = (u32, ClientOrder, engine::NewOrder);
+
+/// The clients' orders that are open in an engine, or one that is no known account's.
+fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<Restored>, engine::NewOrder> {
+    let mut orders = Ok(Vec::new());
+    engine.save(&mut |piece| {
+        let Saved::Order { order, .. } = piece else { return };
+        if order.account == HOUSE {
+            return;
+        }
+        let text = OrderId::from_u64(order.order_id).text();
+        let client_id = std::str::from_utf8(&text).ok().and_then(|text| ClientId::new(text).ok());
+        match (client_id, &mut orders) {
+            (Some(client_id), Ok(orders)) if order.account <= accounts => {
+                let client_order = ClientOrder {
+                    client_id,
+                    order_id: order.order_id,
+                    quantity_lots: order.quantity_lots,
+                    account: order.account,
+                    instrument: order.instrument,
+                    expires: order.expires_ns != 0,
+                    sender: Sender::NOBODY,
+                };
+                orders.push((order.tag, client_order, order));
+            }
+            (_, Err(_)) => {}
+            _ => orders = Err(order),
+        }
+    });
+    orders
+}

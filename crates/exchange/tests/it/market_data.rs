@@ -1,0 +1,237 @@
+//! Market data as JSON over real sockets.
+
+use crate::running::{Client, Running, immediate, order};
+use clock::schedule::Arrival;
+use clock::{Clock, Deadline};
+use engine::Side;
+use exchange::{Config, HouseFlow, StartBook};
+use flow::{Pace, Source};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tungstenite::Message;
+use wire::Decimal;
+use wire::market_data::{MarketData, PriceAndAmount, decode_market_data};
+
+fn subscribe(channels: &[&str]) -> String {
+    let channels: Vec<String> = channels
+        .iter()
+        .map(|name| format!(r#"{{"name":"{name}","instrument_code":"BTC_USDT"}}"#))
+        .collect();
+    format!(r#"{{"type":"SUBSCRIBE","channels":[{}]}}"#, channels.join(","))
+}
+
+fn decimal(text: &str) -> Decimal {
+    Decimal::parse(text).unwrap()
+}
+
+/// A client's book, from what it was told.
+#[derive(Default)]
+struct Book {
+    bids: BTreeMap<Decimal, Decimal>,
+    asks: BTreeMap<Decimal, Decimal>,
+    top: [Option<PriceAndAmount>; 2],
+    trades: u64,
+    snapshots: u64,
+    levels: u64,
+    gaps: Vec<(u64, u64)>,
+    sequence: u64,
+}
+
+impl Book {
+    fn hear(&mut self, text: &str) {
+        let heard = match decode_market_data(text.as_bytes()) {
+            Ok(heard) => heard,
+            Err(error) => panic!("{error}: {text}"),
+        };
+        match heard {
+            MarketData::Snapshot(snapshot) => {
+                self.bids = snapshot.bids.into_iter().collect();
+                self.asks = snapshot.asks.into_iter().collect();
+                self.snapshots += 1;
+                self.sequence = snapshot.feed_sequence;
+            }
+            MarketData::Level(level) => {
+                assert!(level.feed_sequence > self.sequence, "{text}");
+                self.sequence = level.feed_sequence;
+                self.levels += 1;
+                let side = match level.side {
+                    wire::request::Side::Buy => &mut self.bids,
+                    wire::request::Side::Sell => &mut self.asks,
+                };
+                match level.amount == Decimal::ZERO {
+                    true => assert!(side.remove(&level.price).is_some(), "{text}"),
+                    false => drop(side.insert(level.price, level.amount)),
+                }
+            }
+            MarketData::Trade(_) => self.trades += 1,
+            MarketData::Top(top) => self.top = [top.bid, top.ask],
+            MarketData::Gap(gap) => self.gaps.push((gap.from, gap.to)),
+        }
+    }
+
+    /// Against the engine's, at its end.
+    fn check(&self, engine: &engine::Engine) {
+        let (tick, lot) = (decimal("0.01"), decimal("0.00001"));
+        for (side, ours) in [(Side::Buy, &self.bids), (Side::Sell, &self.asks)] {
+            let theirs: BTreeMap<Decimal, Decimal> = engine
+                .levels(0, side)
+                .map(|(price, lots, _)| {
+                    let price = Decimal::from_units(price, tick).unwrap();
+                    (price, Decimal::from_units(lots as i64, lot).unwrap())
+                })
+                .collect();
+            assert!(*ours == theirs, "{} prices of {}", ours.len(), theirs.len());
+        }
+    }
+}
+
+fn next(client: &mut Client) -> Option<String> {
+    match client.socket.read() {
+        Ok(Message::Text(text)) => Some(text.to_string()),
+        Ok(other) => panic!("{other:?}"),
+        Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Everything until message `last`, which may not be known yet, and then until nothing comes for a
+/// while.
+fn drain(client: &mut Client, book: &mut Book, last: &AtomicU64) {
+    client.socket.get_mut().set_read_timeout(Some(Duration::from_millis(400))).unwrap();
+    let deadline = Deadline::after(Duration::from_secs(30));
+    loop {
+        match next(client) {
+            Some(text) => book.hear(&text),
+            None if book.sequence >= last.load(Ordering::Relaxed) => return,
+            None => {}
+        }
+        assert!(!deadline.left().is_zero(), "at {} of {last:?}", book.sequence);
+    }
+}
+
+#[test]
+fn books_trades_and_tops_are_told_as_they_happen() {
+    let running = Running::start(crate::running::config());
+    let mut trader = running.login("1");
+    trader.ask(&order("a", "BUY", "100", "2"));
+    let mut client = running.login("2");
+    let subscribed = client.ask(&subscribe(&["BOOK", "TRADES", "TOP"]));
+    let names = r#"{"channels":[{"name":"BOOK","instrument_code":"BTC_USDT"},{"name":"TRADES","instrument_code":"BTC_USDT"},{"name":"TOP","instrument_code":"BTC_USDT"}],"time":0,"type":"SUBSCRIPTIONS"}"#;
+    assert_eq!(subscribed, names);
+    let rest = r#""time":0}"#;
+    let snapshot = r#"{"type":"BOOK_SNAPSHOT","instrument_code":"BTC_USDT","bids":[["100","2"]],"asks":[],"feed_sequence":0,"#;
+    assert_eq!(client.read(), format!("{snapshot}{rest}"));
+    let top = |bid: &str, ask: &str, sequence: u64| {
+        format!(
+            r#"{{"type":"TOP","instrument_code":"BTC_USDT","bid":{bid},"ask":{ask},"feed_sequence":{sequence},{rest}"#
+        )
+    };
+    assert_eq!(client.read(), top(r#"["100","2"]"#, "null", 0));
+    trader.ask(&order("b", "SELL", "101.5", "1"));
+    let book = |side: &str, price: &str, amount: &str, sequence: u64| {
+        format!(
+            r#"{{"type":"BOOK","instrument_code":"BTC_USDT","side":"{side}","price":"{price}","amount":"{amount}","feed_sequence":{sequence},{rest}"#
+        )
+    };
+    assert_eq!(client.read(), book("SELL", "101.5", "1", 1));
+    assert_eq!(client.read(), top(r#"["100","2"]"#, r#"["101.5","1"]"#, 1));
+    trader.send(&immediate("c", "SELL", "100", "0.5"));
+    let trade = r#"{"type":"TRADE","instrument_code":"BTC_USDT","trade_id":1,"side":"SELL","price":"100","amount":"0.5","feed_sequence":2,"#;
+    assert_eq!(client.read(), format!("{trade}{rest}"));
+    assert_eq!(client.read(), book("BUY", "100", "1.5", 3));
+    assert_eq!(client.read(), top(r#"["100","1.5"]"#, r#"["101.5","1"]"#, 3));
+    // What does not change the top does not tell one.
+    trader.send(&order("d", "BUY", "99", "1"));
+    assert_eq!(client.read(), book("BUY", "99", "1", 4));
+    client.nothing_more();
+    // An order of another instrument is no news here, and to subscribe again says nothing new.
+    trader.send(&order("e", "BUY", "99", "1").replace("BTC_USDT", "BTC_EUR"));
+    assert_eq!(client.ask(&subscribe(&["TOP"])), names);
+    client.nothing_more();
+}
+
+#[test]
+fn what_can_not_be_subscribed_is_told() {
+    let mut config = crate::running::config();
+    config.limits.market_data_subscriptions_max = 2;
+    let running = Running::start(config);
+    let mut client = running.login("1");
+    let unknown = subscribe(&["BOOK"]).replace("BTC_USDT", "XYZ");
+    assert!(client.ask(&unknown).contains("unknown instrument"));
+    let mut reader = running.login("2");
+    assert!(reader.ask(&subscribe(&["TRADES", "TOP"])).contains("SUBSCRIPTIONS"));
+    assert!(
+        client.ask(&subscribe(&["TRADES"])).contains("limit market_data_subscriptions_max = 2")
+    );
+    drop(reader);
+    while !client.ask(&subscribe(&["TRADES"])).contains("SUBSCRIPTIONS") {}
+    client.nothing_more();
+    // What stands before it is subscribed, and begins as it should.
+    assert!(client.ask(&subscribe(&["BOOK", "TOP"])).contains("market_data_subscriptions_max"));
+    let began = client.read();
+    assert!(began.contains("BOOK_SNAPSHOT"), "{began}");
+    client.nothing_more();
+}
+
+/// One who does not read loses his own, is told what, and begins anew; the others have all of it.
+#[test]
+fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
+    let pace = Pace::Fixed { rate_per_second: 20_000.0, arrival: Arrival::Uniform, burst: 1 };
+    let flow = HouseFlow { source: Source::Synthetic, pace, seconds: 1.5 };
+    let mut config = Config {
+        flow: Some(flow),
+        clock: Some(Clock::calibrate()),
+        start_book: StartBook::Empty,
+        ..crate::running::config()
+    };
+    config.limits.open_orders_max = 40_000;
+    config.limits.price_levels_max = 4_000;
+    config.limits.market_data_bytes_max = 16 * 1024;
+    config.limits.outbound_bytes_max = 1 << 24;
+    let running = Running::start_on("spin", config);
+    let (mut slow, mut fast) = (running.login("1"), running.login("2"));
+    for client in [&mut slow, &mut fast] {
+        client.ask(&subscribe(&["BOOK", "TRADES"]));
+    }
+    let mut starter = running.login("3");
+    let last = Arc::new(AtomicU64::new(u64::MAX));
+    let last_of_fast = last.clone();
+    let reading = std::thread::spawn(move || {
+        let mut book = Book::default();
+        // From the first message on, which comes at once: the snapshot.
+        book.hear(&next(&mut fast).unwrap());
+        drain(&mut fast, &mut book, &last_of_fast);
+        book
+    });
+    assert_eq!(starter.ask(r#"{"type":"FLOW","action":"START"}"#), r#"{"type":"FLOW_STARTED"}"#);
+    let ended: serde_json::Value = serde_json::from_str(&starter.read()).unwrap();
+    assert_eq!(ended["inputs"], 30_000);
+    let description: serde_json::Value =
+        serde_json::from_str(&starter.ask(r#"{"type":"DESCRIBE"}"#)).unwrap();
+    assert_eq!(description["feeds"][0]["depth"], "LEVELS", "{description}");
+    last.store(description["feeds"][0]["sequence"].as_u64().unwrap(), Ordering::Relaxed);
+    let fast = reading.join().unwrap();
+    let mut book = Book::default();
+    drain(&mut slow, &mut book, &last);
+    let (exchange, refused) = running.stop();
+    assert_eq!(refused.slow_readers, 0);
+    fast.check(exchange.engine());
+    book.check(exchange.engine());
+    assert!(!book.gaps.is_empty() && book.snapshots >= 2, "{:?}", book.gaps);
+    for (from, to) in &book.gaps {
+        assert!(from <= to);
+    }
+    let trades = exchange.counts().trades;
+    assert!(book.trades < trades, "{} of {trades}", book.trades);
+    // The reader may have lost its core for long enough to be skipped once; otherwise it got
+    // everything.
+    if fast.gaps.is_empty() {
+        assert_eq!((fast.snapshots, fast.trades), (1, trades));
+    }
+    assert!(book.levels + book.trades < fast.levels + fast.trades);
+    assert!(exchange.feed_counts().unwrap().json.gaps >= book.gaps.len() as u64);
+}

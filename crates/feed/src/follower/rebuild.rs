@@ -1,0 +1,173 @@
+//! A follower's books from a snapshot, part by part, in whatever order the parts come.
+
+use crate::book::Book;
+use crate::counts::Counts;
+use crate::fault::Fault;
+use crate::follower::buffered::Buffered;
+use crate::format::message::{Message, PacketHeader};
+use crate::format::packet::Packet;
+use crate::settings::Definition;
+
+/// The parts that came, and how far the books are.
+#[derive(Debug)]
+pub(crate) struct Rebuild {
+    snapshot: Option<Snapshot>,
+    /// By their number, those that came before their turn.
+    early: Buffered,
+    /// A part that was kept, while it is taken in.
+    scratch: Vec<u8>,
+}
+
+/// The books of a follower, and what it has met.
+pub(crate) struct Books<'a> {
+    pub books: &'a mut [Book],
+    pub definitions: &'a mut [Option<Definition>],
+    pub counts: &'a mut Counts,
+}
+
+/// What a part has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rebuilt {
+    /// It is of no use.
+    Nothing,
+    /// It is of the snapshot that comes, and others are to come: it was taken in, or kept, or has
+    /// come before.
+    Part,
+    /// The books are those of the exchange before the message of this number.
+    Books(u64),
+}
+
+/// How far a snapshot has come.
+#[derive(Debug, Clone, Copy)]
+struct Snapshot {
+    /// Which: the first number that it does not contain.
+    sequence: u64,
+    parts: u16,
+    /// The part that is to come.
+    next_part: u16,
+    /// The instrument whose entries come.
+    current: Option<Current>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Current {
+    instrument: u16,
+    entries_left: u32,
+    book_hash: u64,
+}
+
+impl Rebuild {
+    pub fn new(datagrams_max: u32, datagram_bytes_max: usize) -> Rebuild {
+        Rebuild {
+            snapshot: None,
+            early: Buffered::new(datagrams_max, datagram_bytes_max),
+            scratch: vec![0; datagram_bytes_max],
+        }
+    }
+
+    /// From the first part of whatever snapshot comes next.
+    pub fn start_over(&mut self) {
+        self.snapshot = None;
+        self.early.clear();
+    }
+
+    /// A part came.
+    pub fn part(&mut self, packet: &Packet, bytes: &[u8], mut books: Books) -> Rebuilt {
+        let PacketHeader { sequence, part, parts, .. } = *packet.header();
+        if self.snapshot.is_some_and(|snapshot| sequence < snapshot.sequence) {
+            books.counts.duplicates += 1;
+            return Rebuilt::Nothing;
+        }
+        let is_same = |s: Snapshot| (sequence, parts) == (s.sequence, s.parts);
+        let mut snapshot = match self.snapshot.filter(|snapshot| is_same(*snapshot)) {
+            Some(snapshot) => snapshot,
+            None => {
+                self.early.clear();
+                books.books.iter_mut().for_each(Book::clear);
+                Snapshot { sequence, parts, next_part: 0, current: None }
+            }
+        };
+        self.snapshot = Some(snapshot);
+        if part < snapshot.next_part {
+            books.counts.duplicates += 1;
+            return Rebuilt::Part;
+        }
+        if part > snapshot.next_part {
+            books.counts.early += 1;
+            let is_kept = self.early.keep(u64::from(part), bytes);
+            books.counts.not_kept += u64::from(!is_kept);
+            return Rebuilt::Part;
+        }
+        let mut taken = snapshot.take(packet, &mut books);
+        while let Ok(Rebuilt::Part) = taken
+            && let Some(length) = self.early.take(u64::from(snapshot.next_part), &mut self.scratch)
+        {
+            let packet = Packet::decode(&self.scratch[..length]);
+            taken = packet.and_then(|packet| snapshot.take(&packet, &mut books));
+        }
+        self.snapshot = Some(snapshot);
+        taken.unwrap_or_else(|fault| {
+            books.counts.faults.count(fault);
+            self.start_over();
+            Rebuilt::Nothing
+        })
+    }
+}
+
+impl Snapshot {
+    /// Takes in the part that was to come.
+    ///
+    /// # Errors
+    /// What does not make the books that it says.
+    fn take(&mut self, packet: &Packet, books: &mut Books) -> Result<Rebuilt, Fault> {
+        for message in packet.messages() {
+            match message {
+                Ok(message) => self.message(&message, books)?,
+                Err(Fault::UnknownTemplate) => books.counts.faults.count(Fault::UnknownTemplate),
+                Err(fault) => return Err(fault),
+            }
+        }
+        self.next_part += 1;
+        if self.next_part < self.parts {
+            return Ok(Rebuilt::Part);
+        }
+        self.check(books.books)?;
+        books.counts.snapshots += 1;
+        Ok(Rebuilt::Books(self.sequence))
+    }
+
+    fn message(&mut self, message: &Message, books: &mut Books) -> Result<(), Fault> {
+        let Books { books, definitions, counts } = books;
+        let instrument = message.instrument();
+        let place = usize::from(instrument);
+        if let Message::Definition { code, tick, lot, entries, book_hash, .. } = *message {
+            self.check(books)?;
+            self.current = Some(Current { instrument, entries_left: entries, book_hash });
+            match definitions.get_mut(place) {
+                Some(definition) => *definition = Some(Definition { code, tick, lot }),
+                None => counts.faults.count(Fault::UnknownInstrument),
+            }
+            return Ok(());
+        }
+        let Some(current) = self.current.as_mut().filter(|c| c.instrument == instrument) else {
+            return Err(Fault::Contradiction);
+        };
+        if !matches!(message, Message::State { .. }) {
+            let left = current.entries_left.checked_sub(1);
+            current.entries_left = left.ok_or(Fault::Contradiction)?;
+        }
+        books.get_mut(place).map_or(Ok(()), |book| book.apply(message))
+    }
+
+    /// Whether the instrument before is all there.
+    fn check(&self, books: &[Book]) -> Result<(), Fault> {
+        let Some(Current { instrument, entries_left, book_hash }) = self.current else {
+            return Ok(());
+        };
+        let book = books.get(usize::from(instrument));
+        match entries_left == 0 && book.is_none_or(|book| book.hash() == book_hash) {
+            true => Ok(()),
+            false => Err(Fault::BookHash),
+        }
+    }
+}

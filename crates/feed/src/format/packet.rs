@@ -1,0 +1,185 @@
+//! Datagrams: a packet's head and its messages, by the generated codecs. A length is looked at
+//! before a field is.
+
+use sbe::packet_codec::{self, PacketDecoder, PacketEncoder};
+use sbe::{Encoder, ReadBuf, SBE_SCHEMA_ID, SBE_SCHEMA_VERSION, WriteBuf};
+
+use crate::fault::Fault;
+use crate::format::codec::{self, MESSAGE_HEADER_BYTES, MessageHeader};
+use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
+
+/// Bytes of a packet's head.
+pub const PACKET_HEADER_BYTES: usize =
+    MESSAGE_HEADER_BYTES + packet_codec::SBE_BLOCK_LENGTH as usize;
+
+/// A datagram that was looked at as far as its head.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet<'a> {
+    header: PacketHeader,
+    bytes: &'a [u8],
+    /// Where the first message begins.
+    messages_at: usize,
+}
+
+impl<'a> Packet<'a> {
+    /// Reads the head.
+    ///
+    /// # Errors
+    /// [`Fault::Truncated`], [`Fault::Garbage`], [`Fault::FutureVersion`], [`Fault::ShortBlock`],
+    /// [`Fault::BadValue`].
+    #[inline]
+    pub fn decode(bytes: &'a [u8]) -> Result<Packet<'a>, Fault> {
+        let head = MessageHeader::decode(bytes, 0)?;
+        if head.schema != SBE_SCHEMA_ID || head.template != packet_codec::SBE_TEMPLATE_ID {
+            return Err(Fault::Garbage);
+        }
+        if head.version > SBE_SCHEMA_VERSION {
+            return Err(Fault::FutureVersion);
+        }
+        if head.block_bytes < usize::from(packet_codec::SBE_BLOCK_LENGTH) {
+            return Err(Fault::ShortBlock);
+        }
+        let messages_at = MESSAGE_HEADER_BYTES + head.block_bytes;
+        if bytes.len() < messages_at {
+            return Err(Fault::Truncated);
+        }
+        let block = PacketDecoder::default().wrap(
+            ReadBuf::new(bytes),
+            MESSAGE_HEADER_BYTES,
+            packet_codec::SBE_BLOCK_LENGTH,
+            head.version,
+        );
+        let header = PacketHeader {
+            session: block.session(),
+            sequence: block.sequence(),
+            count: block.count(),
+            part: block.part(),
+            parts: block.parts(),
+            channel: codec::channel(block.channel())?,
+            kind: codec::kind(block.kind())?,
+            intended_ns: block.intended_ns(),
+            acknowledged_ns: block.acknowledged_ns(),
+            published_ns: block.published_ns(),
+        };
+        match header.part < header.parts && header.sequence <= SEQUENCE_MAX {
+            true => Ok(Packet { header, bytes, messages_at }),
+            false => Err(Fault::BadValue),
+        }
+    }
+
+    /// Its head.
+    #[must_use]
+    pub fn header(&self) -> &PacketHeader {
+        &self.header
+    }
+
+    /// Its messages, in order. After an error that is not [`Fault::UnknownTemplate`] there is
+    /// nothing more. Last, bytes behind the last message are [`Fault::TrailingBytes`].
+    #[inline]
+    pub fn messages(&self) -> Messages<'a> {
+        Messages { bytes: self.bytes, at: self.messages_at, left: self.header.count }
+    }
+}
+
+/// No number of a message is greater: 2^62, so that sums with a count can't overflow.
+pub const SEQUENCE_MAX: u64 = 1 << 62;
+
+/// See [`Packet::messages`].
+#[derive(Debug, Clone)]
+pub struct Messages<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    left: u16,
+}
+
+impl Messages<'_> {
+    #[inline]
+    fn message(&mut self) -> Result<Message, Fault> {
+        let head = MessageHeader::decode(self.bytes, self.at)?;
+        let block_at = self.at + MESSAGE_HEADER_BYTES;
+        let end = block_at + head.block_bytes;
+        if self.bytes.len() < end {
+            return Err(Fault::Truncated);
+        }
+        if head.schema != SBE_SCHEMA_ID {
+            return Err(Fault::Garbage);
+        }
+        self.at = end;
+        codec::decode(self.bytes, block_at, &head)
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message, Fault>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Message, Fault>> {
+        if self.left == 0 {
+            let trailing = self.at < self.bytes.len();
+            self.at = self.bytes.len();
+            return trailing.then_some(Err(Fault::TrailingBytes));
+        }
+        self.left -= 1;
+        let message = self.message();
+        if matches!(message, Err(fault) if fault != Fault::UnknownTemplate) {
+            (self.left, self.at) = (0, self.bytes.len());
+        }
+        Some(message)
+    }
+}
+
+/// Writes a datagram: a head, and these messages. Gives its length, or `None` where `into` has no
+/// room for it. For who makes single datagrams: a feed is [`crate::Publisher`]'s.
+///
+/// `header.count` is written as it is given.
+pub fn encode_packet(
+    into: &mut [u8],
+    header: &PacketHeader,
+    messages: &[Message],
+) -> Option<usize> {
+    let messages_bytes: usize = messages.iter().map(codec::message_bytes).sum();
+    let into = into.get_mut(..PACKET_HEADER_BYTES + messages_bytes)?;
+    put_header(into, header);
+    let mut at = PACKET_HEADER_BYTES;
+    for message in messages {
+        codec::encode(into, at, message);
+        at += codec::message_bytes(message);
+    }
+    Some(at)
+}
+
+/// Writes a packet's head at the start of `into`, which has room for [`PACKET_HEADER_BYTES`].
+pub(crate) fn put_header(into: &mut [u8], header: &PacketHeader) {
+    let encoder = PacketEncoder::default().wrap(WriteBuf::new(into), MESSAGE_HEADER_BYTES);
+    let Ok(mut block) = encoder.header(0).parent() else { return };
+    block.session(header.session);
+    block.sequence(header.sequence);
+    block.intended_ns(header.intended_ns);
+    block.acknowledged_ns(header.acknowledged_ns);
+    block.published_ns(header.published_ns);
+    block.count(header.count);
+    block.part(header.part);
+    block.parts(header.parts);
+    block.channel(match header.channel {
+        Channel::Orders => sbe::channel::Channel::ORDERS,
+        Channel::Levels => sbe::channel::Channel::LEVELS,
+    });
+    block.kind(match header.kind {
+        PacketKind::Live => sbe::kind::Kind::LIVE,
+        PacketKind::Replay => sbe::kind::Kind::REPLAY,
+        PacketKind::Snapshot => sbe::kind::Kind::SNAPSHOT,
+    });
+    debug_assert_eq!(block.get_limit(), PACKET_HEADER_BYTES);
+}
+
+/// Writes when a datagram was handed to the kernel into its head. For who sends it, just before.
+///
+/// Bytes that are no packet of ours are left as they are.
+#[inline]
+pub fn patch_published(datagram: &mut [u8], published_ns: u64) {
+    if datagram.len() >= PACKET_HEADER_BYTES {
+        let mut block =
+            PacketEncoder::default().wrap(WriteBuf::new(datagram), MESSAGE_HEADER_BYTES);
+        block.published_ns(published_ns);
+    }
+}

@@ -1,0 +1,409 @@
+//! The exchange's side: events of the engine to datagrams.
+
+pub(crate) mod packets;
+pub(crate) mod snapshot;
+
+use engine::depth::Shown;
+use engine::{Event, InstrumentState, Saved, Side, Top};
+
+use crate::book::{self, Book};
+use crate::format::message::{Channel, Message};
+use crate::publisher::packets::{Packets, ReplayRefused};
+use crate::publisher::snapshot::{TakenSnapshot, parts_max};
+use crate::settings::{
+    DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition, PublisherSettings,
+    PublisherSettingsError,
+};
+
+/// What somebody asked for, and how far it was sent: see [`Publisher::next_of`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    channel: Channel,
+    what: Asked,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Replay { packet: u64, end_sequence: u64 },
+    Snapshot { number: u64, part: usize, left: usize },
+}
+
+impl Sending {
+    /// The sending that replaces this one when a subscriber asks for another: the other one. But
+    /// all parts of a snapshot that is under way are sent once more from the next one on, around;
+    /// if it began anew, one who asks again before all of it can have come would never have its
+    /// end.
+    #[must_use]
+    pub fn joined_by(self, asked: Sending) -> Sending {
+        match (self.what, asked.what) {
+            (
+                Asked::Snapshot { number, part, left },
+                Asked::Snapshot { number: same, left: all, .. },
+            ) if (self.channel, number) == (asked.channel, same) => {
+                // Where nothing but the heartbeat was sent, all parts are to come.
+                let left = if left + 1 < all { all } else { left };
+                Sending { what: Asked::Snapshot { number, part, left }, ..self }
+            }
+            _ => asked,
+        }
+    }
+}
+
+/// A channel.
+#[derive(Debug)]
+struct Published {
+    packets: Packets,
+    snapshot: TakenSnapshot,
+}
+
+/// The place that a [`Message::Level`] is due for.
+type Place = (u16, Side, i64);
+
+/// Makes the feed. Knows the books as the feed shows them.
+///
+/// For each input: [`Publisher::event`] with each of its events, [`Publisher::end_of_input`], then
+/// [`Publisher::next`] until there is nothing. It reads no clock, does no I/O, and allocates
+/// nothing after it was made.
+#[derive(Debug)]
+pub struct Publisher {
+    books: Vec<Book>,
+    definitions: Vec<Definition>,
+    orders: Option<Published>,
+    levels: Option<Published>,
+    /// A level that has changed, and was not told yet.
+    due: Option<Place>,
+    faults: u64,
+}
+
+impl Publisher {
+    /// With empty books.
+    ///
+    /// # Errors
+    /// A setting out of its range.
+    pub fn new(settings: &PublisherSettings) -> Result<Publisher, PublisherSettingsError> {
+        let PublisherSettings { session, datagram_bytes_max, replay_packets_max, .. } = *settings;
+        if !(DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_LARGEST).contains(&datagram_bytes_max) {
+            return Err(PublisherSettingsError::DatagramBytes(datagram_bytes_max));
+        }
+        if replay_packets_max < 2 {
+            return Err(PublisherSettingsError::ReplayPackets(replay_packets_max));
+        }
+        let instruments = settings.definitions.len();
+        let published = |channel| -> Result<Option<Published>, PublisherSettingsError> {
+            if !settings.channels.contains(&channel) {
+                return Ok(None);
+            }
+            let orders_max = settings.orders_max as usize;
+            let entries_max = match channel {
+                Channel::Orders => orders_max,
+                Channel::Levels => orders_max.min(2 * settings.levels_max as usize * instruments),
+            };
+            let parts = parts_max(datagram_bytes_max, instruments, entries_max);
+            if parts > usize::from(u16::MAX) {
+                return Err(PublisherSettingsError::SnapshotParts(parts));
+            }
+            Ok(Some(Published {
+                packets: Packets::new(channel, session, datagram_bytes_max, replay_packets_max),
+                snapshot: TakenSnapshot::new(channel, datagram_bytes_max, parts),
+            }))
+        };
+        let book =
+            |_: &Definition| Book::new(Channel::Orders, settings.orders_max, settings.levels_max);
+        Ok(Publisher {
+            orders: published(Channel::Orders)?,
+            levels: published(Channel::Levels)?,
+            books: settings.definitions.iter().map(book).collect(),
+            definitions: settings.definitions.clone(),
+            due: None,
+            faults: 0,
+        })
+    }
+
+    /// A piece of the engine's state as it is before the first event, where the engine begins with
+    /// one: all of `Engine::save`, in order.
+    pub fn restore(&mut self, piece: &Saved) {
+        match *piece {
+            Saved::Instrument(settings) => {
+                let Some(book) = self.books.get_mut(usize::from(settings.instrument)) else {
+                    return;
+                };
+                let state =
+                    Message::State { instrument: settings.instrument, state: settings.state };
+                let _ = book.apply(&state);
+            }
+            Saved::Order { order, visible_lots } if order.stop_ticks == 0 => {
+                let Some(book) = self.books.get_mut(usize::from(order.instrument)) else { return };
+                let added = Message::OrderAdded {
+                    instrument: order.instrument,
+                    order_id: order.order_id,
+                    side: order.side,
+                    price_ticks: order.price_ticks,
+                    quantity_lots: visible_lots,
+                };
+                self.faults += u64::from(book.apply(&added).is_err());
+            }
+            _ => {}
+        }
+    }
+
+    /// An event of the engine. `trade_id` is the trade's, where it is one.
+    #[inline]
+    pub fn event(&mut self, event: &Event, trade_id: u64) {
+        match *event {
+            Event::Booked { instrument, order, side, price_ticks, visible_lots }
+            | Event::Replenished { instrument, order, side, price_ticks, visible_lots } => {
+                let order_id = order.order_id;
+                let quantity_lots = visible_lots;
+                let place = (instrument, side, price_ticks);
+                self.changed(
+                    place,
+                    &Message::OrderAdded { instrument, order_id, side, price_ticks, quantity_lots },
+                );
+            }
+            Event::Trade {
+                instrument,
+                price_ticks,
+                quantity_lots,
+                aggressor_side,
+                resting,
+                ..
+            } => {
+                let order_id = resting.order_id;
+                let place = (instrument, aggressor_side.opposite(), price_ticks);
+                let trade = Message::Trade {
+                    instrument,
+                    trade_id,
+                    order_id,
+                    aggressor_side,
+                    price_ticks,
+                    quantity_lots,
+                };
+                self.changed(place, &trade);
+            }
+            Event::Decremented { instrument, quantity_lots, resting, .. } => {
+                let shown = self.shown(instrument, resting.order_id);
+                let left =
+                    shown.map_or(0, |shown| shown.quantity_lots.saturating_sub(quantity_lots));
+                self.shows(instrument, resting.order_id, left);
+            }
+            Event::Amended { instrument, order, kept_place, visible_lots, .. } => {
+                self.shows(instrument, order.order_id, if kept_place { visible_lots } else { 0 });
+            }
+            Event::Done { instrument, order, .. } => self.shows(instrument, order.order_id, 0),
+            Event::Waiting { .. }
+            | Event::Triggered { .. }
+            | Event::Applied { .. }
+            | Event::Rejected { .. } => {}
+        }
+    }
+
+    /// An instrument is open, halted or closed from now on. Says nothing if it was so already.
+    pub fn state(&mut self, instrument: u16, state: InstrumentState) {
+        let Some(book) = self.books.get_mut(usize::from(instrument)) else { return };
+        if book.state() == state {
+            return;
+        }
+        self.tell_due_level();
+        let message = Message::State { instrument, state };
+        let _ = self.books[usize::from(instrument)].apply(&message);
+        for published in [&mut self.orders, &mut self.levels].into_iter().flatten() {
+            published.packets.append(&message);
+        }
+    }
+
+    /// The events since the last call were one input's, which was to happen at `intended_ns`, and
+    /// was acknowledged at `acknowledged_ns`.
+    pub fn end_of_input(&mut self, intended_ns: u64, acknowledged_ns: u64) {
+        self.tell_due_level();
+        for published in [&mut self.orders, &mut self.levels].into_iter().flatten() {
+            published.packets.end_of_input(intended_ns, acknowledged_ns);
+        }
+    }
+
+    /// The next datagram to be sent. The sender calls [`crate::patch_published`] on it just before.
+    pub fn next(&mut self, channel: Channel) -> Option<&mut [u8]> {
+        self.published_mut(channel)?.packets.next()
+    }
+
+    /// A datagram that says how far the feed has come, for when there was none for a while.
+    pub fn heartbeat(&mut self, channel: Channel, now_ns: u64) -> Option<&mut [u8]> {
+        Some(self.published_mut(channel)?.packets.heartbeat(now_ns))
+    }
+
+    /// A snapshot, to be sent by [`Publisher::next_of`]; before and behind it comes a heartbeat,
+    /// which tells what has come since. `None` where the channel is not published.
+    ///
+    /// The last one is sent again as long as the messages since are kept with room to spare, so
+    /// that a follower that has lost a part of it gets that part, and several followers get
+    /// through at once. Taking another ends the sending of it.
+    pub fn snapshot(&mut self, channel: Channel) -> Option<Sending> {
+        let Publisher { books, definitions, orders, levels, .. } = self;
+        let Published { packets, snapshot } = match channel {
+            Channel::Orders => orders.as_mut()?,
+            Channel::Levels => levels.as_mut()?,
+        };
+        if !snapshot.serves(packets) {
+            snapshot.take(packets, books, definitions);
+        }
+        let (number, parts) = snapshot.is();
+        let what = Asked::Snapshot { number, part: 0, left: parts + 2 };
+        Some(Sending { channel, what })
+    }
+
+    /// Messages `from` to `from + count`, to be sent again by [`Publisher::next_of`]: the
+    /// datagrams in which they stand.
+    ///
+    /// # Errors
+    /// Those that are not kept any more, or were not sent yet. A channel that is not published
+    /// keeps none.
+    pub fn replay(
+        &mut self,
+        channel: Channel,
+        from: u64,
+        count: u32,
+    ) -> Result<Sending, ReplayRefused> {
+        let published = self.published_mut(channel).ok_or(ReplayRefused::TooOld)?;
+        let packet = published.packets.packet_of(from)?;
+        let end_sequence = from.saturating_add(u64::from(count));
+        Ok(Sending { channel, what: Asked::Replay { packet, end_sequence } })
+    }
+
+    /// The next datagram of what somebody asked for. `None` when all was sent; also when it is not
+    /// kept any more, and then who needs it asks again.
+    pub fn next_of(&mut self, sending: &mut Sending) -> Option<&mut [u8]> {
+        let Published { packets, snapshot } = self.published_mut(sending.channel)?;
+        match &mut sending.what {
+            Asked::Replay { packet, end_sequence } => {
+                *packet += 1;
+                packets.replayed(*packet - 1, *end_sequence)
+            }
+            Asked::Snapshot { number, part, left } => {
+                let (current, parts) = snapshot.is();
+                *left = left.checked_sub(1).filter(|_| *number == current)?;
+                if *left == 0 || *left > parts {
+                    return Some(packets.heartbeat(0));
+                }
+                let next = *part;
+                *part = (next + 1) % parts;
+                snapshot.part(next)
+            }
+        }
+    }
+
+    /// The number of a channel's last message; 0 before the first, and where it is not published.
+    #[must_use]
+    pub fn sequence(&self, channel: Channel) -> u64 {
+        self.published(channel).map_or(0, |published| published.packets.sequence())
+    }
+
+    /// A hash of all books as a channel shows them: what [`crate::Follower::book_hash`] is at the
+    /// same number.
+    #[must_use]
+    pub fn book_hash(&self, channel: Channel) -> u64 {
+        book::hash_of(self.books.iter(), channel)
+    }
+
+    /// The best prices of an instrument. One that there is not looks like an empty book.
+    #[must_use]
+    pub fn top(&self, instrument: u16) -> Top {
+        self.book(instrument).map(Book::top).unwrap_or_default()
+    }
+
+    /// The book of an instrument, order by order.
+    #[must_use]
+    pub fn book(&self, instrument: u16) -> Option<&Book> {
+        self.books.get(usize::from(instrument))
+    }
+
+    /// Datagrams that were overwritten before they were sent: one input had more of them than
+    /// `replay_packets_max`. Followers see a gap.
+    #[must_use]
+    pub fn overrun(&self) -> u64 {
+        let overrun = |published: &Option<Published>| {
+            published.as_ref().map_or(0, |published| published.packets.overrun())
+        };
+        overrun(&self.orders) + overrun(&self.levels)
+    }
+
+    /// Events that did not go with the books. Not 0 means that `orders_max` or `levels_max` is
+    /// less than the engine's, or that events were left out.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+}
+
+impl Publisher {
+    /// What an order shows from now on; 0: nothing, it rests no longer. Says nothing of an order
+    /// that rests not (it arrived, or it is a stop), or shows no less than before (an iceberg has
+    /// lost what it hid).
+    fn shows(&mut self, instrument: u16, order_id: u64, quantity_lots: u64) {
+        let Some(shown) = self.shown(instrument, order_id) else { return };
+        if shown.quantity_lots == quantity_lots {
+            return;
+        }
+        let message = match quantity_lots {
+            0 => Message::OrderDeleted { instrument, order_id },
+            _ => Message::OrderReduced { instrument, order_id, quantity_lots },
+        };
+        self.changed((instrument, shown.side, shown.price_ticks), &message);
+    }
+
+    /// A book changes at a place, by this message.
+    #[inline]
+    fn changed(&mut self, place: Place, message: &Message) {
+        let book = self.books.get_mut(usize::from(place.0));
+        if book.is_none_or(|book| book.apply(message).is_err()) {
+            self.faults += 1;
+            return;
+        }
+        if let Some(orders) = &mut self.orders {
+            orders.packets.append(message);
+        }
+        if self.levels.is_none() {
+            return;
+        }
+        if self.due != Some(place) {
+            self.tell_due_level();
+            self.due = Some(place);
+        }
+        if let (Message::Trade { .. }, Some(levels)) = (message, &mut self.levels) {
+            levels.packets.append(message);
+        }
+    }
+
+    /// A level that changed is told when another changes, or when the input has ended: once, after
+    /// all that happened there.
+    fn tell_due_level(&mut self) {
+        let Some((instrument, side, price_ticks)) = self.due.take() else { return };
+        let Some(book) = self.books.get(usize::from(instrument)) else { return };
+        let (quantity_lots, orders) = book.level(side, price_ticks);
+        if let Some(levels) = &mut self.levels {
+            levels.packets.append(&Message::Level {
+                instrument,
+                side,
+                price_ticks,
+                quantity_lots,
+                orders,
+            });
+        }
+    }
+
+    fn shown(&self, instrument: u16, order_id: u64) -> Option<Shown> {
+        self.book(instrument)?.order(order_id)
+    }
+
+    fn published(&self, channel: Channel) -> Option<&Published> {
+        match channel {
+            Channel::Orders => self.orders.as_ref(),
+            Channel::Levels => self.levels.as_ref(),
+        }
+    }
+
+    fn published_mut(&mut self, channel: Channel) -> Option<&mut Published> {
+        match channel {
+            Channel::Orders => self.orders.as_mut(),
+            Channel::Levels => self.levels.as_mut(),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The integration tests of `feed`, in one program: linking is most of what a test binary costs.
+
+mod book;
+#[path = "../../../engine/tests/it/commands/mod.rs"]
+mod commands;
+mod exchange;
+mod follow;
+mod following;
+mod long_snapshot;
+mod network;
+mod no_allocation;
+mod packet;
+mod publisher;
+mod recovery;

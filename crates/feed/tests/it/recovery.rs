@@ -1,0 +1,566 @@
+//! How a follower comes back: what it asks for, when it asks again, what it gives up.
+
+use crate::exchange::Exchange;
+use engine::{Command, EngineLimits, Input, NewOrder, Side};
+use feed::{Channel, Fault, Follower, FollowerSettings, PublisherSettings, ReplayRefused, Want};
+
+const LIMITS: EngineLimits = EngineLimits {
+    open_orders_max: 200,
+    price_levels_max: 100,
+    stop_levels_max: 0,
+    expiring_orders_max: 0,
+    accounts_max: 0,
+};
+const DATAGRAM_BYTES: usize = 200;
+/// As in `feed::asked`.
+const ASK_AGAIN_DATAGRAMS: usize = 256;
+const CHANNEL: Channel = Channel::Orders;
+
+fn settings() -> PublisherSettings {
+    Exchange::settings(LIMITS, 1, DATAGRAM_BYTES)
+}
+
+fn follower() -> Follower {
+    Follower::new(FollowerSettings {
+        buffered_datagrams_max: 64,
+        datagram_bytes_max: DATAGRAM_BYTES,
+        ..FollowerSettings::new(CHANNEL, 1, LIMITS.open_orders_max, LIMITS.price_levels_max)
+    })
+}
+
+/// An exchange that publishes one message, a datagram, at a time.
+struct Feed {
+    exchange: Exchange,
+    orders: u64,
+}
+
+impl Feed {
+    fn new(settings: &PublisherSettings) -> Feed {
+        Feed { exchange: Exchange::new(LIMITS, settings), orders: 0 }
+    }
+
+    /// So many orders rest, a datagram each.
+    fn ticks(&mut self, ticks: usize) -> Vec<Vec<u8>> {
+        let mut datagrams = Vec::new();
+        for _ in 0..ticks {
+            self.orders += 1;
+            // A price for each hundred, so that there is always room.
+            let limit = NewOrder::limit(Side::Buy, 1 + self.orders as i64 % 100, self.orders);
+            let command = Command::New(NewOrder { order_id: self.orders, ..limit });
+            self.exchange.apply(&Input { time_ns: 0, command });
+            datagrams.extend(self.exchange.datagrams(CHANNEL));
+        }
+        assert_eq!(datagrams.len(), ticks);
+        datagrams
+    }
+
+    /// A snapshot, and the heartbeats before and behind it.
+    fn snapshot(&mut self) -> Vec<Vec<u8>> {
+        let sending = self.exchange.publisher.snapshot(CHANNEL).unwrap();
+        self.exchange.sent(sending)
+    }
+
+    /// A snapshot alone.
+    fn parts(&mut self) -> Vec<Vec<u8>> {
+        let mut snapshot = self.snapshot();
+        snapshot.pop();
+        snapshot.split_off(1)
+    }
+
+    fn replay(&mut self, from: u64, count: u32) -> Result<Vec<Vec<u8>>, ReplayRefused> {
+        let sending = self.exchange.publisher.replay(CHANNEL, from, count)?;
+        Ok(self.exchange.sent(sending))
+    }
+
+    fn heartbeat(&mut self) -> Vec<u8> {
+        self.exchange.publisher.heartbeat(CHANNEL, 9).unwrap().to_vec()
+    }
+
+    fn is_followed_by(&self, follower: &Follower) -> bool {
+        follower.is_in_sync() && follower.book_hash() == self.exchange.book_hash(CHANNEL)
+    }
+}
+
+/// What the follower wants is given to it until it is in sync, which takes no more than a snapshot
+/// and a replay.
+fn recover(feed: &mut Feed, follower: &mut Follower, mut want: Option<Want>) {
+    for _ in 0..2 {
+        match want {
+            Some(Want::Snapshot) => give(follower, &feed.snapshot()),
+            Some(Want::Replay { from, count }) => {
+                give(follower, &feed.replay(from, count).unwrap())
+            }
+            None => {}
+        }
+        want = follower.wants();
+    }
+    assert_eq!(want, None);
+    assert!(feed.is_followed_by(follower));
+}
+
+fn give(follower: &mut Follower, datagrams: &[Vec<u8>]) {
+    for datagram in datagrams {
+        follower.datagram(datagram);
+    }
+}
+
+/// An exchange with three orders, and a follower in sync with it.
+fn in_sync() -> (Feed, Follower) {
+    let mut feed = Feed::new(&settings());
+    let mut follower = follower();
+    feed.ticks(3);
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    give(&mut follower, &feed.snapshot());
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(follower.wants(), None);
+    (feed, follower)
+}
+
+#[test]
+fn a_gap_is_filled_by_a_replay_and_what_came_meanwhile() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(5);
+    assert!(follower.datagram(&ticks[0]).is_live_tick);
+    let early = follower.datagram(&ticks[3]);
+    assert_eq!((early.applied, early.is_live_tick), (0, false));
+    assert!(!follower.is_in_sync());
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count: 2 }));
+    assert_eq!(follower.wants(), None);
+    assert_eq!(follower.datagram(&ticks[4]).applied, 0);
+    let replay = feed.replay(5, 2).unwrap();
+    assert_eq!(replay.len(), 2);
+    let first = follower.datagram(&replay[0]);
+    assert_eq!((first.applied, first.is_live_tick), (1, false));
+    // The other one, and the two that waited for it.
+    assert_eq!(follower.datagram(&replay[1]).applied, 3);
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(follower.wants(), None);
+    let counts = follower.counts();
+    assert_eq!((counts.gaps, counts.early, counts.replayed, counts.replays_asked), (1, 2, 2, 1));
+    assert_eq!((counts.messages, counts.snapshots, counts.faults.total()), (5, 1, 0));
+}
+
+#[test]
+fn a_loss_at_the_tail_shows_in_a_heartbeat() {
+    let (mut feed, mut follower) = in_sync();
+    follower.datagram(&feed.heartbeat());
+    assert!(follower.is_in_sync());
+    feed.ticks(2);
+    assert!(follower.is_in_sync());
+    let heartbeat = follower.datagram(&feed.heartbeat());
+    assert_eq!((heartbeat.applied, heartbeat.is_live_tick), (0, false));
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
+    give(&mut follower, &feed.replay(4, 2).unwrap());
+    assert!(feed.is_followed_by(&follower));
+    // One before the snapshot and one behind it, and two.
+    assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 4));
+}
+
+#[test]
+fn a_snapshot_of_no_number_is_one() {
+    let mut feed = Feed::new(&settings());
+    let mut parts = feed.parts();
+    // `sequence`, which counts from 1.
+    parts.iter_mut().for_each(|part| part[16] = 0);
+    let mut follower = follower();
+    give(&mut follower, &parts);
+    assert_eq!(follower.sequence(), 0);
+    give(&mut follower, &feed.ticks(1));
+    let count = 1;
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 0, count }));
+    assert_eq!(feed.replay(0, count), Err(ReplayRefused::TooOld));
+    follower.refused();
+    let want = follower.wants();
+    recover(&mut feed, &mut follower, want);
+}
+
+#[test]
+fn a_heartbeat_says_nothing_of_what_waits_to_be_sent() {
+    let (mut feed, mut follower) = in_sync();
+    let limit = NewOrder::limit(Side::Buy, 1, 1);
+    let command = Command::New(NewOrder { order_id: 99, ..limit });
+    feed.exchange.apply(&Input { time_ns: 0, command });
+    follower.datagram(&feed.heartbeat());
+    assert!(follower.is_in_sync());
+    give(&mut follower, &feed.exchange.datagrams(CHANNEL));
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn what_does_not_come_is_asked_for_again() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(2);
+    follower.datagram(&ticks[1]);
+    let want = Some(Want::Replay { from: 4, count: 1 });
+    assert_eq!(follower.wants(), want);
+    for _ in 1..ASK_AGAIN_DATAGRAMS {
+        follower.datagram(&ticks[1]);
+        assert_eq!(follower.wants(), None);
+    }
+    follower.datagram(&ticks[1]);
+    assert_eq!(follower.wants(), want);
+    assert_eq!(follower.wants(), None);
+    follower.again();
+    assert_eq!(follower.wants(), want);
+    // In vain three times: then a snapshot.
+    follower.again();
+    let want = follower.wants();
+    assert_eq!(want, Some(Want::Snapshot));
+    recover(&mut feed, &mut follower, want);
+}
+
+#[test]
+fn another_gap_is_asked_for_at_once() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(6);
+    give(&mut follower, &[ticks[1].clone(), ticks[4].clone()]);
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 1 }));
+    give(&mut follower, &feed.replay(4, 1).unwrap());
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 6, count: 2 }));
+    assert_eq!(follower.wants(), None);
+    // Half of it comes; the rest is a part of what was asked for.
+    follower.datagram(&feed.replay(6, 1).unwrap()[0]);
+    assert_eq!(follower.wants(), None);
+    follower.again();
+    assert_eq!(follower.wants(), None);
+    follower.again();
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 7, count: 1 }));
+}
+
+#[test]
+fn what_is_not_kept_any_more_needs_a_snapshot() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(100);
+    follower.datagram(&ticks[98]);
+    let Some(Want::Replay { from, count }) = follower.wants() else { panic!("it saw the gap") };
+    assert_eq!(feed.replay(from, count), Err(ReplayRefused::TooOld));
+    follower.refused();
+    let want = follower.wants();
+    assert_eq!(want, Some(Want::Snapshot));
+    recover(&mut feed, &mut follower, want);
+    assert_eq!(follower.counts().snapshots, 2);
+}
+
+/// A datagram of this session that bears a number that nobody has sent.
+fn from_the_future(tick: &[u8]) -> Vec<u8> {
+    let mut tick = tick.to_vec();
+    tick[8 + 8 + 4] ^= 1;
+    tick
+}
+
+#[test]
+fn a_number_from_the_future_is_forgotten() {
+    for is_refused in [true, false] {
+        let (mut feed, mut follower) = in_sync();
+        let ticks = feed.ticks(1);
+        give(&mut follower, &[from_the_future(&ticks[0]), ticks[0].clone()]);
+        assert!(!follower.is_in_sync());
+        let count = u32::MAX;
+        assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count }));
+        assert_eq!(feed.replay(5, count), Err(ReplayRefused::NotYet));
+        if is_refused {
+            follower.refused();
+        } else {
+            // Nobody answers.
+            for _ in 0..2 {
+                follower.again();
+                assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count }));
+            }
+            follower.again();
+        }
+        let want = follower.wants();
+        assert_eq!(want, Some(Want::Snapshot));
+        recover(&mut feed, &mut follower, want);
+        assert!(follower.datagram(&feed.ticks(1)[0]).is_live_tick);
+        assert!(feed.is_followed_by(&follower));
+    }
+}
+
+#[test]
+fn a_refusal_that_comes_late_changes_nothing() {
+    let (feed, mut follower) = in_sync();
+    follower.refused();
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn parts_of_a_snapshot_come_in_any_order() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(40);
+    let snapshot = feed.parts();
+    assert!(snapshot.len() > 9);
+    let mut follower = follower();
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    let (first, others) = snapshot.split_first().unwrap();
+    give(&mut follower, &others.iter().rev().cloned().collect::<Vec<_>>());
+    give(&mut follower, others);
+    assert!(!follower.is_in_sync());
+    follower.datagram(first);
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(follower.definition(0), Some(&crate::exchange::definitions(1)[0]));
+}
+
+#[test]
+fn a_part_that_was_lost_comes_with_the_next_sending() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(40);
+    let snapshot = feed.parts();
+    let mut follower = follower();
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    let but = |lost: usize| {
+        let mut parts = snapshot.clone();
+        parts.remove(lost);
+        parts
+    };
+    give(&mut follower, &but(2));
+    // Some of it came in that time; in the next nothing.
+    follower.again();
+    assert_eq!(follower.wants(), None);
+    follower.again();
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    // Another one is lost now, which came before.
+    give(&mut follower, &but(7));
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn messages_that_come_during_a_snapshot_follow_it() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(40);
+    let mut follower = follower();
+    let (before, snapshot, after) = (feed.ticks(2), feed.parts(), feed.ticks(3));
+    give(&mut follower, &before);
+    give(&mut follower, &snapshot[..2]);
+    give(&mut follower, &after);
+    give(&mut follower, &snapshot[2..snapshot.len() - 1]);
+    assert!(!follower.is_in_sync());
+    assert_eq!(follower.datagram(&snapshot[snapshot.len() - 1]).applied, 3);
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(follower.counts().replays_asked, 0);
+}
+
+#[test]
+fn a_snapshot_that_is_not_the_book_that_it_says_is_refused() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(10);
+    let snapshot = feed.parts();
+    let mut damaged = snapshot.clone();
+    // The lowest byte of an order's lots.
+    let orders = damaged[1].len() - 11;
+    damaged[1][orders] ^= 2;
+    let mut follower = follower();
+    give(&mut follower, &damaged);
+    assert_eq!(follower.counts().faults.of(Fault::BookHash), 1);
+    assert_eq!((follower.is_in_sync(), follower.counts().snapshots), (false, 0));
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    give(&mut follower, &snapshot);
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn a_snapshot_with_an_entry_too_few_is_refused() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(3);
+    let snapshot = feed.parts();
+    let mut short = snapshot.clone();
+    let last = short.last_mut().unwrap();
+    last.truncate(last.len() - 35);
+    // The packet's count.
+    last[8 + 40] -= 1;
+    let mut follower = follower();
+    give(&mut follower, &short);
+    assert_eq!(follower.counts().faults.of(Fault::BookHash), 1);
+    assert!(!follower.is_in_sync());
+}
+
+#[test]
+fn another_session_begins_after_three_datagrams_in_a_row() {
+    let (mut feed, mut follower) = in_sync();
+    let old = feed.ticks(2);
+    feed.exchange.restart(&settings());
+    let new = feed.heartbeat();
+    give(&mut follower, &[new.clone(), new.clone(), old[0].clone(), new.clone(), new.clone()]);
+    assert_eq!((follower.session(), follower.is_in_sync()), (Some(1_000), true));
+    follower.datagram(&new);
+    assert_eq!((follower.session(), follower.is_in_sync()), (Some(1_001), false));
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    // The rest of the old one is useless.
+    give(&mut follower, &old);
+    give(&mut follower, &feed.snapshot());
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(follower.wants(), None);
+    let counts = follower.counts();
+    assert_eq!((counts.sessions, counts.faults.of(Fault::OtherSession)), (1, 7));
+    assert_eq!(counts.replays_asked, 0);
+}
+
+#[test]
+fn what_belongs_to_the_other_channel_changes_nothing() {
+    let (mut feed, mut follower) = in_sync();
+    feed.ticks(1);
+    let levels = feed.exchange.datagrams(Channel::Levels);
+    assert!(!levels.is_empty());
+    give(&mut follower, &levels);
+    assert_eq!(follower.counts().faults.of(Fault::OtherChannel), levels.len() as u64);
+    assert!(follower.is_in_sync());
+}
+
+#[test]
+fn a_message_that_does_not_go_with_the_book_ends_it() {
+    let (mut feed, mut follower) = in_sync();
+    let mut tick = feed.ticks(1)[0].clone();
+    // The order's id: that of one that rests.
+    tick[56 + 8] = 1;
+    follower.datagram(&tick);
+    assert_eq!(follower.counts().faults.of(Fault::DuplicateOrder), 1);
+    assert!(!follower.is_in_sync());
+    let want = follower.wants();
+    assert_eq!(want, Some(Want::Snapshot));
+    recover(&mut feed, &mut follower, want);
+}
+
+#[test]
+fn a_book_that_is_too_small_is_told_so() {
+    let mut feed = Feed::new(&settings());
+    let snapshot = feed.snapshot();
+    let mut follower = Follower::new(FollowerSettings {
+        datagram_bytes_max: DATAGRAM_BYTES,
+        ..FollowerSettings::new(CHANNEL, 1, 2, 100)
+    });
+    give(&mut follower, &snapshot);
+    give(&mut follower, &feed.ticks(3));
+    assert_eq!(follower.counts().faults.of(Fault::BookFull), 1);
+    give(&mut follower, &feed.snapshot());
+    assert_eq!(follower.counts().faults.of(Fault::BookFull), 2);
+    assert!(!follower.is_in_sync());
+}
+
+#[test]
+fn what_can_not_be_kept_is_counted_and_asked_for() {
+    let mut feed = Feed::new(&settings());
+    let mut follower = Follower::new(FollowerSettings {
+        buffered_datagrams_max: 2,
+        datagram_bytes_max: DATAGRAM_BYTES,
+        ..FollowerSettings::new(CHANNEL, 1, 200, 100)
+    });
+    give(&mut follower, &feed.snapshot());
+    let ticks = feed.ticks(5);
+    give(&mut follower, &ticks[1..]);
+    assert_eq!(follower.counts().not_kept, 2);
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 1, count: 1 }));
+    give(&mut follower, &feed.replay(1, 1).unwrap());
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
+    give(&mut follower, &feed.replay(4, 2).unwrap());
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn what_comes_twice_before_its_turn_is_kept_once() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(4);
+    for _ in 0..100 {
+        follower.datagram(&ticks[1]);
+    }
+    give(&mut follower, &ticks[2..]);
+    assert_eq!(follower.counts().not_kept, 0);
+    assert_eq!(follower.datagram(&ticks[0]).applied, 4);
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(3);
+    let limit = NewOrder::limit(Side::Buy, 1, 1);
+    let command = Command::New(NewOrder { order_id: 99, ..limit });
+    feed.exchange.apply(&Input { time_ns: 0, command });
+    assert_eq!(feed.exchange.publisher.sequence(CHANNEL), 4);
+    assert_eq!(feed.replay(2, u32::MAX).map(|datagrams| datagrams.len()), Ok(2));
+    assert_eq!(feed.replay(4, 1), Err(ReplayRefused::NotYet));
+    let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, u32::MAX).unwrap();
+    assert!(feed.exchange.publisher.next_of(&mut sending).is_some());
+    feed.exchange.datagrams(CHANNEL);
+    feed.ticks(70);
+    assert_eq!(feed.exchange.publisher.next_of(&mut sending), None);
+    assert_eq!(feed.replay(1, 1), Err(ReplayRefused::TooOld));
+}
+
+#[test]
+fn two_followers_share_a_snapshot() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(40);
+    let mut followers = [follower(), follower()];
+    let publisher = &mut feed.exchange.publisher;
+    let mut first = publisher.snapshot(CHANNEL).unwrap();
+    followers[0].datagram(publisher.next_of(&mut first).unwrap());
+    feed.ticks(3);
+    let mut second = feed.exchange.publisher.snapshot(CHANNEL).unwrap();
+    for (follower, sending) in followers.iter_mut().zip([&mut first, &mut second]) {
+        while let Some(datagram) = feed.exchange.publisher.next_of(sending) {
+            follower.datagram(datagram);
+        }
+        assert_eq!(follower.sequence(), 40);
+        // The heartbeat behind the snapshot has told it.
+        assert_eq!(follower.wants(), Some(Want::Replay { from: 41, count: 3 }));
+        give(follower, &feed.replay(41, 3).unwrap());
+        assert!(feed.is_followed_by(follower));
+    }
+}
+
+/// A snapshot that was taken for somebody else is old: who has it knows that messages are missing,
+/// also when the heartbeat behind it is lost, and whatever was doubtful before.
+#[test]
+fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
+    for loses_books in [false, true] {
+        let mut feed = Feed::new(&settings());
+        let mut follower = follower();
+        feed.ticks(20);
+        feed.parts();
+        if loses_books {
+            give(&mut follower, &feed.snapshot());
+            follower.begin_again();
+        }
+        assert_eq!(follower.wants(), Some(Want::Snapshot));
+        feed.ticks(3);
+        let mut snapshot = feed.snapshot();
+        snapshot.pop();
+        give(&mut follower, &snapshot);
+        assert_eq!((follower.sequence(), follower.is_in_sync()), (20, false));
+        assert_eq!(follower.wants(), Some(Want::Replay { from: 21, count: 3 }));
+        // What comes live meanwhile is kept.
+        give(&mut follower, &feed.ticks(1));
+        give(&mut follower, &feed.replay(21, 3).unwrap());
+        assert!(feed.is_followed_by(&follower));
+        assert_eq!((follower.counts().gaps, follower.counts().replayed), (0, 3));
+    }
+}
+
+/// What comes while books are asked for that were lost is kept for them.
+#[test]
+fn what_comes_after_a_refusal_is_kept() {
+    let (mut feed, mut follower) = in_sync();
+    let ticks = feed.ticks(3);
+    give(&mut follower, &ticks[2..]);
+    follower.refused();
+    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    let parts = feed.parts();
+    give(&mut follower, &feed.ticks(2));
+    give(&mut follower, &parts);
+    // The snapshot of before.
+    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 3 }));
+    give(&mut follower, &feed.replay(4, 3).unwrap());
+    assert!(feed.is_followed_by(&follower));
+}
+
+#[test]
+fn a_snapshot_is_taken_anew_when_what_came_since_is_soon_forgotten() {
+    let mut feed = Feed::new(&settings());
+    feed.ticks(40);
+    let mut given_up = feed.exchange.publisher.snapshot(CHANNEL).unwrap();
+    assert!(feed.exchange.publisher.next_of(&mut given_up).is_some());
+    feed.ticks(60);
+    let mut follower = follower();
+    give(&mut follower, &feed.snapshot());
+    assert!(feed.is_followed_by(&follower));
+    assert_eq!(feed.exchange.publisher.next_of(&mut given_up), None);
+}

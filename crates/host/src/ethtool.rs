@@ -1,0 +1,168 @@
+//! Attributes of a network interface that no file holds: interrupt moderation, rings, channels,
+//! offloads. The numbers are those of `include/uapi/linux/ethtool.h`.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use rustix::net::{AddressFamily, SocketType, socket};
+
+/// Longest name of an interface, with its closing zero.
+const NAME_BYTES: usize = libc::IFNAMSIZ;
+
+/// Where an attribute stands: the calls that get and set, the words of their structure (the call's
+/// number is the first), and which word.
+struct Attribute {
+    name: &'static str,
+    get: u32,
+    /// `None`: a limit of the driver.
+    set: Option<u32>,
+    words: usize,
+    word: usize,
+    /// One bit of the word.
+    bit: Option<u32>,
+}
+
+const fn field(
+    name: &'static str,
+    get: u32,
+    set: Option<u32>,
+    words: usize,
+    word: usize,
+) -> Attribute {
+    Attribute { name, get, set, words, word, bit: None }
+}
+
+const fn coalesce(name: &'static str, word: usize) -> Attribute {
+    field(name, 0x0e, Some(0x0f), 23, word)
+}
+
+const fn ring(name: &'static str, word: usize, is_limit: bool) -> Attribute {
+    field(name, 0x10, if is_limit { None } else { Some(0x11) }, 9, word)
+}
+
+const fn channel(name: &'static str, word: usize, is_limit: bool) -> Attribute {
+    field(name, 0x3c, if is_limit { None } else { Some(0x3d) }, 9, word)
+}
+
+const fn flag(name: &'static str, bit: u32) -> Attribute {
+    Attribute { bit: Some(bit), ..field(name, 0x25, Some(0x26), 2, 1) }
+}
+
+const ATTRIBUTES: [Attribute; 19] = [
+    coalesce("rx-usecs", 1),
+    coalesce("tx-usecs", 5),
+    coalesce("adaptive-rx", 10),
+    coalesce("adaptive-tx", 11),
+    ring("rx-max", 1, true),
+    ring("tx-max", 4, true),
+    ring("rx", 5, false),
+    ring("tx", 8, false),
+    channel("rx-channels-max", 1, true),
+    channel("tx-channels-max", 2, true),
+    channel("combined-max", 4, true),
+    channel("rx-channels", 5, false),
+    channel("tx-channels", 6, false),
+    channel("combined", 8, false),
+    field("tso", 0x1e, Some(0x1f), 2, 1),
+    field("gso", 0x23, Some(0x24), 2, 1),
+    field("gro", 0x2b, Some(0x2c), 2, 1),
+    flag("lro", 1 << 15),
+    flag("ntuple", 1 << 27),
+];
+
+/// Names of all attributes.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ATTRIBUTES.iter().map(|attribute| attribute.name)
+}
+
+/// An attribute's value; `None` where the driver has none.
+///
+/// # Errors
+/// Without the interface, or an attribute of that name.
+pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
+    let attribute = attribute(name)?;
+    match words(nic, attribute) {
+        Ok(words) => Ok(Some(match attribute.bit {
+            Some(bit) => u32::from(words[attribute.word] & bit != 0),
+            None => words[attribute.word],
+        })),
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sets an attribute and leaves the others of its structure as they are.
+///
+/// # Errors
+/// Those of the driver: EOPNOTSUPP, EINVAL, EPERM.
+pub fn set(nic: &str, name: &str, value: u32) -> io::Result<()> {
+    let attribute = attribute(name)?;
+    let Some(set) = attribute.set else {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    };
+    let mut words = words(nic, attribute)?;
+    let word = &mut words[attribute.word];
+    *word = match attribute.bit {
+        Some(bit) if value == 0 => *word & !bit,
+        Some(bit) => *word | bit,
+        None => value,
+    };
+    words[0] = set;
+    call(nic, &mut words)
+}
+
+fn attribute(name: &str) -> io::Result<&'static Attribute> {
+    let known = ATTRIBUTES.iter().find(|attribute| attribute.name == name);
+    known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("no attribute {name}")))
+}
+
+fn words(nic: &str, attribute: &Attribute) -> io::Result<Vec<u32>> {
+    let mut words = vec![0; attribute.words];
+    words[0] = attribute.get;
+    call(nic, &mut words)?;
+    Ok(words)
+}
+
+fn call(nic: &str, words: &mut [u32]) -> io::Result<()> {
+    if nic.len() >= NAME_BYTES {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    let mut name = [0; NAME_BYTES];
+    for (to, from) in name.iter_mut().zip(nic.bytes()) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    let mut request = libc::ifreq {
+        ifr_name: name,
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: words.as_mut_ptr().cast() },
+    };
+    // SAFETY: the request lives through the call and points to as many words as the structure of
+    // the call in its first word has (see `ATTRIBUTES`); the kernel reads and writes no more.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_has_offloads_and_no_rings() {
+        let tso = match get("lo", "tso") {
+            // An emulator of another processor passes few calls on.
+            Err(error)
+                if [Some(libc::ENOTTY), Some(libc::ENOSYS)].contains(&error.raw_os_error()) =>
+            {
+                testing::skip!(Kernel, "ethtool's calls: {error}");
+            }
+            tso => tso.unwrap().unwrap(),
+        };
+        assert!(tso <= 1, "{tso}");
+        assert_eq!(get("lo", "rx").unwrap(), None);
+        assert!(get("lo", "speed-of-light").is_err());
+        assert!(get("no-such-interface", "tso").is_err());
+        assert!(get("none", "tso").is_err());
+        let limit = set("lo", "rx-max", 1).unwrap_err();
+        assert_eq!(limit.raw_os_error(), Some(libc::EOPNOTSUPP));
+    }
+}

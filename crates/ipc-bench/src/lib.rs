@@ -1,0 +1,31 @@
+//! Messages from one thread to another under a schedule that is never re-based, and how long each
+//! took.
+//!
+//! ```text
+//!   producer (pinned)                                    consumer (pinned)
+//!     spin until due ─ STAMP ─ send ──> structure ──>   receive ─ STAMP ─ copy out ─ samples[i]
+//!
+//!   plan       what to do, and what a client says     (clients/IPC.md: a client of any language)
+//!   structure  who carries the messages; `ours` of crate ipc, and `peers`
+//!   run        the two threads, placed and started
+//!   load       what each of them does, over the two `ends` of a structure
+//!   samples    the file that a client leaves: two numbers a message
+//!   judge      samples and disturbances -> latencies, all and undisturbed
+//! ```
+//!
+//! The client knows nothing of histograms and of who disturbed it: it leaves raw samples. The
+//! process that started it watches its threads from outside, and judges every structure by the
+//! same code.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod judge;
+mod load;
+pub mod plan;
+mod run;
+pub mod samples;
+pub mod structure;
+
+pub use run::{IpcBenchError, Link};
+pub use structure::run;

@@ -1,0 +1,262 @@
+//! The structures of `ipc`, in files below the plan's directory.
+
+use crate::plan::{ClientReport, Plan};
+use crate::run::{IpcBenchError, Link, between};
+use crate::structure::ends::{BATCH_MAX, Receiver, Sender, Sent};
+use ipc::distributor::{self, Distributor, Unpublished};
+use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
+use ipc::region::Place;
+use ipc::ring::{self, Producers, Refused, Ring, Shape};
+use std::path::Path;
+
+/// What a record takes beside its message, at most: its word, and what is left of its last cache
+/// line.
+const RECORD_OVERHEAD_BYTES_MAX: u64 = 72;
+
+fn failed(plan: &Plan, why: impl ToString) -> IpcBenchError {
+    IpcBenchError::Structure { structure: plan.structure.clone(), why: why.to_string() }
+}
+
+pub(crate) fn ring(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+    ring_for(plan, link, Producers::One)
+}
+
+pub(crate) fn ring_many(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+    ring_for(plan, link, Producers::Many)
+}
+
+fn ring_for(
+    plan: &Plan,
+    link: &mut Link,
+    producers: Producers,
+) -> Result<ClientReport, IpcBenchError> {
+    let shape = Shape {
+        slots: u32::try_from(plan.slots).unwrap_or(u32::MAX),
+        message_bytes_max: plan.message_bytes,
+        producers,
+        // Both ends spin.
+        may_sleep: false,
+    };
+    let path = Path::new(&plan.directory).join("ring");
+    let failed = |why| failed(plan, why);
+    let ring = match plan.ends.sends() {
+        true => Ring::create(Place::File(&path), shape),
+        false => Ring::open(&path),
+    };
+    let ring = ring.map_err(failed)?;
+    let producer = plan.ends.sends().then(|| ring.producer()).transpose().map_err(failed)?;
+    let consumer = plan.ends.receives().then(|| ring.consumer()).transpose().map_err(failed)?;
+    between(plan, link, producer, consumer)
+}
+
+impl Sender for ring::Producer {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.try_send(message) {
+            Ok(()) => Sent::Yes,
+            Err(Refused::Full | Refused::Contended) => Sent::Full,
+            Err(Refused::TooLong) => Sent::Broken,
+        }
+    }
+}
+
+impl Receiver for ring::Consumer {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        self.receive(BATCH_MAX, take)
+    }
+}
+
+pub(crate) fn queue(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+    queue_with(plan, link, true)
+}
+
+pub(crate) fn queue_unchecked(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+    queue_with(plan, link, false)
+}
+
+/// All blocks of the run are made, mapped and touched before it, as the peers do: making one takes
+/// the kernel tens of milliseconds, and on two cores whoever made it meanwhile would take one of
+/// the measured ones.
+fn queue_with(plan: &Plan, link: &mut Link, checked: bool) -> Result<ClientReport, IpcBenchError> {
+    let path = Path::new(&plan.directory).join("queue");
+    let bytes = plan.messages_all() * (plan.message_bytes as u64 + RECORD_OVERHEAD_BYTES_MAX);
+    let blocks = bytes.div_ceil(plan.block_bytes.max(1)) as usize + 1;
+    if blocks > AHEAD_BLOCKS_MAX {
+        let why = format!(
+            "{} messages take {blocks} blocks, and {AHEAD_BLOCKS_MAX} can be made before a run; \
+             larger blocks, or more and shorter runs",
+            plan.messages_all()
+        );
+        return Err(failed(plan, why));
+    }
+    let options = queue::Options {
+        block_bytes: plan.block_bytes as usize,
+        keep_blocks: blocks + 1,
+        checked,
+        ahead: Ahead::Caller,
+        ..queue::Options::default()
+    };
+    let failed = |error: queue::QueueError| failed(plan, error);
+    let appending = || {
+        let mut writer = queue::Writer::open(&path, options)?;
+        for _ in 1..blocks {
+            writer.prepare_next()?;
+        }
+        Ok(Appending { writer, complaint: String::new() })
+    };
+    let reading = || {
+        let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller)?;
+        while reader.prepare_next()? {}
+        Ok(Reading { reader, complaint: None })
+    };
+    let writer = plan.ends.sends().then(appending).transpose().map_err(failed)?;
+    let reader = plan.ends.receives().then(reading).transpose().map_err(failed)?;
+    between(plan, link, writer, reader)
+}
+
+struct Appending {
+    writer: queue::Writer,
+    complaint: String,
+}
+
+impl Sender for Appending {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.writer.append(message) {
+            Ok(_) => Sent::Yes,
+            Err(error) => {
+                self.complaint = error.to_string();
+                Sent::Broken
+            }
+        }
+    }
+
+    fn complaint(&self) -> String {
+        self.complaint.clone()
+    }
+
+    fn blocks_late(&self) -> u64 {
+        self.writer.blocks_late()
+    }
+}
+
+struct Reading {
+    reader: queue::Reader,
+    complaint: Option<String>,
+}
+
+impl Receiver for Reading {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        match self.reader.read(BATCH_MAX, |_, bytes| take(bytes)) {
+            Ok(read) => read,
+            Err(error) => {
+                // A reader that fell behind continues; the messages that it missed count as lost.
+                if !matches!(error, queue::QueueError::FellBehind { .. }) {
+                    self.complaint = Some(error.to_string());
+                }
+                0
+            }
+        }
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.complaint.clone()
+    }
+
+    fn blocks_late(&self) -> u64 {
+        self.reader.blocks_late()
+    }
+}
+
+pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+    let narrow = |wide: usize| u32::try_from(wide).unwrap_or(u32::MAX);
+    let shape = distributor::Shape {
+        keys: narrow(plan.keys),
+        slots: narrow(plan.slots),
+        value_bytes_max: plan.message_bytes,
+        may_sleep: false,
+    };
+    let path = Path::new(&plan.directory).join("distributor");
+    let failed = |why| failed(plan, why);
+    let distributor = match plan.ends.sends() {
+        true => Distributor::create(Place::File(&path), shape),
+        false => Distributor::open(&path),
+    };
+    let distributor = distributor.map_err(failed)?;
+    let writer = plan.ends.sends().then(|| distributor.writer()).transpose().map_err(failed)?;
+    let publishing = writer.map(|writer| Publishing { writer, key: 0, keys: shape.keys });
+    let reader = plan.ends.receives().then(|| distributor.reader());
+    let following = reader.map(|reader| Following { reader, missed: 0 });
+    between(plan, link, publishing, following)
+}
+
+/// The keys take turns.
+struct Publishing {
+    writer: distributor::Writer,
+    key: u32,
+    keys: u32,
+}
+
+impl Sender for Publishing {
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Sent {
+        match self.writer.publish(self.key, message) {
+            Ok(()) => {
+                self.key = if self.key + 1 == self.keys { 0 } else { self.key + 1 };
+                Sent::Yes
+            }
+            Err(Unpublished::NoSuchKey | Unpublished::TooLong) => Sent::Broken,
+        }
+    }
+}
+
+struct Following {
+    reader: distributor::Reader,
+    missed: u64,
+}
+
+impl Receiver for Following {
+    #[inline]
+    fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
+        let mut missed = 0;
+        let shown = self.reader.poll(|_, value, before| {
+            take(value);
+            missed += before;
+        });
+        self.missed += missed;
+        shown
+    }
+
+    fn conflated(&self) -> Option<u64> {
+        Some(self.missed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is made ahead, so each block is late, for the writer and for the reader.
+    #[test]
+    fn a_block_that_was_not_ready_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = queue::Options {
+            block_bytes: queue::BLOCK_BYTES_MIN,
+            ahead: Ahead::Caller,
+            ..queue::Options::default()
+        };
+        let writer = queue::Writer::open(directory.path(), options).unwrap();
+        let reader = queue::Reader::open(directory.path(), Start::Oldest, Ahead::Caller).unwrap();
+        let mut appending = Appending { writer, complaint: String::new() };
+        let mut reading = Reading { reader, complaint: None };
+        let message = [7; 1000];
+        for _ in 0..3 * queue::BLOCK_BYTES_MIN / message.len() {
+            assert_eq!(Sender::send(&mut appending, &message), Sent::Yes);
+            assert_eq!(Receiver::receive(&mut reading, &mut |_| ()), 1);
+        }
+        assert!(appending.blocks_late() >= 2, "{}", appending.blocks_late());
+        assert!(reading.blocks_late() >= 2, "{}", reading.blocks_late());
+    }
+}

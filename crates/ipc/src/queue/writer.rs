@@ -1,0 +1,313 @@
+//! The one writer of a queue.
+
+use std::path::Path;
+
+use crate::queue::ahead::{Ahead, NextBlocks};
+use crate::queue::bell::{self, QueueBell};
+use crate::queue::block::{BLOCK_OVERHEAD_BYTES, Block, FIRST, Found};
+use crate::queue::directory::{BLOCK_NUMBER_MAX, Directory, WriterLock};
+use crate::queue::error::QueueError;
+use crate::queue::record::{HEAD_BYTES, Kind, span};
+
+/// Smallest block, bytes.
+pub const BLOCK_BYTES_MIN: usize = 4 << 12;
+/// Largest block, bytes.
+pub const BLOCK_BYTES_MAX: usize = 1 << 34;
+/// Longest record of any queue, bytes. Small blocks set a lower limit: a record is never cut in
+/// two.
+pub const RECORD_BYTES_MAX: usize = 1 << 20;
+
+/// Blocks' files are whole pages.
+const PAGE_BYTES: usize = 1 << 12;
+
+/// How a writer makes its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of a block's file, [`BLOCK_BYTES_MIN`] to [`BLOCK_BYTES_MAX`], rounded up to whole
+    /// pages of 4 KiB. Blocks that are there keep their size.
+    pub block_bytes: usize,
+    /// Blocks that are kept, the one that is written to among them: from 1. Older ones are removed
+    /// when the next one is prepared, so with those that are ready there may be more of them.
+    pub keep_blocks: usize,
+    /// Whether each record's check is over its bytes too, so that a block that was torn or changed
+    /// is noticed. At 256 B it costs writer and reader some 15 ns each.
+    pub checked: bool,
+    /// The thread that makes the next block before it is needed.
+    pub ahead: Ahead,
+    /// Whether readers may sleep ([`Wait::Futex`](crate::wait::Wait)): each append then costs a
+    /// full fence.
+    pub may_sleep: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            block_bytes: 256 << 20,
+            keep_blocks: 4,
+            checked: true,
+            ahead: Ahead::Thread,
+            may_sleep: false,
+        }
+    }
+}
+
+impl Options {
+    fn in_range(mut self) -> Result<Options, QueueError> {
+        let range = |name, given, least, most| {
+            if (least..=most).contains(&given) {
+                return Ok(());
+            }
+            Err(QueueError::Option { name, given, least, most })
+        };
+        range("block_bytes", self.block_bytes, BLOCK_BYTES_MIN, BLOCK_BYTES_MAX)?;
+        range("keep_blocks", self.keep_blocks, 1, BLOCK_NUMBER_MAX as usize)?;
+        self.block_bytes = self.block_bytes.next_multiple_of(PAGE_BYTES);
+        Ok(self)
+    }
+
+    /// Longest record that a block of this size has room for.
+    fn record_bytes_max(self) -> usize {
+        RECORD_BYTES_MAX.min(self.block_bytes - BLOCK_OVERHEAD_BYTES - HEAD_BYTES)
+    }
+}
+
+/// The one writer of a queue; a second is refused while it lives. Blocks that were made ahead stay
+/// when it ends, for the next one: a reader may have them mapped.
+pub struct Writer {
+    /// Before the lock: its thread has ended when the lock is gone.
+    next: NextBlocks,
+    block: Block,
+    position: usize,
+    sequence: u64,
+    checked: bool,
+    bell: Option<QueueBell>,
+    record_bytes_max: usize,
+    wiped_bytes: usize,
+    _lock: WriterLock,
+}
+
+impl Writer {
+    /// Makes the queue in the directory `path`, or goes on behind the last whole record of the one
+    /// that is there.
+    ///
+    /// # Errors
+    /// Options out of range; another writer alive; a block missing, damaged, foreign or of another
+    /// version; no room; or a refusal of the system.
+    pub fn open(path: &Path, options: Options) -> Result<Writer, QueueError> {
+        let options = options.in_range()?;
+        let directory = Directory::new(path);
+        directory.create()?;
+        let lock = directory.lock()?;
+        directory.remove_unfinished()?;
+        let blocks = directory.blocks()?;
+        let Tail { block, position, sequence, wiped_bytes } = match blocks.last() {
+            None => Tail::of_new(&directory, options)?,
+            Some(_) => Tail::find(&directory, &blocks)?,
+        };
+        let oldest = blocks.first().copied().unwrap_or(0);
+        let bell = bell(&directory, options.may_sleep)?;
+        let next = next_blocks(directory, options, oldest)?;
+        let mut writer = Writer {
+            next,
+            block,
+            position,
+            sequence,
+            checked: options.checked,
+            bell,
+            record_bytes_max: options.record_bytes_max(),
+            wiped_bytes,
+            _lock: lock,
+        };
+        writer.next.ask(writer.block.number() + 1);
+        Ok(writer)
+    }
+
+    /// Appends a record and says its sequence. Makes no system call, unless the block is full and
+    /// the next one isn't ready.
+    ///
+    /// # Errors
+    /// A record too long; or no room for the next block: nothing is written then, and it may be
+    /// tried again.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> Result<u64, QueueError> {
+        if span(bytes.len()) > self.block.end() - self.position {
+            self.make_room(bytes.len())?;
+        }
+        let sequence = self.sequence;
+        self.block.put(self.position, sequence, bytes, self.checked);
+        self.position += span(bytes.len());
+        self.sequence += 1;
+        if let Some(bell) = &self.bell {
+            bell.bell().ring();
+        }
+        Ok(sequence)
+    }
+
+    /// Appends records, each seen as soon as it is there, and says how many.
+    ///
+    /// # Errors
+    /// As [`Writer::append`]; what was appended before stays, and [`Writer::next_sequence`] says
+    /// how far that is.
+    pub fn append_batch<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<usize, QueueError> {
+        let first = self.sequence;
+        for bytes in records {
+            self.append(bytes)?;
+        }
+        Ok((self.sequence - first) as usize)
+    }
+
+    /// Makes one more block, for later: for an owner who has time now and opened with
+    /// [`Ahead::Caller`]. False if enough are ready, or a thread does it.
+    ///
+    /// # Errors
+    /// As [`Writer::open`]; what was appended is not touched by it.
+    pub fn prepare_next(&mut self) -> Result<bool, QueueError> {
+        self.next.prepare(self.block.number() + 1)
+    }
+
+    /// The sequence that the next record gets; those of a queue count from 0.
+    pub fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Longest record, bytes.
+    pub fn record_bytes_max(&self) -> usize {
+        self.record_bytes_max
+    }
+
+    /// How often the next block was not ready when it was needed, and an append waited for it.
+    pub fn blocks_late(&self) -> u64 {
+        self.next.late()
+    }
+
+    /// Bytes that the writer before left of a record that it did not finish: when it was opened,
+    /// they were made zero.
+    pub fn wiped_bytes(&self) -> usize {
+        self.wiped_bytes
+    }
+
+    #[cold]
+    fn make_room(&mut self, length: usize) -> Result<(), QueueError> {
+        if length > self.record_bytes_max {
+            return Err(QueueError::RecordTooLong { length, most: self.record_bytes_max });
+        }
+        // Blocks that were made ahead by an earlier writer may be too small for it.
+        while span(length) > self.block.end() - self.position {
+            self.go_on()?;
+        }
+        Ok(())
+    }
+
+    /// Ends this block and starts the next one. A reader who sees the end finds the next one there.
+    fn go_on(&mut self) -> Result<(), QueueError> {
+        let number = self.block.number() + 1;
+        if number > BLOCK_NUMBER_MAX {
+            return Err(QueueError::LastBlock(BLOCK_NUMBER_MAX));
+        }
+        let next = self.next.take(number)?.expect("what is not there is made");
+        self.block.mark(self.position, Kind::End, self.sequence);
+        let ended = std::mem::replace(&mut self.block, next);
+        self.block.mark(0, Kind::Start, self.sequence);
+        self.position = FIRST;
+        self.next.give_back(ended);
+        self.next.ask(number + 1);
+        Ok(())
+    }
+}
+
+fn next_blocks(
+    directory: Directory,
+    options: Options,
+    mut oldest: u64,
+) -> Result<NextBlocks, QueueError> {
+    let path = directory.path().to_owned();
+    let fetch = move |number, in_use: u64| {
+        while oldest + options.keep_blocks as u64 <= in_use {
+            directory.remove(&directory.block(oldest))?;
+            oldest += 1;
+        }
+        // Made ahead by an earlier writer, or not there.
+        let path = directory.block(number);
+        let Some(mut block) = Block::open(&path, number)? else {
+            return Block::create(&path, number, options.block_bytes, None).map(Some);
+        };
+        match block.wipe(0, 0, 0) {
+            Ok(_) => Ok(Some(block)),
+            Err(far) => Err(block.damaged(far, "it is not started, yet there is something in it")),
+        }
+    };
+    NextBlocks::new(options.ahead, Box::new(fetch)).map_err(|source| QueueError::System {
+        doing: "start a thread for",
+        path,
+        source,
+    })
+}
+
+/// The bell that readers sleep by, or none, and no file that would have them wait for one.
+fn bell(directory: &Directory, may_sleep: bool) -> Result<Option<QueueBell>, QueueError> {
+    if may_sleep {
+        return Ok(Some(QueueBell::open_or_create(directory.path())?));
+    }
+    directory.remove(&directory.path().join(bell::FILE))?;
+    Ok(None)
+}
+
+/// Where a writer goes on.
+struct Tail {
+    block: Block,
+    position: usize,
+    sequence: u64,
+    wiped_bytes: usize,
+}
+
+impl Tail {
+    fn of_new(directory: &Directory, options: Options) -> Result<Tail, QueueError> {
+        let block = Block::create(&directory.block(0), 0, options.block_bytes, Some(0))?;
+        Ok(Tail { block, position: FIRST, sequence: 0, wiped_bytes: 0 })
+    }
+
+    /// Walks the last block that was started, to the end of its last whole record.
+    fn find(directory: &Directory, blocks: &[u64]) -> Result<Tail, QueueError> {
+        if let Some(missing) = directory.hole(blocks) {
+            return Err(QueueError::MissingBlock(directory.block(missing)));
+        }
+        let missing = |number| QueueError::MissingBlock(directory.block(number));
+        for number in blocks.iter().rev().copied() {
+            let block = Block::open(&directory.block(number), number)?;
+            let block = block.ok_or_else(|| missing(number))?;
+            if block.is_started() {
+                return Tail::walk(block);
+            }
+        }
+        // Only the next ones, which were made ahead, are there.
+        Err(missing(blocks[0].saturating_sub(1)))
+    }
+
+    fn walk(mut block: Block) -> Result<Tail, QueueError> {
+        let (mut position, mut sequence) = (0, 0);
+        loop {
+            match block.at(position, sequence) {
+                Ok(Found::Start(first)) => (position, sequence) = (FIRST, first),
+                Ok(Found::Record(bytes)) => {
+                    position += span(bytes.len());
+                    sequence += 1;
+                }
+                Ok(Found::Nothing) => {
+                    let wiped = block.wipe(position, sequence, RECORD_BYTES_MAX);
+                    let lost = "nothing is before it, so a part of the block was lost";
+                    let wiped_bytes = wiped.map_err(|far| block.damaged(far, lost))?;
+                    return Ok(Tail { block, position, sequence, wiped_bytes });
+                }
+                // The writer before ended it and did not come to the next one: `append` does. Room
+                // for nothing more is here.
+                Ok(Found::End) => {
+                    return Ok(Tail { position: block.end(), block, sequence, wiped_bytes: 0 });
+                }
+                Err(what) => return Err(block.damaged(position, what)),
+            }
+        }
+    }
+}

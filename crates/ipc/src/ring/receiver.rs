@@ -1,0 +1,132 @@
+//! The receiving end of the ring's protocol, see [`protocol`](crate::ring::protocol).
+
+use crate::atomics::{AtomicU64, Ordering};
+use crate::ring::protocol::{
+    ABANDONED, Geometry, Memory, PRODUCERS_MAX, PUBLISHED, abandon, length_of, owner_of, turn_of,
+};
+
+/// Polls of one claimed slot before its producer is asked for a sign of life: some microseconds, so
+/// that an ordinary claim never costs the system call.
+const POLLS_BEFORE_PROBE: u32 = 512;
+
+/// The receiving end. Exclusive by its owner's claim.
+pub(crate) struct Receiver<M> {
+    memory: M,
+    geometry: Geometry,
+    next: u64,
+    /// Polls that found the next slot claimed.
+    polls: u32,
+}
+
+/// What stands at the consumer's position.
+enum Found {
+    Nothing,
+    Message(usize),
+    Claimed(u8),
+    Abandoned,
+    Damaged,
+}
+
+impl<M: Memory> Receiver<M> {
+    /// Goes on where the one before stopped.
+    pub(crate) fn take_over(memory: M, geometry: Geometry) -> Receiver<M> {
+        let next = memory.head().load(Ordering::Acquire);
+        Receiver { memory, geometry, next, polls: 0 }
+    }
+
+    /// Shows at most `max` messages. `is_alive` says whether the producer of that id lives; it is
+    /// asked now and then while a claimed slot is in the way, or at once with `probe`.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        max: usize,
+        probe: bool,
+        mut is_alive: impl FnMut(u8) -> bool,
+        mut show: impl FnMut(&[u8]),
+    ) -> usize {
+        let start = self.next;
+        let taken = Taken { receiver: self, start };
+        let mut received = 0;
+        while received < max {
+            let receiver = &mut *taken.receiver;
+            match receiver.look() {
+                Found::Message(length) => {
+                    let slot = receiver.geometry.slot(receiver.next);
+                    // SAFETY: published in our turn: nobody writes it before `head` has passed it.
+                    // The length was held against the slot's.
+                    unsafe { receiver.memory.read(slot, length, &mut show) };
+                    received += 1;
+                }
+                Found::Nothing => break,
+                Found::Claimed(id) => {
+                    if !receiver.may_skip(id, probe, &mut is_alive) {
+                        break;
+                    }
+                    // It is abandoned now, or was published just before its producer died.
+                    continue;
+                }
+                Found::Abandoned => add_one(receiver.memory.abandoned()),
+                Found::Damaged => add_one(receiver.memory.damaged()),
+            }
+            receiver.next = receiver.next.wrapping_add(1);
+            receiver.polls = 0;
+        }
+        received
+    }
+
+    #[inline(always)]
+    fn look(&self) -> Found {
+        let seen = self.memory.word(self.geometry.slot(self.next)).load(Ordering::Acquire);
+        if turn_of(seen) != self.geometry.turn(self.next) {
+            return Found::Nothing;
+        }
+        match owner_of(seen) {
+            PUBLISHED if length_of(seen) <= self.geometry.message_bytes_max => {
+                Found::Message(length_of(seen))
+            }
+            id @ 1..=PRODUCERS_MAX if self.geometry.many => Found::Claimed(id),
+            ABANDONED => Found::Abandoned,
+            _ => Found::Damaged,
+        }
+    }
+
+    #[cold]
+    fn may_skip(&mut self, id: u8, probe: bool, is_alive: &mut impl FnMut(u8) -> bool) -> bool {
+        self.polls = self.polls.wrapping_add(1);
+        if !probe && !self.polls.is_multiple_of(POLLS_BEFORE_PROBE) {
+            return false;
+        }
+        let word = self.memory.word(self.geometry.slot(self.next));
+        let seen = word.load(Ordering::Acquire);
+        // First the claim, then the sign of life, so that it is that of the producer that made this
+        // claim. Only then the exchange: it fails if a producer has published in between, or has
+        // taken over the id and abandoned the claim itself.
+        if owner_of(seen) == id && !is_alive(id) {
+            abandon(word, seen);
+            return true;
+        }
+        false
+    }
+}
+
+#[cold]
+fn add_one(count: &AtomicU64) {
+    // Only the consumer writes it.
+    count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+/// Stores the head when a call ends, also by a panic of the caller's closure: then the message that
+/// it panicked on comes again.
+struct Taken<'a, M: Memory> {
+    receiver: &'a mut Receiver<M>,
+    start: u64,
+}
+
+impl<M: Memory> Drop for Taken<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.receiver.next != self.start {
+            self.receiver.memory.head().store(self.receiver.next, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A full disk is an error of the call that needed room, never a SIGBUS, and what was written is
+//! there. On a tmpfs of a few pages, in a mount namespace of its own.
+
+use std::path::Path;
+
+use ipc::IpcError;
+use ipc::queue::{Ahead, BLOCK_BYTES_MIN, Options, QueueError, Reader, Start, Writer};
+use testing::{small_disk, test_name};
+
+/// Room for three blocks, their names, and a part of a fourth.
+const DISK_BYTES: usize = 3 * BLOCK_BYTES_MIN + BLOCK_BYTES_MIN / 2;
+
+fn fill(place: &Path, ahead: Ahead) {
+    let options = Options {
+        block_bytes: BLOCK_BYTES_MIN,
+        keep_blocks: 100,
+        checked: true,
+        ahead,
+        may_sleep: false,
+    };
+    let directory = place.join("queue");
+    let mut writer = Writer::open(&directory, options).unwrap();
+    let is_no_room =
+        |error: &QueueError| matches!(error, QueueError::Block(IpcError::NoRoom { .. }));
+    let record = |sequence: u64| vec![sequence as u8; 1000];
+    let full = loop {
+        match writer.append(&record(writer.next_sequence())) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(is_no_room(&full), "{full}");
+    // 15 of them fill a block; nothing that was taken is lost, nothing of what was not is there.
+    let taken = writer.next_sequence();
+    assert_eq!(taken, 45);
+    assert!(is_no_room(&writer.append(&[1; 1000]).unwrap_err()), "it is full still");
+    if ahead == Ahead::Caller {
+        assert!(is_no_room(&writer.prepare_next().unwrap_err()));
+    }
+    let mut reader = Reader::open(&directory, Start::Oldest, Ahead::Caller).unwrap();
+    let mut next = 0;
+    while reader
+        .read(9, |sequence, bytes| {
+            assert_eq!((sequence, bytes), (next, &record(next)[..]));
+            next += 1;
+        })
+        .unwrap()
+        > 0
+    {}
+    assert_eq!(next, taken);
+
+    // The same writer goes on when there is room again, and so do its readers.
+    std::fs::remove_file(directory.join("00000000.block")).unwrap();
+    assert_eq!(writer.append(&record(taken)).unwrap(), taken);
+    assert_eq!(reader.read(9, |_, bytes| assert_eq!(bytes, record(taken))).unwrap(), 1);
+    drop(writer);
+    assert_eq!(Writer::open(&directory, options).unwrap().next_sequence(), taken + 1);
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_append() {
+    let name = test_name!(a_full_disk_is_an_error_of_append);
+    small_disk::on(DISK_BYTES as u64, &name, |place| fill(place, Ahead::Caller));
+}
+
+#[test]
+fn a_full_disk_that_the_thread_meets_is_an_error_of_append() {
+    small_disk::on(
+        DISK_BYTES as u64,
+        &test_name!(a_full_disk_that_the_thread_meets_is_an_error_of_append),
+        |place| {
+            fill(place, Ahead::Thread);
+        },
+    );
+}
+
+#[test]
+fn a_disk_too_small_for_one_block_is_an_error_of_open() {
+    small_disk::on(
+        DISK_BYTES as u64,
+        &test_name!(a_disk_too_small_for_one_block_is_an_error_of_open),
+        |place| {
+            let options = Options { block_bytes: DISK_BYTES + 1, ..Options::default() };
+            let error = Writer::open(&place.join("queue"), options).err().unwrap();
+            assert!(matches!(error, QueueError::Block(IpcError::NoRoom { .. })), "{error}");
+            assert!(error.to_string().contains("no room for"), "{error}");
+        },
+    );
+}

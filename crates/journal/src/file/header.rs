@@ -1,0 +1,204 @@
+//! What a file of a journal begins with. Pure: bytes in, bytes out.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | `tpathlog` of a segment, `tpathsnp` of a snapshot |
+//! | 8..12 | version of the format, 1 |
+//! | 12..16 | CRC-32C of the other bytes |
+//! | 16..24 | the log: a random number that all its files share |
+//! | 24..32 | sequence of a segment's first record; of a snapshot, the first that is not in it |
+//! | 32..40 | records that a segment has room for; of a snapshot 0 |
+//! | 40..112 | the engine that it is for, as `Saved::Engine` at its time 0 |
+//! | 112..128 | zeros |
+
+use std::fmt;
+
+use engine::{EngineLimits, Saved};
+
+use crate::file::record::RECORD_BYTES;
+use clock::crc32c::{continued, crc32c};
+
+/// Bytes of a header.
+pub(crate) const HEADER_BYTES: usize = 128;
+
+/// Largest segment, bytes.
+pub const SEGMENT_BYTES_MAX: u64 = 1 << 36;
+
+/// Most records of a segment.
+pub(crate) const SEGMENT_RECORDS_MAX: u64 =
+    (SEGMENT_BYTES_MAX - HEADER_BYTES as u64) / RECORD_BYTES as u64;
+
+/// The version of records, headers and snapshots that this program reads and writes.
+pub(crate) const VERSION: u32 = 1;
+
+const CHECK: usize = 12;
+const ENGINE: usize = 40;
+
+/// Which engine a journal is for: what goes into one of another shape has other results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// How many instruments.
+    pub instruments: u16,
+    /// How much it holds.
+    pub limits: EngineLimits,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Identity { instruments, limits } = self;
+        write!(
+            f,
+            "{instruments} instruments, open_orders_max {}, price_levels_max {}, stop_levels_max {}, \
+             expiring_orders_max {}, accounts_max {}",
+            limits.open_orders_max,
+            limits.price_levels_max,
+            limits.stop_levels_max,
+            limits.expiring_orders_max,
+            limits.accounts_max
+        )
+    }
+}
+
+/// What kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Segment,
+    Snapshot,
+}
+
+impl Kind {
+    fn magic(self) -> [u8; 8] {
+        match self {
+            Kind::Segment => *b"tpathlog",
+            Kind::Snapshot => *b"tpathsnp",
+        }
+    }
+}
+
+/// A header, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub kind: Kind,
+    /// Which log.
+    pub log: u64,
+    pub sequence: u64,
+    /// Number of a segment, from 1.
+    pub records: u64,
+    pub identity: Identity,
+}
+
+/// Why bytes are no header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It begins otherwise.
+    Foreign,
+    /// A format of another version.
+    Version(u32),
+    /// Damaged.
+    Damaged(&'static str),
+}
+
+impl Header {
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        let Identity { instruments, limits } = self.identity;
+        let engine = Saved::Engine { instruments, limits, time_ns: 0, killed: false };
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&self.kind.magic());
+        bytes[8..CHECK].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.log.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[32..ENGINE].copy_from_slice(&self.records.to_le_bytes());
+        bytes[ENGINE..ENGINE + Saved::BYTES].copy_from_slice(&engine.to_bytes());
+        let check = check(&bytes);
+        bytes[CHECK..16].copy_from_slice(&check.to_le_bytes());
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8; HEADER_BYTES], kind: Kind) -> Result<Header, Fault> {
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        if bytes[..8] != kind.magic() {
+            return Err(Fault::Foreign);
+        }
+        // First the check: a version that was damaged is not another version.
+        if half(CHECK) != check(bytes) {
+            return Err(Fault::Damaged("its checksum is another"));
+        }
+        if half(8) != VERSION {
+            return Err(Fault::Version(half(8)));
+        }
+        let engine = std::array::from_fn(|byte| bytes[ENGINE + byte]);
+        let Ok(Saved::Engine { instruments, limits, time_ns: 0, killed: false }) =
+            Saved::from_bytes(&engine)
+        else {
+            return Err(Fault::Damaged("it names no engine"));
+        };
+        if limits.check(instruments).is_err() {
+            return Err(Fault::Damaged("no engine can have the limits that it names"));
+        }
+        let (sequence, records) = (word(24), word(32));
+        let allowed = match kind {
+            Kind::Segment => 1..=SEGMENT_RECORDS_MAX,
+            Kind::Snapshot => 0..=0,
+        };
+        if !allowed.contains(&records) || sequence.checked_add(records).is_none() {
+            return Err(Fault::Damaged("it has room for an impossible number of records"));
+        }
+        let identity = Identity { instruments, limits };
+        Ok(Header { kind, log: word(16), sequence, records, identity })
+    }
+}
+
+fn check(bytes: &[u8; HEADER_BYTES]) -> u32 {
+    continued(crc32c(&bytes[..CHECK]), &bytes[16..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(kind: Kind) -> Header {
+        let limits = EngineLimits { accounts_max: 3, ..EngineLimits::matching_only(10, 20) };
+        let identity = Identity { instruments: 4, limits };
+        let records = if kind == Kind::Segment { 9 } else { 0 };
+        Header { kind, log: 0x1234, sequence: 77, records, identity }
+    }
+
+    #[test]
+    fn a_header_comes_back() {
+        for kind in [Kind::Segment, Kind::Snapshot] {
+            assert_eq!(Header::decode(&header(kind).encode(), kind), Ok(header(kind)));
+        }
+        let snapshot = header(Kind::Snapshot).encode();
+        assert_eq!(Header::decode(&snapshot, Kind::Segment), Err(Fault::Foreign));
+    }
+
+    #[test]
+    fn every_bit_counts() {
+        let bytes = header(Kind::Segment).encode();
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut changed = bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(Header::decode(&changed, Kind::Segment).is_err(), "bit {bit}");
+        }
+    }
+
+    /// Whole, but not one that this program can use.
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let mut other = header(Kind::Segment).encode();
+        other[8] = 2;
+        let sum = check(&other);
+        other[CHECK..16].copy_from_slice(&sum.to_le_bytes());
+        assert_eq!(Header::decode(&other, Kind::Segment), Err(Fault::Version(2)));
+        let mut impossible = header(Kind::Segment);
+        impossible.identity.limits.open_orders_max = 0;
+        let refused = Header::decode(&impossible.encode(), Kind::Segment);
+        assert!(matches!(refused, Err(Fault::Damaged(_))));
+        for (sequence, records) in [(0, 0), (0, SEGMENT_RECORDS_MAX + 1), (u64::MAX, 1)] {
+            let empty = Header { sequence, records, ..header(Kind::Segment) };
+            let refused = Header::decode(&empty.encode(), Kind::Segment);
+            assert!(matches!(refused, Err(Fault::Damaged(_))));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A record of the log: an input, its sequence, and what was durable when it was written. Pure:
+//! bytes in, bytes out.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | sequence |
+//! | 8..16 | durable: when this was written, all sequences below were on the disk |
+//! | 16..88 | the input (`engine::Input::to_bytes`) |
+//! | 88..92 | bytes of the input, 72 |
+//! | 92..96 | CRC-32C of what stands before it |
+//!
+//! All integers are little-endian. What follows the last record is zeros, to the end of the
+//! segment.
+//!
+//! *Durable* tells a torn tail from damage. Records that were written at once are not durable at
+//! once, and after a power failure any sectors of them may be missing. So a whole record behind
+//! one that is not whole says nothing, unless it says that the other had been durable.
+//!
+//! A sector (512 bytes, the least that a disk writes at once) that was not written holds what it
+//! held before, which are zeros: nothing is ever written over a record. Records begin at multiples
+//! of 32, and of the parts into which a sector's end cuts one, none is all zeros when it is
+//! written: an input's kind stands in its first 32 bytes, its length in its last. So a record that
+//! the power failure spared in part has a part that is zeros, and one that has none was changed by
+//! something else.
+
+use engine::{DecodeError, Input};
+
+use clock::crc32c::crc32c;
+
+/// Bytes of a record.
+pub const RECORD_BYTES: usize = 96;
+
+/// The least that a disk writes at once.
+const SECTOR_BYTES: u64 = 512;
+
+const DURABLE: usize = 8;
+const INPUT: usize = 16;
+const LENGTH: usize = INPUT + Input::BYTES;
+const CHECK: usize = LENGTH + 4;
+
+const _: () = assert!(CHECK + 4 == RECORD_BYTES);
+const _: () = assert!(RECORD_BYTES.is_multiple_of(32) && SECTOR_BYTES.is_multiple_of(32));
+
+/// The bytes of a record.
+pub(crate) type Bytes = [u8; RECORD_BYTES];
+
+/// What stands where a record can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A whole record.
+    Record { sequence: u64, durable: u64, input: Result<Input, DecodeError> },
+    /// Zeros.
+    Nothing,
+    /// Something else.
+    Broken,
+}
+
+/// Makes a record.
+pub(crate) fn encode(sequence: u64, durable: u64, input: &[u8; Input::BYTES]) -> Bytes {
+    let mut bytes = [0; RECORD_BYTES];
+    bytes[..DURABLE].copy_from_slice(&sequence.to_le_bytes());
+    bytes[DURABLE..INPUT].copy_from_slice(&durable.to_le_bytes());
+    bytes[INPUT..LENGTH].copy_from_slice(input);
+    bytes[LENGTH..CHECK].copy_from_slice(&(Input::BYTES as u32).to_le_bytes());
+    let check = crc32c(&bytes[..CHECK]);
+    bytes[CHECK..].copy_from_slice(&check.to_le_bytes());
+    bytes
+}
+
+/// Reads what stands in the place of a record.
+pub(crate) fn read(bytes: &Bytes) -> Found {
+    if u32_at(bytes, LENGTH) != Input::BYTES as u32
+        || u32_at(bytes, CHECK) != crc32c(&bytes[..CHECK])
+    {
+        return if *bytes == [0; RECORD_BYTES] { Found::Nothing } else { Found::Broken };
+    }
+    let input = std::array::from_fn(|byte| bytes[INPUT + byte]);
+    Found::Record {
+        sequence: u64_at(bytes, 0),
+        durable: u64_at(bytes, DURABLE),
+        input: Input::from_bytes(&input),
+    }
+}
+
+/// Whether a write that was cut off can have left this of the record at byte `at` of its file: one
+/// of the parts that lie in different sectors is missing.
+pub(crate) fn is_torn(bytes: &Bytes, at: u64) -> bool {
+    let in_first = (SECTOR_BYTES - at % SECTOR_BYTES).min(RECORD_BYTES as u64) as usize;
+    let (first, second) = bytes.split_at(in_first);
+    let is_missing = |part: &[u8]| !part.is_empty() && part.iter().all(|byte| *byte == 0);
+    is_missing(first) || is_missing(second)
+}
+
+fn u64_at(bytes: &Bytes, at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}
+
+fn u32_at(bytes: &Bytes, at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Cancel, Command};
+
+    use super::*;
+
+    fn input() -> Input {
+        let cancel = Cancel { order_id: 0, account: 0, tag: 0, instrument: 0 };
+        Input { time_ns: 0, command: Command::Cancel(cancel) }
+    }
+
+    #[test]
+    fn a_record_comes_back() {
+        let bytes = encode(5, 3, &input().to_bytes());
+        let expected = Found::Record { sequence: 5, durable: 3, input: Ok(input()) };
+        assert_eq!(read(&bytes), expected);
+        assert_eq!(read(&[0; RECORD_BYTES]), Found::Nothing);
+    }
+
+    #[test]
+    fn every_bit_counts() {
+        let bytes = encode(0, 0, &input().to_bytes());
+        for bit in 0..RECORD_BYTES * 8 {
+            let mut changed = bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read(&changed), Found::Broken, "bit {bit}");
+        }
+    }
+
+    /// The record with the most zeros, wherever a sector ends in it.
+    #[test]
+    fn a_part_that_is_missing_is_seen_and_nothing_else_is() {
+        let bytes = encode(0, 0, &input().to_bytes());
+        for at in (128..128 + 3 * SECTOR_BYTES).step_by(32) {
+            assert!(!is_torn(&bytes, at), "{at}");
+            assert!(is_torn(&[0; RECORD_BYTES], at));
+            let end_in_record = (at / SECTOR_BYTES + 1) * SECTOR_BYTES - at;
+            if end_in_record < RECORD_BYTES as u64 {
+                for missing in [0..end_in_record as usize, end_in_record as usize..RECORD_BYTES] {
+                    let mut torn = bytes;
+                    torn[missing].fill(0);
+                    assert!(is_torn(&torn, at), "{at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_whole_but_means_nothing_is_told_apart() {
+        let mut unknown = input().to_bytes();
+        unknown[8] = 99;
+        let Found::Record { input: Err(error), .. } = read(&encode(0, 0, &unknown)) else {
+            panic!("it is whole");
+        };
+        assert_eq!((error.field, error.found), ("kind", 99));
+    }
+}

@@ -1,0 +1,202 @@
+//! Reads a log from one input on, over all its segments, to its end.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use engine::Input;
+
+use crate::error::JournalError;
+use crate::file::directory::Directory;
+use crate::file::header::{Header, Kind};
+use crate::file::segment::{byte_of, end_of};
+use crate::read::segment::{Log, Reader, read_header};
+
+/// The inputs of a log with their sequences. Ends at the first record that is not whole, or with
+/// an error.
+#[derive(Debug)]
+pub struct Inputs {
+    directory: Directory,
+    log: Log,
+    reader: Option<Reader<BufReader<File>>>,
+    /// The first inputs of the segments behind, ascending.
+    later: VecDeque<u64>,
+    next: u64,
+    is_over: bool,
+}
+
+/// What stands behind the last whole record of a log and is not zeros: what a write left that was
+/// cut off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The segment.
+    pub segment: PathBuf,
+    /// The input that stands there no more, the first that is not in the log.
+    pub sequence: u64,
+    /// Bytes that are no whole record.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cut { segment, sequence, bytes } = self;
+        let segment = segment.display();
+        write!(
+            f,
+            "{segment} ends before input {sequence}: {bytes} bytes behind it are no whole record, and are cut"
+        )
+    }
+}
+
+/// Where a log ends.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// The first input that is not there.
+    pub next: u64,
+    /// The segment that has room for it, and where zeros to its end begin.
+    pub segment: Option<(Header, u64)>,
+    /// The first inputs of segments behind, which are empty.
+    pub later: Vec<u64>,
+    pub cut: Option<Cut>,
+}
+
+impl Inputs {
+    /// The inputs of the journal in the directory `path`, from the oldest that it has. It may be
+    /// written to at the same time; the last ones are then there or not.
+    ///
+    /// # Errors
+    /// No journal there; or a file that is none of its own.
+    pub fn open(path: &Path) -> Result<Inputs, JournalError> {
+        let directory = Directory::new(path);
+        let first = directory.segments()?.first().copied();
+        let first = first.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+        let log = read_segment_header(&directory, first, None)?;
+        Inputs::from(&directory, Log { number: log.log, identity: log.identity }, first)
+    }
+
+    pub(crate) fn from(directory: &Directory, log: Log, from: u64) -> Result<Inputs, JournalError> {
+        let segments = directory.segments()?;
+        let before = segments.partition_point(|first| *first <= from);
+        let mut inputs = Inputs {
+            directory: directory.clone(),
+            log,
+            reader: None,
+            later: segments[before..].iter().copied().collect(),
+            next: from,
+            is_over: false,
+        };
+        if let Some(first) = before.checked_sub(1).map(|index| segments[index]) {
+            let reader = Reader::open(&directory.segment(first), Some(log), from)?;
+            inputs.hold_name(&reader, first)?;
+            // Nothing is needed from a segment that ends before.
+            if from <= end_of(reader.header()) {
+                inputs.reader = Some(reader);
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// The sequence of the input that comes next, or would.
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    fn next_input(&mut self) -> Result<Option<(u64, Input)>, JournalError> {
+        loop {
+            if let Some(reader) = &mut self.reader {
+                if let Some(input) = reader.next_input()? {
+                    let sequence = self.next;
+                    self.next += 1;
+                    return Ok(Some((sequence, input)));
+                }
+                if !reader.is_read() {
+                    return Ok(None);
+                }
+            }
+            let Some(first) = self.later.front().copied() else { return Ok(None) };
+            if first != self.next {
+                return Err(self.missing());
+            }
+            let reader = Reader::open(&self.directory.segment(first), Some(self.log), first)?;
+            self.hold_name(&reader, first)?;
+            self.reader = Some(reader);
+            self.later.pop_front();
+        }
+    }
+
+    fn missing(&self) -> JournalError {
+        JournalError::Missing { path: self.directory.path().to_owned(), sequence: self.next }
+    }
+
+    fn hold_name(&self, reader: &Reader<BufReader<File>>, first: u64) -> Result<(), JournalError> {
+        hold_name(&self.directory.segment(first), reader.header(), first)
+    }
+
+    /// Judges what stands behind the last input, which must have been read. Nobody may be writing.
+    pub(crate) fn end(self) -> Result<End, JournalError> {
+        let mut end = End { next: self.next, segment: None, later: Vec::new(), cut: None };
+        if let Some(reader) = self.reader {
+            let header = *reader.header();
+            let dirty_end = reader.judge()?;
+            if end.next < end_of(&header) {
+                let begin = byte_of(&header, end.next);
+                let bytes = dirty_end - begin;
+                let segment = self.directory.segment(header.sequence);
+                let cut = Cut { segment, sequence: end.next, bytes };
+                end.cut = (bytes > 0).then_some(cut);
+                end.segment = Some((header, dirty_end));
+            }
+        }
+        for first in self.later {
+            // Made ahead, and nothing was written to it; or else something before it is gone.
+            let path = self.directory.segment(first);
+            let reader = Reader::open(&path, Some(self.log), first)?;
+            let begin = byte_of(reader.header(), first);
+            match reader.judge() {
+                Ok(dirty_end) if dirty_end == begin => end.later.push(first),
+                _ => {
+                    let path = self.directory.path().to_owned();
+                    return Err(JournalError::Missing { path, sequence: end.next });
+                }
+            }
+        }
+        Ok(end)
+    }
+}
+
+impl Iterator for Inputs {
+    type Item = Result<(u64, Input), JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let next = self.next_input().transpose();
+        self.is_over = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// The header of the segment that begins with `first`.
+pub(crate) fn read_segment_header(
+    directory: &Directory,
+    first: u64,
+    log: Option<Log>,
+) -> Result<Header, JournalError> {
+    let path = directory.segment(first);
+    let file = File::open(&path);
+    let mut file = file.map_err(|source| JournalError::system("open", &path, source))?;
+    let header = read_header(&mut file, &path, Kind::Segment, log)?;
+    hold_name(&path, &header, first).map(|()| header)
+}
+
+/// A file that was renamed is not what its name says.
+pub(crate) fn hold_name(path: &Path, header: &Header, named: u64) -> Result<(), JournalError> {
+    if header.sequence == named {
+        return Ok(());
+    }
+    let why = "its name and its header say different inputs";
+    Err(JournalError::Foreign { path: path.to_owned(), why })
+}

@@ -1,0 +1,167 @@
+//! What a journal comes to: its latest good snapshot, and the inputs behind it.
+
+use std::path::Path;
+
+use engine::{Engine, Input};
+
+use crate::counts::{EventCounts, InputCounts};
+use crate::error::JournalError;
+use crate::file::directory::{Access, Directory};
+use crate::file::header::{Header, Identity, Kind};
+use crate::file::mark;
+use crate::read::inputs::{Cut, End, Inputs, read_segment_header};
+use crate::read::segment::{Log, read_header};
+use crate::snapshot::{self, Snapshot};
+
+/// A journal, replayed to its end.
+#[derive(Debug)]
+pub struct Replayed {
+    /// In the state before [`Replayed::next_sequence`].
+    pub engine: Engine,
+    /// What the journal is for.
+    pub identity: Identity,
+    /// The input that comes next.
+    pub next_sequence: u64,
+    /// The engine's state hash.
+    pub state_hash: u64,
+    /// The sequence of the snapshot that the replay began with; `None`: at the first input.
+    pub from_snapshot: Option<u64>,
+    /// What later snapshots were refused for.
+    pub snapshots_refused: Vec<JournalError>,
+    /// The inputs behind the snapshot.
+    pub inputs: InputCounts,
+    /// What they led to.
+    pub events: EventCounts,
+    /// What stands behind the last whole record, and is cut.
+    pub cut: Option<Cut>,
+}
+
+/// An engine, and how far it is in its log.
+pub(crate) struct Start {
+    pub engine: Engine,
+    pub sequence: u64,
+    pub from_snapshot: Option<u64>,
+    pub snapshots_refused: Vec<JournalError>,
+}
+
+/// Replays the journal in the directory `path`, from its latest good snapshot. Changes nothing.
+///
+/// # Errors
+/// No journal there, or one that is written to; damage that is no torn tail; a part that is
+/// missing.
+pub fn replay(path: &Path) -> Result<Replayed, JournalError> {
+    let directory = Directory::new(path);
+    let _lock = directory.lock(Access::Read)?;
+    let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+    Ok(recover(&directory, log)?.0)
+}
+
+/// Replays the journal in the directory `path` and writes a snapshot of its end.
+///
+/// # Errors
+/// As [`replay`]; or the snapshot can't be written.
+pub fn replay_and_save(path: &Path) -> Result<(Replayed, Snapshot), JournalError> {
+    let directory = Directory::new(path);
+    let _lock = directory.lock(Access::Write)?;
+    let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+    let (replayed, _) = recover(&directory, log)?;
+    let saved = snapshot::write(&directory, log, replayed.next_sequence, &replayed.engine)?;
+    Ok((replayed, saved))
+}
+
+/// Which log a directory has, by the first file that says so; `None` if it has none.
+pub(crate) fn find(directory: &Directory) -> Result<Option<Log>, JournalError> {
+    let log = |header: Header| Log { number: header.log, identity: header.identity };
+    let mut first_error = None;
+    for first in directory.segments()? {
+        match read_segment_header(directory, first, None) {
+            Ok(header) => return Ok(Some(log(header))),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    for sequence in directory.snapshots()?.into_iter().rev() {
+        let path = directory.snapshot(sequence);
+        let read = std::fs::File::open(&path)
+            .map_err(|source| JournalError::system("open", &path, source))
+            .and_then(|mut file| read_header(&mut file, &path, Kind::Snapshot, None));
+        match read {
+            Ok(header) => return Ok(Some(log(header))),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    first_error.map_or(Ok(None), Err)
+}
+
+/// The engine of the latest snapshot that makes one, or a new one.
+pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalError> {
+    let mut snapshots_refused = Vec::new();
+    for sequence in directory.snapshots()?.into_iter().rev() {
+        match snapshot::load(&directory.snapshot(sequence), Some(log), sequence) {
+            Ok(engine) => {
+                let from_snapshot = Some(sequence);
+                return Ok(Start { engine, sequence, from_snapshot, snapshots_refused });
+            }
+            Err(error) => snapshots_refused.push(error),
+        }
+    }
+    // Without the beginning of the log it is the snapshots that are missed.
+    if directory.segments()?.first().is_some_and(|first| *first > 0)
+        && !snapshots_refused.is_empty()
+    {
+        return Err(snapshots_refused.swap_remove(0));
+    }
+    let Identity { instruments, limits } = log.identity;
+    let engine = Engine::new(instruments, limits);
+    Ok(Start { engine, sequence: 0, from_snapshot: None, snapshots_refused })
+}
+
+/// Replays a log that nobody writes to, and says where it ends.
+pub(crate) fn recover(directory: &Directory, log: Log) -> Result<(Replayed, End), JournalError> {
+    let Start { mut engine, sequence, from_snapshot, snapshots_refused } = start(directory, log)?;
+    let (mut counts, mut events) = (InputCounts::default(), EventCounts::default());
+    let mut inputs = Inputs::from(directory, log, sequence)?;
+    for input in &mut inputs {
+        let (_, input) = input?;
+        counts.add(&input.command);
+        engine.apply(&input, &mut |event| events.add(&event));
+    }
+    let end = inputs.end()?;
+    mark::check(directory, Some(log), end.next)?;
+    let replayed = Replayed {
+        state_hash: engine.state_hash(),
+        engine,
+        identity: log.identity,
+        next_sequence: end.next,
+        from_snapshot,
+        snapshots_refused,
+        inputs: counts,
+        events,
+        cut: end.cut.clone(),
+    };
+    Ok((replayed, end))
+}
+
+/// Applies the inputs of a log up to `to`, exclusive. It may be written to, as long as all below
+/// `to` is written.
+pub(crate) fn apply_to(
+    directory: &Directory,
+    log: Log,
+    engine: &mut Engine,
+    from: u64,
+    to: u64,
+) -> Result<(), JournalError> {
+    if to <= from {
+        return Ok(());
+    }
+    let mut inputs = Inputs::from(directory, log, from)?;
+    let mut apply = |(sequence, input): (u64, Input)| {
+        engine.apply(&input, &mut |_| {});
+        sequence + 1
+    };
+    for input in &mut inputs {
+        if apply(input?) == to {
+            return Ok(());
+        }
+    }
+    Err(JournalError::NotYet { asked: to, end: inputs.next_sequence() })
+}

@@ -1,0 +1,278 @@
+//! Reads a segment record by record, and judges what stands behind the last one.
+//!
+//! What may stand there, and what it is:
+//!
+//! | | |
+//! |---|---|
+//! | zeros to the end | a clean end |
+//! | bytes that are no whole record, and none behind them | a torn tail: cut |
+//! | the same, and whole records behind them that were written with them, before any was durable; of the first that is broken a sector is missing | a torn tail: cut |
+//! | the same without a missing sector | damage |
+//! | a whole record behind it that says that it had been durable | damage |
+//! | a whole record of another place | damage |
+//!
+//! A record that is cut was not durable when its write was cut off, or was the very last record:
+//! the segment alone can't tell a change of that one from a write that was cut off. The mark
+//! (`mark.rs`) can: it refuses a cut of what had been durable. Damage is refused, and so is a file
+//! that is shorter than it was made.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use engine::Input;
+
+use crate::error::JournalError;
+use crate::file::header::{Fault, HEADER_BYTES, Header, Identity, Kind};
+use crate::file::record::{Bytes, Found, RECORD_BYTES, is_torn, read};
+use crate::file::segment::{byte_of, end_of};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// Which log a file must belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Log {
+    pub number: u64,
+    pub identity: Identity,
+}
+
+/// A segment that is read.
+#[derive(Debug)]
+pub(crate) struct Reader<R> {
+    source: R,
+    path: PathBuf,
+    header: Header,
+    next: u64,
+    /// What stands in the place of `next`, and how many bytes of it there are, if it is no record.
+    end: Option<(Bytes, usize)>,
+}
+
+impl Reader<BufReader<File>> {
+    /// Opens a segment to be read from the input `from` on, which it must have room for, or end
+    /// with.
+    pub fn open(path: &Path, log: Option<Log>, from: u64) -> Result<Self, JournalError> {
+        let failed = |source| JournalError::system("read", path, source);
+        let file = File::open(path).map_err(failed)?;
+        let found = file.metadata().map_err(failed)?.len();
+        let mut reader = Reader::new(BufReader::with_capacity(READ_BYTES, file), path, log)?;
+        let header = reader.header;
+        let made = byte_of(&header, end_of(&header));
+        if found < made {
+            return Err(JournalError::Shrunken { path: path.to_owned(), found, made });
+        }
+        let place = byte_of(&header, from.clamp(header.sequence, end_of(&header)));
+        if from > header.sequence {
+            reader.source.seek(SeekFrom::Start(place)).map_err(failed)?;
+            reader.next = from.min(end_of(&header));
+        }
+        Ok(reader)
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header of a segment.
+    pub fn new(mut source: R, path: &Path, log: Option<Log>) -> Result<Self, JournalError> {
+        let header = read_header(&mut source, path, Kind::Segment, log)?;
+        Ok(Reader { source, path: path.to_owned(), header, next: header.sequence, end: None })
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Whether all that it has room for was read.
+    pub fn is_read(&self) -> bool {
+        self.next == end_of(&self.header)
+    }
+
+    /// The next input; `None` where none is, and from then on.
+    pub fn next_input(&mut self) -> Result<Option<Input>, JournalError> {
+        if self.is_read() || self.end.is_some() {
+            return Ok(None);
+        }
+        let (bytes, length) = self.read_place()?;
+        match read(&bytes) {
+            Found::Record { sequence, input, .. } if sequence == self.next => {
+                let input = input.map_err(|source| JournalError::Unreadable {
+                    path: self.path.clone(),
+                    sequence,
+                    source,
+                })?;
+                self.next += 1;
+                Ok(Some(input))
+            }
+            _ => {
+                self.end = Some((bytes, length));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads on where no input was, to the end. Says where zeros to the end begin, in bytes: the
+    /// place of the next record if the end is clean.
+    pub fn judge(mut self) -> Result<u64, JournalError> {
+        let begin = byte_of(&self.header, self.next);
+        let (first, mut length) = match self.end.take() {
+            Some(end) => end,
+            None if self.is_read() => return Ok(begin),
+            None => self.read_place()?,
+        };
+        if let Found::Record { sequence, .. } = read(&first) {
+            return Err(self.damaged(format!("the record of input {sequence} stands there")));
+        }
+        let may_be_torn = is_torn(&first, begin);
+        let (mut bytes, mut place, mut dirty_end) = (first, begin, begin);
+        let mut sequence = self.next;
+        loop {
+            if let Some(last) = bytes[..length].iter().rposition(|byte| *byte != 0) {
+                dirty_end = place + last as u64 + 1;
+            }
+            place += length as u64;
+            sequence += 1;
+            if length < RECORD_BYTES || sequence == end_of(&self.header) {
+                return Ok(dirty_end);
+            }
+            (bytes, length) = self.read_place()?;
+            if let Found::Record { sequence: found, durable, .. } = read(&bytes) {
+                self.weigh(may_be_torn, (sequence, found), durable)?;
+            }
+        }
+    }
+
+    /// What a whole record says that stands behind one that is not whole.
+    fn weigh(
+        &self,
+        may_be_torn: bool,
+        (place, found): (u64, u64),
+        durable: u64,
+    ) -> Result<(), JournalError> {
+        if found != place {
+            let what =
+                format!("behind it, the record of input {found} stands in the place of {place}");
+            return Err(self.damaged(what));
+        }
+        if durable > self.next {
+            let what =
+                format!("it is not whole, and when input {found} was written it was durable");
+            return Err(self.damaged(what));
+        }
+        if !may_be_torn {
+            let what = format!(
+                "it is not whole, input {found} behind it is, and no sector of it is missing"
+            );
+            return Err(self.damaged(what));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, what: String) -> JournalError {
+        JournalError::Damaged {
+            path: self.path.clone(),
+            byte: byte_of(&self.header, self.next),
+            sequence: self.next,
+            what,
+        }
+    }
+
+    /// The bytes in a record's place, and how many there are; zeros where the file ends.
+    fn read_place(&mut self) -> Result<(Bytes, usize), JournalError> {
+        let mut bytes = [0; RECORD_BYTES];
+        let length = read_up_to(&mut self.source, &mut bytes);
+        let length = length.map_err(|source| JournalError::system("read", &self.path, source))?;
+        Ok((bytes, length))
+    }
+}
+
+/// What [`read_segment`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRead {
+    /// The engine that it is for.
+    pub identity: Identity,
+    /// The input that it begins with.
+    pub first_sequence: u64,
+    /// The first input that is not in it.
+    pub next_sequence: u64,
+    /// Where the next record begins, in bytes.
+    pub end: u64,
+    /// Where zeros to the end begin, in bytes: past `end` if something stands there that is no
+    /// whole record.
+    pub dirty_end: u64,
+}
+
+/// Shows the inputs of one segment, wherever its bytes come from. `name` stands in errors.
+///
+/// # Errors
+/// Bytes that are no segment of this version; damage that is no torn tail; a source that can't be
+/// read.
+pub fn read_segment(
+    bytes: impl Read,
+    name: &Path,
+    mut show: impl FnMut(u64, Input),
+) -> Result<SegmentRead, JournalError> {
+    let mut reader = Reader::new(bytes, name, None)?;
+    let header = reader.header;
+    while let Some(input) = reader.next_input()? {
+        show(reader.next - 1, input);
+    }
+    let next_sequence = reader.next;
+    let end = byte_of(&header, next_sequence);
+    let dirty_end = reader.judge()?;
+    let Header { identity, sequence: first_sequence, .. } = header;
+    Ok(SegmentRead { identity, first_sequence, next_sequence, end, dirty_end })
+}
+
+/// Reads a file's header, and holds it against the log that the file must belong to.
+pub(crate) fn read_header(
+    source: &mut impl Read,
+    path: &Path,
+    kind: Kind,
+    log: Option<Log>,
+) -> Result<Header, JournalError> {
+    let mut bytes = [0; HEADER_BYTES];
+    let length = read_up_to(source, &mut bytes);
+    let length = length.map_err(|source| JournalError::system("read", path, source))?;
+    let path = path.to_owned();
+    let damaged = |path, what: &str| {
+        let what = what.to_owned();
+        JournalError::Damaged { path, byte: 0, sequence: 0, what }
+    };
+    if length < HEADER_BYTES {
+        return Err(damaged(path, "it is shorter than a header"));
+    }
+    let header = match Header::decode(&bytes, kind) {
+        Ok(header) => header,
+        Err(Fault::Foreign) => {
+            return Err(JournalError::Foreign { path, why: "it begins with other bytes" });
+        }
+        Err(Fault::Version(found)) => {
+            return Err(JournalError::Version { path, found, known: crate::file::header::VERSION });
+        }
+        Err(Fault::Damaged(what)) => return Err(damaged(path, what)),
+    };
+    match log {
+        Some(Log { identity, .. }) if identity != header.identity => {
+            Err(JournalError::OtherEngine { path, found: header.identity, wanted: identity })
+        }
+        Some(Log { number, .. }) if number != header.log => Err(JournalError::OtherLog(path)),
+        _ => Ok(header),
+    }
+}
+
+/// Fills the buffer as far as the source goes.
+pub(crate) fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+#[path = "segment_tests.rs"]
+mod tests;

@@ -1,0 +1,199 @@
+//! The file of a snapshot: a header, the engine's pieces, and what they must come to.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..128 | header, as a segment's |
+//! | 128.. | `engine::Saved` pieces, 72 bytes each |
+//! | then 8 | how many pieces |
+//! | then 8 | the engine's state hash |
+//! | then 4 | CRC-32C of all that stands between the header and this |
+//!
+//! It appears under its name when it is whole and durable, and so is the log up to it: a snapshot
+//! is never ahead of its log.
+
+pub mod snapshotter;
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use engine::{DecodeError, Engine, Saved, StateHash};
+
+use crate::error::JournalError;
+use crate::file::directory::Directory;
+use crate::file::header::{HEADER_BYTES, Header, Kind};
+use crate::read::inputs::hold_name;
+use crate::read::segment::{Log, read_header};
+use clock::crc32c::{continued, crc32c};
+
+/// Bytes behind the pieces.
+const TRAILER_BYTES: usize = 20;
+/// Bytes that are read or written at once.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A snapshot that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its file.
+    pub path: PathBuf,
+    /// The first input that is not in it.
+    pub sequence: u64,
+    /// The engine's.
+    pub state_hash: u64,
+}
+
+/// Writes the state of an engine that has applied all inputs before `sequence`.
+pub(crate) fn write(
+    directory: &Directory,
+    log: Log,
+    sequence: u64,
+    engine: &Engine,
+) -> Result<Snapshot, JournalError> {
+    sync_log(directory, sequence)?;
+    let path = directory.snapshot(sequence);
+    let Log { number, identity } = log;
+    let header = Header { kind: Kind::Snapshot, log: number, sequence, records: 0, identity };
+    let mut state_hash = 0;
+    directory.publish(&path, |file| {
+        let written = write_pieces(file, &header, engine);
+        state_hash = written.map_err(|source| JournalError::writing(&path, 0, source))?;
+        Ok(())
+    })?;
+    Ok(Snapshot { path, sequence, state_hash })
+}
+
+/// Makes durable what may have been read from the page cache alone.
+fn sync_log(directory: &Directory, sequence: u64) -> Result<(), JournalError> {
+    // A segment is durable before there is anything in the next one.
+    let Some(first) = directory.segment_before(sequence)? else { return Ok(()) };
+    let path = directory.segment(first);
+    let synced = File::open(&path).and_then(|file| file.sync_data());
+    synced.map_err(|source| JournalError::NotDurable { path, source })
+}
+
+fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::Result<u64> {
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
+    out.write_all(&header.encode())?;
+    let (mut pieces, mut check, mut hash) = (0_u64, crc32c(&[]), StateHash::new());
+    let mut written = Ok(());
+    engine.save(&mut |piece| {
+        let bytes = piece.to_bytes();
+        pieces += 1;
+        check = continued(check, &bytes);
+        hash.piece(&piece);
+        if written.is_ok() {
+            written = out.write_all(&bytes);
+        }
+    });
+    written?;
+    let hash = hash.finish();
+    for word in [pieces, hash] {
+        check = continued(check, &word.to_le_bytes());
+        out.write_all(&word.to_le_bytes())?;
+    }
+    out.write_all(&check.to_le_bytes())?;
+    out.flush()?;
+    Ok(hash)
+}
+
+/// The engine of a snapshot. The whole file is checked before anything is made of it.
+pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engine, JournalError> {
+    let Checked { mut file, pieces, state_hash } = check(path, log, sequence)?;
+    let failed = |source| JournalError::system("read", path, source);
+    let refused = |why: String| JournalError::Snapshot { path: path.to_owned(), why };
+    file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(failed)?;
+    let mut pieces = Pieces {
+        source: BufReader::with_capacity(BUFFER_BYTES, file),
+        left: pieces,
+        stopped: None,
+    };
+    let engine = Engine::restore(&mut pieces);
+    match pieces.stopped {
+        Some(Stopped::Unread(source)) => return Err(failed(source)),
+        Some(Stopped::Unknown(error)) => return Err(refused(error.to_string())),
+        None => {}
+    }
+    let engine = engine.map_err(|error| refused(error.to_string()))?;
+    let found = engine.state_hash();
+    if found != state_hash {
+        let why = format!("the state hash is {found:016x}, not the {state_hash:016x} that it says");
+        return Err(refused(why));
+    }
+    Ok(engine)
+}
+
+/// A snapshot's file that is as it was written.
+pub(crate) struct Checked {
+    file: File,
+    pieces: u64,
+    state_hash: u64,
+}
+
+/// Holds a snapshot's file against its checksums.
+pub(crate) fn check(path: &Path, log: Option<Log>, sequence: u64) -> Result<Checked, JournalError> {
+    let failed = |source| JournalError::system("read", path, source);
+    let damaged = |byte, what: &str| {
+        let (path, what) = (path.to_owned(), what.to_owned());
+        JournalError::Damaged { path, byte, sequence, what }
+    };
+    let file = File::open(path).map_err(|source| JournalError::system("open", path, source))?;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut source = BufReader::with_capacity(BUFFER_BYTES, file);
+    let header = read_header(&mut source, path, Kind::Snapshot, log)?;
+    hold_name(path, &header, sequence)?;
+    let body = length.checked_sub((HEADER_BYTES + TRAILER_BYTES) as u64);
+    let body = body.filter(|body| body.is_multiple_of(Saved::BYTES as u64));
+    let body = body.ok_or_else(|| damaged(length, "a file of this length was cut off"))?;
+    let mut sum = crc32c(&[]);
+    let mut piece = [0; Saved::BYTES];
+    for _ in 0..body / Saved::BYTES as u64 {
+        source.read_exact(&mut piece).map_err(failed)?;
+        sum = continued(sum, &piece);
+    }
+    let mut trailer = [0; TRAILER_BYTES];
+    source.read_exact(&mut trailer).map_err(failed)?;
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| trailer[at + byte]));
+    if continued(sum, &trailer[..16]).to_le_bytes() != trailer[16..] {
+        return Err(damaged(length - 4, "the checksum is another"));
+    }
+    let pieces = word(0);
+    if pieces != body / Saved::BYTES as u64 {
+        return Err(damaged(length - TRAILER_BYTES as u64, "it has another number of pieces"));
+    }
+    Ok(Checked { file: source.into_inner(), pieces, state_hash: word(8) })
+}
+
+/// The pieces of a snapshot; ends early where one can't be had.
+struct Pieces {
+    source: BufReader<File>,
+    left: u64,
+    stopped: Option<Stopped>,
+}
+
+enum Stopped {
+    Unread(std::io::Error),
+    Unknown(DecodeError),
+}
+
+impl Iterator for &mut Pieces {
+    type Item = Saved;
+
+    fn next(&mut self) -> Option<Saved> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let mut bytes = [0; Saved::BYTES];
+        let piece = match self.source.read_exact(&mut bytes) {
+            Ok(()) => Saved::from_bytes(&bytes).map_err(Stopped::Unknown),
+            Err(error) => Err(Stopped::Unread(error)),
+        };
+        match piece {
+            Ok(piece) => Some(piece),
+            Err(stopped) => {
+                (self.left, self.stopped) = (0, Some(stopped));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Snapshots without stopping the engine: another engine, behind it in its log, in a thread or
+//! process of its own.
+
+use std::path::{Path, PathBuf};
+
+use engine::Engine;
+
+use crate::error::JournalError;
+use crate::file::directory::Directory;
+use crate::file::segment::end_of;
+use crate::read::inputs::read_segment_header;
+use crate::read::replay::{self, Start};
+use crate::read::segment::Log;
+use crate::snapshot::{self, Snapshot};
+
+/// An engine that follows a journal which another process or thread may be writing. One at a time
+/// for each journal.
+pub struct Snapshotter {
+    directory: Directory,
+    log: Log,
+    engine: Engine,
+    next: u64,
+    refused: Vec<JournalError>,
+}
+
+impl Snapshotter {
+    /// Starts from the latest good snapshot, or from the first input.
+    ///
+    /// # Errors
+    /// No journal there, or files that are none of its own.
+    pub fn open(path: &Path) -> Result<Snapshotter, JournalError> {
+        let directory = Directory::new(path);
+        let log = replay::find(&directory)?;
+        let log = log.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+        let Start { engine, sequence, snapshots_refused, .. } = replay::start(&directory, log)?;
+        Ok(Snapshotter { directory, log, engine, next: sequence, refused: snapshots_refused })
+    }
+
+    /// The first input that it has not applied.
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// What snapshots were refused for, when it was opened.
+    pub fn snapshots_refused(&self) -> &[JournalError] {
+        &self.refused
+    }
+
+    /// Applies the inputs up to `to`, exclusive, which must have been written: at most
+    /// [`Watch::durable`](crate::Watch::durable).
+    ///
+    /// # Errors
+    /// They are not all there, or one can't be read. It can't be used any more then.
+    pub fn advance(&mut self, to: u64) -> Result<(), JournalError> {
+        let from = self.next;
+        replay::apply_to(&self.directory, self.log, &mut self.engine, from, to)?;
+        self.next = self.next.max(to);
+        Ok(())
+    }
+
+    /// Writes a snapshot of where it is.
+    ///
+    /// # Errors
+    /// The file can't be written; none appears then.
+    pub fn save(&self) -> Result<Snapshot, JournalError> {
+        snapshot::write(&self.directory, self.log, self.next, &self.engine)
+    }
+}
+
+/// Removes what recovery would not need even if the latest snapshot were lost: snapshots before
+/// the second latest good one, and segments that are wholly before it. Nothing if there are no two
+/// good ones. Says what was removed.
+///
+/// # Errors
+/// A file that can't be removed; what was removed before it stays so.
+pub fn remove_old(path: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let directory = Directory::new(path);
+    let log = replay::find(&directory)?;
+    let log = log.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
+    let snapshots = directory.snapshots()?;
+    let is_good = |sequence: &&u64| {
+        snapshot::check(&directory.snapshot(**sequence), Some(log), **sequence).is_ok()
+    };
+    let Some(kept_from) = snapshots.iter().rev().filter(is_good).nth(1).copied() else {
+        return Ok(Vec::new());
+    };
+    let old_snapshots = snapshots.iter().filter(|sequence| **sequence < kept_from);
+    let mut old: Vec<PathBuf> = old_snapshots.map(|one| directory.snapshot(*one)).collect();
+    old.extend(directory.unfinished_snapshots(kept_from)?);
+    for first in directory.segments()? {
+        let header = read_segment_header(&directory, first, Some(log))?;
+        if end_of(&header) > kept_from {
+            break;
+        }
+        old.push(directory.segment(first));
+    }
+    for file in &old {
+        directory.remove(file)?;
+    }
+    Ok(old)
+}

@@ -1,0 +1,101 @@
+//! The thread that makes the next segment while the one before it is written to, so that nobody
+//! waits for it, and a full disk is known a segment ahead.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::error::JournalError;
+use crate::file::directory::Directory;
+use crate::file::header::Header;
+use crate::file::segment::{Segment, end_of};
+use crate::write::state::Shared;
+
+/// How long after a refusal for want of room it is tried again.
+pub(crate) const RETRY: Duration = Duration::from_millis(100);
+
+/// Where the next segment comes from.
+pub(crate) struct Ahead {
+    /// The first input of the segment to be made.
+    orders: Option<SyncSender<u64>>,
+    made: Receiver<Segment>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all segments have in common.
+pub(crate) struct Maker {
+    pub directory: Directory,
+    /// Header of the first one; the others differ in their sequence.
+    pub header: Header,
+    pub zeroed: bool,
+    pub shared: Arc<Shared>,
+}
+
+impl Ahead {
+    /// Starts the thread, and has it make the segment that begins with `first`.
+    pub fn start(maker: Maker, first: u64) -> std::io::Result<Ahead> {
+        let (orders, to_do) = sync_channel(1);
+        let (done, made) = sync_channel(1);
+        let work = move || {
+            for first in to_do {
+                let Some(segment) = maker.make(first) else { return };
+                if done.send(segment).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("journal-ahead".into()).spawn(work)?;
+        let ahead = Ahead { orders: Some(orders), made, thread: Some(thread) };
+        ahead.ask(first);
+        Ok(ahead)
+    }
+
+    fn ask(&self, first: u64) {
+        if let Some(orders) = &self.orders {
+            // It ends only with the journal, and then nobody takes what was ordered.
+            let _ = orders.send(first);
+        }
+    }
+
+    /// The next segment, waited for if need be; the one behind it is begun. `None` if all is over.
+    pub fn take(&self) -> Option<Segment> {
+        let segment = self.made.recv().ok()?;
+        self.ask(segment.end());
+        Some(segment)
+    }
+}
+
+impl Drop for Ahead {
+    /// Waits for the thread, so that nothing is made after the writer's lock is gone.
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Maker {
+    /// Makes a segment, as soon as there is room; `None` if all is over.
+    fn make(&self, first: u64) -> Option<Segment> {
+        let header = Header { sequence: first, ..self.header };
+        loop {
+            match Segment::create(&self.directory, header, self.zeroed) {
+                Ok(segment) => {
+                    self.shared.set_room_end(end_of(&header));
+                    return Some(segment);
+                }
+                Err(JournalError::NoRoom { .. }) if !self.shared.is_over() => {
+                    self.shared.set_no_room();
+                    std::thread::sleep(RETRY);
+                }
+                Err(JournalError::NoRoom { .. }) => return None,
+                Err(error) => {
+                    self.shared.fail(error);
+                    return None;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The engine's end of a journal: inputs go in, and what is durable comes back, without a system
+//! call.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use engine::{Command, Input};
+use ipc::ring::Producer;
+
+use crate::error::JournalError;
+use crate::write::options::{Mode, Options};
+use crate::write::state::{JournalState, Shared};
+
+/// Why an input was not taken. It has no sequence, and must not be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The writer is as many inputs behind as a limit allows.
+    #[error(
+        "the journal is behind by its limit {limit} = {max}: retry, send fewer orders, or use a faster disk"
+    )]
+    Full {
+        /// The limit's name.
+        limit: &'static str,
+        /// Its value, in what its name says.
+        max: u64,
+    },
+    /// The disk is full, and what is left of the log's room is kept for cancels and for what the
+    /// operator sends.
+    #[error("the journal's disk is full: free disk space; cancels still work")]
+    NoRoom,
+    /// The journal has failed: [`Appender::state`] says why.
+    #[error(
+        "the journal has failed and takes nothing any more: look at its state, then open it again"
+    )]
+    Failed,
+}
+
+/// Where the engine's inputs are appended. Its owner sequences them.
+pub struct Appender {
+    next: u64,
+    /// `None`: a journal that keeps nothing.
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    producer: Producer,
+    shared: Arc<Shared>,
+    mode: Mode,
+    reserve: u64,
+    ring_slots: u32,
+    segment_bytes: u64,
+    /// `None` when it has been waited for.
+    writer: Option<JoinHandle<()>>,
+}
+
+/// What an appender is made of.
+pub(crate) struct Parts {
+    pub producer: Producer,
+    pub shared: Arc<Shared>,
+    pub options: Options,
+    pub writer: JoinHandle<()>,
+    pub next: u64,
+}
+
+impl Appender {
+    /// A journal that keeps nothing: every input is taken, and may be acknowledged at once.
+    pub fn none() -> Appender {
+        Appender { next: 0, kept: None }
+    }
+
+    pub(crate) fn new(parts: Parts) -> Appender {
+        let Parts { producer, shared, options, writer, next } = parts;
+        let kept = Kept {
+            producer,
+            shared,
+            mode: options.mode,
+            reserve: options.reserve_inputs,
+            ring_slots: options.ring_slots,
+            segment_bytes: options.segment_bytes,
+            writer: Some(writer),
+        };
+        Appender { next, kept: Some(kept) }
+    }
+
+    /// Takes an input and says its sequence. Makes no system call, unless the writer sleeps.
+    ///
+    /// # Errors
+    /// It was refused: it has no sequence and will not be in the log.
+    #[inline]
+    pub fn try_append(&mut self, input: &Input) -> Result<u64, Refused> {
+        let sequence = self.next;
+        if let Some(kept) = &mut self.kept {
+            let reserve = if adds_risk(&input.command) { kept.reserve } else { 0 };
+            if sequence + reserve >= kept.shared.room_end() {
+                return Err(kept.why_no_room());
+            }
+            if kept.producer.try_send(&input.to_bytes()).is_err() {
+                return Err(kept.full());
+            }
+        }
+        self.next = sequence + 1;
+        Ok(sequence)
+    }
+
+    /// Whether there is more room on the disk than what is kept for cancels.
+    ///
+    /// # Errors
+    /// There is not: an order would be refused.
+    pub fn check_reserve(&self) -> Result<(), Refused> {
+        match &self.kept {
+            Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
+                Err(kept.why_no_room())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether so many inputs that add no risk would be taken now, one after the other. What the
+    /// ring has room for is told by what is durable: it may be more.
+    ///
+    /// # Errors
+    /// One of them might be refused.
+    pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
+        let Some(kept) = self.kept.as_ref().filter(|_| inputs > 0) else { return Ok(()) };
+        let end = self.next + inputs;
+        if end > kept.shared.room_end() {
+            return Err(kept.why_no_room());
+        }
+        if end - kept.shared.durable() > u64::from(kept.ring_slots) {
+            return Err(kept.full());
+        }
+        Ok(())
+    }
+
+    /// The sequence that the next input gets.
+    #[inline]
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// All inputs below may be acknowledged, as the mode says.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        match &self.kept {
+            Some(Kept { mode: Mode::Sync, shared, .. }) => shared.durable(),
+            _ => self.next,
+        }
+    }
+
+    /// All inputs below are on the disk; of a journal that keeps nothing, none is.
+    #[inline]
+    pub fn durable(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.shared.durable())
+    }
+
+    /// How it does.
+    pub fn state(&self) -> JournalState<'_> {
+        self.kept.as_ref().map_or(JournalState::Running, |kept| kept.shared.state())
+    }
+
+    /// The same for other threads.
+    pub fn watch(&self) -> Watch {
+        Watch { shared: self.kept.as_ref().map(|kept| Arc::clone(&kept.shared)) }
+    }
+
+    /// Writes what was taken, and ends. Says how many inputs are durable.
+    ///
+    /// # Errors
+    /// The journal had failed, or does so now.
+    pub fn close(mut self) -> Result<u64, Arc<JournalError>> {
+        let Some(mut kept) = self.kept.take() else { return Ok(0) };
+        kept.end();
+        kept.shared.failure().map_or(Ok(kept.shared.durable()), Err)
+    }
+}
+
+impl Kept {
+    #[cold]
+    fn full(&self) -> Refused {
+        Refused::Full { limit: "ring_slots", max: self.ring_slots.into() }
+    }
+
+    #[cold]
+    fn why_no_room(&self) -> Refused {
+        match self.shared.state() {
+            JournalState::Failed { .. } => Refused::Failed,
+            JournalState::NoRoom => Refused::NoRoom,
+            // The next segment is not made yet.
+            JournalState::Running => {
+                Refused::Full { limit: "segment_bytes", max: self.segment_bytes }
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        self.shared.stop();
+        // Wakes it. Where the ring is full it is awake, or looks by itself.
+        let _ = self.producer.try_send(&[]);
+        // It does not panic; if it did, what it had not written is not durable.
+        let _ = writer.join();
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether an input can add to what is at stake: what can't is taken as long as it can be logged.
+fn adds_risk(command: &Command) -> bool {
+    matches!(command, Command::New(_) | Command::Amend(_))
+}
+
+/// What a journal's writer says, for any thread.
+#[derive(Clone)]
+pub struct Watch {
+    shared: Option<Arc<Shared>>,
+}
+
+impl Watch {
+    /// As [`Appender::durable`].
+    #[inline]
+    pub fn durable(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |shared| shared.durable())
+    }
+
+    /// As [`Appender::state`].
+    pub fn state(&self) -> JournalState<'_> {
+        self.shared.as_ref().map_or(JournalState::Running, |shared| shared.state())
+    }
+}

@@ -1,0 +1,10 @@
+//! From the engine's inputs to durable records: the appender, the writer's thread, the segments
+//! made ahead.
+
+pub mod ahead;
+pub mod appender;
+pub mod open;
+pub mod options;
+pub mod renew;
+pub mod state;
+pub mod writer;

@@ -1,0 +1,217 @@
+//! Writers that are killed (SIGKILL) at any moment, many times over: nothing that was acknowledged
+//! is lost, and what is left is a prefix of what was sent, which comes to the same state.
+//!
+//! This binary starts itself again for each writer: [`child`] is what such a process does. How
+//! often one is killed: `TICKPATH_JOURNAL_KILLS`, 25 by default.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use crate::flow::*;
+use clock::Deadline;
+use clock::random::SplitMix64;
+use engine::Engine;
+use journal::{Mode, Options, Refused, Snapshotter, remove_old};
+
+const PLACE: &str = "TICKPATH_TEST_PLACE";
+const MODE: &str = "TICKPATH_TEST_MODE";
+
+/// A mode of a child: in sync, and its log is all that there is.
+const WITHOUT_SNAPSHOTS: &str = "sync-without-snapshots";
+/// No child lives longer, whatever became of its parent.
+const CHILD_LIFE: Duration = Duration::from_secs(60);
+
+/// Not a test of its own: what the children of the tests below run.
+#[test]
+fn child() {
+    let Some(place) = std::env::var_os(PLACE) else { return };
+    let mode = match std::env::var(MODE).unwrap().as_str() {
+        "async" => Mode::Async,
+        _ => Mode::Sync,
+    };
+    write_until_killed(Path::new(&place), mode);
+}
+
+fn options_of(mode: Mode) -> Options {
+    Options { mode, ..options() }
+}
+
+/// Appends, and notes what may be acknowledged, where a kill loses none of it.
+fn write_until_killed(place: &Path, mode: Mode) {
+    let log = place.join("log");
+    let (mut appender, recovered) = journal::open(&log, identity(), options_of(mode)).unwrap();
+    assert_eq!(recovered.next_sequence, appender.next_sequence());
+    let notes = File::options().write(true).open(place.join("notes")).unwrap();
+    // What it found is durable, or at least not lost by a kill.
+    let mut noted = recovered.next_sequence;
+    notes.write_all_at(&noted.to_le_bytes(), 0).unwrap();
+    notes.write_all_at(&1_u64.to_le_bytes(), 8).unwrap();
+    let watch = appender.watch();
+    if std::env::var(MODE).unwrap() != WITHOUT_SNAPSHOTS {
+        std::thread::spawn(move || snapshots_until_killed(&log, &watch));
+    }
+    let deadline = Deadline::after(CHILD_LIFE);
+    while !deadline.left().is_zero() {
+        match appender.try_append(&input(appender.next_sequence())) {
+            Ok(_) => {}
+            Err(Refused::Full { .. }) => std::thread::yield_now(),
+            Err(refused) => panic!("{refused}: {:?}", appender.state()),
+        }
+        let acknowledged = appender.acknowledged();
+        if acknowledged > noted {
+            // In `async` the writer must have had the time to write it: what a kill may take is in
+            // the ring.
+            noted = if mode == Mode::Sync { acknowledged } else { appender.durable() };
+            notes.write_all_at(&noted.to_le_bytes(), 0).unwrap();
+        }
+    }
+}
+
+fn snapshots_until_killed(log: &Path, watch: &journal::Watch) {
+    let mut snapshotter = Snapshotter::open(log).unwrap();
+    let deadline = Deadline::after(CHILD_LIFE);
+    while !deadline.left().is_zero() {
+        snapshotter.advance(watch.durable()).unwrap();
+        snapshotter.save().unwrap();
+        remove_old(log).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn start_child(place: &Path, mode: &str) -> Child {
+    testing::child::again(&testing::test_name!(child))
+        .env(PLACE, place)
+        .env(MODE, mode)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn kills() -> u64 {
+    std::env::var("TICKPATH_JOURNAL_KILLS").map_or(25, |kills| kills.parse().unwrap())
+}
+
+fn kill_writers(mode: &str) {
+    if !testing::child::is_possible() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (log, notes) = (place.path().join("log"), place.path().join("notes"));
+    std::fs::write(&notes, [0; 16]).unwrap();
+    let mut random = SplitMix64::new(kills());
+    // The judge: an engine that applies what was sent, without a journal.
+    let mut judge = Judge { engine: engine_after(0), next: 0 };
+    let (mut torn, mut from_snapshot, mut refused) = (0, 0, 0);
+    for round in 0..kills() {
+        let mut writer = start_child(place.path(), mode);
+        let deadline = Deadline::after(PATIENCE);
+        // Every fourth is killed in the midst of recovering, perhaps.
+        while round % 4 != 3 && note(&notes, 8) == 0 {
+            assert!(!deadline.left().is_zero(), "a writer does not begin");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(u64::from(random.below(60_000))));
+        // It ends by itself only when it has found something wrong.
+        assert_eq!(writer.try_wait().unwrap(), None, "a writer ended by itself");
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let acknowledged = note(&notes, 0);
+        std::fs::write(&notes, [acknowledged.to_le_bytes(), [0; 8]].concat()).unwrap();
+        if !log.exists() {
+            continue;
+        }
+        let replayed = match journal::replay(&log) {
+            Ok(replayed) => replayed,
+            // Killed before there was a segment.
+            Err(journal::JournalError::NoJournal(_)) if acknowledged == 0 => continue,
+            Err(error) => panic!("round {round}: {error}"),
+        };
+        let next = replayed.next_sequence;
+        assert!(next >= acknowledged, "round {round}: {next} of {acknowledged} are left");
+        assert_eq!(replayed.state_hash, judge.state_hash(next), "round {round}");
+        torn += u64::from(replayed.cut.is_some());
+        from_snapshot += u64::from(replayed.from_snapshot.is_some());
+        refused += replayed.snapshots_refused.len();
+    }
+    assert!(judge.next > 0, "nothing was written");
+    assert_eq!(refused, 0, "a snapshot appears whole");
+    eprintln!(
+        "{mode}: {} inputs, {torn} tails cut, {from_snapshot} recoveries from a snapshot",
+        judge.next
+    );
+}
+
+fn note(notes: &Path, at: usize) -> u64 {
+    let bytes = std::fs::read(notes).unwrap();
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+struct Judge {
+    engine: Engine,
+    next: u64,
+}
+
+impl Judge {
+    /// The state after so many inputs, never fewer than were asked for before.
+    fn state_hash(&mut self, inputs: u64) -> u64 {
+        assert!(inputs >= self.next, "what was there is gone");
+        apply(&mut self.engine, self.next, inputs);
+        self.next = inputs;
+        self.engine.state_hash()
+    }
+}
+
+#[test]
+fn killed_writers_lose_nothing_that_was_acknowledged() {
+    kill_writers("sync");
+}
+
+/// Issue 13: of a killed writer's log, acknowledged records were zeroed, and the next writer went
+/// on without them.
+#[test]
+fn a_killed_writers_log_is_refused_when_it_was_cut() {
+    if !testing::child::is_possible() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (log, notes) = (place.path().join("log"), place.path().join("notes"));
+    std::fs::write(&notes, [0; 16]).unwrap();
+    let mut writer = start_child(place.path(), WITHOUT_SNAPSHOTS);
+    let deadline = Deadline::after(PATIENCE);
+    while note(&notes, 0) < 1000 {
+        assert!(!deadline.left().is_zero(), "a writer does not write");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    let acknowledged = note(&notes, 0);
+    // From the last input that was acknowledged on.
+    let is_begun = |path: &&std::path::PathBuf| {
+        let first: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        first < acknowledged
+    };
+    let segments = files(&log, "segment");
+    let path = segments.iter().rev().find(is_begun).unwrap();
+    let first: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[128 + (acknowledged - 1 - first) as usize * journal::RECORD_BYTES..].fill(0);
+    std::fs::write(path, bytes).unwrap();
+    for later in segments.iter().filter(|later| *later > path) {
+        std::fs::remove_file(later).unwrap();
+    }
+    match journal::replay(&log) {
+        Err(journal::JournalError::CutShort { next, durable, .. }) => {
+            assert_eq!(next, acknowledged - 1);
+            assert!(durable >= acknowledged, "{durable} of {acknowledged}");
+        }
+        other => panic!("{:?}", other.map(|replayed| replayed.next_sequence)),
+    }
+}
+
+#[test]
+fn killed_writers_in_async_leave_a_prefix() {
+    kill_writers("async");
+}

@@ -1,0 +1,157 @@
+//! On a disk without room orders are refused, cancels are taken as long as the reserve lasts, and
+//! all that was taken is there; with room again it goes on. On a tmpfs of a few pages, in a mount
+//! namespace of its own.
+
+use crate::flow::*;
+use clock::Deadline;
+use engine::{Cancel, Command, Input};
+use journal::{Appender, JournalError, JournalState, Options, Refused};
+use testing::{small_disk, test_name};
+
+const SEGMENT_BYTES: u64 = 64 << 10;
+const RESERVE: u64 = 50;
+/// Room for three segments, their names, and a part of a fourth; or with the filler for two.
+const DISK_BYTES: u64 = 3 * SEGMENT_BYTES + SEGMENT_BYTES / 2;
+
+fn small_options() -> Options {
+    Options { segment_bytes: SEGMENT_BYTES, reserve_inputs: RESERVE, ..options() }
+}
+
+/// Inputs that add risk, or don't, whatever the engine makes of them.
+fn order(sequence: u64) -> Input {
+    (sequence..).map(input).find(|input| matches!(input.command, Command::New(_))).unwrap()
+}
+
+fn cancel(order_id: u64) -> Input {
+    let cancel = Cancel { order_id, account: 0, tag: 0, instrument: 0 };
+    Input { time_ns: order_id, command: Command::Cancel(cancel) }
+}
+
+/// Appends until it is refused for another reason than a slow disk; what was taken.
+fn append_until_refused(
+    appender: &mut Appender,
+    taken: &mut Vec<Input>,
+    make: impl Fn(u64) -> Input,
+) -> Refused {
+    loop {
+        let input = make(appender.next_sequence());
+        match append(appender, &input) {
+            Ok(sequence) => {
+                assert_eq!(sequence, taken.len() as u64);
+                taken.push(input);
+            }
+            Err(refused) => return refused,
+        }
+    }
+}
+
+/// Appends, and waits while the ring is full: on a busy machine the writer may be behind.
+fn append(appender: &mut Appender, input: &Input) -> Result<u64, Refused> {
+    let deadline = Deadline::after(PATIENCE);
+    loop {
+        match appender.try_append(input) {
+            Err(Refused::Full { .. }) => {
+                assert!(!deadline.left().is_zero(), "{:?}", appender.state());
+                std::thread::yield_now();
+            }
+            other => return other,
+        }
+    }
+}
+
+fn wait_durable(appender: &Appender, inputs: u64) {
+    let deadline = Deadline::after(PATIENCE);
+    while appender.acknowledged() < inputs {
+        assert!(!deadline.left().is_zero(), "{:?}", appender.state());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
+    let name = test_name!(orders_are_refused_cancels_are_taken_and_with_room_it_goes_on);
+    small_disk::on(DISK_BYTES, &name, |place| {
+        let filler = place.join("filler");
+        std::fs::write(&filler, vec![1; SEGMENT_BYTES as usize]).unwrap();
+        let log = place.join("log");
+        let (mut appender, _) = journal::open(&log, identity(), small_options()).unwrap();
+        let mut taken = Vec::new();
+
+        assert_eq!(append_until_refused(&mut appender, &mut taken, order), Refused::NoRoom);
+        let orders = taken.len() as u64;
+        let records = (SEGMENT_BYTES - 128) / 96;
+        assert_eq!(orders, 2 * records - RESERVE, "two segments but for the reserve");
+        assert!(matches!(appender.state(), JournalState::NoRoom), "{:?}", appender.state());
+
+        // Cancels still work, and are durable; orders are refused all the while.
+        let some = RESERVE / 2;
+        for number in 0..some {
+            let cancel = cancel(appender.next_sequence());
+            assert_eq!(append(&mut appender, &cancel), Ok(orders + number));
+            taken.push(cancel);
+            assert_eq!(append(&mut appender, &order(0)), Err(Refused::NoRoom));
+        }
+        wait_durable(&appender, orders + some);
+
+        // With room again orders are taken, without anybody's help.
+        std::fs::remove_file(&filler).unwrap();
+        let deadline = Deadline::after(PATIENCE);
+        while let Err(refused) = appender.try_append(&order(0)) {
+            assert_eq!(refused, Refused::NoRoom);
+            assert!(!deadline.left().is_zero(), "{:?}", appender.state());
+            std::thread::yield_now();
+        }
+        taken.push(order(0));
+
+        // To the very end of the room: all that was taken is durable.
+        assert_eq!(append_until_refused(&mut appender, &mut taken, order), Refused::NoRoom);
+        assert_eq!(append_until_refused(&mut appender, &mut taken, cancel), Refused::NoRoom);
+        assert_eq!(taken.len() as u64, 3 * records);
+        wait_durable(&appender, 3 * records);
+        assert_eq!(appender.close().unwrap(), 3 * records);
+        let read: Vec<Input> =
+            journal::Inputs::open(&log).unwrap().map(|input| input.unwrap().1).collect();
+        assert!(read == taken);
+
+        // A log that ended full: whoever opens it now finds no room, and nothing is lost by that.
+        let error = journal::open(&log, identity(), small_options()).err().unwrap();
+        assert!(matches!(error, JournalError::NoRoom { .. }), "{error}");
+        assert_eq!(journal::replay(&log).unwrap().next_sequence, 3 * records);
+    });
+}
+
+#[test]
+fn a_disk_too_small_for_a_segment_is_an_error_of_open() {
+    small_disk::on(
+        DISK_BYTES,
+        &test_name!(a_disk_too_small_for_a_segment_is_an_error_of_open),
+        |place| {
+            let options = Options { segment_bytes: 2 * DISK_BYTES, ..small_options() };
+            let error = journal::open(&place.join("log"), identity(), options).err().unwrap();
+            assert!(matches!(error, JournalError::NoRoom { .. }), "{error}");
+            assert!(error.to_string().contains("no room for"), "{error}");
+            // The unfinished files are gone: a smaller log fits.
+            let (appender, _) =
+                journal::open(&place.join("log"), identity(), small_options()).unwrap();
+            appender.close().unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_snapshot_without_room_does_not_appear() {
+    small_disk::on(DISK_BYTES, &test_name!(a_snapshot_without_room_does_not_appear), |place| {
+        let log = place.join("log");
+        let (mut appender, _) = journal::open(&log, identity(), small_options()).unwrap();
+        append_to(&mut appender, 600);
+        appender.close().unwrap();
+        let filler = place.join("filler");
+        let _ = std::fs::write(&filler, vec![1; DISK_BYTES as usize]);
+        let error = journal::replay_and_save(&log).err().unwrap();
+        assert!(matches!(error, JournalError::NoRoom { .. }), "{error}");
+        assert!(files(&log, "snapshot").is_empty() && files(&log, "new").is_empty());
+        std::fs::remove_file(&filler).unwrap();
+        let (replayed, _) = journal::replay_and_save(&log).unwrap();
+        assert_eq!(replayed.next_sequence, 600);
+    });
+}

@@ -1,0 +1,170 @@
+//! Evaluates a core's records: the windows in which its measured thread wanted to run and something
+//! else did.
+
+use crate::trace::records::Switch;
+use std::collections::BTreeMap;
+
+/// Limit on the windows of one core: a day of fifty per second.
+pub const WINDOWS_MAX: usize = 1 << 22;
+/// If a thread leaves its core voluntarily this soon after a page fault, it waits for the page, ns.
+const FAULT_WAITS_NS: u64 = 50_000;
+/// Time of one switch between two threads, ns.
+const SWITCH_NS: u64 = 5_000;
+/// The idle thread of every core.
+const IDLE: i32 = 0;
+
+/// A time in which the measured thread of a core wanted to run, but another thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Begin, ns on `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// End, the same.
+    pub end_ns: u64,
+    /// The thread that ran for most of it; 0 if only the measured thread is visible.
+    pub by: i32,
+}
+
+/// The evaluation of one core.
+#[derive(Clone, Debug, Default)]
+pub struct CoreAccount {
+    /// Its number.
+    pub core: usize,
+    /// Its measured thread: of all threads of the measured processes, the one that ran longest
+    /// here.
+    pub thread: Option<i32>,
+    /// In order of time, without overlaps.
+    pub windows: Vec<Window>,
+    /// Times of that thread's page faults, ns on `CLOCK_MONOTONIC`.
+    pub faults: Vec<u64>,
+    /// Share of the core's time that the hypervisor says it stole, to a hundredth of a second.
+    pub stolen_share: f64,
+    /// Records or windows without room.
+    pub lost: u64,
+}
+
+/// The measured thread is off its core.
+#[derive(Clone, Copy)]
+struct Away {
+    since_ns: u64,
+    /// It did not leave voluntarily.
+    preempted: bool,
+}
+
+/// A core whose records are being read.
+pub(super) struct Core {
+    account: CoreAccount,
+    /// Run time of each thread of the measured processes here.
+    ran_ns: BTreeMap<i32, u64>,
+    /// The thread that runs, and its start.
+    running: Option<(i32, u64)>,
+    /// The thread before it, with start and end.
+    before: Option<(i32, u64, u64)>,
+    away: Option<Away>,
+    /// Run times of other threads since the measured thread left.
+    others: BTreeMap<i32, u64>,
+}
+
+impl Core {
+    pub(super) fn new(core: usize) -> Core {
+        Core {
+            account: CoreAccount { core, ..CoreAccount::default() },
+            ran_ns: BTreeMap::new(),
+            running: None,
+            before: None,
+            away: None,
+            others: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn core(&self) -> usize {
+        self.account.core
+    }
+
+    /// Sets the measured thread if no other is visible.
+    pub(super) fn measures(&mut self, thread: i32) {
+        self.account.thread = Some(thread);
+    }
+
+    /// Takes one record. `measured` are the measured processes.
+    pub(super) fn take(&mut self, switch: Switch, measured: &[i32]) {
+        match switch {
+            Switch::On { thread, at_ns, .. } => self.on(thread, at_ns),
+            Switch::Off { process, thread, at_ns, preempted } => {
+                self.off(thread, at_ns, preempted, measured.contains(&process));
+            }
+            Switch::Fault { thread, at_ns } if self.account.thread == Some(thread) => {
+                if self.account.faults.len() < WINDOWS_MAX {
+                    self.account.faults.push(at_ns);
+                } else {
+                    self.account.lost += 1;
+                }
+            }
+            Switch::Fault { .. } => {}
+            Switch::Lost { count } => {
+                self.account.lost += count;
+                (self.running, self.before, self.away) = (None, None, None);
+            }
+        }
+    }
+
+    fn on(&mut self, thread: i32, at_ns: u64) {
+        self.running = Some((thread, at_ns));
+        if self.account.thread != Some(thread) {
+            return;
+        }
+        let Some(away) = self.away.take() else { return };
+        let start_ns = match (away.preempted, self.before) {
+            (true, _) => away.since_ns,
+            // It waited. When it was woken another thread may have been running, for at most that
+            // thread's run time.
+            (false, Some((other, from_ns, to_ns)))
+                if other != IDLE && other != thread && to_ns + SWITCH_NS >= at_ns =>
+            {
+                from_ns.max(away.since_ns)
+            }
+            _ => return,
+        };
+        let most = self.others.iter().max_by_key(|(_, ns)| **ns);
+        let by = most.map_or(0, |(thread, _)| *thread);
+        if self.account.windows.len() < WINDOWS_MAX {
+            self.account.windows.push(Window { start_ns, end_ns: at_ns, by });
+        } else {
+            self.account.lost += 1;
+        }
+    }
+
+    fn off(&mut self, thread: i32, at_ns: u64, preempted: bool, is_measured: bool) {
+        let from_ns = match self.running.take() {
+            Some((running, since_ns)) if running == thread => since_ns,
+            _ => at_ns,
+        };
+        self.before = Some((thread, from_ns, at_ns));
+        if is_measured {
+            self.ran(thread, at_ns - from_ns);
+        }
+        if self.account.thread == Some(thread) {
+            let fault_ns = self.account.faults.last().copied();
+            let waits_for_a_page = fault_ns.is_some_and(|ns| at_ns < ns + FAULT_WAITS_NS);
+            self.away = Some(Away { since_ns: at_ns, preempted: preempted || waits_for_a_page });
+            self.others.clear();
+        } else if thread != IDLE {
+            *self.others.entry(thread).or_default() += at_ns - from_ns;
+        }
+    }
+
+    /// The thread that ran longest is the measured one: helpers of a client hardly run beside a
+    /// thread that spins or reads.
+    fn ran(&mut self, thread: i32, ns: u64) {
+        let sum = self.ran_ns.entry(thread).or_default();
+        *sum += ns;
+        let sum = *sum;
+        let longest = self.account.thread.and_then(|thread| self.ran_ns.get(&thread));
+        if longest.is_none_or(|longest| sum > *longest) {
+            self.account.thread = Some(thread);
+        }
+    }
+
+    pub(super) fn finish(self) -> CoreAccount {
+        self.account
+    }
+}

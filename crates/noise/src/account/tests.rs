@@ -1,0 +1,133 @@
+//! Windows from records, and a disturbance that a real kernel reports.
+
+use super::core::Core;
+use super::*;
+use crate::trace::records::Switch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The measured process, its measured thread, its helper thread, and another program.
+const PROCESS: i32 = 7;
+const MEASURED: i32 = 70;
+const HELPER: i32 = 71;
+const OTHER: i32 = 99;
+
+fn process_of(thread: i32) -> i32 {
+    if [MEASURED, HELPER].contains(&thread) { PROCESS } else { thread }
+}
+
+/// Threads that run after one another on a core: number, start, end, and whether it was preempted.
+fn told(runs: &[(i32, u64, u64, bool)]) -> Vec<(u64, u64, i32)> {
+    let mut core = Core::new(0);
+    for &(thread, from_ns, to_ns, preempted) in runs {
+        let process = process_of(thread);
+        core.take(Switch::On { process, thread, at_ns: from_ns }, &[PROCESS]);
+        core.take(Switch::Off { process, thread, at_ns: to_ns, preempted }, &[PROCESS]);
+    }
+    let windows = core.finish().windows;
+    windows.iter().map(|one| (one.start_ns, one.end_ns, one.by)).collect()
+}
+
+#[test]
+fn a_preempted_thread_has_a_window_and_the_window_has_a_name() {
+    let runs = [
+        (MEASURED, 0, 1_000_000, true),
+        (5, 1_000_000, 1_001_000, false),
+        (OTHER, 1_001_000, 1_050_000, true),
+        (MEASURED, 1_050_000, 2_000_000, false),
+    ];
+    assert_eq!(told(&runs), [(1_000_000, 1_050_000, OTHER)]);
+}
+
+#[test]
+fn a_thread_that_waits_is_disturbed_only_by_who_runs_when_it_is_woken() {
+    let idle_between = [
+        (MEASURED, 0, 1_000_000, false),
+        (OTHER, 1_000_000, 1_020_000, false),
+        (0, 1_020_000, 1_400_000, false),
+        (MEASURED, 1_400_000, 1_500_000, false),
+    ];
+    assert_eq!(told(&idle_between), []);
+    let runs_to_the_end = [
+        (MEASURED, 0, 1_000_000, false),
+        (0, 1_000_000, 1_300_000, false),
+        (OTHER, 1_300_000, 1_400_000, true),
+        (MEASURED, 1_400_000, 1_500_000, false),
+    ];
+    assert_eq!(told(&runs_to_the_end), [(1_300_000, 1_400_000, OTHER)]);
+}
+
+#[test]
+fn a_helper_of_the_measured_process_is_a_disturber_like_others() {
+    let runs = [
+        (HELPER, 0, 10_000, false),
+        (MEASURED, 10_000, 1_000_000, true),
+        (HELPER, 1_000_000, 1_030_000, false),
+        (MEASURED, 1_030_000, 2_000_000, false),
+    ];
+    assert_eq!(told(&runs), [(1_000_000, 1_030_000, HELPER)]);
+}
+
+/// CPU time of the calling thread, ns (`/proc/PID/schedstat`, whose first number it is).
+fn own_cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// On a real core: a process is measured, and one of its threads takes the core. In a process of
+/// its own, because the thread that ran longest counts as the measured one, and other tests have
+/// threads too.
+#[test]
+fn a_thread_that_takes_a_core_is_seen_and_named() {
+    const CHILD: &str = "TICKPATH_TEST_ACCOUNT";
+    if std::env::var_os(CHILD).is_some() {
+        return take_a_core();
+    }
+    if !testing::child::is_possible() {
+        return;
+    }
+    let name = testing::test_name!(a_thread_that_takes_a_core_is_seen_and_named);
+    let done = testing::child::again(&name).env(CHILD, "1").output().unwrap();
+    let printed = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{printed}{}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn take_a_core() {
+    let core = *host::thread::allowed().unwrap().last().unwrap();
+    let account = Account::start(&[core]);
+    account.is_measured(rustix::process::getpid());
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (over, (started, starts)) = (&over, std::sync::mpsc::channel());
+        scope.spawn(move || {
+            host::thread::pin(core).unwrap();
+            // It has to have run longest, however busy the machine is.
+            while own_cpu_ns() < 100_000_000 {}
+            started.send(()).unwrap();
+            while own_cpu_ns() < 400_000_000 || !over.load(Ordering::Relaxed) {}
+        });
+        let intruder = std::thread::Builder::new().name("intruder".to_owned());
+        let busy = move || {
+            host::thread::pin(core).unwrap();
+            starts.recv().unwrap();
+            while own_cpu_ns() < 100_000_000 {}
+            // A name is read while its thread is alive: once a second.
+            std::thread::sleep(Duration::from_millis(1_100));
+            over.store(true, Ordering::Relaxed);
+        };
+        intruder.spawn_scoped(scope, busy).unwrap();
+    });
+    let accounted = account.finish();
+    if !accounted.missing.is_empty() {
+        testing::skip!(Tracepoints, "{}", accounted.missing);
+    }
+    let on_core = &accounted.cores[0];
+    let taken_ns: u64 = on_core
+        .windows
+        .iter()
+        .filter(|one| accounted.names.of(one.by) == "intruder")
+        .map(|one| one.end_ns - one.start_ns)
+        .sum();
+    // It ran for 100 ms; a window that it shared with a third thread may have that one's name.
+    assert!(taken_ns > 10_000_000, "{taken_ns} ns in {:?}", on_core.windows);
+}

@@ -1,0 +1,176 @@
+//! What the kernel did on given cores while others measure, event by event: interrupts, softirqs,
+//! other threads. It is for the slowest samples of a run; [`crate::beside`] sums up the same
+//! events.
+//!
+//! Tracepoints cost each event on those cores about 100 ns, so this is only for requested traces.
+
+use crate::beside::OWN;
+use crate::cause::{self, Cause, Causes};
+use crate::profile::named;
+use crate::tally::moved;
+use crate::trace::catalog::Kind;
+use crate::trace::spans::{Own, Span};
+use crate::trace::{Ended, Trace};
+use clock::Clock;
+use record::noise::Attribution;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A softirq in a measured thread's own system call is that thread's work (loopback delivers in the
+/// sender), unless it takes this long: then it also delivers datagrams of others.
+const OWN_SOFTIRQ_NS_MAX: u64 = 10_000;
+
+/// One event that took a core from the measured thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// The core.
+    pub core: usize,
+    /// Begin, ns on the clock that [`Events::start`] was given.
+    pub start_ns: u64,
+    /// End, the same.
+    pub end_ns: u64,
+    /// The id of its cause: the table in [`cause`](crate::cause).
+    pub cause: String,
+}
+
+/// Events that are being collected, until [`Events::finish`].
+pub struct Events(Result<Keeping, String>);
+
+struct Keeping {
+    clock: Clock,
+    /// The clock and the events' timeline, read together.
+    first: (u64, u64),
+    ended: Arc<Ended>,
+    keeper: JoinHandle<Trace>,
+}
+
+impl Events {
+    /// Starts to collect the events of `cores`. If the kernel rejects this, [`Events::finish`]
+    /// gives the reason.
+    pub fn start(cores: &[usize], clock: Clock) -> Events {
+        Events(Keeping::start(cores, clock))
+    }
+
+    /// Ends the collection. Returns the events by core and time, and why some are missing, if so.
+    pub fn finish(self) -> (Vec<Happened>, Option<String>) {
+        match self.0 {
+            Ok(keeping) => keeping.finish(),
+            Err(why) => (Vec::new(), Some(why)),
+        }
+    }
+}
+
+impl Keeping {
+    fn start(cores: &[usize], clock: Clock) -> Result<Keeping, String> {
+        let mut trace = Trace::open(cores).map_err(|error| error.to_string())?;
+        let ended = Arc::new(Ended::new().map_err(|error| error.to_string())?);
+        let first = clock.beside_raw();
+        trace.start().map_err(|error| error.to_string())?;
+        let until = Arc::clone(&ended);
+        let thread = std::thread::Builder::new().name("tickpath-events".to_owned());
+        let keeper = thread.spawn(move || {
+            trace.take_until(&until, 1);
+            trace.stop();
+            trace
+        });
+        Ok(Keeping { clock, first, ended, keeper: keeper.map_err(|error| error.to_string())? })
+    }
+
+    fn finish(self) -> (Vec<Happened>, Option<String>) {
+        self.ended.tell();
+        let Ok(mut trace) = self.keeper.join() else {
+            let why = "the thread that kept the events panicked; this is a bug in tickpath";
+            return (Vec::new(), Some(why.to_owned()));
+        };
+        let anchors = [self.first, self.clock.beside_raw()];
+        let cores: Vec<usize> = trace.cores().collect();
+        let own = vec![Own::Named(OWN); cores.len()];
+        let mut causes = Causes::default();
+        let told = trace.told(self.first.1, &own, false, &mut causes);
+        let mut attribution = Attribution {
+            events_lost: told.iter().map(|told| told.lost).sum(),
+            ..Attribution::default()
+        };
+        let blocked = causes.text(cause::BLOCKED);
+        let ids = named(&causes, &mut attribution);
+        let mut happened = Vec::new();
+        for (core, told) in cores.into_iter().zip(told) {
+            let spans = moved(&anchors, &told.spans);
+            happened.extend(foreign(&spans, blocked).map(|span| Happened {
+                core,
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                cause: ids[span.cause.index()].clone(),
+            }));
+        }
+        let missing = (!attribution.missing.is_empty()).then(|| attribution.missing.join("; "));
+        (happened, missing)
+    }
+}
+
+/// The spans that took time from the measured thread: without those in which it waited (`blocked`),
+/// those without an end, and its own softirqs. Spans nest: an interrupt during another thread's
+/// time is an event of its own.
+fn foreign(spans: &[Span], blocked: Cause) -> impl Iterator<Item = &Span> {
+    let (mut blocked_until_ns, mut others_until_ns) = (0, 0);
+    spans.iter().filter(move |span| {
+        let (start_ns, end_ns) = (span.start_ns, span.end_ns);
+        if end_ns == u64::MAX || end_ns <= start_ns {
+            return false;
+        }
+        if span.cause == blocked {
+            blocked_until_ns = end_ns.max(blocked_until_ns);
+        }
+        if span.kind == Kind::Thread {
+            others_until_ns = end_ns.max(others_until_ns);
+        }
+        let is_own = span.kind == Kind::Softirq
+            && start_ns >= others_until_ns
+            && end_ns - start_ns <= OWN_SOFTIRQ_NS_MAX;
+        start_ns >= blocked_until_ns && !is_own
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    /// A thread and many datagrams on the core, each at its time and under its name.
+    #[test]
+    fn a_thread_and_a_softirq_flood_are_seen_when_they_happen() {
+        let core = *host::thread::allowed().unwrap().last().unwrap();
+        let clock = Clock::calibrate();
+        let events = Events::start(&[core], clock);
+        let intruder = std::thread::Builder::new().name("intruder".to_owned());
+        let (busy, flood) = intruder
+            .spawn(move || {
+                host::thread::pin(core).unwrap();
+                let from_ns = clock.now_ns();
+                while clock.now_ns() < from_ns + 20_000_000 {}
+                let busy = (from_ns, clock.now_ns());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                let to = UdpSocket::bind("127.0.0.1:0").unwrap();
+                let from = UdpSocket::bind("127.0.0.1:0").unwrap();
+                from.connect(to.local_addr().unwrap()).unwrap();
+                let from_ns = clock.now_ns();
+                (0..20_000).for_each(|_| drop(from.send(&[0; 64])));
+                (busy, (from_ns, clock.now_ns()))
+            })
+            .unwrap()
+            .join()
+            .unwrap();
+        let (happened, missing) = events.finish();
+        if happened.is_empty() {
+            testing::skip!(Tracepoints, "{missing:?}");
+        }
+        let within = |(from_ns, to_ns): (u64, u64), cause: &str| -> u64 {
+            let length =
+                |one: &Happened| one.end_ns.min(to_ns).saturating_sub(one.start_ns.max(from_ns));
+            happened.iter().filter(|one| one.cause == cause).map(length).sum()
+        };
+        // The intruder shares the core with other programs of this machine.
+        assert!(within(busy, "thread.intruder") > 1_000_000, "{busy:?} {happened:?}");
+        assert!(within(flood, "softirq.net_rx") > 1_000_000, "{flood:?} {happened:?}");
+    }
+}

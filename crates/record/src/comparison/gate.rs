@@ -1,0 +1,275 @@
+//! What a record or a comparison must show to pass: `order.response.p95 <= 112us`,
+//! `order.service.p99 <= +5%`.
+
+use crate::RunRecord;
+use crate::comparison::compared::Compared;
+use crate::comparison::selector::Selector;
+use crate::objective::Objective;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A limit for a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gate {
+    /// How much a figure of B may be above that of A.
+    Change {
+        /// Which figure.
+        figure: Selector,
+        /// At most so many percent above A; negative asks for an improvement. As it was asked: a
+        /// share would say 7.000000000000001 for 7.
+        percent_max: f64,
+    },
+    /// How large a figure of a record, or of B, may be.
+    Limit(Objective),
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GateOutcome {
+    /// The whole confidence interval keeps the limit.
+    Passed,
+    /// The whole confidence interval is past the limit.
+    Failed,
+    /// The limit lies within the interval, or there is no such figure.
+    Inconclusive,
+}
+
+impl GateOutcome {
+    /// As in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            GateOutcome::Passed => "passed",
+            GateOutcome::Failed => "failed",
+            GateOutcome::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// A gate with its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GateResult {
+    /// As it was asked.
+    pub gate: String,
+    /// What became of it.
+    pub outcome: GateOutcome,
+    /// The figures that decided it.
+    pub why: String,
+}
+
+impl Gate {
+    /// The figure that it is about.
+    pub fn selector(&self) -> &Selector {
+        match self {
+            Gate::Change { figure, .. } => figure,
+            Gate::Limit(objective) => &objective.selector,
+        }
+    }
+
+    /// Decides it by the figures of a comparison; `of_b` are the records of B.
+    pub(crate) fn judge(
+        &self,
+        figures: &[Compared],
+        of_b: &[&RunRecord],
+        comparable: bool,
+    ) -> GateResult {
+        let (figure, percent_max) = match self {
+            Gate::Change { figure, percent_max } => (figure, percent_max),
+            Gate::Limit(_) => return self.judge_records(of_b),
+        };
+        let Some(compared) = figures.iter().find(|one| is_of(figure, one)) else {
+            let why = "no figure of that name holds in the runs of both".to_owned();
+            return self.result(GateOutcome::Inconclusive, why);
+        };
+        let [low, high] = compared.effect.interval;
+        let why = format!(
+            "{}: {:+.1} %, between {:+.1} % and {:+.1} %",
+            compared.name(),
+            compared.effect.change * 100.0,
+            low * 100.0,
+            high * 100.0
+        );
+        let change_max = percent_max / 100.0;
+        let outcome = match (high <= change_max, low > change_max) {
+            _ if !comparable => GateOutcome::Inconclusive,
+            (true, _) => GateOutcome::Passed,
+            (_, true) => GateOutcome::Failed,
+            _ => GateOutcome::Inconclusive,
+        };
+        self.result(outcome, why)
+    }
+
+    /// Decides an absolute limit by the brackets of records; of several by the median of each end.
+    /// A void record passes nothing.
+    pub fn judge_records(&self, records: &[&RunRecord]) -> GateResult {
+        let Gate::Limit(objective) = self else {
+            let why = "a limit in percent needs two records: use compare".to_owned();
+            return self.result(GateOutcome::Inconclusive, why);
+        };
+        if let Some(void) = records.iter().find(|record| record.is_void()) {
+            let why = format!("the record is void: {}", void.void_because.join("; "));
+            return self.result(GateOutcome::Inconclusive, why);
+        }
+        let brackets: Option<Vec<[u64; 2]>> =
+            records.iter().map(|record| objective.selector.bracket(record)).collect();
+        let end = |brackets: &[[u64; 2]], end: usize| {
+            stats::median(&brackets.iter().map(|bracket| bracket[end]).collect::<Vec<_>>())
+        };
+        let ends = brackets.and_then(|all| Some((end(&all, 0)?, end(&all, 1)?)));
+        let Some((low, high)) = ends else {
+            let why = "the record has no such figure, or it was not judged".to_owned();
+            return self.result(GateOutcome::Inconclusive, why);
+        };
+        let why = format!("{} is between {} and {}", objective.selector, said(low), said(high));
+        let outcome = match (objective.is_met_by(high), objective.is_met_by(low)) {
+            (true, _) => GateOutcome::Passed,
+            (_, false) => GateOutcome::Failed,
+            _ => GateOutcome::Inconclusive,
+        };
+        self.result(outcome, why)
+    }
+
+    fn result(&self, outcome: GateOutcome, why: String) -> GateResult {
+        GateResult { gate: self.to_string(), outcome, why }
+    }
+}
+
+/// A latency as a gate is written.
+fn said(ns: u64) -> String {
+    format!("{:.2}us", ns as f64 / 1e3)
+}
+
+fn is_of(wanted: &Selector, figure: &Compared) -> bool {
+    wanted.subject.as_ref().is_none_or(|subject| *subject == figure.subject)
+        && wanted.series == figure.series
+        && wanted.kind.is_none_or(|kind| kind == figure.kind)
+        && wanted.figure.name() == figure.figure
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gate::Change { figure, percent_max } => write!(f, "{figure} <= {percent_max:+}%"),
+            Gate::Limit(objective) => write!(f, "{objective}"),
+        }
+    }
+}
+
+impl FromStr for Gate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Gate, String> {
+        let usage = "write FIGURE <= LIMIT, such as \"order.response.p95 <= 112us\", or in percent of A, such as \
+                     \"order.service.p99 <= +5%\"";
+        let Some(relative) = text.trim().strip_suffix('%') else {
+            return text.parse().map(Gate::Limit).map_err(|error| format!("{error}; {usage}"));
+        };
+        let (figure, percent) = relative.split_once("<=").ok_or(format!("no <=; {usage}"))?;
+        let percent_max: f64 = percent
+            .trim()
+            .parse()
+            .map_err(|_| format!("{:?} is no number of percent; {usage}", percent.trim()))?;
+        if !(-100.0..=1e6).contains(&percent_max) {
+            return Err(format!(
+                "{percent_max} % is out of range, from -100 to a million; {usage}"
+            ));
+        }
+        let figure = figure.trim().parse::<Selector>().map_err(|error| error.to_string())?;
+        Ok(Gate::Change { figure, percent_max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use stats::compare::{Effect, Outcome};
+
+    fn figure(interval: [f64; 2]) -> Compared {
+        Compared {
+            subject: "rust".to_owned(),
+            series: "order".to_owned(),
+            kind: Kind::Service,
+            figure: "p99".to_owned(),
+            effect: Effect {
+                a: 100,
+                b: 102,
+                change: f64::midpoint(interval[0], interval[1]),
+                interval,
+                added_ns: 2,
+                added_ns_interval: [1, 3],
+                noise_floor: 0.01,
+                p: 0.5,
+            },
+            p_adjusted: 1.0,
+            outcome: Outcome::Inconclusive,
+        }
+    }
+
+    fn judged(gate: &str, interval: [f64; 2]) -> GateOutcome {
+        gate.parse::<Gate>().unwrap().judge(&[figure(interval)], &[], true).outcome
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        assert_eq!(judged("order.service.p99 <= +5%", [-0.02, 0.04]), GateOutcome::Passed);
+        assert_eq!(judged("rust.order.p99 <= 5%", [0.02, 0.08]), GateOutcome::Inconclusive);
+        assert_eq!(judged("p99 <= 5 %", [0.06, 0.08]), GateOutcome::Failed);
+        assert_eq!(judged("p99 <= -10%", [-0.2, -0.11]), GateOutcome::Passed);
+        assert_eq!(judged("p50 <= +5%", [-0.02, 0.04]), GateOutcome::Inconclusive);
+        assert_eq!(judged("java.order.p99 <= +5%", [0.1, 0.2]), GateOutcome::Inconclusive);
+    }
+
+    #[test]
+    fn it_is_said_as_it_was_asked() {
+        let said = |text: &str| text.parse::<Gate>().unwrap().to_string();
+        for percent in -100..=100 {
+            let gate = format!("order.p99 <= {percent:+}%");
+            assert_eq!(said(&gate), gate);
+        }
+        assert_eq!(said("p99 <= 0.7 %"), "order.p99 <= +0.7%");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_passes_no_gate() {
+        let gate: Gate = "p99 <= +5%".parse().unwrap();
+        let judged = gate.judge(&[figure([-0.02, 0.04])], &[], false);
+        assert_eq!(judged.outcome, GateOutcome::Inconclusive);
+    }
+
+    #[test]
+    fn what_is_no_gate_says_how_to_write_one() {
+        for text in
+            ["p99", "p99 <= 5", "p99 <= 5 parsecs", "p99 <= many%", "p99 <= nan%", "p98 <= 5%"]
+        {
+            let error = text.parse::<Gate>().unwrap_err();
+            assert!(error.contains("such as"), "{text}: {error}");
+        }
+    }
+
+    fn record(low: u64, high: u64) -> RunRecord {
+        serde_json::from_value(serde_json::json!({
+            "schema": 2, "tool": "", "scenario": "s", "complete": true, "runs": 1, "warnings": [],
+            "subjects": [{"name": "rust", "series": [{"name": "order", "kind": "response", "unit": "ns",
+                "pooled": {"count": 2000, "p95": high}, "bracket": {"p95": [low, high]}}]}]
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_absolute_limit_is_decided_by_both_ends_of_the_bracket() {
+        let gate: Gate = "order.response.p95 <= 112us".parse().unwrap();
+        assert_eq!(gate.to_string(), "order.response.p95 <= 112us");
+        let judged = |record: &RunRecord| gate.judge_records(&[record]).outcome;
+        assert_eq!(judged(&record(90_000, 112_000)), GateOutcome::Passed);
+        assert_eq!(judged(&record(90_000, 112_001)), GateOutcome::Inconclusive);
+        assert_eq!(judged(&record(112_001, 130_000)), GateOutcome::Failed);
+        let void = RunRecord { void_because: vec!["3 replies lost".into()], ..record(1, 2) };
+        assert_eq!(judged(&void), GateOutcome::Inconclusive);
+        let relative: Gate = "p95 <= 5%".parse().unwrap();
+        assert!(relative.judge_records(&[&record(1, 2)]).why.contains("use compare"));
+    }
+}

@@ -1,0 +1,177 @@
+//! How much of a series was disturbed, and what that says of its figures.
+
+use crate::{Kind, Series};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use stats::PERCENTILES;
+use stats::bracket::{bracket, holds};
+
+/// Share of a series' messages in one run that something else than the subject disturbed, and the
+/// parts that it came from. Shares are from 0 to 1; docs/METHODOLOGY.md says how each is worked
+/// out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Disturbed {
+    /// All parts together, at most 1.
+    pub share: f64,
+    /// Messages that the pacer sent late.
+    pub late: f64,
+    /// Messages that were due, waiting or under way while another thread had a measured core.
+    pub preempted: f64,
+    /// Messages that a page fault of a measured thread hit.
+    pub faulted: f64,
+    /// Messages that an interrupt or the hypervisor hit, by idle looks beside the run and by steal
+    /// during it.
+    pub interrupted: f64,
+    /// Why the share is not known; empty where it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unknown: String,
+}
+
+/// The program, or whatever else, that took most of the measured cores' time from the main series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Disturber {
+    /// Its name: `thread.NAME`, `hypervisor or interrupts`, …
+    pub name: String,
+    /// The cores that it took.
+    pub cores: Vec<usize>,
+    /// Share of the measured time that it had, of the core where that was most, 0 to 1.
+    pub time_share: f64,
+    /// Times that it came, all runs.
+    pub times: u64,
+    /// The longest of them, ns.
+    pub longest_ns: u64,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Disturbed {
+    /// Nothing was.
+    pub const NONE: Disturbed = Disturbed {
+        share: 0.0,
+        late: 0.0,
+        preempted: 0.0,
+        faulted: 0.0,
+        interrupted: 0.0,
+        unknown: String::new(),
+    };
+}
+
+impl Series {
+    /// Judges its figures: `sample` is all runs merged, and the largest share of its runs counts.
+    /// `spread` takes the runs' own figures into each bracket, where the machine changed between
+    /// them.
+    pub(crate) fn judge(&mut self, sample: &Histogram<u64>, spread: bool) {
+        if matches!(self.kind, Kind::Noise | Kind::Lateness) {
+            // What disturbs is what these measure.
+            self.hold_all();
+            return;
+        }
+        if let Some(unknown) = self.disturbed.iter().find(|one| !one.unknown.is_empty()) {
+            self.not_judged.clone_from(&unknown.unknown);
+            return;
+        }
+        let share = self.disturbed.iter().map(|one| one.share).fold(0.0, f64::max);
+        self.bracket.clear();
+        let mut holds_to = 0.0;
+        let mut all_hold = true;
+        for (index, (name, quantile)) in PERCENTILES.into_iter().enumerate() {
+            let Some(figure) = self.pooled.values()[index] else { break };
+            let mut ends = bracket(sample, quantile, share, self.moves);
+            if spread {
+                for value in self.per_run.iter().filter_map(|run| run.values()[index]) {
+                    ends = [ends[0].min(value), ends[1].max(value)];
+                }
+            }
+            all_hold &= holds(figure, ends);
+            if all_hold {
+                holds_to = quantile;
+            }
+            self.bracket.insert(name.to_owned(), ends);
+        }
+        self.holds_to = Some(holds_to);
+    }
+
+    /// Says that every figure holds: of series of which nothing can be disturbed, and of records
+    /// that were judged as a whole.
+    pub fn hold_all(&mut self) {
+        let supported = PERCENTILES.iter().zip(self.pooled.values());
+        let last = supported.rev().find(|(_, value)| value.is_some());
+        self.holds_to = Some(last.map_or(0.0, |((_, quantile), _)| *quantile));
+    }
+
+    /// Whether the percentile of that rank holds.
+    pub fn holds(&self, quantile: f64) -> bool {
+        self.holds_to.is_some_and(|to| quantile <= to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Moves, Percentiles};
+    use clock::recorder::histogram;
+    use stats::percentiles;
+
+    fn series(share: f64, unknown: &str) -> (Series, Histogram<u64>) {
+        let mut sample = histogram();
+        (10_000..20_000).for_each(|value| sample.record(value).unwrap());
+        let disturbed = Disturbed { share, unknown: unknown.to_owned(), ..Disturbed::default() };
+        let series = Series {
+            name: "order".to_owned(),
+            kind: Kind::Response,
+            unit: "ns".to_owned(),
+            pooled: percentiles(&sample).0,
+            uncertain: Vec::new(),
+            per_run: vec![Percentiles { p50: Some(14_000), ..Percentiles::default() }],
+            interval: Default::default(),
+            bracket: Default::default(),
+            holds_to: None,
+            moves: Moves::Up,
+            not_judged: String::new(),
+            disturbed: vec![Disturbed::default(), disturbed],
+        };
+        (series, sample)
+    }
+
+    fn judged(share: f64, unknown: &str, spread: bool) -> Series {
+        let (mut series, sample) = series(share, unknown);
+        series.judge(&sample, spread);
+        series
+    }
+
+    #[test]
+    fn the_worst_run_says_how_far_it_holds() {
+        let undisturbed = judged(0.0, "", false);
+        assert_eq!(undisturbed.holds_to, Some(0.999));
+        assert!(undisturbed.holds(0.5) && !undisturbed.holds(0.9999));
+        // 10 % of ranks are 1 000 ns, less than a tenth of p50.
+        assert_eq!(judged(0.1, "", false).holds_to, Some(0.999));
+        // 17 % are 1 700 ns: more than a tenth of 15 000, less than one of 19 000, which no more
+        // counts.
+        let disturbed = judged(0.17, "", false);
+        assert_eq!(disturbed.holds_to, Some(0.0));
+        let [low, high] = disturbed.bracket["p90"];
+        assert!(low.abs_diff(17_300) < 20 && high.abs_diff(19_000) < 20, "{low} {high}");
+    }
+
+    #[test]
+    fn a_machine_that_changed_widens_every_bracket_by_its_runs() {
+        let series = judged(0.0, "", true);
+        assert_eq!(series.bracket["p50"][0], 14_000);
+        assert_eq!(series.holds_to, Some(0.999));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_judged() {
+        let series = judged(0.0, "nobody watched the other end", false);
+        assert_eq!(
+            (series.holds_to, series.not_judged.as_str()),
+            (None, "nobody watched the other end")
+        );
+        assert!(!series.holds(0.5));
+    }
+}

@@ -1,0 +1,276 @@
+//! What a directory of records holds: a summary of each, from its run.json and machine.json; logs
+//! are not read.
+
+use crate::directory::{hlogs, load_machine, load_record};
+use crate::identity::{letters, switched_on};
+use crate::machine::{self, Fixed};
+use crate::merge::mergeable::what_counts;
+use crate::{Kind, Percentiles, RunRecord, Series};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Entries that are looked at: the last ones by name, which are the newest.
+pub const ENTRIES_MAX: usize = 10_000;
+/// Files by which the directory of something else is known.
+const OTHERS: [(&str, &str); 3] =
+    [("sweep.json", "a sweep"), ("compare.json", "a comparison"), ("selftest.json", "a self-test")];
+
+/// The records of a directory.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct History {
+    /// As it was asked for.
+    pub directory: String,
+    /// Newest first.
+    pub entries: Vec<Entry>,
+    /// Entries beyond [`ENTRIES_MAX`], which were not looked at.
+    pub left_out: usize,
+}
+
+/// One directory in it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What a directory holds.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum What {
+    /// A record.
+    Record(Box<Summary>),
+    /// Something else, or a record that can't be read.
+    Other {
+        /// What it is, in words.
+        is: String,
+        /// Whether it has a page, `report.html`.
+        has_page: bool,
+    },
+}
+
+/// A record in one line.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// UTC, RFC 3339.
+    pub started: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Four letters, the same for records of the same scenario as resolved, but for what may differ
+    /// in a merge ([`crate::merge`]).
+    pub settings: String,
+    /// [`Fixed::identity`]; `mixed` where it was merged from several; `None` without a
+    /// machine.json.
+    pub machine: Option<String>,
+    /// All runs were made.
+    pub complete: bool,
+    /// The broken rules, in words; empty for a good record.
+    pub void_because: Vec<String>,
+    /// Faults that were injected on purpose.
+    pub injected: Vec<String>,
+    /// Runs that count.
+    pub runs: u32,
+    /// Its first figures, if it has any.
+    pub headline: Option<Headline>,
+    /// What [`Summary::settings`] is made of.
+    #[serde(skip)]
+    pub resolved: Value,
+    /// What [`Summary::machine`] is made of.
+    #[serde(skip)]
+    pub fixed: Option<Fixed>,
+}
+
+impl Summary {
+    /// Whether it is a result: complete, not void, and its p50 holds.
+    pub fn is_result(&self) -> bool {
+        let holds = self.headline.as_ref().is_some_and(|headline| headline.series.holds(0.5));
+        self.complete && self.void_because.is_empty() && holds
+    }
+}
+
+/// The figures that stand for a record: the first subject's orders, in response time or, where
+/// there is none (ping-pong), in service time.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Headline {
+    /// Whose.
+    pub subject: String,
+    /// Its figures, without those of each run.
+    #[serde(flatten)]
+    pub series: Series,
+    /// For `p50` and `p99` the lowest and the highest of all runs, ns; absent where there is only
+    /// one run, or one without a value.
+    pub over_runs: BTreeMap<String, [u64; 2]>,
+}
+
+/// Reads what `directory` holds. Nothing in it is fatal: what is no record says so.
+///
+/// # Errors
+/// If the directory itself can't be read.
+pub fn read(directory: &Path) -> io::Result<History> {
+    let mut names: Vec<String> = fs::read_dir(directory)?
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    let left_out = names.len().saturating_sub(ENTRIES_MAX);
+    names.truncate(ENTRIES_MAX);
+    let read = |name: String| Entry { what: what(&directory.join(&name)), name };
+    let mut entries: Vec<Entry> = names.into_iter().map(read).collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(moment(entry)));
+    Ok(History { directory: directory.display().to_string(), entries, left_out })
+}
+
+/// What to sort by: the start, written as in the names of directories.
+fn moment(entry: &Entry) -> String {
+    match &entry.what {
+        What::Record(summary) => summary.started.replace(':', "-"),
+        What::Other { .. } => entry.name.clone(),
+    }
+}
+
+impl History {
+    /// Only the records of one scenario.
+    #[must_use]
+    pub fn of_scenario(mut self, scenario: &str) -> History {
+        self.entries.retain(
+            |entry| matches!(&entry.what, What::Record(summary) if summary.scenario == scenario),
+        );
+        self
+    }
+
+    /// The records, newest first.
+    pub fn records(&self) -> impl DoubleEndedIterator<Item = &Summary> {
+        self.entries.iter().filter_map(|entry| match &entry.what {
+            What::Record(summary) => Some(&**summary),
+            What::Other { .. } => None,
+        })
+    }
+}
+
+fn what(path: &Path) -> What {
+    let has = |name: &str| path.join(name).exists();
+    let other = |is: String| What::Other { is, has_page: has("report.html") };
+    if has("run.json") {
+        return match load_record(path) {
+            Ok(record) => What::Record(Box::new(summary(&record, path))),
+            Err(error) => {
+                let here = format!("{}/", path.display());
+                other(format!("no record: {}", error.to_string().replace(&here, "")))
+            }
+        };
+    }
+    if let Some((_, is)) = OTHERS.iter().find(|(file, _)| has(file)) {
+        return other((*is).to_owned());
+    }
+    if hlogs(path).is_ok_and(|logs| !logs.is_empty()) {
+        return other(
+            "no record: logs without a run.json, of a run that lasts or was killed".into(),
+        );
+    }
+    let is_record = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.path().join("run.json").exists())
+    };
+    match fs::read_dir(path).map(|mut entries| entries.any(is_record)) {
+        Ok(true) => other("a directory of records".to_owned()),
+        Ok(false) => other("no record".to_owned()),
+        Err(error) => other(format!("can't be read: {error}")),
+    }
+}
+
+fn summary(record: &RunRecord, path: &Path) -> Summary {
+    summarise(record, load_machine(path).ok().map(|machine| machine.before.fixed))
+}
+
+/// A record that was read already, with the fixed part of its machine.
+pub(crate) fn summarise(record: &RunRecord, fixed: Option<Fixed>) -> Summary {
+    let mut machines: Vec<_> = record.merged_from.iter().map(|from| from.machine.clone()).collect();
+    machines.dedup();
+    let machine = match machines.len() {
+        0 | 1 => fixed.as_ref().map(Fixed::identity),
+        _ => Some("mixed".to_owned()),
+    };
+    let mut resolved = what_counts(&record.resolved);
+    // A longer run of the same is another point of the same line.
+    if let Some(keys) = resolved.as_object_mut() {
+        keys.retain(|key, _| key != "runs" && !key.ends_with("seconds"));
+    }
+    let resolved = switched_on(resolved).unwrap_or_default();
+    Summary {
+        started: record.started.clone(),
+        scenario: record.scenario.clone(),
+        settings: letters(&resolved),
+        machine,
+        complete: record.complete,
+        void_because: record.void_because.clone(),
+        injected: record.injected.clone(),
+        runs: record.runs,
+        headline: headline(record),
+        resolved,
+        fixed,
+    }
+}
+
+fn headline(record: &RunRecord) -> Option<Headline> {
+    let subject = record.subjects.first()?;
+    let timed =
+        |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service | Kind::Stage);
+    let series = subject
+        .series("order", Kind::Response)
+        .or_else(|| subject.series("order", Kind::Service))
+        .or_else(|| subject.series.iter().find(timed))?;
+    let range = |values: fn(&Percentiles) -> Option<u64>| -> Option<[u64; 2]> {
+        let values: Vec<u64> = series.per_run.iter().map(values).collect::<Option<_>>()?;
+        (values.len() > 1).then_some([*values.iter().min()?, *values.iter().max()?])
+    };
+    let ranges = [("p50", range(|run| run.p50)), ("p99", range(|run| run.p99))];
+    Some(Headline {
+        subject: subject.name.clone(),
+        series: Series { per_run: Vec::new(), ..series.clone() },
+        over_runs: ranges
+            .into_iter()
+            .filter_map(|(name, range)| Some((name.to_owned(), range?)))
+            .collect(),
+    })
+}
+
+/// Key, what it is here, what it is there.
+pub type Change = (String, String, String);
+
+/// In which settings two records of one scenario differ.
+pub fn settings_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
+    let mut changes = Vec::new();
+    machine::collect_changes(String::new(), &ours.resolved, &theirs.resolved, &mut changes);
+    // An absent key is switched off.
+    for (_, ours, theirs) in &mut changes {
+        for value in [ours, theirs] {
+            if *value == machine::shown(&Value::Null) {
+                *value = "off".to_owned();
+            }
+        }
+    }
+    changes
+}
+
+/// In which fixed parts the machines of two records differ; empty where one was not kept.
+pub fn machine_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
+    match (&ours.fixed, &theirs.fixed) {
+        (Some(ours), Some(theirs)) => machine::fixed_changes(ours, theirs),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

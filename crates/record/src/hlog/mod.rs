@@ -1,0 +1,161 @@
+//! Reading HdrHistogram interval logs, whoever wrote them. Several logs may follow each other in
+//! one file, as several processes of one run append to it.
+
+pub(crate) mod sparse;
+
+use crate::hlog::sparse::{Decoder, ENCODED_BYTES_MAX, Sum};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::io::{BufRead, Read};
+
+/// The longest line that is read: the longest histogram in base64, and what stands before it.
+const LINE_BYTES_MAX: usize = ENCODED_BYTES_MAX / 3 * 4 + 4096;
+/// A time in a log is less than this many seconds.
+const SECONDS_MAX: f64 = 1e12;
+
+/// Why a log can't be read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct HlogError(String);
+
+impl std::fmt::Display for HlogError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not a readable HdrHistogram log: {}", self.0)
+    }
+}
+
+impl std::error::Error for HlogError {}
+
+/// One interval of a log.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Line<'a> {
+    /// `subject.series.kind`; empty where the line has no tag.
+    pub tag: &'a str,
+    /// Its start, seconds after the base time of the log.
+    pub start: f64,
+    /// How long it lasted, seconds.
+    pub length: f64,
+    /// Its histogram in base64.
+    pub encoded: &'a [u8],
+}
+
+/// The interval that `line` is, its end included; `None` for comments, headers and empty lines.
+///
+/// # Errors
+/// If it is none of those, or was cut off before its end.
+pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+    if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
+        return Ok(None);
+    }
+    let Some(text) = line.strip_suffix(b"\n") else { return Err("it is cut off".to_owned()) };
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    // The histogram is last and has no comma in it.
+    let comma = text.iter().take(LINE_HEAD_BYTES_MAX).rposition(|byte| *byte == b',');
+    let (head, encoded) = text.split_at(comma.ok_or("it is no interval")?);
+    let head = std::str::from_utf8(head).map_err(|_| "it is no text")?;
+    let (tag, times) = match head.strip_prefix("Tag=") {
+        Some(rest) => rest.split_once(',').ok_or("it has no times")?,
+        None => ("", head),
+    };
+    let mut numbers = times.split(',').map(|number| {
+        let seconds = number.trim().parse::<f64>().ok();
+        seconds.filter(|seconds| (0.0..SECONDS_MAX).contains(seconds)).ok_or("its times are none")
+    });
+    let mut next = || numbers.next().unwrap_or(Err("it has too few times"));
+    let (start, length) = (next()?, next()?);
+    Ok(Some(Line { tag, start, length, encoded: &encoded[1..] }))
+}
+
+/// Tag and times of a line stand within this.
+const LINE_HEAD_BYTES_MAX: usize = 4096;
+
+/// Reads the next line into `line`, with its end. False at the end of the log.
+///
+/// # Errors
+/// If the log can't be read, or a line is longer than [`LINE_BYTES_MAX`].
+pub(crate) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
+    line.clear();
+    let mut limited = log.take(LINE_BYTES_MAX as u64);
+    match limited.read_until(b'\n', line) {
+        Ok(LINE_BYTES_MAX) => Err(format!("it is longer than {LINE_BYTES_MAX} bytes")),
+        Ok(length) => Ok(length > 0),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// From when to when `subject` was measured by what `log` holds of it, seconds since 1970; `None`
+/// if it holds nothing. What can't be read is left out.
+pub fn measured_part(mut log: impl BufRead, subject: &str) -> Option<(f64, f64)> {
+    let mut base = 0.0;
+    let mut part: Option<(f64, f64)> = None;
+    let mut line = Vec::new();
+    while let Ok(true) = next_line(&mut log, &mut line) {
+        if let Some(text) = line.strip_prefix(b"#[BaseTime: ") {
+            let text = String::from_utf8_lossy(text);
+            base = text.split_whitespace().next().and_then(|one| one.parse().ok()).unwrap_or(0.0);
+        }
+        let Ok(Some(Line { tag, start, length, .. })) = parse(&line) else { continue };
+        if tag.strip_prefix(subject).is_some_and(|rest| rest.starts_with('.')) {
+            let (from, to) = (base + start, base + start + length);
+            let so_far = part.unwrap_or((from, to));
+            part = Some((so_far.0.min(from), so_far.1.max(to)));
+        }
+    }
+    part
+}
+
+/// The sum of all lines of `log` per tag; holds one line and one histogram a tag, however long the
+/// log.
+///
+/// # Errors
+/// If a line is neither a comment, a header nor an interval with a V2 histogram.
+pub fn totals(log: impl BufRead) -> Result<Totals, HlogError> {
+    match totals_so_far(log) {
+        (totals, None) => Ok(totals),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Latencies by tag.
+pub type Totals = BTreeMap<String, Histogram<u64>>;
+
+/// As [`totals`], of what could be read before the error: a log may be cut off where its writer
+/// died or its disk was full.
+pub fn totals_so_far(mut log: impl BufRead) -> (Totals, Option<HlogError>) {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut decoder = Decoder::new();
+    let mut line = Vec::new();
+    let mut add_next = || {
+        if !next_line(&mut log, &mut line)? {
+            return Ok(false);
+        }
+        if let Some(interval) = parse(&line)? {
+            let (layout, counts) = decoder.decode(interval.encoded)?;
+            if !sums.contains_key(interval.tag) {
+                sums.insert(interval.tag.to_owned(), Sum::new());
+            }
+            sums.get_mut(interval.tag).expect("it is there by now").add(layout, counts)?;
+        }
+        Ok::<bool, String>(true)
+    };
+    let mut error = None;
+    for number in 1.. {
+        match add_next() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(why) => {
+                error = Some(HlogError(format!("line {number}: {why}")));
+                break;
+            }
+        }
+    }
+    let totals = sums.into_iter().map(|(tag, mut sum)| (tag, sum.total().clone())).collect();
+    (totals, error)
+}
+
+#[cfg(test)]
+mod recorder_tests;
+#[cfg(test)]
+pub(crate) mod tests;

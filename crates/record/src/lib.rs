@@ -1,0 +1,38 @@
+//! What a measurement leaves on disk: the schemas of run.json, machine.json, compare.json and
+//! sweep.json, the logs of latencies, run directories; and what is read out of them again: merging,
+//! comparison, gates, history.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod audited;
+pub mod comparison;
+pub mod directory;
+mod disturbed;
+pub mod doctor;
+#[cfg(test)]
+mod doctor_schema;
+pub mod engine;
+pub mod history;
+pub mod hlog;
+mod identity;
+pub mod instance;
+pub mod machine;
+pub mod merge;
+pub mod nearest;
+pub mod noise;
+pub mod objective;
+mod preflight;
+pub mod progress;
+pub mod replay;
+mod run;
+pub mod runtime;
+#[cfg(test)]
+mod schema;
+pub mod side_by_side;
+pub mod sweep;
+pub mod tick;
+pub mod timeline;
+pub mod tune;
+
+pub use preflight::Preflight;
+pub use run::*;

@@ -1,0 +1,313 @@
+//! Which records may become one.
+//!
+//! Equal must be all that decides what a latency of the record is a latency of: tickpath's version,
+//! the scenario and its load, the exchange, the subjects with their backends, classes and programs,
+//! and how long a run lasts, because runs of other lengths see other tails, and the interval over
+//! runs takes them as drawn from one distribution. What may differ is in [`MAY_DIFFER`]: each
+//! machine has its cores, and each run its draw of random arrivals. The machine may differ too; the
+//! merged record warns then.
+
+use crate::hlog::Totals;
+use crate::machine::Machine;
+use crate::{Kind, MergedFrom, RunRecord, Subject};
+use serde_json::Value;
+use std::fmt;
+
+/// Runs of one merged record at most: each is held in memory, some hundred KiB a series.
+pub const RUNS_MAX: usize = 1_000;
+
+/// Keys of a resolved scenario in which records that merge may differ.
+const MAY_DIFFER: &[&str] = &[
+    "about",
+    "runs",
+    "load.seed",
+    "load.first_token",
+    "exchange.cores",
+    "subject.cores",
+    "audit.core",
+];
+
+/// One record to merge.
+#[derive(Clone)]
+pub struct Part {
+    /// What sentences call it: the name of its directory.
+    pub name: String,
+    /// Its run.json.
+    pub record: RunRecord,
+    /// Its machine.json, where there is one.
+    pub machine: Option<Machine>,
+    /// The latencies of each of its runs, in order: see [`crate::hlog::totals`].
+    pub runs: Vec<Totals>,
+}
+
+/// Whether to merge a record that is no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// It is refused.
+    Refused,
+    /// It is taken; the merged record is invalid too and says so.
+    Taken,
+}
+
+/// Why records were not merged.
+#[derive(Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// One of them is no valid result, and [`Invalid::Refused`] was asked for.
+    Invalid(String),
+    /// They don't belong together, or one of them is damaged.
+    Incompatible(String),
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (MergeError::Invalid(why) | MergeError::Incompatible(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// Some runs of a part that were measured as one record.
+pub(crate) struct Source {
+    pub origin: MergedFrom,
+    pub part: usize,
+    /// Its first run's place in the part.
+    pub from: usize,
+}
+
+impl Source {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (part, from) = (self.part, self.from);
+        (from..from + self.origin.runs as usize).map(move |run| (part, run))
+    }
+}
+
+fn refused<T>(why: String) -> Result<T, MergeError> {
+    Err(MergeError::Incompatible(why))
+}
+
+/// Everything but [`no_run_twice`].
+pub(crate) fn check(parts: &[Part], invalid: Invalid) -> Result<(), MergeError> {
+    let Some(first) = parts.first() else {
+        return refused("there is no record to merge".to_owned());
+    };
+    for part in parts {
+        if invalid == Invalid::Refused {
+            valid(part)?;
+        }
+        same_kind(first, part)?;
+        same_scenario(first, part)?;
+        same_subjects(first, part)?;
+    }
+    parts.iter().try_for_each(has_its_logs)?;
+    let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
+    if !(1..=RUNS_MAX).contains(&runs) {
+        return refused(format!(
+            "there are {runs} runs in all these records, and a merged one has 1 to {RUNS_MAX}: \
+             merge fewer of them"
+        ));
+    }
+    Ok(())
+}
+
+fn valid(part: &Part) -> Result<(), MergeError> {
+    let record = &part.record;
+    if !record.is_void() && record.complete {
+        return Ok(());
+    }
+    let why = match &record.void_because[..] {
+        [] => "it does not say why".to_owned(),
+        [one] => one.clone(),
+        [first, more @ ..] => format!("{first} (and {} more)", more.len()),
+    };
+    Err(MergeError::Invalid(format!(
+        "{} is void: {why}. Leave it out, or take it with --force: the merged record is void then, too",
+        part.name
+    )))
+}
+
+fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
+    let (ours, theirs) = (&first.record, &part.record);
+    if ours.scenario != theirs.scenario {
+        return refused(format!(
+            "{} is of scenario {}, {} of {}: only records of one scenario can be one",
+            first.name, ours.scenario, part.name, theirs.scenario
+        ));
+    }
+    if ours.schema != theirs.schema {
+        return refused(format!(
+            "{} has schema {}, {} has {}: what they hold is not the same",
+            first.name, ours.schema, part.name, theirs.schema
+        ));
+    }
+    if ours.tool != theirs.tool {
+        return refused(format!(
+            "{} was measured with {}, {} with {}: another version is another client and another \
+             exchange. Measure both with one",
+            first.name, ours.tool, part.name, theirs.tool
+        ));
+    }
+    if ours.injected != theirs.injected {
+        return refused(format!(
+            "in {} these faults were injected on purpose: {:?}; in {} these: {:?}",
+            first.name, ours.injected, part.name, theirs.injected
+        ));
+    }
+    Ok(())
+}
+
+fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
+    let mut changes = Vec::new();
+    let (ours, theirs) = (what_counts(&first.record.resolved), what_counts(&part.record.resolved));
+    crate::machine::collect_changes(String::new(), &ours, &theirs, &mut changes);
+    match changes.first() {
+        None => Ok(()),
+        Some((path, ours, theirs)) => refused(format!(
+            "they measured different things: {} is {ours} in {} and {theirs} in {}. Only {} may differ",
+            if path.is_empty() { "the scenario as resolved" } else { path },
+            first.name,
+            part.name,
+            MAY_DIFFER.join(", ")
+        )),
+    }
+}
+
+/// A resolved scenario without what may differ between records that are of the same.
+pub(crate) fn what_counts(resolved: &Value) -> Value {
+    let mut resolved = resolved.clone();
+    for key in MAY_DIFFER {
+        remove(&mut resolved, key);
+    }
+    resolved
+}
+
+/// Takes the key at `path` away, in every element where an array stands on the way.
+fn remove(value: &mut Value, path: &str) {
+    match (value, path.split_once('.')) {
+        (Value::Array(elements), _) => {
+            elements.iter_mut().for_each(|element| remove(element, path));
+        }
+        (Value::Object(object), None) => {
+            object.remove(path);
+        }
+        (Value::Object(object), Some((key, rest))) => {
+            if let Some(value) = object.get_mut(key) {
+                remove(value, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Subjects, floors and their series must be there in both; rows of the machine's noise are named
+/// after cores, and are taken as they are.
+fn same_subjects(first: &Part, part: &Part) -> Result<(), MergeError> {
+    for (ours, theirs) in [(first, part), (part, first)] {
+        for subject in &ours.record.subjects {
+            let Some(other) = theirs.record.subject(&subject.name) else {
+                return refused(format!(
+                    "{} measured {}, {} did not: their figures would be of different runs",
+                    ours.name, subject.name, theirs.name
+                ));
+            };
+            same_subject(subject, other, ours, theirs)?;
+        }
+    }
+    Ok(())
+}
+
+fn same_subject(
+    subject: &Subject,
+    other: &Subject,
+    ours: &Part,
+    theirs: &Part,
+) -> Result<(), MergeError> {
+    let offered = |load: &crate::Load| {
+        load.rate_per_second_offered.map_or("no rate".to_owned(), |rate| rate.to_string())
+    };
+    for (what, one, another) in [
+        ("backend", &subject.backend, &other.backend),
+        ("class", &subject.scheduling, &other.scheduling),
+        ("load model", &subject.load.model, &other.load.model),
+        ("offered rate", &offered(&subject.load), &offered(&other.load)),
+    ] {
+        if one != another {
+            return refused(format!(
+                "{}'s {what} is {one} in {} and {another} in {}: they measured different things",
+                subject.name, ours.name, theirs.name
+            ));
+        }
+    }
+    for series in subject.series.iter().filter(|series| series.kind != Kind::Noise) {
+        let (name, kind) = (format!("{}.{}", subject.name, series.name), series.kind);
+        if other.series(&series.name, kind).is_none() {
+            return refused(format!(
+                "{} has {name}.{}, {} has not: their figures would be of different runs",
+                ours.name,
+                kind.name(),
+                theirs.name
+            ));
+        }
+        if series.unit != "ns" {
+            return refused(format!(
+                "{name}.{} of {} is in {:?}: only latencies in ns can be merged",
+                kind.name(),
+                ours.name,
+                series.unit
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The logs must be all of the record's, and whole.
+fn has_its_logs(part: &Part) -> Result<(), MergeError> {
+    let again = "a record is merged from its logs, and can't be without them all";
+    if part.runs.len() != part.record.runs as usize {
+        return refused(format!(
+            "{} has {} runs and logs of {}: {again}",
+            part.name,
+            part.record.runs,
+            part.runs.len()
+        ));
+    }
+    for subject in &part.record.subjects {
+        for series in &subject.series {
+            let tag = format!("{}.{}.{}", subject.name, series.name, series.kind.name());
+            let logged: u64 =
+                part.runs.iter().filter_map(|run| run.get(&tag)).map(|values| values.len()).sum();
+            if logged != series.pooled.count {
+                return refused(format!(
+                    "{} has {} latencies of {tag} in its run.json and {logged} in its logs, which are \
+                     cut off or another record's: {again}",
+                    part.name, series.pooled.count
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A run counts once, however often it was merged: two sources are the same if they started at the
+/// same moment on the same machine and have a run in common, bucket by bucket.
+pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), MergeError> {
+    for (at, one) in sources.iter().enumerate() {
+        let same_moment = |other: &&Source| {
+            let (one, other) = (&one.origin, &other.origin);
+            (&one.started, &one.machine) == (&other.started, &other.machine)
+        };
+        for other in sources[..at].iter().filter(same_moment) {
+            let run = |(part, run): (usize, usize)| &parts[part].runs[run];
+            let in_both = one.part != other.part
+                && one.places().any(|ours| other.places().any(|its| run(ours) == run(its)));
+            if in_both {
+                return refused(format!(
+                    "{} and {} both hold the runs that started at {}: a run counts once, so leave \
+                     one of them out",
+                    parts[other.part].name, parts[one.part].name, one.origin.started
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,396 @@
+//! Records of several hosts, or of several times, become one: by histogram, never by percentile.
+//!
+//! A mean of percentiles is a percentile of nothing. The merge joins the runs' histograms, so
+//! that the merged record is what one record of all those runs would have been: its figures come
+//! from its logs, and merging in steps gives the same as merging at once. Which records may be
+//! merged is said in `mergeable`.
+//!
+//! Keys that all share stay as they are; of the rest the merged record holds: runs, and with
+//! them `per_run`, in order of start; loads added up, where rates are **the mean of one client in
+//! one run** (an exchange that several hosts loaded at the same time saw their sum); rules and
+//! reasons joined, each with its source; every warning once; whence it all came, in `merged_from`.
+//!
+//! See docs/decisions/003-runs-and-records.md.
+
+pub(crate) mod mergeable;
+pub mod pooling;
+
+use crate::hlog::Totals;
+use crate::machine::{self, Machine};
+use crate::merge::mergeable::Source;
+pub use crate::merge::mergeable::{Invalid, MergeError, Part, RUNS_MAX};
+
+use crate::merge::pooling::Judging;
+use crate::tick::Traced;
+use crate::{
+    Clock, Disturbed, Kind, Load, MergedFrom, Moves, Rule, RunRecord, Series, Subject, Verdict,
+};
+use clock::calendar;
+use serde_json::Value;
+use std::cmp::Reverse;
+
+/// Records that a sentence names one by one.
+const NAMES_MAX: usize = 3;
+
+/// Why no merged record says what the way of a tick was made of.
+const UNEXPLAINED: &str = "what the way of a tick was made of around its percentiles is not given: that takes the samples, which no record \
+                           keeps, and means around each record's percentiles are none around those of all; each of the merged \
+                           records has its own";
+
+/// What came of it.
+pub struct Merged {
+    /// The record of all runs.
+    pub record: RunRecord,
+    /// The machine of the first; the record warns where others were different.
+    pub machine: Machine,
+    /// For each run of the record the part that it came from and its place there, both from 0.
+    pub runs: Vec<(usize, usize)>,
+}
+
+/// Merges `parts`, in whatever order they stand.
+///
+/// # Errors
+/// If they can't be one record: see [`MergeError`].
+pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
+    mergeable::check(parts, invalid)?;
+    let sources = sources(parts)?;
+    mergeable::no_run_twice(parts, &sources)?;
+    let first = &parts[sources[0].part];
+    let order: Vec<(usize, usize)> = sources.iter().flat_map(Source::places).collect();
+    let runs: Vec<&Totals> = order.iter().map(|(part, run)| &parts[*part].runs[*run]).collect();
+    let subjects =
+        first.record.subjects.iter().map(|one| joined_subject(one, parts, &order, &runs)).collect();
+    // First what is of the whole.
+    let mut warnings: Vec<String> = forced(parts).into_iter().collect();
+    warnings.extend(other_machines(first, parts));
+    warnings.extend(other_cores(first, parts));
+    warnings.extend(at_the_same_time(parts));
+    warnings.extend(pooling::too_few_runs(runs.len()));
+    warnings.extend(unexplained(parts));
+    warnings.extend(warnings_of(parts));
+    let mut resolved = first.record.resolved.clone();
+    if let Some(planned) = resolved.get_mut("runs") {
+        *planned = Value::from(runs.len());
+    }
+    let record = RunRecord {
+        complete: parts.iter().all(|part| part.record.complete),
+        void_because: reasons(parts),
+        disturber: None,
+        left_out: Vec::new(),
+        rules: rules(parts),
+        runs: runs.len() as u32,
+        warnings,
+        clock: clock(parts),
+        clock_step_ns: parts.iter().map(|part| part.record.clock_step_ns).max().unwrap_or(0),
+        resolved,
+        merged_from: sources.into_iter().map(|source| source.origin).collect(),
+        // These belong to one time on one machine: what does not add up stays with its part.
+        noise: None,
+        subjects,
+        ..first.record.clone()
+    };
+    let machine = first.machine.clone().unwrap_or_default();
+    Ok(Merged { record, machine, runs: order })
+}
+
+/// Whence every run came, in order of start; a part that was merged itself is taken apart again.
+fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
+    let mut sources = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let mut origins = part.record.merged_from.clone();
+        if origins.is_empty() {
+            origins.push(MergedFrom {
+                name: part.name.clone(),
+                started: part.record.started.clone(),
+                machine: part.machine.as_ref().map(|machine| machine.before.fixed.identity()),
+                runs: part.record.runs,
+            });
+        }
+        let mut from = 0;
+        for origin in origins {
+            let runs = origin.runs as usize;
+            sources.push(Source { origin, part: index, from });
+            from += runs;
+        }
+        if from != part.runs.len() {
+            return Err(MergeError::Incompatible(format!(
+                "{} says that it was merged from {from} runs and has {}: its run.json is damaged",
+                part.name,
+                part.runs.len()
+            )));
+        }
+    }
+    sources.sort_by(|a, b| a.origin.started.cmp(&b.origin.started));
+    Ok(sources)
+}
+
+fn joined_subject(
+    subject: &Subject,
+    parts: &[Part],
+    order: &[(usize, usize)],
+    runs: &[&Totals],
+) -> Subject {
+    let loads: Vec<(Load, f64)> = parts
+        .iter()
+        .filter_map(|part| {
+            let load = part.record.subject(&subject.name)?.load.clone();
+            Some((load, f64::from(part.record.runs)))
+        })
+        .collect();
+    let load = |&(part, run): &(usize, usize)| {
+        parts[part].record.subject(&subject.name).map(|subject| (&subject.load, run))
+    };
+    let of_runs = || order.iter().filter_map(load);
+    Subject {
+        load: Load {
+            engine: of_runs().filter_map(|(load, run)| load.engine.get(run).cloned()).collect(),
+            tick: of_runs().filter_map(|(load, run)| load.tick.get(run).cloned()).collect(),
+            runtime: of_runs().filter_map(|(load, run)| load.runtime.get(run).cloned()).collect(),
+            ..joined_load(&loads)
+        },
+        series: joined_series(subject, parts, order, runs),
+        // See UNEXPLAINED.
+        attribution: Vec::new(),
+        traced: traced(&subject.name, parts, order),
+        ..subject.clone()
+    }
+}
+
+/// Those that the records have; their logs may hold more, which was left out because some run could
+/// not give it. Rows of the machine's noise are named after its cores.
+fn joined_series(
+    subject: &Subject,
+    parts: &[Part],
+    order: &[(usize, usize)],
+    runs: &[&Totals],
+) -> Vec<Series> {
+    let of = |part: usize, name: &str, kind| {
+        parts[part].record.subject(&subject.name)?.series(name, kind)
+    };
+    let disturbed = |name: &str, kind: Kind, run: usize| {
+        let (part, run) = order[run];
+        let unknown = |why: &str| Disturbed { unknown: why.to_owned(), ..Disturbed::NONE };
+        match of(part, name, kind) {
+            Some(series) if !series.not_judged.is_empty() => unknown(&series.not_judged),
+            Some(series) => series.disturbed.get(run).cloned().unwrap_or_else(|| {
+                unknown("a record of before schema 2 does not say how much of it was disturbed")
+            }),
+            None => unknown("one of the records does not have it"),
+        }
+    };
+    let moves = |name: &str, kind: Kind| {
+        let of_parts = (0..parts.len()).filter_map(|part| of(part, name, kind));
+        let both = of_parts.map(|series| series.moves).any(|moves| moves == Moves::UpOrDown);
+        if both { Moves::UpOrDown } else { Moves::Up }
+    };
+    let judging = Judging { disturbed: &disturbed, moves: &moves, spread: false };
+    let mut series = pooling::series(&subject.name, runs, runs.len() as u32, &judging);
+    series.retain(|one| one.kind == Kind::Noise || subject.series(&one.name, one.kind).is_some());
+    series
+}
+
+/// The worst of all parts, as many as each kept. None where one traced another interval than the
+/// others, or had ticks and kept none of them: then nobody knows which were the worst of all.
+fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced> {
+    let of = parts.iter().filter_map(|part| {
+        let subject = part.record.subject(subject)?;
+        let of = subject.traced.first().map(|traced| &traced.of);
+        (of.is_some() || subject.load.tick.iter().any(|tick| tick.samples > 0)).then_some(of)
+    });
+    let mut of: Vec<Option<&String>> = of.collect();
+    of.dedup();
+    if of.len() != 1 {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    let mut kept = 0;
+    for (index, part) in parts.iter().enumerate() {
+        let Some(subject) = part.record.subject(subject) else { continue };
+        kept = kept.max(subject.traced.len());
+        for traced in &subject.traced {
+            let place = (index, (traced.run as usize).wrapping_sub(1));
+            let Some(run) = order.iter().position(|known| *known == place) else { continue };
+            all.push(Traced { run: run as u32 + 1, ..traced.clone() });
+        }
+    }
+    all.sort_by_key(|one| (Reverse(one.total_ns), one.run, one.number));
+    all.truncate(kept);
+    all
+}
+
+/// As [`pooling::load`], of loads that each are of several runs: means weigh by runs.
+fn joined_load(loads: &[(Load, f64)]) -> Load {
+    let runs: f64 = loads.iter().map(|(_, runs)| runs).sum();
+    let mean = |part: fn(&Load) -> f64| {
+        let sum: f64 = loads.iter().map(|(load, runs)| part(load) * runs).sum();
+        if runs > 0.0 { sum / runs } else { 0.0 }
+    };
+    let alone: Vec<Load> = loads.iter().map(|(load, _)| load.clone()).collect();
+    Load {
+        rate_per_second_achieved: mean(|load| load.rate_per_second_achieved),
+        ..pooling::load(&alone)
+    }
+}
+
+/// A rule that broke anywhere is broken; one that could not be checked somewhere was not checked.
+fn rules(parts: &[Part]) -> Vec<Rule> {
+    let all = || parts.iter().flat_map(|part| &part.record.rules);
+    let mut names: Vec<&str> = Vec::new();
+    for rule in all() {
+        if !names.contains(&rule.rule.as_str()) {
+            names.push(&rule.rule);
+        }
+    }
+    let joined = |name: &str| {
+        let has = |verdict| all().any(|rule| rule.rule == name && rule.verdict == verdict);
+        let verdict = [Verdict::Broken, Verdict::NotApplicable]
+            .into_iter()
+            .find(|verdict| has(*verdict))
+            .unwrap_or(Verdict::Held);
+        let details = parts.iter().flat_map(|part| {
+            let same = |rule: &&Rule| rule.rule == name && rule.verdict == verdict;
+            part.record.rules.iter().filter(same).map(|rule| (rule.detail.as_str(), &*part.name))
+        });
+        let detail = once_each(details, parts.len()).join("; ");
+        Rule { rule: name.to_owned(), verdict, detail }
+    };
+    names.into_iter().map(joined).collect()
+}
+
+fn reasons(parts: &[Part]) -> Vec<String> {
+    let reasons = parts.iter().flat_map(|part| {
+        part.record.void_because.iter().map(|reason| (reason.as_str(), &*part.name))
+    });
+    once_each(reasons, parts.len())
+}
+
+/// Also where a part was merged itself.
+fn unexplained(parts: &[Part]) -> Option<String> {
+    let is_explained = |subject: &Subject| !subject.attribution.is_empty();
+    let loses = |part: &Part| {
+        part.record.subjects.iter().any(is_explained)
+            || part.record.warnings.iter().any(|text| text == UNEXPLAINED)
+    };
+    parts.iter().any(loses).then(|| UNEXPLAINED.to_owned())
+}
+
+/// Those of the parts; not that a part has few runs, or no attribution, which is of the whole to
+/// say.
+fn warnings_of(parts: &[Part]) -> Vec<String> {
+    let warnings = parts.iter().flat_map(|part| {
+        let few = pooling::too_few_runs(part.record.runs as usize);
+        let others = part
+            .record
+            .warnings
+            .iter()
+            .filter(move |text| Some(*text) != few.as_ref() && *text != UNEXPLAINED);
+        others.map(|text| (text.as_str(), &*part.name))
+    });
+    once_each(warnings, parts.len())
+}
+
+/// Each sentence once, behind the names of the parts that say it, or alone if all do.
+fn once_each<'a>(said: impl Iterator<Item = (&'a str, &'a str)>, parts: usize) -> Vec<String> {
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (sentence, name) in said {
+        match sentences.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, names)) if names.last() != Some(&name) => names.push(name),
+            Some(_) => {}
+            None => sentences.push((sentence, vec![name])),
+        }
+    }
+    let with_names = |(sentence, by): (&str, Vec<&str>)| match by.len() == parts {
+        true => sentence.to_owned(),
+        false => format!("{}: {sentence}", names(&by)),
+    };
+    sentences.into_iter().map(with_names).collect()
+}
+
+/// `A, B, C and 4 more`.
+fn names(names: &[&str]) -> String {
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn forced(parts: &[Part]) -> Option<String> {
+    let invalid = parts.iter().filter(|part| part.record.is_void());
+    let invalid: Vec<&str> = invalid.map(|part| &*part.name).collect();
+    (!invalid.is_empty())
+        .then(|| format!("{}: void, and merged all the same, as --force asked", names(&invalid)))
+}
+
+fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
+    let fixed = |part: &Part| part.machine.as_ref().map(|machine| machine.before.fixed.clone());
+    let ours = fixed(first);
+    let others: Vec<&Part> = parts.iter().filter(|part| fixed(part) != ours).collect();
+    let other = others.first()?;
+    let difference = match (&ours, &fixed(other)) {
+        (Some(ours), Some(theirs)) => {
+            let changes = machine::fixed_changes(ours, theirs);
+            let (shown, more) = changes.split_at(changes.len().min(NAMES_MAX));
+            let said =
+                shown.iter().map(|(field, ours, theirs)| format!("{field}: {theirs}, not {ours}"));
+            let more = (!more.is_empty()).then(|| format!("and {} more", more.len()));
+            said.chain(more).collect::<Vec<_>>().join("; ")
+        }
+        _ => "of one of them there is no machine.json".to_owned(),
+    };
+    let names = names(&others.iter().map(|part| &*part.name).collect::<Vec<_>>());
+    Some(format!(
+        "{names} came from another machine than {}, or from other settings ({difference}): the pooled \
+         figures are of the mixture, the intervals over its runs are no machine's, and machine.json is \
+         that of {}",
+        first.name, first.name
+    ))
+}
+
+fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
+    let cores = |part: &Part| -> Vec<(String, Vec<usize>)> {
+        let subjects = part.record.subjects.iter();
+        subjects.map(|subject| (subject.name.clone(), subject.cores.clone())).collect()
+    };
+    let others: Vec<&str> = parts
+        .iter()
+        .filter(|part| cores(part).iter().any(|placed| !cores(first).contains(placed)))
+        .map(|part| &*part.name)
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!("the cores shown are those of {}; {} ran on others", first.name, names(&others))
+    })
+}
+
+/// Records that overlap in time: their rates must not be read as what an exchange saw.
+fn at_the_same_time(parts: &[Part]) -> Option<String> {
+    let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let pair = spans.windows(2).find(|pair| pair[1].0 < pair[0].1)?;
+    Some(format!(
+        "{} and {} were measured at the same time: the rates shown are those of one client in one \
+         run, and an exchange that several clients shared saw their sum",
+        pair[0].2, pair[1].2
+    ))
+}
+
+/// When a part that was measured as one began, and when it can't have been over yet.
+fn span(part: &Part) -> Option<(u64, u64, &str)> {
+    let record = &part.record;
+    let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
+    let seconds = |key: &str| record.resolved.get(key).and_then(Value::as_f64);
+    let run = seconds("warm_up_seconds")? + seconds("seconds")?;
+    Some((started, started.saturating_add((f64::from(record.runs) * run) as u64), &part.name))
+}
+
+/// The clocks that stamped, and what the dearest of them costs.
+fn clock(parts: &[Part]) -> Clock {
+    let mut sources: Vec<&str> = parts.iter().map(|part| &*part.record.clock.source).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    let cost_ns = parts.iter().map(|part| part.record.clock.cost_ns).max().unwrap_or(0);
+    Clock { source: sources.join(", "), cost_ns }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! From runs to one figure: series are pooled by histogram, loads are added up.
+
+use crate::hlog::Totals;
+use crate::tick::{INTERVALS, STAGES};
+use crate::{Disturbed, Kind, Load, Moves, Percentiles, Series};
+use hdrhistogram::Histogram;
+use stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
+use std::collections::BTreeMap;
+
+/// Every series of `subject` over all runs, orders first; empty in a run that does not have it, so
+/// that each keeps its place. `runs_planned` are the runs that there should have been: with fewer
+/// there is no interval.
+///
+/// `judging` says how much of each was disturbed.
+pub fn series(
+    subject: &str,
+    runs: &[&Totals],
+    runs_planned: u32,
+    judging: &Judging<'_>,
+) -> Vec<Series> {
+    let empty = clock::recorder::histogram();
+    let mut by_series: BTreeMap<(String, Kind), Vec<&Histogram<u64>>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        for (tag, histogram) in *run {
+            if let Some(name_and_kind) = series_of(tag, subject) {
+                let of_runs =
+                    by_series.entry(name_and_kind).or_insert_with(|| vec![&empty; runs.len()]);
+                of_runs[at] = histogram;
+            }
+        }
+    }
+    let mut series: Vec<Series> = by_series
+        .into_iter()
+        .map(|((name, kind), runs)| pooled(name, kind, &runs, runs_planned, judging))
+        .collect();
+    series.sort_by_key(rank);
+    series
+}
+
+/// Orders, then cancels, then the cycle, then pings, then intervals on the way of a tick, then the
+/// rest, then stages.
+fn rank(series: &Series) -> (bool, usize) {
+    let intervals = INTERVALS.iter().map(|interval| interval.name);
+    let place = match series.kind {
+        Kind::Stage => STAGES.iter().position(|stage| stage.name == series.name),
+        _ => ["order", "cancel", "cycle", "ping"]
+            .into_iter()
+            .chain(intervals)
+            .position(|name| name == series.name),
+    };
+    (series.kind == Kind::Stage, place.unwrap_or(usize::MAX))
+}
+
+/// Name and kind of the series that a log's tag names, if it is one of `subject`.
+pub fn series_of(tag: &str, subject: &str) -> Option<(String, Kind)> {
+    let rest = tag.strip_prefix(subject)?.strip_prefix('.')?;
+    let (name, kind) = rest.rsplit_once('.')?;
+    Some((name.to_owned(), Kind::from_name(kind)?))
+}
+
+/// How the figures of a subject's series are judged.
+pub struct Judging<'a> {
+    /// How much of a series was disturbed in the run of that index.
+    pub disturbed: &'a dyn Fn(&str, Kind, usize) -> Disturbed,
+    /// Where disturbance may have moved the values of a series to.
+    pub moves: &'a dyn Fn(&str, Kind) -> Moves,
+    /// The machine changed meanwhile, so that each bracket holds the figures of every run.
+    pub spread: bool,
+}
+
+impl Judging<'static> {
+    /// For series that nothing can disturb.
+    pub const UNDISTURBED: Judging<'static> =
+        Judging { disturbed: &|_, _, _| Disturbed::NONE, moves: &|_, _| Moves::Up, spread: false };
+}
+
+fn pooled(
+    name: String,
+    kind: Kind,
+    runs: &[&Histogram<u64>],
+    runs_planned: u32,
+    judging: &Judging<'_>,
+) -> Series {
+    let mut all = clock::recorder::histogram();
+    for run in runs {
+        all.add(*run).expect("read with the same bounds");
+    }
+    let (pooled, uncertain) = percentiles(&all);
+    let per_run: Vec<Percentiles> = runs.iter().map(|run| percentiles(run).0).collect();
+    let interval = intervals(&per_run, runs_planned);
+    let disturbed = (0..runs.len()).map(|run| (judging.disturbed)(&name, kind, run)).collect();
+    let mut series = Series {
+        moves: (judging.moves)(&name, kind),
+        name,
+        kind,
+        unit: "ns".to_owned(),
+        pooled,
+        uncertain,
+        per_run,
+        interval,
+        bracket: BTreeMap::new(),
+        holds_to: None,
+        not_judged: String::new(),
+        disturbed,
+    };
+    series.judge(&all, judging.spread);
+    series
+}
+
+/// Per percentile the interval for the median over runs. Runs without a value would bias the rest,
+/// so there is none if one of them lacks it.
+fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u64; 2]> {
+    let mut intervals = BTreeMap::new();
+    for (index, (percentile, _)) in PERCENTILES.iter().enumerate() {
+        let values: Vec<u64> = per_run.iter().filter_map(|run| run.values()[index]).collect();
+        if values.len() == runs_planned as usize
+            && let Some(bounds) = median_interval(&values)
+        {
+            intervals.insert((*percentile).to_owned(), bounds);
+        }
+    }
+    intervals
+}
+
+/// A warning where `runs` give no interval.
+pub fn too_few_runs(runs: usize) -> Option<String> {
+    (runs < RUNS_FOR_INTERVAL_MIN).then(|| {
+        let what = if runs == 1 { "run gives" } else { "runs give" };
+        format!(
+            "{runs} {what} no confidence interval: six are the fewest whose range covers the \
+             median with 95 %. Add --set runs=6."
+        )
+    })
+}
+
+/// The load of several runs as one: adds up the counts, averages the rates and keeps the worst
+/// lateness.
+pub fn load(loads: &[Load]) -> Load {
+    let Some(first) = loads.first() else { return Load::default() };
+    // Records from elsewhere may hold anything.
+    let sum = |part: fn(&Load) -> u64| loads.iter().map(part).fold(0, u64::saturating_add);
+    let mean = |part: fn(&Load) -> f64| loads.iter().map(part).sum::<f64>() / loads.len() as f64;
+    let lateness = loads.iter().filter_map(|load| load.lateness_ns_p99);
+    Load {
+        model: first.model.clone(),
+        rate_per_second_offered: first.rate_per_second_offered,
+        rate_per_second_achieved: mean(|load| load.rate_per_second_achieved),
+        sent: sum(|load| load.sent),
+        received: sum(|load| load.received),
+        lost: sum(|load| load.lost),
+        conflated: sum(|load| load.conflated),
+        duplicated: sum(|load| load.duplicated),
+        out_of_order: sum(|load| load.out_of_order),
+        overtakes: sum(|load| load.overtakes),
+        rejected: sum(|load| load.rejected),
+        unexpected: sum(|load| load.unexpected),
+        held_back: sum(|load| load.held_back),
+        blocks_late: sum(|load| load.blocks_late),
+        message_bytes: first.message_bytes,
+        warm_up_sent: sum(|load| load.warm_up_sent),
+        lateness_ns_p99: lateness.max().filter(|_| first.rate_per_second_offered.is_some()),
+        context_switches_involuntary: sum(|load| load.context_switches_involuntary),
+        page_faults: sum(|load| load.page_faults),
+        engine: loads.iter().flat_map(|load| load.engine.clone()).collect(),
+        tick: loads.iter().flat_map(|load| load.tick.clone()).collect(),
+        runtime: loads.iter().flat_map(|load| load.runtime.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What pairs runs by their place must not find another run there.
+    #[test]
+    fn a_run_without_a_series_keeps_its_place() {
+        let run = |tag: &str, ns: u64| {
+            let mut samples = clock::recorder::histogram();
+            samples.record_n(ns, 100).unwrap();
+            Totals::from([(tag.to_owned(), samples)])
+        };
+        let mut runs: Vec<Totals> = (0..7).map(|at| run("a.order.service", 1_000 + at)).collect();
+        runs[2] = run("a.cancel.service", 5);
+        let runs: Vec<&Totals> = runs.iter().collect();
+        let series = series("a", &runs, 7, &Judging::UNDISTURBED);
+        let p50 = |of: usize| -> Vec<Option<u64>> {
+            series[of].per_run.iter().map(|run| run.p50).collect()
+        };
+        assert_eq!(series[0].name, "order");
+        assert_eq!(series[0].pooled.count, 600);
+        assert_eq!(
+            p50(0),
+            [Some(1_000), Some(1_001), None, Some(1_003), Some(1_004), Some(1_005), Some(1_006)]
+        );
+        assert_eq!(series[0].per_run[2], Percentiles::default());
+        assert!(series[0].interval.is_empty(), "one of the runs is missing");
+        assert_eq!(p50(1), [None, None, Some(5), None, None, None, None]);
+    }
+}

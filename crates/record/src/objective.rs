@@ -1,0 +1,183 @@
+//! An objective: a bound for a figure of a record, such as `p99 < 100us`.
+
+use crate::RunRecord;
+use crate::comparison::selector::{BadSelector, Selector};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// `SELECTOR < LIMIT` or `SELECTOR <= LIMIT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Objective {
+    /// Which figure.
+    pub selector: Selector,
+    /// The bound, ns.
+    pub limit_ns: u64,
+    /// Whether the bound itself is still good.
+    pub or_equal: bool,
+    /// As it was written.
+    text: String,
+}
+
+/// The longest latency that is measured: an hour.
+const LIMIT_NS_MAX: f64 = 3.6e12;
+const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+impl Objective {
+    /// The pooled figure that is meant, in `record`, ns; `None` if the record lacks it or the
+    /// sample can't support it.
+    pub fn value_ns(&self, record: &RunRecord) -> Option<u64> {
+        self.selector.value(record)
+    }
+
+    /// Whether so many ns meet it.
+    pub fn is_met_by(&self, ns: u64) -> bool {
+        ns < self.limit_ns || self.or_equal && ns == self.limit_ns
+    }
+}
+
+/// As it was written, with single spaces.
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> String {
+        objective.text
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = BadObjective;
+
+    fn try_from(text: String) -> Result<Objective, BadObjective> {
+        text.parse()
+    }
+}
+
+/// Not an objective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadObjective {
+    /// Something else than a figure, a comparison and a limit.
+    Malformed {
+        /// As given.
+        text: String,
+        /// The reason.
+        why: &'static str,
+    },
+    /// The figure is none that is measured.
+    Selector(BadSelector),
+}
+
+impl fmt::Display for BadObjective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadObjective::Malformed { text, why } => {
+                write!(f, "{text:?} {why}; write FIGURE < LIMIT, such as \"p99 < 100us\"")
+            }
+            BadObjective::Selector(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadObjective {}
+
+impl FromStr for Objective {
+    type Err = BadObjective;
+
+    fn from_str(text: &str) -> Result<Objective, BadObjective> {
+        let bad = |why| BadObjective::Malformed { text: text.to_owned(), why };
+        if text.contains('>') {
+            return Err(bad("asks for more latency: an objective is an upper bound"));
+        }
+        let (figure, limit) = text.split_once('<').ok_or_else(|| bad("has no < or <="))?;
+        let (or_equal, limit) = match limit.strip_prefix('=') {
+            Some(limit) => (true, limit.trim()),
+            None => (false, limit.trim()),
+        };
+        let figure = figure.trim();
+        let selector: Selector = figure.parse().map_err(BadObjective::Selector)?;
+        let begins = limit.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(limit.len());
+        let (number, unit) = limit.split_at(begins);
+        let (_, ns) = UNITS
+            .iter()
+            .find(|(known, _)| *known == unit)
+            .ok_or_else(|| bad("needs a unit behind its number: ns, us, ms or s"))?;
+        let number: f64 = number.trim().parse().map_err(|_| bad("has no number as its limit"))?;
+        let limit_ns = (number * ns).round();
+        if !(1.0..=LIMIT_NS_MAX).contains(&limit_ns) {
+            return Err(bad("has a limit outside of 1 ns to an hour"));
+        }
+        let comparison = if or_equal { "<=" } else { "<" };
+        let text = format!("{figure} {comparison} {number}{unit}");
+        Ok(Objective { selector, limit_ns: limit_ns as u64, or_equal, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> (String, u64, bool) {
+        let objective: Objective = text.parse().unwrap();
+        assert_eq!(objective.to_string().parse::<Objective>().unwrap(), objective);
+        (objective.to_string(), objective.limit_ns, objective.or_equal)
+    }
+
+    #[test]
+    fn spaces_are_free_and_units_are_four() {
+        assert_eq!(parsed("p99<100us"), ("p99 < 100us".into(), 100_000, false));
+        assert_eq!(parsed(" p99.9 <= 1.50 ms "), ("p99.9 <= 1.5ms".into(), 1_500_000, true));
+        let long = "rust.order.service.max < 2s";
+        assert_eq!(parsed(long), (long.into(), 2_000_000_000, false));
+        assert_eq!(parsed("service.p50 < 900ns"), ("service.p50 < 900ns".into(), 900, false));
+    }
+
+    #[test]
+    fn what_is_no_objective_says_why_and_what_to_write() {
+        for (text, expected) in [
+            ("", "has no < or <="),
+            ("p99", "has no < or <="),
+            ("p99 > 100us", "upper bound"),
+            ("p98 < 100us", "names no percentile"),
+            ("p99 < 100", "needs a unit"),
+            ("p99 < 100 min", "needs a unit"),
+            ("p99 < us", "has no number"),
+            ("p99 < 1_000us", "has no number"),
+            ("p99 < 0us", "outside of 1 ns"),
+            ("p99 < -1us", "outside of 1 ns"),
+            ("p99 < 2e9s", "needs a unit"),
+            ("p99 < 99999s", "outside of 1 ns"),
+            ("p99 << 1us", "has no number"),
+        ] {
+            let error = text.parse::<Objective>().unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("such as"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_bound_itself_is_good_only_with_or_equal() {
+        let met = |text: &str, ns| text.parse::<Objective>().unwrap().is_met_by(ns);
+        assert!(met("p99 < 100us", 99_999) && !met("p99 < 100us", 100_000));
+        assert!(met("p99 <= 100us", 100_000) && !met("p99 <= 100us", 100_001));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
+            let _ = text.parse::<Objective>();
+        }
+
+        #[test]
+        fn what_was_read_is_written_as_it_reads(limit in 1u32.., unit in 0..3usize) {
+            let text = format!("p99 < {limit}{}", UNITS[unit].0);
+            if let Ok(objective) = text.parse::<Objective>() {
+                prop_assert_eq!(objective.to_string(), text);
+            }
+        }
+    }
+}

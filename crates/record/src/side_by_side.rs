@@ -1,0 +1,376 @@
+//! Several records side by side, grouped by what differs between them: the machine (instance type,
+//! zone, placement group, kernel), and the settings. It describes; `compare` judges.
+
+use crate::history::{Summary, settings_changes, summarise};
+use crate::machine::Machine;
+use crate::{Kind, RunRecord, Series};
+use serde::Serialize;
+use stats::{PERCENTILES, median};
+use std::collections::BTreeMap;
+
+/// Where more settings differ, their letters stand for all of them.
+pub const SETTINGS_MAX: usize = 4;
+/// Records that are set side by side at most.
+pub const RECORDS_MAX: usize = 10_000;
+
+/// A record to set beside others.
+pub struct Member {
+    /// Its directory, as it was named.
+    pub name: String,
+    /// Its run.json.
+    pub record: RunRecord,
+    /// Its machine.json, where there is one.
+    pub machine: Option<Machine>,
+}
+
+/// Records, grouped.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SideBySide {
+    /// The names of what differs: `zone`, `load.connections`; `record` where nothing does.
+    pub by: Vec<String>,
+    /// In the order in which they were named first.
+    pub groups: Vec<Group>,
+    /// Records that are no result, a sentence each.
+    pub left_out: Vec<String>,
+    /// What letters stand for, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Records that agree in everything that differs between groups.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Group {
+    /// Its values, one for each of [`SideBySide::by`].
+    pub values: Vec<String>,
+    /// Its records.
+    pub records: Vec<String>,
+    /// Runs of all of them.
+    pub runs: u32,
+    /// Its latencies.
+    pub rows: Vec<Row>,
+}
+
+/// A series of a group.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Its subject's name.
+    pub subject: String,
+    /// `order`, `tick_to_trade`, …
+    pub series: String,
+    /// Response or service time, or a stage.
+    pub kind: Kind,
+    /// Percentiles that all records of the group support.
+    pub figures: Vec<Figure>,
+    /// Samples of all records.
+    pub count: u64,
+    /// The largest value of all records, ns.
+    pub max: u64,
+}
+
+/// A percentile of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// `p50`, `p99_9`, …
+    pub name: String,
+    /// From 0 to 1.
+    pub rank: f64,
+    /// The figure of the record; of several records the median of theirs, ns.
+    pub value: u64,
+    /// The lowest and the highest of all runs, ns.
+    pub over_runs: [u64; 2],
+    /// It holds in at least half of the records.
+    pub holds: bool,
+    /// A record has fewer than 100 samples beyond it.
+    pub is_uncertain: bool,
+}
+
+impl Row {
+    /// The percentile of that name.
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+}
+
+/// Sets `members` side by side. Records that are no result are left out.
+pub fn side_by_side(members: Vec<Member>) -> SideBySide {
+    let mut left_out = Vec::new();
+    let mut kept = Vec::new();
+    for member in members {
+        match no_result(&member.record) {
+            Some(why) => left_out.push(format!("{}: {why}", member.name)),
+            None => kept.push(member),
+        }
+    }
+    let (by, values, notes) = what_differs(&kept);
+    let mut groups: Vec<(Vec<String>, Vec<&Member>)> = Vec::new();
+    for (member, values) in kept.iter().zip(values) {
+        match groups.iter_mut().find(|(of, _)| *of == values) {
+            Some((_, members)) => members.push(member),
+            None => groups.push((values, vec![member])),
+        }
+    }
+    let group = |(values, members): (Vec<String>, Vec<&Member>)| Group {
+        values,
+        records: members.iter().map(|one| one.name.clone()).collect(),
+        runs: members.iter().map(|one| one.record.runs).sum(),
+        rows: rows(&members),
+    };
+    SideBySide { by, groups: groups.into_iter().map(group).collect(), left_out, notes }
+}
+
+/// Why nothing can be read from a record.
+fn no_result(record: &RunRecord) -> Option<String> {
+    if record.is_void() {
+        return Some(format!("void: {}", record.void_because.join("; ")));
+    }
+    record.smoke_test.then(|| "a smoke test (--quick)".to_owned())
+}
+
+/// The names of what differs, its values for each member, and what letters stand for.
+fn what_differs(members: &[Member]) -> (Vec<String>, Vec<Vec<String>>, Vec<String>) {
+    let summaries: Vec<Summary> = members
+        .iter()
+        .map(|one| {
+            let fixed = one.machine.as_ref().map(|machine| machine.before.fixed.clone());
+            summarise(&one.record, fixed)
+        })
+        .collect();
+    let mut columns: Vec<(String, Vec<String>)> = machines(members, &summaries);
+    let of = |value: fn(&Member) -> &str| {
+        members.iter().map(|one| value(one).to_owned()).collect::<Vec<String>>()
+    };
+    columns.push(("scenario".to_owned(), of(|one| &one.record.scenario)));
+    columns.push(("tool".to_owned(), of(|one| &one.record.tool)));
+    let mut notes = Vec::new();
+    columns.extend(settings(&summaries, &mut notes));
+    columns.retain(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1]));
+    if columns.is_empty() {
+        columns.push(("record".to_owned(), of(|one| &one.name)));
+    }
+    let row = |at: usize| columns.iter().map(|(_, values)| values[at].clone()).collect();
+    let rows = (0..members.len()).map(row).collect();
+    (columns.into_iter().map(|(name, _)| name).collect(), rows, notes)
+}
+
+/// What says which kind of machine it was; its letters only where that doesn't tell two apart.
+fn machines(members: &[Member], summaries: &[Summary]) -> Vec<(String, Vec<String>)> {
+    let column = |name: &str, value: fn(&Machine) -> Option<&String>| {
+        let of = |one: &Member| value(one.machine.as_ref()?).cloned();
+        let values = members.iter().map(|one| of(one).unwrap_or_else(|| "-".to_owned()));
+        (name.to_owned(), values.collect::<Vec<String>>())
+    };
+    let mut columns = vec![
+        column("instance type", |machine| {
+            let before = &machine.before;
+            // EC2 writes it into the firmware tables.
+            let is_ec2 = before.fixed.dmi_vendor.as_deref() == Some("Amazon EC2");
+            let product = before.fixed.dmi_product.as_ref().filter(|_| is_ec2);
+            before.instance.instance_type.as_ref().or(product)
+        }),
+        column("zone", |machine| {
+            let instance = &machine.before.instance;
+            instance.zone_id.as_ref().or(instance.zone.as_ref())
+        }),
+        column("placement group", |machine| machine.before.instance.placement_group.as_ref()),
+        column("kernel", |machine| machine.before.fixed.kernel_release.as_ref()),
+    ];
+    let mut known: BTreeMap<Vec<&String>, Option<&String>> = BTreeMap::new();
+    let is_told = summaries.iter().enumerate().all(|(at, summary)| {
+        let key = columns.iter().map(|(_, values)| &values[at]).collect();
+        *known.entry(key).or_insert(summary.machine.as_ref()) == summary.machine.as_ref()
+    });
+    if !is_told {
+        let letters = |one: &Summary| one.machine.clone().unwrap_or_else(|| "-".to_owned());
+        columns.push(("machine".to_owned(), summaries.iter().map(letters).collect()));
+    }
+    columns
+}
+
+/// A column for every setting that differs, or one of letters if there are many.
+fn settings(summaries: &[Summary], notes: &mut Vec<String>) -> Vec<(String, Vec<String>)> {
+    let Some(first) = summaries.first() else { return Vec::new() };
+    let mut columns: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
+    let mut firsts: BTreeMap<String, String> = BTreeMap::new();
+    for (at, summary) in summaries.iter().enumerate() {
+        for (path, of_first, here) in settings_changes(first, summary) {
+            let values = columns.entry(path.clone()).or_insert(vec![None; summaries.len()]);
+            values[at] = Some(here);
+            firsts.insert(path, of_first);
+        }
+    }
+    // The scenario's name has a column of its own.
+    columns.remove("name");
+    if columns.len() > SETTINGS_MAX {
+        let mut known = vec![&first.settings];
+        for other in summaries {
+            if !known.contains(&&other.settings) {
+                known.push(&other.settings);
+                let all = settings_changes(first, other);
+                let shown: Vec<String> = all
+                    .iter()
+                    .take(SETTINGS_MAX)
+                    .map(|(path, first, here)| format!("{path} {here}, not {first}"))
+                    .collect();
+                let more = match all.len().saturating_sub(SETTINGS_MAX) {
+                    0 => String::new(),
+                    n => format!("; {n} more"),
+                };
+                notes.push(format!(
+                    "settings {}, beside {}: {}{more}",
+                    other.settings,
+                    first.settings,
+                    shown.join("; ")
+                ));
+            }
+        }
+        let letters = summaries.iter().map(|one| one.settings.clone()).collect();
+        return vec![("settings".to_owned(), letters)];
+    }
+    let plain = |text: &str| text.trim_matches('"').to_owned();
+    columns
+        .into_iter()
+        .map(|(path, values)| {
+            let of_first = firsts.get(&path).map(String::as_str).unwrap_or_default();
+            let value = |value: Option<String>| plain(value.as_deref().unwrap_or(of_first));
+            (path, values.into_iter().map(value).collect())
+        })
+        .collect()
+}
+
+/// A record's main series for every subject and floor that all of the group have.
+fn rows(members: &[&Member]) -> Vec<Row> {
+    let Some(first) = members.first() else { return Vec::new() };
+    let Some(main) = first.record.main_series() else { return Vec::new() };
+    let mut rows = Vec::new();
+    for subject in &first.record.subjects {
+        let series: Option<Vec<&Series>> = members
+            .iter()
+            .map(|one| one.record.subject(&subject.name)?.series(&main.name, main.kind))
+            .collect();
+        let Some(series) = series.filter(|all| all.iter().any(|one| one.pooled.max > 0)) else {
+            continue;
+        };
+        rows.push(Row {
+            subject: subject.name.clone(),
+            series: main.name.clone(),
+            kind: main.kind,
+            figures: figures(&series),
+            count: series.iter().map(|one| one.pooled.count).sum(),
+            max: series.iter().map(|one| one.pooled.max).max().unwrap_or(0),
+        });
+    }
+    rows
+}
+
+fn figures(series: &[&Series]) -> Vec<Figure> {
+    let figure = |(index, (name, rank)): (usize, (&str, f64))| {
+        let pooled: Option<Vec<u64>> =
+            series.iter().map(|one| one.pooled.values()[index]).collect();
+        let pooled = pooled?;
+        let runs = series.iter().flat_map(|one| &one.per_run);
+        let all = || runs.clone().filter_map(|run| run.values()[index]).chain(pooled.clone());
+        let held = series.iter().filter(|one| one.holds(rank)).count();
+        Some(Figure {
+            name: name.to_owned(),
+            rank,
+            value: median(&pooled)?,
+            over_runs: [all().min()?, all().max()?],
+            holds: 2 * held >= series.len(),
+            is_uncertain: series.iter().any(|one| one.uncertain.iter().any(|of| of == name)),
+        })
+    };
+    PERCENTILES.into_iter().enumerate().filter_map(figure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::Instance;
+    use crate::machine::{Fingerprint, Fixed};
+    use serde_json::json;
+
+    fn member(name: &str, connections: u32, p50: u64) -> Member {
+        let record = serde_json::from_value(json!({
+            "schema": 2, "tool": "tickpath 0.3.0", "scenario": "s", "complete": true, "runs": 2, "warnings": [],
+            "resolved": {"name": "s", "load": {"connections": connections}},
+            "subjects": [{"name": "rust", "series": [{"name": "order", "kind": "response", "unit": "ns",
+                "pooled": {"count": 100, "p50": p50, "max": 9 * p50}, "holds_to": 0.5,
+                "per_run": [{"count": 50, "p50": p50 - 1}, {"count": 50, "p50": p50 + 1}]}]}]
+        }));
+        Member { name: name.to_owned(), record: record.unwrap(), machine: None }
+    }
+
+    fn on(zone: &str, kernel: &str, memory_total_kib: u64, member: Member) -> Member {
+        let fixed = Fixed {
+            kernel_release: Some(kernel.to_owned()),
+            memory_total_kib: Some(memory_total_kib),
+            dmi_vendor: Some("Amazon EC2".to_owned()),
+            dmi_product: Some("c7i.large".to_owned()),
+            ..Fixed::default()
+        };
+        let instance = Instance { zone_id: Some(zone.to_owned()), ..Instance::default() };
+        let before = Fingerprint { fixed, instance, ..Fingerprint::default() };
+        Member { machine: Some(Machine { before, after: None }), ..member }
+    }
+
+    fn values(of: &SideBySide) -> Vec<String> {
+        of.groups.iter().map(|group| group.values.join(" ")).collect()
+    }
+
+    #[test]
+    fn settings_that_differ_make_groups_and_others_do_not() {
+        let members = vec![member("a", 4, 100), member("b", 16, 300), member("c", 4, 200)];
+        let found = side_by_side(members);
+        assert_eq!(found.by, ["load.connections"]);
+        assert_eq!(values(&found), ["4", "16"]);
+        assert_eq!((found.groups[0].runs, found.groups[0].records.len()), (4, 2));
+        let figure = found.groups[0].rows[0].figure("p50").unwrap();
+        assert_eq!((figure.value, figure.over_runs, figure.holds), (150, [99, 201], true));
+        assert!(found.groups[0].rows[0].figure("p90").is_none(), "not supported");
+    }
+
+    #[test]
+    fn a_zone_and_a_kernel_stand_for_the_machine() {
+        let found = side_by_side(vec![
+            on("euc1-az1", "6.1", 7, member("a", 4, 100)),
+            on("euc1-az2", "6.1", 8, member("b", 4, 100)),
+            on("euc1-az2", "6.8", 8, member("c", 4, 100)),
+        ]);
+        assert_eq!(found.by, ["zone", "kernel"]);
+        assert_eq!(values(&found), ["euc1-az1 6.1", "euc1-az2 6.1", "euc1-az2 6.8"]);
+        // Two that only their letters tell apart.
+        let found = side_by_side(vec![
+            on("euc1-az1", "6.1", 7, member("a", 4, 100)),
+            on("euc1-az1", "6.1", 8, member("b", 4, 100)),
+        ]);
+        assert_eq!((found.by.as_slice(), found.groups.len()), (&["machine".to_owned()][..], 2));
+    }
+
+    #[test]
+    fn where_nothing_differs_each_record_is_a_group() {
+        let found = side_by_side(vec![member("a", 4, 100), member("b", 4, 110)]);
+        assert_eq!(
+            (found.by.as_slice(), values(&found)),
+            (&["record".to_owned()][..], vec!["a".into(), "b".into()])
+        );
+    }
+
+    #[test]
+    fn what_is_no_result_is_left_out_and_named() {
+        let mut void = member("b", 4, 110);
+        void.record.void_because = vec!["lost replies".to_owned()];
+        let found = side_by_side(vec![member("a", 4, 100), void]);
+        assert_eq!(found.left_out, ["b: void: lost replies"]);
+        assert_eq!(found.groups.len(), 1);
+    }
+
+    #[test]
+    fn many_settings_are_letters_that_a_note_explains() {
+        let mut other = member("b", 16, 100);
+        for key in ["a", "b", "c", "d"] {
+            other.record.resolved[key] = json!(key);
+        }
+        let found = side_by_side(vec![member("a", 4, 100), other]);
+        assert_eq!(found.by, ["settings"]);
+        assert!(found.notes[0].contains("; 1 more"), "{:?}", found.notes);
+    }
+}

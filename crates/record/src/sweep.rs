@@ -1,0 +1,294 @@
+//! A sweep: one scenario at several rates, and which of them met an objective. What `sweep.json`
+//! holds; each rate has a run record of its own beside it.
+
+use crate::directory::write_whole;
+use crate::objective::Objective;
+use crate::{Kind, RunRecord, Subject};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Version of the schema that this code writes.
+pub const SCHEMA: u32 = 1;
+/// Sent over offered, below which the load was another one than asked.
+pub const RATE_SHARE_MIN: f64 = 0.999;
+
+/// How a rate came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The upper end of the figure's bracket is within the objective; without an objective, p50
+    /// holds.
+    Met,
+    /// The lower end of its bracket is not.
+    Missed,
+    /// The limit lies within the bracket, or p50 does not hold: the machine was too disturbed to
+    /// say.
+    Undecided,
+    /// Less than 99.9 % of the rate was reached: more than this trader or that exchange can take.
+    Overloaded,
+    /// No result: a rule of integrity was broken.
+    Void,
+}
+
+/// One rate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Point {
+    /// Messages a second that the schedule asked for.
+    pub rate_per_second_offered: f64,
+    /// Messages a second that were sent, by the subject that the objective is about.
+    pub rate_per_second_achieved: f64,
+    /// Directory of its run record, beside `sweep.json`.
+    pub record: String,
+    /// Why its record is void, or says nothing of the objective; empty otherwise.
+    #[serde(default, alias = "invalid_because")]
+    pub void_because: Vec<String>,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// The objective's figure, ns, pooled over runs; `None` without an objective, or where the
+    /// sample can't support it.
+    #[serde(default)]
+    pub objective_ns: Option<u64>,
+    /// The subjects and floors of its record, with response and service times only.
+    pub subjects: Vec<Subject>,
+}
+
+/// `sweep.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SweepRecord {
+    /// Version of this schema.
+    pub schema: u32,
+    /// The program that wrote it, with its version.
+    pub tool: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// When it started, UTC, RFC 3339.
+    #[serde(default)]
+    pub started: String,
+    /// The command line that repeats it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Every rate was measured without an interruption.
+    pub complete: bool,
+    /// What ended it early, in words.
+    #[serde(default)]
+    pub failures: Vec<String>,
+    /// Runs at each rate.
+    pub runs: u32,
+    /// What a rate must meet, such as `p99 < 100us`.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub objective: Option<Objective>,
+    /// Faults that were injected on purpose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injected: Vec<String>,
+    /// By rate, ascending.
+    pub points: Vec<Point>,
+}
+
+impl Point {
+    /// The point that `record` makes; `directory` is where it is.
+    pub fn of(
+        record: &RunRecord,
+        directory: String,
+        rate_per_second: f64,
+        objective: Option<&Objective>,
+    ) -> Point {
+        let judged = objective.and_then(|objective| objective.selector.subject.as_deref());
+        let subject = match judged {
+            Some(name) => record.subject(name),
+            None => record.subjects.first(),
+        };
+        // Not every tick leads to an order: orders over ticks say nothing of a load.
+        let of_ticks = subject.is_some_and(|subject| !subject.load.tick.is_empty());
+        let achieved = subject.map_or(0.0, |subject| subject.load.rate_per_second_achieved);
+        let objective_ns = objective.and_then(|objective| objective.value_ns(record));
+        let mut void_because = record.void_because.clone();
+        let is_overloaded =
+            !of_ticks && achieved > 0.0 && achieved < rate_per_second * RATE_SHARE_MIN;
+        let bracket = objective.and_then(|objective| objective.selector.bracket(record));
+        let outcome = match (objective, bracket) {
+            // Unsent messages count as lost too, but the load is the reason.
+            _ if is_overloaded => Outcome::Overloaded,
+            _ if record.is_void() => Outcome::Void,
+            (None, _) if record.holds(0.5) => Outcome::Met,
+            (None, _) => Outcome::Undecided,
+            (Some(objective), Some([_, high])) if objective.is_met_by(high) => Outcome::Met,
+            (Some(objective), Some([low, _])) if !objective.is_met_by(low) => Outcome::Missed,
+            (Some(_), Some(_)) => Outcome::Undecided,
+            (Some(objective), None) if objective_ns.is_none() => {
+                let figure = objective.selector.figure.name();
+                void_because.push(format!("the sample is too small to tell its {figure}"));
+                Outcome::Void
+            }
+            (Some(_), None) => Outcome::Undecided,
+        };
+        Point {
+            rate_per_second_offered: rate_per_second,
+            rate_per_second_achieved: achieved,
+            record: directory,
+            void_because,
+            outcome,
+            objective_ns,
+            subjects: record.subjects.iter().filter_map(timed).collect(),
+        }
+    }
+}
+
+impl Point {
+    /// Whether it says something of the objective: the load was too much, or it was met or missed.
+    pub fn is_decided(&self) -> bool {
+        !matches!(self.outcome, Outcome::Void | Outcome::Undecided)
+    }
+}
+
+/// A subject with its response and service times; `None` if it has none.
+fn timed(subject: &Subject) -> Option<Subject> {
+    let mut subject = subject.clone();
+    subject.series.retain(|series| matches!(series.kind, Kind::Response | Kind::Service));
+    (!subject.series.is_empty()).then_some(subject)
+}
+
+/// The highest rate that was good, and the one above it that was not.
+#[derive(Clone, Copy, Debug)]
+pub struct Knee<'a> {
+    /// The last point before the first that did not meet the objective.
+    pub met: Option<&'a Point>,
+    /// That first one.
+    pub next: Option<&'a Point>,
+    /// A higher rate met it again: between runs the machine changes more than between rates.
+    pub again: Option<&'a Point>,
+}
+
+impl SweepRecord {
+    /// Adds a point where its rate belongs.
+    pub fn insert(&mut self, point: Point) {
+        let rate = point.rate_per_second_offered;
+        let at = self.points.partition_point(|other| other.rate_per_second_offered < rate);
+        self.points.insert(at, point);
+    }
+
+    /// Where the sweep bends.
+    pub fn knee(&self) -> Knee<'_> {
+        let bad = |point: &&Point| point.outcome != Outcome::Met;
+        let at = self.points.iter().take_while(|point| !bad(point)).count();
+        let (below, above) = self.points.split_at(at);
+        let again = above.iter().rev().find(|point| !bad(point));
+        Knee { met: below.last(), next: above.first(), again }
+    }
+
+    /// Whether it is one that can be used: complete, and at least one rate was decided.
+    pub fn is_result(&self) -> bool {
+        self.complete && self.points.iter().any(Point::is_decided)
+    }
+
+    /// Writes `sweep.json`, whole or not at all.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn save(&self, directory: &Path) -> io::Result<()> {
+        write_whole(&directory.join("sweep.json"), &serde_json::to_string_pretty(self)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(valid: bool, achieved: f64, p99: Option<u64>) -> RunRecord {
+        let value = serde_json::json!({
+            "schema": 1, "tool": "", "scenario": "s", "complete": true, "valid": valid,
+            "invalid_because": if valid { vec![] } else { vec!["rust.replies: 3 lost"] },
+            "runs": 3, "runs_void": 0, "warnings": [],
+            "subjects": [
+                {"name": "rust", "load": {"rate_per_second_achieved": achieved}, "series": [
+                    {"name": "order", "kind": "response", "unit": "ns",
+                     "pooled": {"count": 2000, "p50": 5, "p99": p99}},
+                    {"name": "send", "kind": "lateness", "unit": "ns", "pooled": {"count": 2000}}]},
+                {"name": "hiccup", "series": [
+                    {"name": "core1", "kind": "noise", "unit": "ns", "pooled": {"count": 2000}}]}]
+        });
+        RunRecord::from_json(&value.to_string()).unwrap()
+    }
+
+    fn point(rate: f64, record: &RunRecord) -> Point {
+        let objective: Objective = "p99 < 100us".parse().unwrap();
+        Point::of(record, "x".to_owned(), rate, Some(&objective))
+    }
+
+    fn outcome(valid: bool, achieved: f64, p99: Option<u64>) -> Outcome {
+        point(1000.0, &record(valid, achieved, p99)).outcome
+    }
+
+    #[test]
+    fn a_void_point_never_meets_an_objective() {
+        assert_eq!(outcome(true, 1000.0, Some(99_999)), Outcome::Met);
+        assert_eq!(outcome(true, 1000.0, Some(100_000)), Outcome::Missed);
+        assert_eq!(outcome(false, 1000.0, Some(5)), Outcome::Void);
+        assert_eq!(outcome(false, 0.0, None), Outcome::Void);
+        assert_eq!(outcome(false, 998.9, Some(5)), Outcome::Overloaded);
+        assert_eq!(outcome(true, 998.9, Some(5)), Outcome::Overloaded);
+        let mut of_ticks = record(false, 10.0, Some(5));
+        of_ticks.subjects[0].load.tick = vec![crate::tick::Tick::default()];
+        assert_eq!(point(1000.0, &of_ticks).outcome, Outcome::Void);
+        assert_eq!(outcome(true, 1000.0, None), Outcome::Void);
+        let untold = point(1000.0, &record(true, 1000.0, None));
+        assert!(untold.void_because[0].contains("too small to tell its p99"));
+        let free = Point::of(&record(true, 1000.0, None), "x".to_owned(), 1000.0, None);
+        assert_eq!(free.outcome, Outcome::Met);
+    }
+
+    #[test]
+    fn a_limit_within_the_bracket_is_undecided() {
+        let with = |low: u64, high: u64| {
+            let mut record = record(true, 1000.0, Some(high));
+            let series = &mut record.subjects[0].series[0];
+            series.bracket.insert("p99".to_owned(), [low, high]);
+            series.holds_to = Some(0.0);
+            point(1000.0, &record).outcome
+        };
+        assert_eq!(with(50_000, 99_999), Outcome::Met);
+        assert_eq!(with(99_000, 120_000), Outcome::Undecided);
+        assert_eq!(with(100_000, 120_000), Outcome::Missed);
+    }
+
+    #[test]
+    fn the_knee_lies_below_the_first_rate_that_did_not_meet_it() {
+        let (good, bad) = (record(true, 1e9, Some(1)), record(true, 1e9, Some(1_000_000)));
+        let sweep = |points: &[(f64, &RunRecord)]| {
+            let mut sweep = SweepRecord {
+                schema: SCHEMA,
+                tool: String::new(),
+                scenario: String::new(),
+                started: String::new(),
+                command: Vec::new(),
+                complete: true,
+                failures: Vec::new(),
+                runs: 3,
+                objective: Some("p99 < 100us".parse().unwrap()),
+                injected: Vec::new(),
+                points: Vec::new(),
+            };
+            points.iter().for_each(|(rate, record)| sweep.insert(point(*rate, record)));
+            let text = serde_json::to_string(&sweep).unwrap();
+            let sweep: SweepRecord = serde_json::from_str(&text).unwrap();
+            let rate = |point: Option<&Point>| point.map(|point| point.rate_per_second_offered);
+            let knee = sweep.knee();
+            (rate(knee.met), rate(knee.next), rate(knee.again))
+        };
+        assert_eq!(sweep(&[]), (None, None, None));
+        assert_eq!(sweep(&[(1.0, &good), (4.0, &bad), (2.0, &good)]), (Some(2.0), Some(4.0), None));
+        assert_eq!(sweep(&[(1.0, &bad)]), (None, Some(1.0), None));
+        let noisy = [(1.0, &good), (2.0, &bad), (4.0, &good)];
+        assert_eq!(sweep(&noisy), (Some(1.0), Some(2.0), Some(4.0)));
+    }
+
+    #[test]
+    fn a_point_keeps_latencies_only() {
+        let point = point(1000.0, &record(true, 1000.0, Some(5)));
+        assert_eq!(point.subjects.len(), 1);
+        assert_eq!(point.subjects[0].series.len(), 1);
+    }
+}

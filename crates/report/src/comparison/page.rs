@@ -1,0 +1,261 @@
+//! `report.html` of a comparison: the verdict, an interval per figure, the curves of both over each
+//! other.
+
+use crate::comparison::table::{short_verdict, verdict};
+use crate::page;
+use crate::plot::curves::{Bounds, Curve};
+use crate::plot::legend;
+use crate::text::number::{share, us};
+use maud::{Markup, PreEscaped, html};
+use record::Percentiles;
+use record::comparison::compared::Compared;
+use record::comparison::gate::{GateOutcome, GateResult};
+use record::comparison::{Arm, ArmSeries, Comparison};
+use stats::compare::Outcome;
+use stats::{PERCENTILES, median};
+use std::fmt::Write;
+
+/// Height of a figure's row, where the bars begin, and the drawing's width, px.
+const ROW: f64 = 20.0;
+const LEFT: f64 = 250.0;
+const WIDTH: f64 = 940.0;
+/// Right of the last tick there is room for half of its label.
+const RIGHT: f64 = 30.0;
+/// The axis of changes reaches at least this far to both sides, as a share.
+const REACH_MIN: f64 = 0.02;
+/// More runs are not drawn one by one.
+const RUNS_DRAWN_MAX: usize = 24;
+
+/// The page of `comparison`, with `json`, the text of its compare.json, in it for programs.
+pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
+    let class = match comparison.outcome {
+        Outcome::Better => "verdict good",
+        Outcome::Worse => "verdict bad",
+        Outcome::Inconclusive => "verdict warn",
+    };
+    let (a, b) = (&comparison.a, &comparison.b);
+    let body = html! {
+        h1 { "A against B · " span class=(class) { (verdict(comparison.outcome)) } }
+        p { (comparison.why) "." }
+        p class="quiet" { (comparison.started) " · " (comparison.tool) }
+        (arms(a, b))
+        @for because in &comparison.incomparable_because { p class="warn" { (because) } }
+        @if comparison.forced { p class="warn" { "Forced: void runs and other machines were not refused." } }
+        (gates(&comparison.gates))
+        (figures(&comparison.figures))
+        (curves(a, b))
+        @if !comparison.differs.is_empty() {
+            h2 { "What differs" }
+            ul { @for one in &comparison.differs { li { (one) } } }
+        }
+        @if !comparison.void_because.is_empty() {
+            h2 { "Void pairs" }
+            ul { @for one in &comparison.void_because { li { (one) } } }
+        }
+        h2 { "Records" }
+        (records("A", a))
+        (records("B", b))
+        (page::embedded("comparison", json))
+    };
+    page::frame(&format!("A against B · {}", verdict(comparison.outcome)), &body)
+}
+
+fn arms(a: &Arm, b: &Arm) -> Markup {
+    html! {
+        div class="box" {
+            table {
+                @for (name, class, arm) in [("A", "c0", a), ("B", "c1", b)] {
+                    tr class=(class) {
+                        th scope="row" { (name) }
+                        td class="text" { code { (arm.name) } }
+                        td class="n" { (arm.runs) " runs" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn gates(gates: &[GateResult]) -> Markup {
+    let class = |outcome| match outcome {
+        GateOutcome::Passed => "good",
+        GateOutcome::Failed => "bad",
+        GateOutcome::Inconclusive => "warn",
+    };
+    html! {
+        @if !gates.is_empty() {
+            h2 { "Gates" }
+            div class="box" {
+                table {
+                    @for gate in gates {
+                        tr {
+                            td class=(class(gate.outcome)) { (gate.outcome.name()) }
+                            th scope="row" { code { (gate.gate) } }
+                            td class="text" { (gate.why) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figures(figures: &[Compared]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            h2 { "Change of each figure" }
+            figure class="full" { (PreEscaped(intervals(figures))) }
+            p class="quiet" {
+                "B against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
+                "part is what A against A shows here. Filled bars are beyond chance and beyond that noise."
+            }
+            div class="box" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "us" }
+                            @for name in ["A", "B", "change", "interval", "noise", "p"] {
+                                th scope="col" class="n" { (name) }
+                            }
+                            th scope="col" { "verdict" }
+                        }
+                    }
+                    tbody { @for one in figures { (row(one)) } }
+                }
+            }
+        }
+    }
+}
+
+fn row(one: &Compared) -> Markup {
+    let effect = &one.effect;
+    html! {
+        tr {
+            th scope="row" { (one.name()) }
+            td class="n" { (us(effect.a)) }
+            td class="n" { (us(effect.b)) }
+            td class="n" { (share(effect.change)) }
+            td class="n" { (share(effect.interval[0])) " … " (share(effect.interval[1])) }
+            td class="n" { (share(effect.noise_floor).trim_start_matches('+')) }
+            td class="n" { (format!("{:.4}", one.p_adjusted)) }
+            td { (short_verdict(one.outcome)) }
+        }
+    }
+}
+
+/// A bar per figure on one linear axis of changes.
+fn intervals(figures: &[Compared]) -> String {
+    let ends = figures.iter().flat_map(|one| {
+        let [low, high] = one.effect.interval;
+        [low.abs(), high.abs(), one.effect.noise_floor]
+    });
+    let reach = ends.filter(|end| end.is_finite()).fold(REACH_MIN, f64::max) * 1.05;
+    let x = |change: f64| {
+        let at = (change.clamp(-reach, reach) + reach) / (2.0 * reach);
+        LEFT + at * (WIDTH - LEFT - RIGHT)
+    };
+    let bottom = figures.len() as f64 * ROW + 4.0;
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"Interval of the change of each figure\">",
+        bottom + 20.0
+    );
+    for tick in [-1.0, -0.5, 0.0, 0.5, 1.0].map(|part| part * reach) {
+        let at = x(tick);
+        let class = if tick == 0.0 { "frame" } else { "grid" };
+        let _ = write!(
+            svg,
+            "<line class=\"{class}\" x1=\"{at:.1}\" y1=\"0\" x2=\"{at:.1}\" y2=\"{bottom:.0}\"/>\
+             <text x=\"{at:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+            bottom + 14.0,
+            share(tick)
+        );
+    }
+    for (number, one) in figures.iter().enumerate() {
+        let (y, effect) = (number as f64 * ROW, &one.effect);
+        let name = html! { (one.name()) }.into_string();
+        let [low, high] = effect.interval.map(x);
+        let noise = [x(-effect.noise_floor), x(effect.noise_floor)];
+        let class = if one.outcome == Outcome::Inconclusive { "disturbed" } else { "holds" };
+        let _ = write!(
+            svg,
+            "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\
+             <rect class=\"noise-band\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.0}\"/>\
+             <rect class=\"bracket {class}\" x=\"{low:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"8\">\
+             <title>{name}: {} … {}</title></rect>\
+             <circle class=\"bracket\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\"/>",
+            LEFT - 10.0,
+            y + 14.0,
+            noise[0],
+            y + 2.0,
+            noise[1] - noise[0],
+            ROW - 4.0,
+            y + 6.0,
+            (high - low).max(2.0),
+            share(effect.interval[0]),
+            share(effect.interval[1]),
+            x(effect.change),
+            y + 10.0,
+        );
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// A panel for every series that both have: each run faint, and the median over runs.
+fn curves(a: &Arm, b: &Arm) -> Markup {
+    let mut panels: Vec<(String, Vec<Curve>)> = Vec::new();
+    for of_a in &a.series {
+        let alone = a.subjects() == 1 && b.subjects() == 1;
+        let same = |of_b: &&ArmSeries| {
+            (&of_a.series, of_a.kind) == (&of_b.series, of_b.kind)
+                && (alone || of_a.subject == of_b.subject)
+        };
+        let Some(of_b) = b.series.iter().find(same) else { continue };
+        let title = format!("{} {} {}", of_a.subject, of_a.series, of_a.kind.name());
+        panels.push((title, vec![curve("A", "c0", of_a), curve("B", "c1", of_b)]));
+    }
+    let Some(bounds) = Bounds::of(panels.iter().flat_map(|(_, curves)| curves)) else {
+        return html! {};
+    };
+    html! {
+        h2 { "Percentiles" }
+        (legend(&[("c0".to_owned(), "A".to_owned()), ("c1".to_owned(), "B".to_owned())]))
+        div class="plots" {
+            @for (title, curves) in &panels { (bounds.plot(title, curves).figure()) }
+        }
+        p class="quiet" {
+            "Bold: the median over runs of each percentile. Faint: each run. Percentiles that a run can't support are "
+            "left out. Both axes are logarithmic."
+        }
+    }
+}
+
+fn curve(name: &str, class: &str, series: &ArmSeries) -> Curve {
+    let points = |run: &Percentiles| -> Vec<(f64, f64)> {
+        let all = PERCENTILES.iter().zip(run.values());
+        all.filter_map(|((_, quantile), ns)| Some((*quantile, ns? as f64))).collect()
+    };
+    let middle = PERCENTILES.iter().enumerate().filter_map(|(index, (name, quantile))| {
+        let values: Option<Vec<u64>> = series.runs.iter().map(|run| run.values()[index]).collect();
+        Some((name.replace('_', "."), *quantile, median(&values?)?))
+    });
+    let named: Vec<(String, f64, u64)> = middle.collect();
+    Curve {
+        class: class.to_owned(),
+        name: name.to_owned(),
+        pooled: named.iter().map(|(_, quantile, ns)| (*quantile, *ns as f64)).collect(),
+        runs: series.runs.iter().take(RUNS_DRAWN_MAX).map(points).collect(),
+        named,
+    }
+}
+
+fn records(name: &str, arm: &Arm) -> Markup {
+    html! {
+        @if !arm.records.is_empty() {
+            details {
+                summary { (name) ": " (arm.records.len()) " records" }
+                ul { @for path in &arm.records { li { code { (path) } } } }
+            }
+        }
+    }
+}

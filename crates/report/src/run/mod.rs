@@ -1,0 +1,17 @@
+//! A run record: its table for a terminal and its page, and the sections that both show.
+
+mod context;
+mod core_matrix;
+mod engine;
+mod figures;
+mod holds;
+mod noise;
+mod over_floor;
+mod page;
+mod stages;
+mod table;
+mod tick;
+
+pub(crate) use figures::percentile_name;
+pub use page::{Beside, draws_logs, record_page};
+pub use table::table;

@@ -1,0 +1,140 @@
+//! `report.html`: one record as a page, the verdict first.
+
+use crate::page;
+use crate::plot::{curves, ladder, over_time};
+use crate::run::{context, core_matrix, engine, figures, holds, noise, tick};
+use crate::text::words;
+use crate::text::words::About;
+use maud::{Markup, html};
+use record::machine::Machine;
+use record::timeline::Timeline;
+use record::{Rule, RunRecord, Verdict};
+
+/// What lies beside a record's run.json; where it can't be read, why not.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// The fingerprints of machine.json.
+    pub machine: Result<&'a Machine, &'a str>,
+    /// The logs of its runs.
+    pub timeline: Result<&'a Timeline, &'a str>,
+}
+
+/// The page of `record`, with `json`, the text of its run.json, in it for programs.
+pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String {
+    let body = html! {
+        (headline(record, beside.machine.ok()))
+        (damage(beside))
+        (core_matrix::section(record))
+        @if words::about(record) != About::Noise { (figures::latencies(record)) }
+        (holds::section(record))
+        (engine::section(record))
+        (figures::over_the_floor(record))
+        (tick::section(record))
+        @if draws_logs(record) {
+            (curves::section(record, beside.timeline.ok()))
+            (over_time::section(record, beside.timeline.ok()))
+        }
+        (noise::section(record))
+        (figures::load(record))
+        (context::machine(beside.machine))
+        (context::scenario(record))
+        (context::not_measured(record))
+        @if words::about(record) == About::Orders { (ladder::section(record)) }
+        footer {
+            p {
+                "Written by " (record.tool) " from run.json and the .hlog files beside it. The record is embedded "
+                "in this page as JSON (" code { "script#record" } "); the page fetches nothing and runs nothing."
+            }
+        }
+        (page::embedded("record", json))
+    };
+    page::frame(&format!("{} · {}", record.scenario, words::verdict(record)), &body)
+}
+
+/// Whether the page of `record` draws what stands in its logs. A machine of 32 cores has 496 pairs:
+/// the map shows them.
+pub fn draws_logs(record: &RunRecord) -> bool {
+    words::about(record) != About::Cores
+}
+
+fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {
+    let class = if record.holds(0.5) { "verdict good" } else { "verdict bad" };
+    let of = |verdict: Verdict| {
+        record.rules.iter().filter(move |rule| rule.verdict == verdict).collect::<Vec<&Rule>>()
+    };
+    let (held, skipped) = (of(Verdict::Held), of(Verdict::NotApplicable));
+    html! {
+        h1 { (record.scenario) " · " span class=(class) { (words::verdict(record)) } }
+        p class="quiet" {
+            (record.started) " · " (words::runs(record)) " · " (record.tool)
+            @if !record.clock.source.is_empty() {
+                " · clock " (record.clock.source) ", " (record.clock.cost_ns) " ns a reading"
+            }
+        }
+        @if let Some(place) = place(record, machine) { p class="quiet" { (place) } }
+        @if let Some(flow) = words::flow(record) { p { (flow) "." } }
+        @if let Some(sources) = words::merged_from(record) { p class="quiet" { (sources) } }
+        @if !record.injected.is_empty() {
+            p class="warn" { strong { "Faults were injected on purpose: " } (record.injected.join("; ")) "." }
+        }
+        @if record.is_void() {
+            p { "The record is void and no result, because:" }
+            ul class="broken" { @for reason in &record.void_because { li { (reason) } } }
+        } @else if let Some(disturber) = words::disturber(record) { p { (disturber) } }
+        @if !record.warnings.is_empty() {
+            ul class="warn" { @for warning in &record.warnings { li { (warning) } } }
+        }
+        (rules("Rules of integrity that held", &held))
+        (rules("Rules that could not be applied", &skipped))
+    }
+}
+
+/// The machine, its kernel, and the cores that were measured on.
+fn place(record: &RunRecord, machine: Option<&Machine>) -> Option<String> {
+    let fixed = machine.map(|machine| &machine.before.fixed);
+    let mut cores: Vec<usize> = record.subjects.iter().flat_map(|one| one.cores.clone()).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let parts = [
+        fixed.and_then(|fixed| fixed.dmi_product.clone()),
+        fixed.and_then(|fixed| fixed.cpu_model.clone()),
+        fixed.and_then(|fixed| {
+            fixed.kernel_release.as_ref().map(|kernel| format!("Linux {kernel}"))
+        }),
+        (!cores.is_empty()).then(|| words::cores(&cores)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn rules(title: &str, rules: &[&Rule]) -> Markup {
+    html! {
+        @if !rules.is_empty() {
+            details {
+                summary { (title) ": " (rules.len()) }
+                div class="box" {
+                    table {
+                        @for rule in rules {
+                            tr { th scope="row" { (rule.rule) } td class="text" { (rule.detail) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn damage(beside: Beside<'_>) -> Markup {
+    let lines = match beside.timeline {
+        Ok(timeline) => timeline.damage.clone(),
+        Err(why) => vec![format!(
+            "the logs of this record can't be read: {why}; what needs them is left out"
+        )],
+    };
+    html! {
+        @if !lines.is_empty() {
+            p class="warn" { strong { "The logs are not whole." } }
+            ul class="warn" { @for line in lines { li { (line) } } }
+        }
+    }
+}

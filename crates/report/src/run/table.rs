@@ -1,0 +1,210 @@
+//! The table for a terminal.
+
+use crate::run::core_matrix;
+use crate::run::engine;
+use crate::run::figures::percentile_name;
+use crate::run::noise;
+use crate::run::over_floor::{Added, Over, added};
+use crate::run::tick;
+use crate::text::grid::{Grid, cells};
+use crate::text::number::{count, rate, us};
+use crate::text::terminal::{Terminal, shortened, wrap};
+use crate::text::words::{self, About, cell, interval, not_checked, shown, title};
+use record::{Percentiles, RunRecord};
+use stats::PERCENTILES;
+
+/// Columns of a subject's name.
+const NAME_WIDTH: usize = 20;
+
+/// The record as text: verdict, latencies, what the software adds to the floor, what to know.
+///
+/// `columns` is the terminal's width; [`COLUMNS`] where there is none.
+///
+/// [`COLUMNS`]: crate::COLUMNS
+pub fn table(record: &RunRecord, columns: usize) -> String {
+    let mut out = Terminal::new(columns);
+    headline(&mut out, record);
+    match core_matrix::matrices(record).is_empty() {
+        true => latencies(&mut out, record),
+        false => core_matrix::text(&mut out, record),
+    }
+    engine::text(&mut out, record);
+    over_the_floor(&mut out, record);
+    tick::text(&mut out, record);
+    noise::text(&mut out, record);
+    notes(&mut out, record);
+    out.into_text()
+}
+
+fn headline(out: &mut Terminal, record: &RunRecord) {
+    let injected = match record.injected.is_empty() {
+        true => String::new(),
+        false => format!(" · faults injected: {}", record.injected.join("; ")),
+    };
+    let line = format!(
+        "{} · {} · {}{injected}",
+        record.scenario,
+        words::verdict(record),
+        words::runs(record)
+    );
+    wrap(out, "", &line);
+    match record.void_because.as_slice() {
+        [] | [_] => {}
+        [_, others @ ..] => others.iter().for_each(|reason| wrap(out, "  ! ", reason)),
+    }
+    if let Some(disturber) = words::disturber(record).filter(|_| !record.is_void()) {
+        wrap(out, "  ", &disturber);
+    }
+    merged_from(out, record);
+    if let Some(flow) = words::flow(record) {
+        wrap(out, "  ", &flow);
+    }
+    let messages = words::messages(record);
+    for subject in &record.subjects {
+        let load = &subject.load;
+        if load.model.is_empty() {
+            continue;
+        }
+        let sent = match load.rate_per_second_offered {
+            Some(offered) => format!(
+                "{} of {} {messages}/s, {} sent",
+                rate(load.rate_per_second_achieved),
+                rate(offered),
+                count(load.sent)
+            ),
+            None => format!(
+                "{} {messages}/s, {} sent",
+                rate(load.rate_per_second_achieved),
+                count(load.sent)
+            ),
+        };
+        let duplicated = match load.duplicated {
+            0 => String::new(),
+            n => format!(", {n} duplicated"),
+        };
+        let gateways =
+            words::gateways(record).map_or(String::new(), |some| format!(", exchange with {some}"));
+        let late =
+            load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
+        let line = format!(
+            "{}: {}, {}, {}{gateways}, {sent}, {} lost{duplicated}{late}",
+            words::subject(record, &subject.name),
+            load.model,
+            subject.backend,
+            words::cores(&subject.cores),
+            load.lost,
+        );
+        wrap(out, "  ", &line);
+    }
+}
+
+fn merged_from(out: &mut Terminal, record: &RunRecord) {
+    if let Some(sources) = words::merged_from(record) {
+        wrap(out, "  ", &sources);
+    }
+}
+
+/// The percentiles that stand in the table; the page has all.
+fn percentiles_shown(about: About) -> &'static [&'static str] {
+    match about {
+        // Many messages, and their tail matters.
+        About::Threads => &["p50", "p99", "p99_9", "p99_99", "p99_999"],
+        About::Engine | About::Soak | About::Ticks => &["p50", "p90", "p99", "p99_9", "p99_99"],
+        About::Orders
+        | About::Cores
+        | About::Noise
+        | About::Journal
+        | About::Endpoint
+        | About::Requests => &["p50", "p90", "p95", "p99", "p99_9", "p99_99"],
+    }
+}
+
+/// The percentile of that name.
+fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
+    let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
+    percentiles.values()[index]
+}
+
+fn latencies(out: &mut Terminal, record: &RunRecord) {
+    let about = words::about(record);
+    // In a record of noise alone the lengths of gaps stand by cause below.
+    if about == About::Noise {
+        return;
+    }
+    let (unit, percentiles) = (words::unit(record), percentiles_shown(about));
+    let mut head = cells([unit.name, ""]);
+    head.extend(percentiles.iter().map(|name| percentile_name(name)));
+    head.extend(cells(["max", "n", "p50 interval"]));
+    let mut rows = Vec::new();
+    for subject in &record.subjects {
+        for (index, series) in shown(subject).enumerate() {
+            let name =
+                if index == 0 { words::subject(record, &subject.name) } else { String::new() };
+            let mut row = vec![shortened(&name, NAME_WIDTH), title(series)];
+            let value = |name: &&str| cell(series, name, percentile(&series.pooled, name), unit);
+            row.extend(percentiles.iter().map(value));
+            row.push((unit.show)(series.pooled.max));
+            row.extend([count(series.pooled.count), interval(series, "p50", unit)]);
+            rows.push(row);
+        }
+    }
+    let notes = words::marks(record).into_iter().collect();
+    Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
+}
+
+/// What each subject adds to the raw echo of the same bytes on the same cores, and its spread.
+fn over_the_floor(out: &mut Terminal, record: &RunRecord) {
+    let added = added(record);
+    if added.iter().all(|row| row.p50.is_none() && row.p99.is_none()) {
+        return;
+    }
+    let unit = words::unit(record);
+    let over = |over: &Option<Over>| {
+        over.as_ref().map_or([(); 3].map(|()| "-".to_owned()), |over| over.cells(unit))
+    };
+    let row = |row: &Added<'_>| {
+        let name = words::subject(record, row.subject);
+        let mut line = vec![shortened(&name, NAME_WIDTH), title(row.series)];
+        line.push(row.spread_ns.map_or("-".to_owned(), unit.show));
+        line.extend(over(&row.p50).into_iter().chain(over(&row.p99)));
+        line
+    };
+    let head = [
+        unit.name,
+        "over the floor",
+        "p90-p50",
+        "floor p50",
+        "added",
+        "ratio",
+        "floor p99",
+        "added",
+        "ratio",
+    ];
+    let mut notes = vec![
+        "Medians over runs, each run against the floor of the same run; - where one of them does not hold."
+            .to_owned(),
+    ];
+    if added.iter().any(|row| row.subject.starts_with("floor")) {
+        notes.push(format!("The floor's rows are over bare: {}.", words::BARE));
+    }
+    let rows = added.iter().map(row).collect();
+    Grid { head: cells(head), rows, notes, more_names: 1, ..Grid::default() }.text(out);
+}
+
+fn notes(out: &mut Terminal, record: &RunRecord) {
+    let rules = not_checked(record)
+        .filter(|rule| !["floor", "bare"].iter().any(|own| rule.rule.starts_with(own)));
+    let skipped: Vec<String> = words::not_checked_because(rules)
+        .into_iter()
+        .map(|(names, why)| format!("{names} ({why})"))
+        .collect();
+    if !skipped.is_empty() || !record.warnings.is_empty() {
+        out.push('\n');
+    }
+    if !skipped.is_empty() {
+        wrap(out, "  not checked: ", &skipped.join("; "));
+    }
+    for warning in &record.warnings {
+        wrap(out, "  * ", warning);
+    }
+}

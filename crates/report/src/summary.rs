@@ -1,0 +1,148 @@
+//! A verdict for a CI server: JUnit and Markdown.
+
+use crate::text::number::{share, us};
+use crate::text::words::{self, cell};
+use maud::html;
+use record::RunRecord;
+use record::comparison::Comparison;
+use record::comparison::gate::{GateOutcome, GateResult};
+use std::fmt::Write;
+
+/// Gates and the verdict that stands above them.
+pub struct Summary<'a> {
+    /// The name of the test suite.
+    pub name: &'a str,
+    /// Why nothing can be read from it: void, or interrupted. Empty for a result.
+    pub error: &'a str,
+    /// The gates with their outcomes.
+    pub gates: &'a [GateResult],
+}
+
+/// JUnit's XML: a test case for each gate. A gate that failed is a failure; an inconclusive one is
+/// skipped, with the reason.
+pub fn junit(summary: &Summary<'_>) -> String {
+    let of = |outcome| summary.gates.iter().filter(|gate| gate.outcome == outcome).count();
+    let is_error = !summary.error.is_empty();
+    let errors = usize::from(is_error);
+    let body = html! {
+        testsuite name=(summary.name) tests=(summary.gates.len() + 1) errors=(errors)
+            failures=(of(GateOutcome::Failed)) skipped=(of(GateOutcome::Inconclusive)) {
+            testcase classname=(summary.name) name="the measurement is a result" {
+                @if is_error { error message=(summary.error) { (summary.error) } }
+            }
+            @for gate in summary.gates {
+                testcase classname=(summary.name) name=(gate.gate) {
+                    @match gate.outcome {
+                        GateOutcome::Passed => { "" }
+                        GateOutcome::Failed => { failure message=(gate.why) { (gate.why) } }
+                        GateOutcome::Inconclusive => { skipped message=(gate.why) { (gate.why) } }
+                    }
+                }
+            }
+        }
+    };
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", body.into_string())
+}
+
+/// The record's first line, its main figures and the gates, for a job's summary.
+pub fn markdown_of_record(record: &RunRecord, gates: &[GateResult]) -> String {
+    let mut out =
+        format!("### {} · {}\n\n", plain(&record.scenario), plain(&words::verdict(record)));
+    let unit = words::unit(record);
+    let _ = writeln!(out, "| {} | p50 | p90 | p99 | samples |\n|---|--:|--:|--:|--:|", unit.name);
+    for subject in &record.subjects {
+        for series in words::shown(subject) {
+            let pooled = &series.pooled;
+            let figures = [("p50", pooled.p50), ("p90", pooled.p90), ("p99", pooled.p99)];
+            let figures = figures.map(|(name, value)| cell(series, name, value, unit));
+            let name = words::subject(record, &subject.name);
+            let title = plain(&format!("{name} {}", words::title(series)));
+            let _ = writeln!(out, "| {title} | {} | {} |", figures.join(" | "), pooled.count);
+        }
+    }
+    out.push_str(&gate_list(gates));
+    out
+}
+
+/// The verdict, every figure and the gates, for a job's summary.
+pub fn markdown_of_comparison(comparison: &Comparison) -> String {
+    let verdict = crate::comparison::verdict(comparison.outcome);
+    let mut out = format!("### {verdict}\n\n{}\n\n", plain(&comparison.why));
+    let _ = writeln!(out, "A: `{}`  \nB: `{}`\n", comparison.a.name, comparison.b.name);
+    if !comparison.figures.is_empty() {
+        out.push_str("| us | A | B | change | interval | verdict |\n|---|--:|--:|--:|--:|---|\n");
+    }
+    for figure in &comparison.figures {
+        let effect = &figure.effect;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} … {} | {} |",
+            plain(&figure.name()),
+            us(effect.a),
+            us(effect.b),
+            share(effect.change),
+            share(effect.interval[0]),
+            share(effect.interval[1]),
+            figure.outcome.name()
+        );
+    }
+    out.push_str(&gate_list(&comparison.gates));
+    out
+}
+
+fn gate_list(gates: &[GateResult]) -> String {
+    let mut out = String::new();
+    if !gates.is_empty() {
+        out.push('\n');
+    }
+    for gate in gates {
+        let _ =
+            writeln!(out, "- **{}**: `{}`: {}", gate.outcome.name(), gate.gate, plain(&gate.why));
+    }
+    out
+}
+
+/// Text that Markdown leaves as it is, also in a table.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for char in text.chars() {
+        match char {
+            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\' => plain.extend(['\\', char]),
+            '\n' | '\r' => plain.push(' '),
+            char => plain.push(char),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(outcome: GateOutcome, why: &str) -> GateResult {
+        GateResult { gate: "order.p99 <= +5%".to_owned(), outcome, why: why.to_owned() }
+    }
+
+    #[test]
+    fn every_gate_is_a_test_case() {
+        let gates = [
+            gate(GateOutcome::Passed, "fine"),
+            gate(GateOutcome::Failed, "a < b & \"c\""),
+            gate(GateOutcome::Inconclusive, "too few"),
+        ];
+        let text = junit(&Summary { name: "compare", error: "", gates: &gates });
+        assert!(text.contains("tests=\"4\" errors=\"0\" failures=\"1\" skipped=\"1\""), "{text}");
+        assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;\""), "{text}");
+        assert_eq!(text.matches("<testcase").count(), text.matches("</testcase>").count());
+        let void = junit(&Summary { name: "run", error: "lost replies", gates: &[] });
+        assert!(void.contains("errors=\"1\"") && void.contains("lost replies"), "{void}");
+    }
+
+    #[test]
+    fn names_cannot_break_a_table() {
+        let record = RunRecord { scenario: "a|b<c>\nd".to_owned(), ..RunRecord::default() };
+        let text = markdown_of_record(&record, &[gate(GateOutcome::Failed, "x|y")]);
+        assert!(text.starts_with("### a\\|b\\<c\\> d ·"), "{text}");
+        assert!(text.contains("- **failed**: `order.p99 <= +5%`: x\\|y"), "{text}");
+    }
+}

@@ -1,0 +1,316 @@
+//! What a record says, in the words that the table and the page share.
+
+use crate::text::number::{count, latency, ms, ns, plain, rate, s, us};
+use record::{Disturber, Kind, Rule, RunRecord, Series, Subject, Verdict};
+use stats::PERCENTILES;
+
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    /// Orders to an exchange; also where it isn't said.
+    Orders,
+    /// Messages between threads.
+    Threads,
+    /// Cache lines between cores.
+    Cores,
+    /// What takes a core's time, and nothing else.
+    Noise,
+    /// Operations through a matching engine.
+    Engine,
+    /// The same for long.
+    Soak,
+    /// The same with a journal.
+    Journal,
+    /// Ticks that become orders.
+    Ticks,
+    /// Probes of somebody else's address.
+    Endpoint,
+    /// Requests to an echo.
+    Requests,
+}
+
+/// What latencies are shown in.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit {
+    pub name: &'static str,
+    pub show: fn(u64) -> String,
+}
+
+/// The unit of most records, and of tables over several.
+pub(crate) const US: Unit = Unit { name: "us", show: us };
+
+/// The unit of operations that take some tens of nanoseconds.
+pub(crate) const NS: Unit = Unit { name: "ns", show: ns };
+
+/// The units of medians beyond 10 ms and 10 s.
+const MS: Unit = Unit { name: "ms", show: ms };
+const S: Unit = Unit { name: "s", show: s };
+
+/// The unit in which the medians of the record are short numbers. One table has one unit.
+pub(crate) fn unit(record: &RunRecord) -> Unit {
+    if matches!(about(record), About::Engine | About::Soak) {
+        return NS;
+    }
+    let measured = record.subjects.iter().filter(|subject| !subject.is_reference());
+    let timed = |series: &&Series| matches!(series.kind, Kind::Response | Kind::Service);
+    let medians = measured.flat_map(|subject| subject.series.iter().filter(timed));
+    match medians.filter_map(|series| series.pooled.p50).min() {
+        Some(10_000_000..10_000_000_000) => MS,
+        Some(10_000_000_000..) => S,
+        _ => US,
+    }
+}
+
+/// A subject as a person reads it: the scenarios that ship call the trader `rust`, after its
+/// language, and so do selectors and run.json.
+pub(crate) fn subject(record: &RunRecord, name: &str) -> String {
+    let is_trader = matches!(about(record), About::Orders | About::Ticks);
+    if is_trader && name == "rust" { format!("trader ({name})") } else { name.to_owned() }
+}
+
+/// The name of the messages that are sent.
+pub(crate) fn messages(record: &RunRecord) -> &'static str {
+    match about(record) {
+        About::Engine | About::Soak | About::Journal => "operations",
+        About::Ticks => "orders",
+        About::Endpoint => "steps",
+        About::Requests => "requests",
+        _ => "messages",
+    }
+}
+
+/// What the record is about.
+pub(crate) fn about(record: &RunRecord) -> About {
+    let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
+    match record.resolved["kind"].as_str() {
+        Some("ipc") => About::Threads,
+        Some("core-to-core") => About::Cores,
+        Some("engine") => About::Engine,
+        Some("soak") => About::Soak,
+        Some("journal") => About::Journal,
+        Some("tick") => About::Ticks,
+        Some("endpoint") => About::Endpoint,
+        Some("network") => About::Requests,
+        _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
+        _ => About::Orders,
+    }
+}
+
+/// What the floor of the record is.
+pub(crate) fn floor(record: &RunRecord) -> &'static str {
+    match about(record) {
+        About::Engine | About::Soak => "no engine, one report an operation through the same loop",
+        About::Ticks => {
+            "a raw datagram in and raw bytes out and back, as long as the real ones, on the same cores"
+        }
+        _ => "a raw echo of the same bytes on the same cores",
+    }
+}
+
+/// What the bare echo of a record is.
+pub(crate) const BARE: &str = "the same bytes with nothing but send, receive and two stamps";
+
+/// How far the record holds, or why it is no result.
+pub(crate) fn verdict(record: &RunRecord) -> String {
+    let reasons = &record.void_because;
+    match reasons.as_slice() {
+        [] if record.smoke_test => "SMOKE TEST, its figures don't count".to_owned(),
+        [] => record.main_series().map_or("nothing was measured".to_owned(), holds_to),
+        [only] => format!("VOID: {only}"),
+        [first, others @ ..] => format!("VOID: {first} (and {} more)", others.len()),
+    }
+}
+
+/// How far a series holds: `holds`, `holds to p95`, or why not.
+pub(crate) fn holds_to(series: &Series) -> String {
+    let supported = PERCENTILES.iter().zip(series.pooled.values());
+    let supported: Vec<(&str, f64)> = supported
+        .filter(|(_, value)| value.is_some())
+        .map(|((name, quantile), _)| (*name, *quantile))
+        .collect();
+    let (Some(holds_to), Some(&(_, last))) = (series.holds_to, supported.last()) else {
+        return match series.not_judged.as_str() {
+            "" => "too few samples for a median".to_owned(),
+            why => format!("not judged: {why}"),
+        };
+    };
+    let highest = supported.iter().rev().find(|(_, quantile)| *quantile <= holds_to);
+    match highest {
+        None => "does not hold: p50 is disturbed".to_owned(),
+        Some((_, quantile)) if *quantile == last => "holds".to_owned(),
+        Some((name, _)) => format!("holds to {}", name.replace('_', ".")),
+    }
+}
+
+/// What disturbed the main series most, and what to do about it; `None` where nothing did.
+pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
+    let Disturber { name, cores, time_share, times, longest_ns, remedy } =
+        record.disturber.as_ref()?;
+    let share = match cores.as_slice() {
+        [] => format!("{:.2} % of its messages", time_share * 100.0),
+        [core] => format!("{:.2} % of core {core}'s time", time_share * 100.0),
+        _ => {
+            let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+            format!("up to {:.2} % of the time of cores {}", time_share * 100.0, cores.join(" "))
+        }
+    };
+    let times = match times {
+        0 => String::new(),
+        times => format!(", {times} times, the longest {}", latency(*longest_ns)),
+    };
+    Some(format!("disturbed most by {name}: {share}{times}. Remedy: {remedy}."))
+}
+
+/// How many runs count, and how many don't.
+pub(crate) fn runs(record: &RunRecord) -> String {
+    let left_out = match record.left_out.len() {
+        0 => String::new(),
+        n => format!(", {n} more disturbed left out"),
+    };
+    format!("{} {}{left_out}", record.runs, if record.runs == 1 { "run" } else { "runs" })
+}
+
+/// Where a subject ran.
+pub(crate) fn cores(cores: &[usize]) -> String {
+    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+    match cores.len() {
+        0 => "not pinned".to_owned(),
+        1 => format!("core {}", list[0]),
+        _ => format!("cores {}", list.join(" ")),
+    }
+}
+
+/// The gateways of the exchange, where it was started with any.
+pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
+    let exchange = &record.resolved["exchange"];
+    let count = exchange["gateways"].as_u64().filter(|_| exchange["start"] == true)?;
+    let name = if count == 1 { "gateway" } else { "gateways" };
+    (count > 0).then(|| format!("{count} {name}"))
+}
+
+/// Where ticks come from, how often, and by which way; `None` where there are none.
+pub(crate) fn flow(record: &RunRecord) -> Option<String> {
+    let (flow, feed) = (&record.resolved["flow"], &record.resolved["feed"]);
+    let source = flow["source"].as_str().filter(|_| about(record) == About::Ticks)?;
+    let starts = record.resolved["exchange"]["start"] != false;
+    let when = match (flow["pace"].as_str(), flow["arrival"].as_str()) {
+        _ if !starts => "at the exchange's own pace".to_owned(),
+        (Some("recorded"), _) => {
+            format!("{} x the recorded pace", plain(flow["speed"].as_f64().unwrap_or(1.0)))
+        }
+        (_, Some("burst")) => format!(
+            "{} inputs/s in bursts of {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            rate(flow["burst"].as_f64().unwrap_or(0.0))
+        ),
+        (_, arrival) => format!(
+            "{} inputs/s, {}",
+            rate(flow["rate_per_second"].as_f64().unwrap_or(0.0)),
+            arrival.unwrap_or_default()
+        ),
+    };
+    let way = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    Some(format!(
+        "ticks: {source}, {when}, UDP {}, {}; strategy {}",
+        way(&feed["transport"]),
+        way(&record.resolved["network"]),
+        way(&record.resolved["strategy"]["name"])
+    ))
+}
+
+/// The series of a subject that stand in the table of latencies; stages have one of their own.
+pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
+    let is_shown = |series: &&Series| {
+        !matches!(series.kind, Kind::Lateness | Kind::Stage) && is_measured(subject, series)
+    };
+    subject.series.iter().filter(is_shown)
+}
+
+/// Whether something was measured. What a floor has no part of (it decides nothing) begins and ends
+/// by one stamp: such a 0 is no latency.
+pub(crate) fn is_measured(subject: &Subject, series: &Series) -> bool {
+    !subject.is_reference() || series.pooled.count == 0 || series.pooled.max > 0
+}
+
+/// What a series is called in its row.
+pub(crate) fn title(series: &Series) -> String {
+    match series.kind {
+        Kind::Noise => series.name.clone(),
+        kind => format!("{} {}", series.name, kind.name()),
+    }
+}
+
+/// The percentile `name` of a series, marked where it is uncertain.
+pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>, unit: Unit) -> String {
+    let uncertain = series.uncertain.iter().any(|uncertain| uncertain == name);
+    let quantile =
+        PERCENTILES.iter().find(|(known, _)| *known == name).map(|(_, quantile)| *quantile);
+    let holds = quantile.is_none_or(|quantile| series.holds(quantile));
+    let (before, behind) = (if uncertain { "~" } else { "" }, if holds { "" } else { "?" });
+    value.map_or("-".to_owned(), |ns| format!("{before}{}{behind}", (unit.show)(ns)))
+}
+
+/// What the marks of [`cell`] mean, as far as they stand in the table of `record`.
+pub(crate) fn marks(record: &RunRecord) -> Option<String> {
+    let series = || record.subjects.iter().flat_map(shown);
+    let uncertain = series().any(|series| !series.uncertain.is_empty());
+    let disturbed = series().any(|series| {
+        let values = PERCENTILES.iter().zip(series.pooled.values());
+        values.into_iter().any(|((_, quantile), value)| value.is_some() && !series.holds(*quantile))
+    });
+    let marks = [
+        (disturbed, "? does not hold: disturbance may be more than a tenth of it"),
+        (uncertain, "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"),
+    ];
+    let said: Vec<&str> =
+        marks.iter().filter(|(stands, _)| *stands).map(|(_, mark)| *mark).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// The interval for the median over runs of the percentile `name`; empty where there is none.
+pub(crate) fn interval(series: &Series, name: &str, unit: Unit) -> String {
+    series.interval.get(name).map_or(String::new(), |[low, high]| {
+        format!("{}-{}", (unit.show)(*low), (unit.show)(*high))
+    })
+}
+
+/// Rules that could not be applied, those with the same reason together: names and reason.
+pub(crate) fn not_checked_because<'a>(
+    rules: impl Iterator<Item = &'a Rule>,
+) -> Vec<(String, &'a str)> {
+    let mut reasons: Vec<(String, &str)> = Vec::new();
+    for Rule { rule, detail, .. } in rules {
+        match reasons.iter_mut().find(|(_, known)| *known == detail) {
+            Some((names, _)) => *names += &format!(", {rule}"),
+            None => reasons.push((rule.clone(), detail)),
+        }
+    }
+    reasons
+}
+
+/// The rules that could not be applied.
+pub(crate) fn not_checked(record: &RunRecord) -> impl Iterator<Item = &Rule> {
+    record.rules.iter().filter(|rule| rule.verdict == Verdict::NotApplicable)
+}
+
+/// Records that [`merged_from`] names one by one.
+const MERGED_FROM_MAX: usize = 8;
+
+/// The records that this one was merged from, if it was.
+pub(crate) fn merged_from(record: &RunRecord) -> Option<String> {
+    let from = &record.merged_from;
+    let named = from.iter().take(MERGED_FROM_MAX).map(|from| {
+        let runs = if from.runs == 1 { "run" } else { "runs" };
+        let machine = from.machine.as_deref().unwrap_or("not kept");
+        format!("{} ({} {runs}, machine {machine})", from.name, from.runs)
+    });
+    let more = from.len().saturating_sub(MERGED_FROM_MAX);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let list: Vec<String> = named.chain(more).collect();
+    (!from.is_empty()).then(|| format!("merged from {}", list.join(", ")))
+}
+
+/// How a sample's size stands in a sentence.
+pub(crate) fn samples(n: u64) -> String {
+    format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
+}

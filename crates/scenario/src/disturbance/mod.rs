@@ -1,0 +1,284 @@
+//! The disturbed share of each series, from the account of the measured cores, the idle looks and
+//! the pacer's lateness. docs/METHODOLOGY.md derives the formulas.
+
+pub(crate) mod exact;
+pub(crate) mod idle;
+pub(crate) mod largest;
+pub(crate) mod moment;
+
+use crate::conduct::{Conduct, Entrant};
+use crate::disturbance::idle::Idle;
+use crate::file::Kind as ScenarioKind;
+use crate::run::{Measured, Run};
+use clock::{monotonic_ns, wall_ns};
+use hdrhistogram::Histogram;
+use ipc_bench::judge::{FAULT_NS, Touched};
+use noise::account::Accounted;
+use record::hlog::measured_part;
+use record::{Disturbed, Kind, Moves};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use trader::plan::Model;
+use trader::tick_plan::StrategyName;
+
+/// A message is late beyond this share of the service time's p50 …
+const LATE_SHARE_OF_P50: f64 = 0.1;
+/// … and beyond this number of clock readings: a pacer can't see time more finely.
+const LATE_CLOCK_READINGS: u64 = 4;
+
+/// What the account says about one measured core in the measured part of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CoreSeen {
+    pub core: usize,
+    /// The load's pacer runs on this core, and the log has its lateness.
+    pub paces: bool,
+    pub windows: u64,
+    pub away_seconds: f64,
+    pub faults: u64,
+    pub stolen_share: f64,
+    /// Count, seconds in total and longest, s, by thread name.
+    pub by: BTreeMap<String, (u64, f64, f64)>,
+}
+
+/// What the account says about the measured cores of one entrant in one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Length of the measured part.
+    pub seconds: f64,
+    pub cores: Vec<CoreSeen>,
+    /// Shares that are known message by message, by name and kind of the series.
+    pub exact: BTreeMap<String, Touched>,
+    /// Why this is unknown; empty if it is known.
+    pub unknown: String,
+}
+
+impl Seen {
+    pub(crate) fn unknown(why: &str) -> Seen {
+        Seen { unknown: why.to_owned(), ..Seen::default() }
+    }
+
+    /// Selects the measured part of `subject`, by its log.
+    pub(crate) fn of(
+        accounted: &Accounted,
+        hlog: &Path,
+        subject: &str,
+        paces: Option<usize>,
+    ) -> Seen {
+        if !accounted.missing.is_empty() {
+            return Seen::unknown(&accounted.missing);
+        }
+        let part =
+            File::open(hlog).ok().and_then(|log| measured_part(BufReader::new(log), subject));
+        let Some((from, to)) = part else { return Seen::unknown("nothing was measured") };
+        // Distance between the log's clock and the account's; both run at the same rate for a run.
+        let ahead_ns = wall_ns() as f64 - monotonic_ns() as f64;
+        let on_account = |seconds: f64| (seconds * 1e9 - ahead_ns).max(0.0) as u64;
+        let (from_ns, to_ns) = (on_account(from), on_account(to));
+        let seconds = (to_ns.saturating_sub(from_ns) as f64 / 1e9).max(1e-9);
+        let core = |one: &noise::account::CoreAccount| {
+            let mut seen = CoreSeen {
+                core: one.core,
+                paces: paces == Some(one.core),
+                stolen_share: one.stolen_share,
+                faults: one.faults.iter().filter(|ns| (from_ns..to_ns).contains(*ns)).count()
+                    as u64,
+                ..CoreSeen::default()
+            };
+            for window in &one.windows {
+                let (start, end) = (window.start_ns.max(from_ns), window.end_ns.min(to_ns));
+                if start >= end {
+                    continue;
+                }
+                let length = (end - start) as f64 / 1e9;
+                seen.windows += 1;
+                seen.away_seconds += length;
+                let name = format!("thread.{}", accounted.names.of(window.by));
+                let by = seen.by.entry(name).or_default();
+                *by = (by.0 + 1, by.1 + length, by.2.max(length));
+            }
+            seen
+        };
+        Seen { seconds, cores: accounted.cores.iter().map(core).collect(), ..Seen::default() }
+    }
+}
+
+/// How an entrant's messages follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Flow {
+    /// On a schedule, at this rate.
+    Scheduled { per_second: f64 },
+    /// Each after the reply to the one before, with this many under way.
+    OneByOne { under_way: f64 },
+}
+
+/// What decides the disturbed share of a series.
+pub(crate) struct Sample<'a> {
+    pub seen: &'a Seen,
+    pub idle: &'a [Idle],
+    pub flow: Flow,
+    pub kind: Kind,
+    /// Messages of the series.
+    pub count: u64,
+    /// The p50 of its service time, s.
+    pub service_seconds: f64,
+    /// A message is late from here on, ns.
+    pub late_from_ns: u64,
+    /// How many of its messages met a window or a fault, where that is known of each.
+    pub exact: Option<Touched>,
+    /// The pacer's lateness, where pacer and subject are two threads.
+    pub lateness: Option<&'a Histogram<u64>>,
+}
+
+impl Sample<'_> {
+    /// The disturbed share, with its parts.
+    pub(crate) fn disturbed(&self) -> Disturbed {
+        if !self.seen.unknown.is_empty() {
+            return Disturbed { unknown: self.seen.unknown.clone(), ..Disturbed::NONE };
+        }
+        let late = self.lateness.map_or(0.0, |lateness| {
+            let late = lateness.count_between(self.late_from_ns, u64::MAX);
+            late as f64 / lateness.len().max(1) as f64
+        });
+        let seconds = self.seen.seconds;
+        let mut parts = Disturbed { late, ..Disturbed::NONE };
+        for core in &self.seen.cores {
+            // Messages that were due while the pacer's core was taken left late, and count as late.
+            let counts_due = !(core.paces && self.lateness.is_some());
+            let hit = |windows: f64, away: f64| self.hit(windows, away, seconds, counts_due);
+            parts.preempted += hit(core.windows as f64, core.away_seconds);
+            let faults = core.faults as f64;
+            parts.faulted += hit(faults, faults * FAULT_NS as f64 / 1e9);
+            let (share, mean) = self.interrupted(core);
+            let away = share * seconds;
+            parts.interrupted += hit(away / mean, away);
+        }
+        if let Some(Touched { preempted, faulted }) = self.exact {
+            (parts.preempted, parts.faulted) = (preempted, faulted);
+        }
+        let share = parts.late + parts.preempted + parts.faulted + parts.interrupted;
+        let at_most = |part: f64| part.min(1.0);
+        Disturbed {
+            share: at_most(share),
+            late: parts.late,
+            preempted: at_most(parts.preempted),
+            faulted: at_most(parts.faulted),
+            interrupted: at_most(parts.interrupted),
+            unknown: String::new(),
+        }
+    }
+
+    /// Share of a core's time that interrupts and the hypervisor take, and the length of each such
+    /// gap, s. It counts gaps of the idle looks that are longer than the threshold of lateness, and
+    /// is at least what was stolen during the run.
+    fn interrupted(&self, core: &CoreSeen) -> (f64, f64) {
+        let of_core = self.idle.iter().filter(|idle| idle.core == core.core);
+        let looks = of_core.map(|idle| idle.interrupted(self.late_from_ns));
+        let (share, mean) = looks
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or((0.0, self.late_from_ns as f64 / 1e9));
+        (share.max(core.stolen_share), mean.max(self.late_from_ns as f64 / 1e9))
+    }
+
+    /// Share of the messages that `windows` windows of `away_seconds` in total hit.
+    fn hit(&self, windows: f64, away_seconds: f64, seconds: f64, counts_due: bool) -> f64 {
+        if self.kind == Kind::Throughput {
+            return away_seconds / seconds;
+        }
+        match self.flow {
+            Flow::Scheduled { per_second } => {
+                // Little's law gives the messages under way at once; a queue that is busy u of the
+                // time has u / (1 - u).
+                let under_way = per_second * self.service_seconds;
+                let due = if counts_due { away_seconds / seconds * (1.0 + under_way) } else { 0.0 };
+                due + windows * self.service_seconds / seconds
+            }
+            Flow::OneByOne { under_way } => windows * under_way / self.count.max(1) as f64,
+        }
+    }
+}
+
+/// The lateness from which a message counts as late, ns: smaller disturbance may hide in a figure.
+pub(crate) fn late_from_ns(service_p50_ns: u64, clock_cost_ns: u64) -> u64 {
+    let share = (service_p50_ns as f64 * LATE_SHARE_OF_P50) as u64;
+    share.max(LATE_CLOCK_READINGS * clock_cost_ns) + 1
+}
+
+/// How an entrant's messages follow each other.
+pub(crate) fn flow(conduct: &Conduct, count: u64, seconds: f64) -> Flow {
+    let scenario = &conduct.scenario;
+    let is_one_by_one = match scenario.kind {
+        ScenarioKind::CoreToCore | ScenarioKind::Soak | ScenarioKind::Endpoint => true,
+        ScenarioKind::Tick => false,
+        _ => scenario.load.model == Model::PingPong,
+    };
+    let under_way = match scenario.kind {
+        ScenarioKind::OrderEntry => scenario.load.accounts as f64,
+        _ => 1.0,
+    };
+    match (is_one_by_one, scenario.rate_per_second_offered()) {
+        (true, _) => Flow::OneByOne { under_way },
+        (false, Some(per_second)) => Flow::Scheduled { per_second },
+        // A recording at its own pace.
+        (false, None) => Flow::Scheduled { per_second: count as f64 / seconds.max(1e-9) },
+    }
+}
+
+/// The direction in which disturbance can move the values of a series.
+pub(crate) fn moves(conduct: &Conduct, entrant: &Entrant, kind: Kind) -> Moves {
+    let scenario = &conduct.scenario;
+    let spins = |backend: &str| backend.contains("spin");
+    let may_sleep = match scenario.kind {
+        // The other end is the subject.
+        ScenarioKind::Endpoint => !spins(&entrant.backend),
+        ScenarioKind::OrderEntry | ScenarioKind::Tick | ScenarioKind::Network => {
+            !spins(&entrant.backend)
+                || scenario.exchange.start && !spins(&scenario.exchange.backend)
+        }
+        _ => false,
+    };
+    // Messages that waited leave in one batch, which may be faster per message.
+    let in_batches = kind == Kind::Service
+        && scenario.load.model == Model::Open
+        && scenario.kind != ScenarioKind::Endpoint;
+    let conflates = scenario.kind == ScenarioKind::Ipc && entrant.backend.contains("distributor");
+    let adapts =
+        scenario.kind == ScenarioKind::Tick && scenario.strategy.name == StrategyName::MarketMaking;
+    match may_sleep || in_batches || conflates || adapts || kind == Kind::Throughput {
+        true => Moves::UpOrDown,
+        false => Moves::Up,
+    }
+}
+
+/// The disturbed share of the series `name` of `measured` in `run`.
+pub(crate) fn disturbed(
+    conduct: &Conduct,
+    run: &Run,
+    measured: &Measured,
+    name: &str,
+    kind: Kind,
+) -> Disturbed {
+    let subject = &measured.subject;
+    let Some(own) = run.histogram(subject, name, kind) else { return Disturbed::NONE };
+    let service = run.histogram(subject, name, Kind::Service).unwrap_or(own);
+    let p50_ns = if service.is_empty() { 0 } else { service.value_at_quantile(0.5) };
+    let sample = Sample {
+        seen: &measured.seen,
+        idle: &run.idle,
+        flow: flow(conduct, own.len(), measured.seen.seconds),
+        kind,
+        count: own.len(),
+        exact: measured.seen.exact.get(&format!("{name}.{}", kind.name())).copied(),
+        service_seconds: p50_ns as f64 / 1e9,
+        late_from_ns: late_from_ns(p50_ns, measured.result.clock.cost_ns),
+        // A fault that was injected into a subject is not disturbance.
+        lateness: run
+            .histogram(subject, "send", Kind::Lateness)
+            .filter(|_| measured.is_floor || conduct.scenario.injected().is_empty()),
+    };
+    sample.disturbed()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! `[[subject]]` of a scenario.
+
+use crate::network::Placement;
+use host::placement::Cores;
+use host::scheduling::Scheduling;
+use ipc_bench::plan::Ends;
+use serde::{Deserialize, Serialize};
+use transport::inject::Inject;
+
+/// One subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Subject {
+    /// Letters, digits, `-` and `_`.
+    pub name: String,
+    /// The measuring thread's core. For `ipc`: the producer's and the consumer's; for
+    /// `core-to-core`: all that are paired.
+    pub cores: Cores,
+    /// Scheduling class of its measuring threads.
+    pub scheduling: Scheduling,
+    /// Backend of its sockets. For `ipc`: the structure; for engines: the book and its checks; for
+    /// a journal: its mode.
+    pub backend: String,
+    /// For `ipc`: 2 puts producer and consumer into processes of their own, 1 into one.
+    pub processes: usize,
+    /// The client program and its arguments; empty: tickpath's own. See clients/CONTRACT.md.
+    pub command: Vec<String>,
+    /// Whether it and the exchange that is started for it speak TLS; so do all where the scenario's
+    /// `tls` is set.
+    pub tls: bool,
+    /// For `network`: on which socket its thread runs, and where the interface's interrupts go.
+    pub placement: Placement,
+    /// Faults to inject; only tickpath's own client can.
+    pub inject: Inject,
+}
+
+impl Default for Subject {
+    fn default() -> Subject {
+        Subject {
+            name: "rust".to_owned(),
+            cores: Cores::Auto,
+            scheduling: Scheduling::Other,
+            backend: "spin".to_owned(),
+            processes: 1,
+            command: Vec::new(),
+            tls: false,
+            placement: Placement::Baseline,
+            inject: Inject::default(),
+        }
+    }
+}
+
+impl Subject {
+    /// The ends of each of its processes, in the order in which they start.
+    pub(crate) fn ends(&self) -> &'static [Ends] {
+        match self.processes {
+            2 => &[Ends::Producer, Ends::Consumer],
+            _ => &[Ends::Both],
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The scenarios that ship, what can be set, and the errors for what can't.
+
+use super::*;
+use expect_test::{Expect, expect};
+
+#[test]
+fn what_ships_is_right_and_named_as_its_file() {
+    for (name, text) in SHIPPED {
+        let scenario = Scenario::parse(name, text, &[]).unwrap();
+        assert_eq!(scenario.name, *name);
+        assert!(!scenario.about.is_empty());
+    }
+}
+
+#[test]
+fn any_key_can_be_set() {
+    let set = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find("order-to-ack", &sets).unwrap()
+    };
+    assert_eq!(set(&["load.rate_per_second=400000"]).load.rate_per_second, 400_000.0);
+    assert_eq!(set(&["load.price=59000.5"]).load.price, "59000.5");
+    assert_eq!(set(&["runs=2", "seconds=0.5"]).runs, 2);
+    assert_eq!(set(&["subject.rust.backend=block"]).subject[0].backend, "block");
+    assert_eq!(set(&["subject.0.cores=[1]"]).subject[0].cores, Cores::List(vec![1]));
+    assert_eq!(set(&["exchange.book=/data/a=b.dbn"]).exchange.book, "/data/a=b.dbn");
+    let harm = set(&["exchange.inject.delay_us=50", "subject.rust.inject.stall_ms=10"]);
+    let lines = ["exchange delay_us=50", "rust stall_ms=10 stall_every_ms=1000"];
+    assert_eq!(harm.injected(), lines);
+    assert_eq!(set(&[]).injected(), [""; 0]);
+    assert_eq!(set(&["exchange.gateways=2"]).exchange.gateways, 2);
+    assert_eq!(set(&[]).exchange.gateways, 0);
+}
+
+#[test]
+fn a_resolved_scenario_reads_back_as_itself() {
+    for (name, _) in SHIPPED {
+        let scenario = Scenario::find(name, &["runs=2".to_owned()]).unwrap();
+        let text = toml::to_string(&scenario.table().unwrap()).unwrap();
+        assert_eq!(Scenario::parse("again", &text, &[]).unwrap(), scenario);
+    }
+}
+
+/// A key that a kind lacks can't be set and is not kept in a record.
+#[test]
+fn a_scenario_has_the_keys_of_its_kind_alone() {
+    let keys = |name: &str| {
+        let table = Scenario::find(name, &[]).unwrap().table().unwrap();
+        table.keys().cloned().collect::<Vec<String>>().join(" ")
+    };
+    expect!["about bare_seconds exchange floor_seconds hiccup_seconds kind load name runs seconds subject tls warm_up_seconds"]
+        .assert_eq(&keys("order-to-ack"));
+    expect!["about hiccup_seconds ipc kind load name runs seconds subject warm_up_seconds"]
+        .assert_eq(&keys("ring"));
+    expect!["about hiccup_seconds kind name runs seconds subject"].assert_eq(&keys("core-to-core"));
+    expect![
+        "about exchange hiccup_seconds kind load name request runs seconds subject warm_up_seconds"
+    ]
+    .assert_eq(&keys("irq-topology"));
+    expect!["about audit bare_seconds exchange feed floor_seconds flow hiccup_seconds kind name network risk runs seconds strategy subject tls trace warm_up_seconds"].assert_eq(&keys("tick-to-trade"));
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused() {
+    let complaint =
+        |name: &str, set: &str| Scenario::find(name, &[set.to_owned()]).unwrap_err().to_string();
+    expect![[r#"--set exchange.start=false: there is no "exchange" in exchange.start. There are: about, hiccup_seconds, ipc, kind, load, name, runs, seconds, subject, warm_up_seconds"#]]
+        .assert_eq(&complaint("ring", "exchange.start=false"));
+    expect!["subject.ring.backend = pigeon: this client knows ring, ring-many, queue, queue-unchecked, distributor, rtrb, crossbeam"]
+        .assert_eq(&complaint("ring", "subject.0.backend=pigeon"));
+    expect!["subject.ring.processes = 3: its ends are in 1 process, or in 2"]
+        .assert_eq(&complaint("ring", "subject.0.processes=3"));
+    expect!["subject.rtrb.backend = rtrb: it lies in one process's memory; between two are ring, ring-many, queue, queue-unchecked, distributor"]
+        .assert_eq(&complaint("ring", "subject.rtrb.processes=2"));
+    expect!["subject.ring.cores = 1: name the producer's core and the consumer's"]
+        .assert_eq(&complaint("ring", "subject.0.cores=[1]"));
+    expect![[r#"ipc.message_bytes = 8: a message has 16 to 4096 bytes"#]]
+        .assert_eq(&complaint("ring", "ipc.message_bytes=8"));
+    expect!["subject.line.cores = 3: a pair takes two cores, and 32 are paired at most"]
+        .assert_eq(&complaint("core-to-core", "subject.0.cores=[3]"));
+    let text = SHIPPED.iter().find(|(name, _)| *name == "ring").unwrap().1;
+    let with_exchange = format!("{text}\n[exchange]\nstart = true\n");
+    expect!["scenario mine: scenarios of kind ipc have no exchange; leave it out"]
+        .assert_eq(&Scenario::parse("mine", &with_exchange, &[]).unwrap_err().to_string());
+}
+
+/// An engine may have a schedule. A key must exist under the load that is set along with it.
+#[test]
+fn a_load_that_is_set_brings_its_keys_and_takes_others_away() {
+    let set = |name: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find(name, &sets).map_err(|error| error.to_string())
+    };
+    expect!["--set seconds=60: with load.model = ping-pong there is no such key; leave it out"]
+        .assert_eq(&set("engine-open-loop", &["load.model=ping-pong", "seconds=60"]).unwrap_err());
+    assert!(set("engine", &["seconds=60"]).unwrap_err().contains("no such key"));
+    let open = ["load.model=open", "load.rate_per_second=1000", "seconds=2"];
+    // Rows with look-ahead have no schedule.
+    assert!(set("engine", &open).unwrap_err().contains("only back to back"));
+    let open = set("engine-open-loop", &["load.rate_per_second=10000", "seconds=2"]).unwrap();
+    assert_eq!((open.rate_per_second_offered(), open.seconds), (Some(10_000.0), 2.0));
+}
+
+#[track_caller]
+fn complains(sets: &[&str], expected: Expect) {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let error = Scenario::find("order-to-ack", &sets).unwrap_err();
+    expected.assert_eq(&error.to_string());
+}
+
+#[test]
+fn errors_say_what_why_and_what_to_try() {
+    complains(
+        &["runs"],
+        expect![[r#"--set runs: write KEY=VALUE, such as load.rate_per_second=400000"#]],
+    );
+    complains(&["runs=0"], expect![[r#"runs = 0: there must be 1 to 1000"#]]);
+    complains(
+        &["subject.java.backend=spin"],
+        expect![[
+            r#"--set subject.java.backend=spin: there is no "java" in subject.java.backend. There are: rust"#
+        ]],
+    );
+    complains(
+        &["subject.rust.name=floor"],
+        expect![[r#"subject.0.name = floor: floor…, bare… and hiccup… are tickpath's own names"#]],
+    );
+    complains(
+        &["exchange.backend=dpdk"],
+        expect![[r#"there is no backend "dpdk"; there are: spin, block"#]],
+    );
+    complains(
+        &["load.accounts=3"],
+        expect![[
+            r#"load.connections = 16: 3 accounts can use at most as many connections; set load.accounts too"#
+        ]],
+    );
+    complains(
+        &["subject.rust.inject.stall_ms=2000"],
+        expect![[r#"subject.rust.inject.stall_ms = 2000: a stall lasts 0 to 1000 ms"#]],
+    );
+    complains(
+        &["subject.rust.inject.drop_every=10", r#"subject.rust.command=["java"]"#],
+        expect![
+            "subject.rust.inject = drop_every=10: tickpath can inject faults into its own client only"
+        ],
+    );
+    complains(
+        &["exchange.start=false", "exchange.inject.delay_us=5"],
+        expect![[
+            r#"exchange.inject = delay_us=5: tickpath can inject faults into an exchange that it starts only"#
+        ]],
+    );
+    complains(
+        &["exchange.gateways=65"],
+        expect![[r#"exchange.gateways = 65: 0 to 64; with 0 the exchange thread has the sockets"#]],
+    );
+    complains(&["load=3"], expect![[r#"--set load=3: load is a table; set one of its keys"#]]);
+    complains(&["seconds=nan"], expect![[r#"seconds = NaN: from 0.001 to 30 days"#]]);
+    let error = Scenario::find("no-such", &[]).unwrap_err().to_string();
+    assert!(error.contains("order-to-ack, ping-pong"), "{error}");
+    let error = Scenario::find("order-to-ack", &["load.rat=1".to_owned()]).unwrap_err();
+    assert!(error.to_string().contains("there is no \"rat\" in load.rat"), "{error}");
+}
+
+#[test]
+fn ticks_are_said_as_they_can_be() {
+    let set = |name: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Scenario::find(name, &sets).map_err(|error| error.to_string())
+    };
+    let day = set("tick-to-trade-replay", &["flow.source=/data/day.dbn", "flow.speed=10"]).unwrap();
+    assert_eq!((day.flow.source.as_str(), day.flow.speed), ("/data/day.dbn", 10.0));
+    assert_eq!(day.rate_per_second_offered(), None);
+    let fixed = set("tick-to-trade-replay", &["flow.source=x", "flow.pace=fixed"]).unwrap();
+    assert_eq!((fixed.rate_per_second_offered(), fixed.messages(0.5)), (Some(10_000.0), 5_000));
+    let harmed = set("tick-to-trade", &["feed.inject.drop_every=100", "trace=0"]).unwrap();
+    assert_eq!((harmed.injected(), harmed.trace), (vec!["feed drop_every=100".to_owned()], 0));
+    let refused = |name: &str, sets: &[&str], expected: Expect| {
+        expected.assert_eq(&set(name, sets).unwrap_err());
+    };
+    refused(
+        "tick-to-trade",
+        &["flow.pace=recorded"],
+        expect![
+            "flow.pace = recorded: only what was recorded has a pace of its own: name a Databento MBO file with flow.source, or set flow.pace=fixed"
+        ],
+    );
+    refused(
+        "tick-to-trade",
+        &["feed.group=10.0.0.1:5"],
+        expect!["feed.group = 10.0.0.1:5: a multicast group and a port, such as 239.255.0.1:26400"],
+    );
+    refused(
+        "tick-to-trade",
+        &["feed.datagram_bytes=70000"],
+        expect!["feed.datagram_bytes = 70000: a datagram has 256 to 65507 bytes"],
+    );
+    refused(
+        "tick-to-trade",
+        &["strategy.every=0"],
+        expect!["strategy.every = 0: an order for every n-th tick, n from 1 to 1000000000"],
+    );
+    refused(
+        "tick-to-trade",
+        &["audit.core=[1,2]"],
+        expect!["audit.core = 1,2: the logger is one thread: name one core"],
+    );
+    refused(
+        "tick-to-trade",
+        &["flow.instrument=ETH_USDT"],
+        expect![
+            "flow.instrument = ETH_USDT: the flow is in the exchange's first instrument, which is BTC_USDT"
+        ],
+    );
+    set("tick-to-trade", &["exchange.start=false", "flow.instrument=ETH_USDT"]).unwrap();
+    refused(
+        "tick-to-trade",
+        &["exchange.book=/data/day.dbn"],
+        expect![
+            "exchange.book = /data/day.dbn: of ticks it is that of the other instruments, synthetic or empty; a file is named with flow.source"
+        ],
+    );
+    refused(
+        "tick-to-trade",
+        &["subject.rust.cores=[1,2]"],
+        expect!["subject.rust.cores = 1,2: it has one thread: name one core"],
+    );
+    refused(
+        "tick-to-trade",
+        &["trace=1001"],
+        expect!["trace = 1001: 0 to 1000 of the worst ticks are kept"],
+    );
+    refused(
+        "tick-to-trade",
+        &["load.rate_per_second=1"],
+        expect![[
+            r#"--set load.rate_per_second=1: there is no "load" in load.rate_per_second. There are: about, audit, bare_seconds, exchange, feed, floor_seconds, flow, hiccup_seconds, kind, name, network, risk, runs, seconds, strategy, subject, tls, trace, warm_up_seconds"#
+        ]],
+    );
+    refused(
+        "order-to-ack",
+        &["feed.kernel_stamps=false"],
+        expect![[
+            r#"--set feed.kernel_stamps=false: there is no "feed" in feed.kernel_stamps. There are: about, bare_seconds, exchange, floor_seconds, hiccup_seconds, kind, load, name, runs, seconds, subject, tls, warm_up_seconds"#
+        ]],
+    );
+}

@@ -1,0 +1,323 @@
+//! Starts the processes of one entrant in one run, and reads their results.
+
+pub(crate) mod process;
+pub(crate) mod stderr;
+
+use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_SECOND_MIN};
+use crate::disturbance::moment::Moment;
+use crate::file::Kind;
+use crate::launch::process::Process;
+use crate::placement::Placed;
+use crate::progress::{Progress, Teller};
+use crate::run::Lengths;
+use crate::tick::taken::Taking;
+use clock::Clock;
+use host::Cores;
+use host::network::Networks;
+use ipc_bench::judge::Touched;
+use noise::account::Account;
+use record::progress::ProgressLine;
+use record::{ClientResult, ExchangeResult};
+use rustix::process::Pid;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use transport::tls::Trust;
+
+/// Time limit for an exchange to be ready (it reads a large book first), or to end.
+const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
+/// The exchange's default limit of connections.
+const CONNECTIONS_MAX_DEFAULT: usize = 1024;
+/// Time that a client may take in addition to its run, to connect, drain and write.
+pub(crate) const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// One entrant in one run.
+pub(crate) struct Launch<'a> {
+    pub conduct: &'a Conduct,
+    pub placed: &'a Placed,
+    /// The run directory.
+    pub path: &'a Path,
+    pub interrupt: &'a Interrupt,
+    /// Which run, from 1.
+    pub number: u32,
+    pub entrant: &'a Entrant,
+    /// The account of the measured cores; it must know the measured processes.
+    pub account: &'a Account,
+    /// The namespaces of both ends, unless they share a network.
+    pub networks: Option<&'a Networks>,
+}
+
+/// An exchange's first line.
+#[derive(Deserialize)]
+pub(crate) struct Ready {
+    #[serde(rename = "listening")]
+    pub address: String,
+    /// The clock of its stamps.
+    #[serde(default)]
+    pub clock: Option<Clock>,
+    /// The certificate that it made for itself, in PEM.
+    #[serde(default)]
+    pub certificate: Option<String>,
+}
+
+/// A client that was started.
+pub(crate) struct Client {
+    process: Process,
+    stderr: PathBuf,
+}
+
+impl Client {
+    pub(crate) fn pid(&self) -> Pid {
+        self.process.pid()
+    }
+}
+
+/// What the processes of one entrant leave.
+pub(crate) struct Left {
+    pub result: ClientResult,
+    pub exchange: Option<ExchangeResult>,
+    /// What took the cores of both ends, if that was traced.
+    pub taking: Option<Taking>,
+    /// Disturbed shares that are known message by message.
+    pub exact: BTreeMap<String, Touched>,
+    /// The clock of the ticks' stamps and the kernel's, before and after, if known.
+    pub moments: Option<(Moment, Moment)>,
+}
+
+impl From<ClientResult> for Left {
+    fn from(result: ClientResult) -> Left {
+        Left { result, exchange: None, taking: None, exact: BTreeMap::new(), moments: None }
+    }
+}
+
+impl Launch<'_> {
+    /// Starts an exchange, lets `client` measure it, and ends it. `lengths` are a floor's.
+    pub(crate) fn with_exchange(
+        &self,
+        lengths: Option<&Lengths>,
+        client: impl FnOnce(Option<Pid>, Ready) -> Result<Left, ConductError>,
+    ) -> Result<Left, ConductError> {
+        let (process, ready) = match self.start_exchange(lengths)? {
+            Some((process, ready)) => (Some(process), ready),
+            None => {
+                let Conduct { connect, connect_floor, .. } = self.conduct;
+                let known = if self.entrant.is_floor { connect_floor } else { connect };
+                let address = known.clone().unwrap_or_default();
+                (None, Ready { address, clock: None, certificate: None })
+            }
+        };
+        let left = client(process.as_ref().map(Process::pid), ready);
+        // It ends whatever became of the client.
+        let ended = process.map(|process| self.end_exchange(process));
+        let mut left = left?;
+        match ended.transpose() {
+            Ok(exchange) => left.exchange = exchange.flatten(),
+            Err(why) => {
+                left.result.complete = false;
+                left.result.failures.insert(0, why);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Starts an exchange, or the raw echo of messages of these lengths. Returns it with its first
+    /// line; `None` if the scenario starts none.
+    fn start_exchange(
+        &self,
+        lengths: Option<&Lengths>,
+    ) -> Result<Option<(Process, Ready)>, ConductError> {
+        if !self.conduct.scenario.exchange.start {
+            return Ok(None);
+        }
+        let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
+        let (stderr, file) = self.stderr(".exchange")?;
+        let command = self.exchange_command(lengths);
+        let start = || Process::start(command, "", file, EXCHANGE_PATIENCE);
+        let started = match self.networks {
+            None => start(),
+            Some(networks) => networks.exchange().within(start)?,
+        };
+        let mut process =
+            started.map_err(|error| failed(format!("it can't be started: {error}")))?;
+        self.account.is_measured(process.pid());
+        self.interrupt.watch(&[process.pid()]);
+        let line = process.line().unwrap_or_default();
+        self.interrupt.watch(&[]);
+        if let Ok(ready) = serde_json::from_str::<Ready>(&line) {
+            process.deadline(self.lasts() + CLIENT_PATIENCE + EXCHANGE_PATIENCE);
+            return Ok(Some((process, ready)));
+        }
+        // It has ended, or will at its deadline.
+        let _ = process.wait();
+        Err(failed(stderr::said(&stderr)))
+    }
+
+    fn exchange_command(&self, lengths: Option<&Lengths>) -> Command {
+        let spec = &self.conduct.scenario.exchange;
+        let mut command = Command::new(&self.conduct.program);
+        let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
+        command.args(["exchange", "--listen", &format!("{own}:0")]);
+        command.args(["--die-with-parent", &std::process::id().to_string()]);
+        command.args(["--backend", &spec.backend]);
+        command.args(["--scheduling", &spec.scheduling.to_string()]);
+        if !self.placed.exchange.is_empty() {
+            let cores = Cores::List(self.placed.exchange.clone());
+            command.args(["--cores", &cores.to_string()]);
+        }
+        // The floor has them too: it is the path without the exchange's own work.
+        command.args(["--gateways", &spec.gateways.to_string()]);
+        if self.conduct.scenario.kind == Kind::Tick {
+            self.feed_arguments(&mut command, lengths.filter(|_| self.entrant.is_floor));
+        }
+        if self.conduct.has_echo(self.entrant) {
+            command.arg("--echo");
+            if self.entrant.is_bare {
+                command.arg("--bare");
+            }
+            return command;
+        }
+        if self.entrant.has_tls {
+            command.arg("--tls-self-signed");
+        }
+        command.args(["--any-token", "--book", &spec.book]);
+        command.args(["--open-orders-max", &spec.open_orders_max.to_string()]);
+        let connections_max = self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT);
+        command.args(["--connections-max", &connections_max.to_string()]);
+        command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
+        for word in spec.inject.words() {
+            command.args(["--inject", &word]);
+        }
+        if !spec.instruments.is_empty() {
+            command.args(["--instruments", &spec.instruments]);
+        }
+        command
+    }
+
+    /// Ends the exchange and reads its result; a raw echo has none.
+    fn end_exchange(&self, mut process: Process) -> Result<Option<ExchangeResult>, String> {
+        process.terminate();
+        let line = process.last_line();
+        let (status, timed_out) = process.wait().map_err(|error| error.to_string())?;
+        if timed_out || !status.success() {
+            let how = if timed_out { "hung and was killed".to_owned() } else { status.to_string() };
+            return Err(format!("the exchange died in mid-run: {how}"));
+        }
+        if self.conduct.has_echo(self.entrant) {
+            return Ok(None);
+        }
+        let line = line.unwrap_or_default();
+        serde_json::from_str(&line)
+            .map(Some)
+            .map_err(|error| format!("the exchange's last words make no sense: {error}: {line}"))
+    }
+
+    /// Runs our client of that command, or the scenario's own, under `plan`.
+    pub(crate) fn run_client(
+        &self,
+        own: &str,
+        plan: &str,
+        teller: &mut Teller<'_>,
+    ) -> Result<ClientResult, ConductError> {
+        let client = self.start_client(own, plan)?;
+        self.result(client, teller)
+    }
+
+    /// Starts our client of that command, or the scenario's own, with its plan.
+    pub(crate) fn start_client(&self, own: &str, plan: &str) -> Result<Client, ConductError> {
+        let (stderr, file) = self.stderr("")?;
+        let patience = self.lasts() + CLIENT_PATIENCE;
+        let start = || Process::start(self.command_or(own), plan, file, patience);
+        let started = match self.networks {
+            None => start(),
+            Some(networks) => networks.trader().within(start)?,
+        };
+        let process =
+            started.map_err(|error| self.failed(format!("it can't be started: {error}")))?;
+        self.account.is_measured(process.pid());
+        self.interrupt.watch(&[process.pid()]);
+        Ok(Client { process, stderr })
+    }
+
+    /// Waits for a client's result, and passes its progress on.
+    pub(crate) fn result(
+        &self,
+        client: Client,
+        teller: &mut Teller<'_>,
+    ) -> Result<ClientResult, ConductError> {
+        let Client { mut process, stderr } = client;
+        let line = process.last_line_after(&mut |line| {
+            let line = serde_json::from_str::<ProgressLine>(line);
+            if let Ok(line) = &line {
+                teller.say(Progress::Second(&line.progress));
+            }
+            line.is_ok()
+        });
+        self.interrupt.watch(&[]);
+        let (status, timed_out) = process.wait().map_err(|error| self.failed(error.to_string()))?;
+        if timed_out {
+            return Err(self.failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
+        }
+        match line.map(|line| serde_json::from_str(&line)) {
+            Some(Ok(result)) => Ok(result),
+            _ => Err(self.failed(format!("{status}: {}", stderr::said(&stderr)))),
+        }
+    }
+
+    /// By what this entrant checks the certificate of an exchange that said this when it was ready.
+    pub(crate) fn trust(&self, certificate: Option<String>) -> Option<Trust> {
+        let is_secure = self.entrant.has_tls && !self.entrant.is_floor;
+        let trust = self.conduct.scenario.trust(self.entrant.index).filter(|_| is_secure)?;
+        Some(match certificate {
+            None => trust,
+            certificate => Trust { ca: None, ca_pem: certificate, name: None },
+        })
+    }
+
+    /// The scenario's client, or our own with that command.
+    pub(crate) fn command_or(&self, own: &str) -> Command {
+        let foreign = &self.conduct.scenario.subject[self.entrant.index].command;
+        let mut command = match foreign.split_first() {
+            Some((program, arguments)) if !self.entrant.is_floor => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+            _ => {
+                let mut command = Command::new(&self.conduct.program);
+                command.args([own, "--die-with-parent", &std::process::id().to_string()]);
+                command
+            }
+        };
+        command.args(["--plan", "-"]);
+        command
+    }
+
+    pub(crate) fn lasts(&self) -> Duration {
+        if let Some(operations) = self.conduct.operations() {
+            return Duration::from_secs_f64(operations as f64 / OPERATIONS_PER_SECOND_MIN);
+        }
+        let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
+        Duration::from_secs_f64(warm_up_seconds + seconds)
+    }
+
+    /// The error of an entrant that failed.
+    pub(crate) fn failed(&self, why: String) -> ConductError {
+        ConductError::Process { who: self.entrant.name.clone(), why }
+    }
+
+    /// A file for a process's stderr.
+    pub(crate) fn stderr(&self, suffix: &str) -> Result<(PathBuf, File), ConductError> {
+        let name = format!("{:03}.{}{suffix}", self.number, self.entrant.name);
+        let path = self.path.join(format!("{name}.stderr"));
+        match File::create(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(source) => {
+                Err(ConductError::Record { path: self.path.display().to_string(), source })
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Looks at a scenario before its first run: its cores and duration, what makes the figures poor,
+//! and what makes the runs fail.
+
+use crate::assemble::resolved;
+use crate::conduct::{Conduct, ConductError, entrants};
+use crate::file::{Kind, Subject};
+use crate::placement::place_on;
+use crate::progress::run_seconds;
+use clock::Clock;
+use host::{Root, Topology};
+use record::Preflight;
+use rustix::fs::{Access, access, statvfs};
+use std::path::Path;
+use transport::datagram::receive_buffer_granted;
+
+/// Bytes of a record without its logs: run.json, machine.json, report.html.
+const RECORD_BYTES: f64 = 4e6;
+/// Bytes of logs per second of one subject; measured: 4 to 12 kB.
+const LOG_BYTES_PER_SECOND: f64 = 16e3;
+/// Bytes that are kept of one tick until its record is written.
+const TICK_BYTES: f64 = 256.0;
+
+impl Conduct {
+    /// Looks at the scenario and at this machine, and changes nothing.
+    ///
+    /// # Errors
+    /// If the scenario and the command line contradict each other, or the cores can't be had.
+    pub fn preflight(&self) -> Result<Preflight, ConductError> {
+        self.check()?;
+        let profile = self.risk_profile()?;
+        let root = Root::system();
+        let allowed = host::thread::allowed()?;
+        let fixed = host::capture(&root, &Clock::calibrate(), None).fixed;
+        let placed = place_on(&root, &self.scenario, &Topology::read(&root), &allowed, &fixed)?;
+        let entrants = entrants(self, &placed);
+        let cores = |own: &[usize]| placed.exchange.iter().chain(own).copied().collect();
+        Ok(Preflight {
+            scenario: resolved(&self.scenario, &placed, profile.as_ref()),
+            subjects: entrants.iter().map(|one| (one.name.clone(), cores(&one.cores))).collect(),
+            seconds: run_seconds(self, &entrants) * f64::from(self.scenario.runs),
+            bytes: self.bytes_needed() as u64,
+            warnings: placed.warnings,
+            refusals: self.faults(),
+        })
+    }
+
+    pub(crate) fn refuse_faults(&self) -> Result<(), ConductError> {
+        let faults = self.faults();
+        if faults.is_empty() { Ok(()) } else { Err(ConductError::Refused { faults }) }
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let place = existing(&self.runs_directory);
+        let faults = [no_permission(place), self.no_space(place), self.small_receive_buffer()];
+        faults.into_iter().flatten().chain(self.missing_clients()).collect()
+    }
+
+    /// A command with a path is a program of somebody's build. Others are found on the PATH.
+    fn missing_clients(&self) -> impl Iterator<Item = String> {
+        let started = |one: &&Subject| !one.command.is_empty();
+        self.scenario.subject.iter().filter(started).filter_map(|subject| {
+            let program = Path::new(&subject.command[0]);
+            let is_missing = program.components().count() > 1 && !program.exists();
+            is_missing.then(|| {
+                format!(
+                    "subject {} can't be started: {} does not exist; run tickpath in the checkout, after `make \
+                     clients` (or `make peers`) there, or build the client that your scenario names",
+                    subject.name,
+                    program.display()
+                )
+            })
+        })
+    }
+
+    fn bytes_needed(&self) -> f64 {
+        let scenario = &self.scenario;
+        let subjects = scenario.subject.len() as f64;
+        let seconds = scenario.seconds + scenario.warm_up_seconds + scenario.floor_seconds;
+        let logs = f64::from(scenario.runs) * subjects * seconds * LOG_BYTES_PER_SECOND;
+        let ticks = match scenario.kind {
+            Kind::Tick => scenario.rate_per_second() * scenario.seconds * subjects * TICK_BYTES,
+            _ => 0.0,
+        };
+        RECORD_BYTES + logs + ticks
+    }
+
+    fn no_space(&self, place: &Path) -> Option<String> {
+        // A file system that counts no blocks does not say.
+        let free = statvfs(place).ok().filter(|free| free.f_blocks > 0)?;
+        let free = free.f_bavail.saturating_mul(free.f_frsize) as f64;
+        let needed = self.bytes_needed();
+        (free < needed).then(|| {
+            format!(
+                "{} has {:.0} MB of free space, and this record may need {:.0} MB: free some, choose another place \
+                 with --out, or set fewer runs or seconds",
+                place.display(),
+                free / 1e6,
+                needed / 1e6
+            )
+        })
+    }
+
+    /// The kernel drops datagrams of a burst where its buffer is smaller than asked.
+    fn small_receive_buffer(&self) -> Option<String> {
+        let asked = self.scenario.feed.receive_buffer_bytes;
+        let granted = (self.scenario.kind == Kind::Tick)
+            .then(|| receive_buffer_granted(asked).ok())
+            .flatten()?;
+        (granted < 2 * asked.min(i32::MAX as usize / 2)).then(|| {
+            format!(
+                "the receive buffer is {} bytes, {asked} needed: run `sysctl -w net.core.rmem_max={asked}`, give \
+                 tickpath CAP_NET_ADMIN, or lower feed.receive_buffer_bytes",
+                granted / 2
+            )
+        })
+    }
+}
+
+/// The nearest directory above `path` that exists, or `path` itself.
+fn existing(path: &Path) -> &Path {
+    let at = path.ancestors().find(|one| one.exists() && *one != Path::new(""));
+    at.unwrap_or(Path::new("."))
+}
+
+fn no_permission(place: &Path) -> Option<String> {
+    let error = access(place, Access::WRITE_OK | Access::EXEC_OK).err()?;
+    let error = std::io::Error::from(error);
+    let (place, remedy) = (place.display(), record::directory::remedy(&error));
+    Some(format!("cannot write to {place}: {error}; {remedy} with --out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Scenario;
+    use std::path::PathBuf;
+
+    fn conduct(name: &str, sets: &[&str], out: &Path) -> Conduct {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Conduct {
+            scenario: Scenario::find(name, &sets).unwrap(),
+            runs_directory: out.to_owned(),
+            program: PathBuf::new(),
+            tool: String::new(),
+            command: Vec::new(),
+            connect: None,
+            connect_floor: None,
+            noise: false,
+            until: None,
+            smoke_test: false,
+        }
+    }
+
+    #[test]
+    fn a_plan_says_cores_and_duration() {
+        let out = tempfile::tempdir().unwrap();
+        let sets = ["runs=2", "seconds=3", "floor_seconds=0", "hiccup_seconds=0.5"];
+        let plan = conduct("order-to-ack", &sets, out.path()).preflight().unwrap();
+        // Warm-up 1 s and 3 s, hiccup 0.5 s, twice.
+        assert!((plan.seconds - 9.0).abs() < 1e-9, "{}", plan.seconds);
+        assert_eq!(plan.subjects.len(), 1);
+        assert!(!plan.subjects[0].1.is_empty() && plan.refusals.is_empty(), "{plan:?}");
+        assert_eq!(plan.scenario["runs"], 2);
+    }
+
+    #[test]
+    fn a_record_larger_than_the_disk_is_refused_before_anything_runs() {
+        let out = tempfile::tempdir().unwrap();
+        let sets = ["runs=1000", "seconds=2592000"];
+        let conduct = conduct("order-to-ack", &sets, &out.path().join("a/b"));
+        let Err(ConductError::Refused { faults }) = conduct.refuse_faults() else {
+            panic!("not refused")
+        };
+        assert!(faults[0].contains("--out"), "{faults:?}");
+        assert!(!out.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_refused() {
+        let here = tempfile::tempdir().unwrap();
+        // Nothing can be below a file, whoever asks.
+        let file = here.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let faults = conduct("ring", &[], &file.join("runs")).faults();
+        assert!(faults.iter().any(|fault| fault.contains("with --out")), "{faults:?}");
+    }
+}

@@ -1,0 +1,214 @@
+//! The keys of `tick` scenarios: the source of ticks, the feed, and the trader's risk check and
+//! log.
+
+use clock::range::{OutOfRange, require, within};
+use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
+use host::placement::Cores;
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use trader::tick_plan::{DATAGRAM_BYTES_MAX, DatagramHarm, RECEIVE_BUFFER_BYTES_MAX};
+
+/// The source of ticks that were not recorded.
+pub const SYNTHETIC: &str = "synthetic";
+/// A shorter datagram has no room for a message after its header.
+pub const DATAGRAM_BYTES_MIN: usize = 256;
+/// Limit on the inputs of one burst.
+pub const BURST_MAX: u64 = 1_000_000;
+/// Limit on the speed of a recording, also as a slow-down.
+pub const SPEED_MAX: f64 = 1e5;
+/// A flow is too short if it lasts less than this share of the requested time: a file may end.
+pub const DURATION_SHARE_MIN: f64 = 0.99;
+/// Limit on the slowest ticks to keep.
+pub const TRACE_MAX: usize = 1_000;
+
+/// When the next input of the flow is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// At a rate. A recording keeps its order but not its times.
+    #[default]
+    Fixed,
+    /// At its recorded time, divided by the speed.
+    Recorded,
+}
+
+impl Pace {
+    /// The name in a scenario file and on the exchange's command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pace::Fixed => "fixed",
+            Pace::Recorded => "recorded",
+        }
+    }
+}
+
+/// `[flow]`: the inputs that change the book, made in the exchange's own process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Flow {
+    /// `synthetic`, or the path of a Databento MBO file; empty: the user must name a file.
+    pub source: String,
+    /// The instrument that the trader watches and trades: the exchange's first, which is the
+    /// flow's.
+    pub instrument: String,
+    /// When inputs are due.
+    pub pace: Pace,
+    /// With a fixed pace: inputs per second, each of which changes the book.
+    pub rate_per_second: f64,
+    /// With the recorded pace: how many times faster.
+    pub speed: f64,
+    /// With a fixed pace: distances between inputs.
+    pub arrival: Arrival,
+    /// Inputs that are due at the same time, if they arrive in bursts.
+    pub burst: u64,
+}
+
+impl Default for Flow {
+    fn default() -> Flow {
+        Flow {
+            source: SYNTHETIC.to_owned(),
+            instrument: "BTC_USDT".to_owned(),
+            pace: Pace::Fixed,
+            rate_per_second: 10_000.0,
+            speed: 1.0,
+            arrival: Arrival::Uniform,
+            burst: 16,
+        }
+    }
+}
+
+/// How datagrams are addressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// To each subscriber's own address.
+    #[default]
+    Unicast,
+    /// To one multicast group.
+    Multicast,
+}
+
+/// `[feed]` of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Feed {
+    /// How datagrams are addressed.
+    pub transport: Transport,
+    /// `GROUP:PORT` for multicast.
+    pub group: String,
+    /// Limit on the length of a datagram.
+    pub datagram_bytes: usize,
+    /// Receive buffer that the trader requests from the kernel.
+    pub receive_buffer_bytes: usize,
+    /// Whether the trader's kernel stamps datagrams.
+    pub kernel_stamps: bool,
+    /// Damage to datagrams as the trader receives them.
+    pub inject: DatagramHarm,
+}
+
+impl Default for Feed {
+    fn default() -> Feed {
+        Feed {
+            transport: Transport::Unicast,
+            group: "239.255.0.1:26400".to_owned(),
+            datagram_bytes: 1472,
+            receive_buffer_bytes: 8 << 20,
+            kernel_stamps: true,
+            inject: DatagramHarm::default(),
+        }
+    }
+}
+
+/// `[risk]`: the trader's own check before it sends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Risk {
+    /// Path of a profile; empty: a profile's default values.
+    pub profile: String,
+}
+
+/// `[audit]`: the trader's audit log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Audit {
+    /// Whether there is a log.
+    pub enabled: bool,
+    /// The logger's core; by default a free one, otherwise the exchange's.
+    pub core: Cores,
+    /// Number of last runs whose log stays beside run.json: it takes some MB per second.
+    pub keep_runs: usize,
+}
+
+impl Default for Audit {
+    fn default() -> Audit {
+        Audit { enabled: true, core: Cores::Auto, keep_runs: 1 }
+    }
+}
+
+/// The network between the two ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// The loopback interface.
+    #[default]
+    Loopback,
+    /// Two network namespaces that a veth pair joins; needs root.
+    Veth,
+}
+
+impl Flow {
+    /// Whether the user must still name the recording.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        self.source.is_empty()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        let rate = self.rate_per_second;
+        let why = "inputs a second are above 0 and at most 1e9";
+        require(rate > 0.0 && rate <= RATE_PER_SECOND_MAX, "flow.rate_per_second", rate, why)?;
+        let speeds = 1.0 / SPEED_MAX..=SPEED_MAX;
+        within("flow.speed", self.speed, speeds, "{} times the recorded pace")?;
+        within("flow.burst", self.burst, 1..=BURST_MAX, "a burst is {} inputs")?;
+        let why = "only what was recorded has a pace of its own: name a Databento MBO file with \
+                   flow.source, or set flow.pace=fixed";
+        let has_pace = self.pace != Pace::Recorded || self.source != SYNTHETIC;
+        require(has_pace, "flow.pace", "recorded", why)
+    }
+}
+
+impl Feed {
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        let bytes = DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_MAX;
+        within("feed.datagram_bytes", self.datagram_bytes, bytes, "a datagram has {} bytes")?;
+        let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
+        within("feed.receive_buffer_bytes", self.receive_buffer_bytes, bytes, "{} bytes")?;
+        let group = self.group.split_once(':').map(|(group, port)| {
+            (group.parse::<Ipv4Addr>(), port.parse::<u16>().is_ok_and(|port| port > 0))
+        });
+        let is_group = matches!(group, Some((Ok(group), true)) if group.is_multicast());
+        let why = "a multicast group and a port, such as 239.255.0.1:26400";
+        require(is_group, "feed.group", &self.group, why)
+    }
+
+    /// The damage to datagrams in words; `None` if there is none.
+    pub(crate) fn harm(&self) -> Option<String> {
+        let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.inject;
+        let parts: Vec<String> = [
+            ("drop_every", drop_every),
+            ("duplicate_every", duplicate_every),
+            ("reorder_every", reorder_every),
+        ]
+        .into_iter()
+        .filter(|(_, every)| *every > 0)
+        .map(|(key, every)| format!("{key}={every}"))
+        .collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+}
+
+impl Audit {
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        let is_one = !matches!(&self.core, Cores::List(cores) if cores.len() != 1);
+        require(is_one, "audit.core", &self.core, "the logger is one thread: name one core")
+    }
+}

@@ -1,0 +1,355 @@
+//! Rules of integrity for ticks.
+
+use crate::run::{Asked, Evidence};
+use crate::tick::DURATION_SHARE_MIN;
+use record::Verdict;
+use record::tick::Tick;
+use serde::Deserialize;
+
+type Outcome = (Verdict, String);
+
+fn held_if(holds: bool, why: String) -> Outcome {
+    (if holds { Verdict::Held } else { Verdict::Broken }, why)
+}
+
+fn not_applicable(why: &str) -> Outcome {
+    (Verdict::NotApplicable, why.to_owned())
+}
+
+/// For rules about books: a floor has no book, and its datagrams are empty.
+fn of_book(evidence: &Evidence, rule: fn(&Evidence, &Tick) -> Outcome) -> Outcome {
+    match (evidence.result.load.tick.first(), evidence.is_floor) {
+        (_, true) => not_applicable("the floor keeps no book"),
+        (None, false) => (Verdict::Broken, "the trader says nothing of a feed".to_owned()),
+        (Some(tick), false) => rule(evidence, tick),
+    }
+}
+
+fn of_feed(evidence: &Evidence, rule: fn(&Evidence, &Tick) -> Outcome) -> Outcome {
+    match evidence.result.load.tick.first() {
+        None => (Verdict::Broken, "the trader says nothing of a feed".to_owned()),
+        Some(tick) => rule(evidence, tick),
+    }
+}
+
+/// Every datagram arrived on the live feed, once and complete.
+pub(crate) fn ticks(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |evidence, tick| {
+        let faults: u64 = tick.faults.values().sum();
+        let why = format!(
+            "of {} datagrams the kernel dropped {}; {} gaps, {} messages that came by replay, {faults} faulty datagrams",
+            tick.datagrams, tick.kernel_drops, tick.gaps, tick.messages_replayed
+        );
+        let undisturbed = tick.gaps == 0 && tick.messages_replayed == 0 && faults == 0;
+        let holds = tick.datagrams > 0 && tick.kernel_drops == 0;
+        held_if(holds && (undisturbed || evidence.asked.is_harmed), why)
+    })
+}
+
+/// The trader's book at the end equals the exchange's.
+pub(crate) fn book(evidence: &Evidence) -> Outcome {
+    of_book(evidence, |evidence, tick| {
+        let (ours, theirs) = (&tick.book_hash, &tick.exchange_book_hash);
+        let at = tick.book_sequence;
+        match (theirs.is_empty(), evidence.exchange) {
+            (true, None) => return not_applicable("the exchange did not tell its book"),
+            (true, Some(_)) => {
+                let why = format!(
+                    "the trader's book stayed at message {at}, and the exchange was never asked at the same"
+                );
+                return (Verdict::Broken, why);
+            }
+            (false, _) => {}
+        }
+        let (faults, overrun) = published_wrong(evidence);
+        let why = format!(
+            "behind message {at} the trader's book is {ours}, the exchange's {theirs}; there {faults} events did not go \
+             with the published book, and {overrun} datagrams were gone before they were sent"
+        );
+        held_if(ours == theirs && (faults, overrun) == (0, 0), why)
+    })
+}
+
+/// Counts of our own exchange: its published book equals the engine's only if both are 0.
+fn published_wrong(evidence: &Evidence) -> (u64, u64) {
+    let feed = evidence.exchange.map(|exchange| &exchange.counts["feed"]);
+    let of = |name: &str| feed.and_then(|feed| feed[name].as_u64()).unwrap_or(0);
+    (of("faults"), of("overrun"))
+}
+
+/// The trader's own reason to reject an order because its connection is full. Such a tick has no
+/// sample, and would have been among the slowest.
+const BACKLOG: &str = "outbound_bytes_max";
+
+/// Every order that passed risk left.
+pub(crate) fn orders(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |_, tick| {
+        let kept = tick.refused.get(BACKLOG).copied().unwrap_or(0);
+        let why = format!(
+            "{kept} orders did not leave because the exchange did not read those before them: the slowest ticks would have no sample"
+        );
+        held_if(kept == 0, why)
+    })
+}
+
+/// Stages add up, and no stamp lies before its cause.
+pub(crate) fn stages(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |_, tick| {
+        let why = format!(
+            "of {} samples the stages of {} do not add up, and in {} a stamp lies before the one it must follow",
+            tick.samples, tick.samples_not_adding_up, tick.samples_out_of_order
+        );
+        let all_right = tick.samples_not_adding_up == 0 && tick.samples_out_of_order == 0;
+        held_if(all_right && tick.samples > 0, why)
+    })
+}
+
+/// The exchange's counts of its own orders.
+#[derive(Deserialize)]
+struct Flow {
+    scheduled: u64,
+    duration_ns: u64,
+    inputs: u64,
+    refused: u64,
+    late_ns_p99: Option<u64>,
+    late_ns_max: Option<u64>,
+}
+
+/// There were inputs for the whole time, and each was executed and had an effect.
+pub(crate) fn flow(evidence: &Evidence) -> Outcome {
+    if evidence.is_floor {
+        return not_applicable("the floor's ticks are a schedule and nothing else");
+    }
+    let Some(exchange) = evidence.exchange else {
+        return not_applicable("the other end is not ours, and keeps its schedule to itself");
+    };
+    let Ok(flow) = serde_json::from_value::<Flow>(exchange.counts["flow"].clone()) else {
+        return (Verdict::Broken, "the exchange says nothing of a flow".to_owned());
+    };
+    let late = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"));
+    let Asked { flow_seconds, trades, .. } = evidence.asked;
+    let seconds = flow.duration_ns as f64 / 1e9;
+    let is_long = seconds >= flow_seconds * DURATION_SHARE_MIN;
+    let short = match is_long {
+        true => String::new(),
+        false => format!(
+            "the flow's inputs are over after {seconds:.3} of {flow_seconds} s: take fewer seconds, a lower rate or speed, \
+             or a longer file; "
+        ),
+    };
+    let why = format!(
+        "{short}{} of {} inputs were executed, {} without effect; late by {} at p99, {} at most",
+        flow.inputs,
+        flow.scheduled,
+        flow.refused,
+        late(flow.late_ns_p99),
+        late(flow.late_ns_max),
+    );
+    // A trader's fills remove orders that the flow would cancel.
+    let with_effect = trades || flow.refused == 0;
+    let is_whole = is_long && flow.inputs == flow.scheduled && flow.inputs > 0;
+    held_if(is_whole && with_effect, why)
+}
+
+/// The kernel granted the buffer that was requested. It reserves and reports twice the size
+/// (socket(7)), limited to an int.
+pub(crate) fn receive_buffer(evidence: &Evidence) -> Outcome {
+    of_feed(evidence, |evidence, tick| {
+        let (got, asked) = (tick.receive_buffer_bytes, evidence.asked.receive_buffer_bytes);
+        let why = format!(
+            "asked for a receive buffer of {asked} bytes the kernel set aside {got}, of which half are for what is in \
+             datagrams; without CAP_NET_ADMIN it gives no more than net.core.rmem_max: sysctl -w \
+             net.core.rmem_max={asked}, or a smaller feed.receive_buffer_bytes"
+        );
+        held_if(got >= 2 * asked.min(i32::MAX as u64 / 2), why)
+    })
+}
+
+/// The audit log is complete.
+pub(crate) fn audit(evidence: &Evidence) -> Outcome {
+    of_book(evidence, |_, tick| match &tick.audit {
+        None => not_applicable("nothing was written down"),
+        Some(audit) => {
+            let failed = if audit.failed.is_empty() { "" } else { "; " };
+            let why = format!(
+                "{} records in the audit log, {} lost{failed}{}",
+                audit.records, audit.lost, audit.failed
+            );
+            held_if(audit.lost == 0 && audit.failed.is_empty(), why)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::Kind;
+    use record::tick::Audit;
+    use record::{ClientResult, ExchangeResult};
+
+    fn fine() -> Tick {
+        Tick {
+            datagrams: 1_000,
+            samples: 900,
+            receive_buffer_bytes: 8_192,
+            book_hash: "aa".to_owned(),
+            exchange_book_hash: "aa".to_owned(),
+            audit: Some(Audit::default()),
+            ..Tick::default()
+        }
+    }
+
+    type Checked = (&'static str, fn(&Evidence) -> Outcome);
+    const RULES: [Checked; 6] = [
+        ("ticks", ticks),
+        ("book", book),
+        ("orders", orders),
+        ("stages", stages),
+        ("receive_buffer", receive_buffer),
+        ("audit", audit),
+    ];
+
+    /// The rules with that verdict after `change`.
+    fn with(verdict: Verdict, change: fn(&mut Tick, &mut Evidence)) -> Vec<&'static str> {
+        let no_result = ClientResult::default();
+        let mut evidence = evidence(&no_result);
+        let mut tick = fine();
+        change(&mut tick, &mut evidence);
+        let mut result = ClientResult::default();
+        result.load.tick = vec![tick];
+        let evidence = Evidence { result: &result, ..evidence };
+        RULES
+            .iter()
+            .filter(|(_, rule)| rule(&evidence).0 == verdict)
+            .map(|(name, _)| *name)
+            .collect()
+    }
+
+    fn evidence(result: &ClientResult) -> Evidence<'_> {
+        Evidence {
+            kind: Kind::Tick,
+            result,
+            exchange: None,
+            planned: None,
+            recorded: 0,
+            asked: Asked { receive_buffer_bytes: 4_096, flow_seconds: 6.0, ..Asked::default() },
+            is_floor: false,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn each_rule_breaks_by_its_own_cause_alone() {
+        let broken = |change| with(Verdict::Broken, change);
+        assert_eq!(broken(|_, _| ()), [""; 0]);
+        assert_eq!(broken(|tick, _| tick.kernel_drops = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.gaps = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.messages_replayed = 1), ["ticks"]);
+        assert_eq!(broken(|tick, _| tick.datagrams = 0), ["ticks"]);
+        assert_eq!(
+            broken(|tick, _| *tick.faults.entry("garbage".to_owned()).or_default() = 1),
+            ["ticks"]
+        );
+        assert_eq!(broken(|tick, _| tick.book_hash = "ab".to_owned()), ["book"]);
+        assert_eq!(
+            broken(|tick, _| *tick.refused.entry(BACKLOG.to_owned()).or_default() = 1),
+            ["orders"]
+        );
+        assert_eq!(
+            broken(|tick, _| *tick.refused.entry("collar".to_owned()).or_default() = 1),
+            [""; 0]
+        );
+        assert_eq!(broken(|tick, _| tick.samples_not_adding_up = 1), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.samples_out_of_order = 1), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.samples = 0), ["stages"]);
+        assert_eq!(broken(|tick, _| tick.receive_buffer_bytes = 8_191), ["receive_buffer"]);
+        assert_eq!(
+            broken(|tick, _| tick.audit = Some(Audit { lost: 1, ..Audit::default() })),
+            ["audit"]
+        );
+        assert_eq!(
+            broken(|tick, _| {
+                let failed = "No space left on device".to_owned();
+                tick.audit = Some(Audit { failed, ..Audit::default() });
+            }),
+            ["audit"]
+        );
+    }
+
+    #[test]
+    fn a_flow_is_whole_and_has_its_effect() {
+        let judged = |late_ns_p99: u64, refused: u64, inputs: u64, change: fn(&mut Asked)| {
+            let flow = serde_json::json!({"scheduled": 60_000, "inputs": inputs, "refused": refused,
+                "duration_ns": 6_000_000_000u64,
+                "late_ns_p99": late_ns_p99, "late_ns_max": 9_000_000});
+            let counts = serde_json::json!({ "flow": flow });
+            let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+            let result = ClientResult::default();
+            let mut evidence = evidence(&result);
+            evidence.exchange = Some(&exchange);
+            change(&mut evidence.asked);
+            super::flow(&evidence).0
+        };
+        let nothing: fn(&mut Asked) = |_| ();
+        // A late flow is a disturbance, which the figures show; it is still complete.
+        assert_eq!(judged(6_000_001, 0, 60_000, nothing), Verdict::Held);
+        assert_eq!(judged(1, 1, 60_000, nothing), Verdict::Broken);
+        assert_eq!(judged(1, 1, 60_000, |asked| asked.trades = true), Verdict::Held);
+        assert_eq!(judged(1, 0, 59_999, nothing), Verdict::Broken);
+        // A file of 6 s.
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 6.05), Verdict::Held);
+        assert_eq!(judged(1, 0, 60_000, |asked| asked.flow_seconds = 7.0), Verdict::Broken);
+        let result = ClientResult::default();
+        assert_eq!(super::flow(&evidence(&result)).0, Verdict::NotApplicable);
+    }
+
+    /// Equal books may both be wrong.
+    #[test]
+    fn a_book_that_was_published_wrong_is_not_the_exchanges() {
+        for (faults, overrun, verdict) in
+            [(0, 0, Verdict::Held), (1, 0, Verdict::Broken), (0, 1, Verdict::Broken)]
+        {
+            let counts = serde_json::json!({"feed": {"faults": faults, "overrun": overrun}});
+            let exchange = ExchangeResult { counts, ..ExchangeResult::default() };
+            let mut result = ClientResult::default();
+            result.load.tick = vec![fine()];
+            let evidence = Evidence { exchange: Some(&exchange), ..evidence(&result) };
+            assert_eq!(book(&evidence).0, verdict, "{faults} {overrun}");
+        }
+    }
+
+    /// Injected damage explains gaps, but not datagrams that the kernel dropped.
+    #[test]
+    fn harm_on_purpose_makes_gaps_and_excuses_nothing_else() {
+        let harmed = with(Verdict::Broken, |tick, evidence| {
+            evidence.asked.is_harmed = true;
+            (tick.gaps, tick.messages_replayed) = (9, 18);
+        });
+        assert_eq!(harmed, [""; 0]);
+        let dropped = with(Verdict::Broken, |tick, evidence| {
+            evidence.asked.is_harmed = true;
+            tick.kernel_drops = 1;
+        });
+        assert_eq!(dropped, ["ticks"]);
+    }
+
+    /// Our own exchange always tells its book, so a trader that never compared stayed behind.
+    #[test]
+    fn a_trader_that_stays_behind_breaks_the_rule_of_books() {
+        let mut result = ClientResult::default();
+        result.load.tick = vec![Tick { exchange_book_hash: String::new(), ..fine() }];
+        let ours = ExchangeResult::default();
+        let mut evidence = evidence(&result);
+        assert_eq!(book(&evidence).0, Verdict::NotApplicable);
+        evidence.exchange = Some(&ours);
+        assert_eq!(book(&evidence).0, Verdict::Broken);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_checked() {
+        let unknown = |change| with(Verdict::NotApplicable, change);
+        assert_eq!(unknown(|tick, _| tick.exchange_book_hash.clear()), ["book"]);
+        assert_eq!(unknown(|tick, _| tick.audit = None), ["audit"]);
+        assert_eq!(unknown(|_, evidence| evidence.is_floor = true), ["book", "audit"]);
+    }
+}

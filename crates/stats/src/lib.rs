@@ -1,0 +1,12 @@
+//! Statistics over samples and runs. Knows nothing of records.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod bracket;
+pub mod buckets;
+pub mod compare;
+mod percentiles;
+pub mod permutation;
+pub mod touch;
+
+pub use percentiles::*;

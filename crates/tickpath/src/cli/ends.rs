@@ -1,0 +1,153 @@
+//! Arguments of the two ends as processes of their own, and of the clients that runs start.
+
+use crate::plant::MarketDataArguments;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct ExchangeArguments {
+    /// Address to listen on (port 0: the system chooses one)
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8888")]
+    pub listen: String,
+    /// Cores to pin to, such as 2,4-5: first the exchange's thread, then one per gateway thread
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub cores: host::Cores,
+    /// Number of gateway threads that own the sockets (0: the exchange thread does)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gateways: usize,
+    /// Scheduling class of the threads: other, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, default_value = "other")]
+    pub scheduling: String,
+    /// How to wait for data: spin or block
+    #[arg(long, default_value = "spin")]
+    pub backend: String,
+    /// Initial book: synthetic, empty, or a Databento MBO file (.dbn, .dbn.zst)
+    #[arg(long, default_value = "synthetic")]
+    pub book: String,
+    /// Instruments file (default: the four that ship)
+    #[arg(long, value_name = "FILE")]
+    pub instruments: Option<PathBuf>,
+    /// Risk limits per account: order size, price collar, open orders, message rate, positions,
+    /// self-trade prevention
+    #[arg(long, value_name = "FILE")]
+    pub risk: Option<PathBuf>,
+    /// Accept only the tokens in this file: lines `"TOKEN" = "ACCOUNT"` under [tokens], and
+    /// `"TOKEN" = "NAME"` under [operators]
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<PathBuf>,
+    /// Accept any token as the account with that name. For benchmarks only
+    #[arg(long, conflicts_with = "tokens")]
+    pub any_token: bool,
+    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it. SIGHUP
+    /// reloads it and the key
+    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "echo")]
+    pub tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate: a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub tls_key: Option<PathBuf>,
+    /// Speak TLS 1.3 with a certificate made for this run; the first line of output has it
+    #[arg(long, conflicts_with_all = ["tls_certificate", "echo"])]
+    pub tls_self_signed: bool,
+    /// Maximum number of simultaneous connections
+    #[arg(long, value_name = "N")]
+    pub connections_max: Option<usize>,
+    /// Maximum number of connections from one address; loopback is exempt (default: 256)
+    #[arg(long, value_name = "N")]
+    pub connections_per_address: Option<usize>,
+    /// Maximum number of open orders, including the initial book
+    #[arg(long, value_name = "N")]
+    pub open_orders_max: Option<u32>,
+    /// Inputs kept in memory to check the final state by a replay (0: no check)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub replay_inputs_max: u64,
+    /// Log every input in this directory before executing it; recover from a journal that is there
+    #[arg(long, value_name = "DIR")]
+    pub journal: Option<PathBuf>,
+    /// When to acknowledge an order: sync (it is durable), async (it is queued), none (no journal)
+    #[arg(long, value_name = "MODE", default_value = "sync", requires = "journal")]
+    #[arg(value_parser = ["none", "async", "sync"])]
+    pub journal_mode: String,
+    /// Core for the journal's threads
+    #[arg(long, value_name = "CORE", requires = "journal")]
+    pub journal_core: Option<usize>,
+    /// Write a snapshot every N seconds with new inputs, and at the end, to shorten recovery.
+    /// Needs the memory of a second engine
+    #[arg(long, value_name = "N", requires = "journal")]
+    pub snapshot_seconds: Option<f64>,
+    #[command(flatten)]
+    pub market_data: MarketDataArguments,
+    /// Clock for timestamps, as another process printed it (default: calibrate one)
+    #[arg(long, value_name = "JSON", hide = true)]
+    pub clock: Option<String>,
+    /// Run the raw echo, which gives the floor, instead of an exchange; with --feed also the raw
+    /// ticker
+    #[arg(long)]
+    pub echo: bool,
+    /// Run an echo that only receives and sends, one connection at a time: the cost of the raw echo
+    #[arg(long, requires = "echo")]
+    pub bare: bool,
+    /// Inject a fault for tests: delay_us, stall_ms, stall_every_ms or drop_every
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "echo")]
+    pub inject: Vec<String>,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct TradeArguments {
+    /// A scenario that ships, or the path of a scenario file
+    #[arg(required_unless_present = "plan")]
+    pub scenario: Option<String>,
+    /// Override a key, such as seconds=60
+    #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
+    pub set: Vec<String>,
+    /// Address of the exchange
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "plan")]
+    pub connect: Option<String>,
+    /// Subject of the scenario (default: the first)
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    pub subject: Option<String>,
+    /// HdrHistogram log to write; must not contain a run yet
+    #[arg(long, value_name = "FILE", default_value = "trade.hlog")]
+    pub hlog: PathBuf,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Read the plan (clients/CONTRACT.md) from this file instead; - is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "connect"])]
+    pub plan: Option<PathBuf>,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct IpcBenchArguments {
+    /// Where to read the plan (clients/IPC.md); only - (stdin)
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID")]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct EngineBenchArguments {
+    /// Where to read the plan; only - (stdin)
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID")]
+    pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct EndpointArguments {
+    /// Where to read the plan; only - (stdin)
+    #[arg(long, value_name = "FILE", value_parser = ["-"])]
+    pub plan: String,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID")]
+    pub die_with_parent: Option<i32>,
+}

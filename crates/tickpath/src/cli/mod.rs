@@ -1,0 +1,178 @@
+//! The command line, as data.
+
+mod ends;
+mod measure;
+mod records;
+mod watch;
+
+pub(crate) use ends::*;
+pub(crate) use measure::*;
+pub(crate) use records::*;
+pub(crate) use watch::*;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Measure, explain and shorten the path from a market-data tick to an order on an exchange
+#[derive(Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measure a scenario and write a run record
+    ///
+    /// Starts the exchange and the client as pinned processes, several times, interleaved with the
+    /// raw echo of the same bytes. Prints the table. Exits with 3 if the record is void
+    /// or does not hold as far as --need asks.
+    Run(RunArguments),
+    /// Measure a scenario at several rates and find the knee
+    ///
+    /// Finds the highest rate that meets an objective: doubles the scenario's rate until a rate
+    /// fails, then bisects. Makes three runs per rate unless --set runs=N. Writes sweep.json,
+    /// report.html and one run record per rate.
+    Sweep(SweepArguments),
+    /// Measure a scenario at a low rate until Ctrl-C, with metrics and alerts
+    ///
+    /// Makes one record after another, shows a live histogram, serves OpenMetrics over HTTP on
+    /// loopback, keeps the newest records, and says when a figure that holds leaves its baseline.
+    /// Ctrl-C ends it with a last record and status 0.
+    Watch(Box<WatchArguments>),
+    /// List the scenarios that ship
+    Scenarios(ScenariosArguments),
+    /// Print run records, one or several side by side; merge records, or list a directory of them
+    Report(ReportArguments),
+    /// Compare A with B: better, worse or inconclusive
+    ///
+    /// A and B are two run records, or two treatments that are measured now, interleaved A B B A:
+    /// a scenario (name or file, followed by KEY=VALUE), KEY=VALUE alone for --scenario, or, with
+    /// --command, a shell command that prints a run record. Exits with 0; with 1 if a gate failed,
+    /// 4 if a gate was inconclusive, 3 if runs were void or interrupted.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
+    /// Check whether this machine is fit to measure on
+    ///
+    /// Checks cores, load, clock, kernel settings, interrupts and permissions for three seconds.
+    /// Each finding is ok, warn (widens the tail) or bad (makes figures misleading), with the
+    /// reason and the remedy. Changes nothing. Exits with 0 if nothing is bad, otherwise with 1.
+    Doctor(DoctorArguments),
+    /// Check that tickpath detects known faults on this machine
+    ///
+    /// Makes four experiments with known results: A against A, a trader that stalls, an exchange
+    /// that replies late, and one that drops replies. Prints one line for each. Exits with 0 if
+    /// tickpath detected all of them, otherwise with 1.
+    Selftest(SelftestArguments),
+    /// Find what interrupts a core, and its cause
+    ///
+    /// A pinned thread per core reads the clock and records every gap. With root or CAP_PERFMON,
+    /// kernel events name the cause of each gap. Writes a run record. Exits with 3 if interrupted.
+    Noise(NoiseArguments),
+    /// Run an exchange until SIGINT, SIGTERM or SIGHUP
+    ///
+    /// A WebSocket/JSON order gateway in front of a limit order book. Prints
+    /// {"listening":"HOST:PORT","clock":…} when it is ready, and its counts when it ends.
+    Exchange(Box<ExchangeArguments>),
+    /// Replay a journal of an exchange and print the resulting state
+    ///
+    /// Replays from the latest good snapshot to the end. Prints the state hash, inputs and events
+    /// by kind, and the torn tail that recovery would cut. Changes nothing. Exits with 3 if the
+    /// journal is damaged or incomplete.
+    Replay(ReplayArguments),
+    /// Summarise a trader's audit log
+    ///
+    /// Prints the records by kind (ticks, decisions, orders, replies), their times in UTC and the
+    /// error of those, losses, and the time per decision. Reads a truncated log up to its last
+    /// whole record. Exits with 3 if the log is damaged.
+    Audit(AuditArguments),
+    /// Run one client once against a running exchange
+    ///
+    /// Prints one line of JSON with its counts and whether the run was complete. Writes the
+    /// latencies to the .hlog file.
+    Trade(TradeArguments),
+    /// Change settings of the operating system, prove that they hold, and take them back
+    ///
+    /// One catalogue of settings. `inspect` and `plan` only look; `apply` keeps a journal, and
+    /// `revert` restores the exact previous bytes from it.
+    #[command(subcommand)]
+    Tune(crate::tune::TuneCommand),
+    /// Find the best place in the cloud: estimate, hunt, sweep, query (`tickpath-cloud`)
+    ///
+    /// Runs the program tickpath-cloud, which comes as a Python package; `tickpath cloud --help`
+    /// lists its verbs. Exits with its status.
+    #[command(disable_help_flag = true)]
+    Cloud(CloudArguments),
+    /// Pass messages between threads: the client of `ipc` scenarios
+    // Its name until 0.2: records and scripts of before say it.
+    #[command(hide = true, alias = "relay")]
+    IpcBench(IpcBenchArguments),
+    /// Probe somebody else's address: the client of `endpoint` scenarios
+    #[command(hide = true)]
+    Endpoint(EndpointArguments),
+    /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
+    // Its name until 0.2.
+    #[command(hide = true, alias = "workload")]
+    EngineBench(EngineBenchArguments),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(ManArguments),
+    /// Print the completions of a shell
+    #[command(hide = true)]
+    Completions(CompletionsArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct CloudArguments {
+    /// Arguments of tickpath-cloud
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub arguments: Vec<std::ffi::OsString>,
+}
+
+/// What every command that writes a record takes.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// Directory for records [default: runs]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Fail if another measurement has the same cores, instead of waiting for it
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+/// Overrides of a scenario.
+#[derive(Args)]
+pub(crate) struct Settings {
+    /// Override a key, such as load.rate_per_second=400k or subject.rust.backend=block
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Files for a CI server.
+#[derive(Args)]
+pub(crate) struct Summaries {
+    /// Also write the gates to FILE, as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Also append verdict, figures and gates to FILE, as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
+/// An exchange that runs already.
+#[derive(Args)]
+pub(crate) struct Target {
+    /// Measure this exchange instead of starting one (with --set exchange.start=false)
+    #[arg(long, value_name = "HOST:PORT")]
+    pub connect: Option<String>,
+    /// Raw echo on the same machine, for the floor (`tickpath exchange --echo`)
+    #[arg(long, value_name = "HOST:PORT", requires = "connect")]
+    pub connect_floor: Option<String>,
+}

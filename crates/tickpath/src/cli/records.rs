@@ -1,0 +1,89 @@
+//! Arguments of the commands that read what was measured.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What `report --export` prints.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// Comma-separated values, a row per run and figure
+    Csv,
+    /// OpenMetrics text, a gauge per figure
+    Openmetrics,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArguments {
+    /// Directories of runs, comparisons or sweeps, their JSON files, or directories that hold them.
+    /// Several stand side by side, grouped by what differs
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Only records of this scenario, from directories that hold records
+    #[arg(long, value_name = "NAME", conflicts_with = "merge")]
+    pub scenario: Option<String>,
+    /// Merge the records of several hosts or times into one, by histogram
+    #[arg(long)]
+    pub merge: bool,
+    /// Directory for the merged record [default: runs]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Also merge void records; the result is then void
+    #[arg(long, requires = "merge")]
+    pub force: bool,
+    /// Print the records as JSON; of several records an array
+    #[arg(long)]
+    pub json: bool,
+    /// Print one row per figure instead: of records, and of all records in a directory
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["json", "html", "merge"])]
+    pub export: Option<Format>,
+    /// Write the page of the record, of the directory's history, or of several records side by side
+    /// to FILE instead: self-contained HTML
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ScenariosArguments {
+    /// Print the text of this scenario
+    pub scenario: Option<String>,
+    /// Print the names and descriptions as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ReplayArguments {
+    /// Directory of the journal
+    pub log: PathBuf,
+    /// Write a snapshot of the final state, so that the next replay begins there
+    #[arg(long)]
+    pub snapshot: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct AuditArguments {
+    /// The audit log
+    pub log: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print the log's header and every record as lines of JSON instead
+    #[arg(long, conflicts_with = "json")]
+    pub records: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ManArguments {
+    /// Directory for the pages
+    #[arg(long, value_name = "DIR", default_value = "man")]
+    pub out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct CompletionsArguments {
+    /// Shell to complete for
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,52 @@
+//! `tickpath ipc-bench`: one client of an `ipc` scenario, one run.
+
+use crate::cli::IpcBenchArguments;
+use crate::print::show;
+use crate::process::die_with;
+use crate::{DONE, NO_RESULT, signals};
+use ::ipc_bench::Link;
+use ::ipc_bench::plan::{Ends, Plan, Ready, Word};
+use anyhow::Context;
+use std::io::{BufRead, Write, stdin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) fn ipc_bench(arguments: &IpcBenchArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).context("cannot read the plan on stdin")?;
+    let plan: Plan =
+        serde_json::from_str(&line).context("what stands on stdin is no plan; see IPC.md")?;
+    let all_sent = Arc::new(AtomicBool::new(false));
+    let mut ready = |ready: &Ready| {
+        let word = wait_to_start(ready);
+        if plan.ends == Ends::Consumer && word.is_some() {
+            hear_that_all_is_sent(Arc::clone(&all_sent));
+        }
+        word
+    };
+    let mut link = Link { ready: &mut ready, stop: &stop, all_sent: &all_sent };
+    let told = ::ipc_bench::run(&plan, &mut link)?;
+    show(&format!("{}\n", serde_json::to_string(&told)?))?;
+    Ok(if told.complete { DONE } else { NO_RESULT })
+}
+
+/// Reports that the threads exist, and waits for the parent, which watches them first.
+fn wait_to_start(ready: &Ready) -> Option<Word> {
+    let line = serde_json::to_string(ready).ok()?;
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).ok()?;
+    let mut word = String::new();
+    stdin().lock().read_line(&mut word).ok()?;
+    Word::read(&word)
+}
+
+/// A producer in another process: the parent of both says when it has ended, or is gone itself.
+/// The thread sleeps until then, and ends with the process.
+fn hear_that_all_is_sent(all_sent: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        let _ = stdin().lock().read_line(&mut String::new());
+        all_sent.store(true, Ordering::Release);
+    });
+}

@@ -1,0 +1,70 @@
+//! The exchange's TLS: which certificate, its reload, and the log of failed handshakes.
+
+use crate::cli::ExchangeArguments;
+use crate::security_log;
+use exchange::Limits;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use transport::tls::{Acceptor, Pair};
+
+/// What an exchange that speaks TLS has.
+pub(crate) struct Secure {
+    acceptor: Arc<Acceptor>,
+    /// The certificate that was made for this run, in PEM.
+    certificate: Option<String>,
+}
+
+impl Secure {
+    /// As the command line asks; `None` for plain text.
+    pub(crate) fn new(arguments: &ExchangeArguments) -> anyhow::Result<Option<Secure>> {
+        let (acceptor, certificate) = match (&arguments.tls_certificate, &arguments.tls_key) {
+            (Some(certificate), Some(key)) => (Acceptor::read(certificate, key)?, None),
+            _ if arguments.tls_self_signed => {
+                let pair = Pair::self_signed(&names(&arguments.listen))?;
+                let certificate = String::from_utf8(pair.certificate.clone())?;
+                (Acceptor::of(&pair)?, Some(certificate))
+            }
+            _ => return Ok(None),
+        };
+        let patience = Duration::from_secs_f64(Limits::default().handshake_seconds_max);
+        let acceptor = acceptor.patience(patience).failures(security_log::start_handshakes()?);
+        Ok(Some(Secure { acceptor: Arc::new(acceptor), certificate }))
+    }
+
+    pub(crate) fn acceptor(&self) -> Arc<Acceptor> {
+        Arc::clone(&self.acceptor)
+    }
+
+    pub(crate) fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
+    }
+
+    /// What a hang-up signal does. It says how that went.
+    pub(crate) fn reload(&self) -> impl Fn() + Send + 'static {
+        let acceptor = self.acceptor();
+        move || match acceptor.reload() {
+            Ok(()) => eprintln!("reloaded the TLS certificate and its key"),
+            Err(error) => {
+                eprintln!("warning: the TLS certificate of before stays in use: {error}");
+            }
+        }
+    }
+
+    /// Handshakes, for the last line.
+    pub(crate) fn counts(&self) -> Value {
+        let (handshakes, failed) = self.acceptor.counts();
+        json!({ "handshakes": handshakes, "failed": failed })
+    }
+}
+
+/// The names and addresses of `HOST:PORT` on this machine.
+fn names(listen: &str) -> Vec<String> {
+    let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    if !names.iter().any(|name| name == host) {
+        names.push(host.to_owned());
+    }
+    names
+}

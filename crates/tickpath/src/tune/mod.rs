@@ -1,0 +1,237 @@
+//! `tickpath tune`: settings of the operating system, there and back.
+
+mod arguments;
+mod trial;
+
+pub(crate) use arguments::TuneCommand;
+
+use crate::print::{columns, show};
+use crate::{DONE, GATE_FAILED, TOOL};
+use ::tune::Inspection;
+use ::tune::apply::OnFailure;
+use ::tune::goal::Goal;
+use ::tune::journal::Journal;
+use ::tune::persist::AtStart;
+use ::tune::revert::Which;
+use ::tune::snapshot::{Snapshot, taken};
+use ::tune::survey::{Choice, Lasting, Surveyor};
+use ::tune::system::Machine;
+use anyhow::{Context, bail};
+use arguments::{
+    ApplyArguments, ChoiceArguments, GoalArguments, InspectArguments, PlanArguments,
+    RevertArguments, StateArguments, WhenRefused,
+};
+use clock::Clock;
+use host::thread::allowed;
+use host::{Root, capture};
+use record::tune::{Account, SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial};
+use stats::compare::Outcome;
+use std::io::{BufRead, IsTerminal};
+use std::path::Path;
+use tune::{persist, verify};
+
+pub(crate) fn tune(command: &TuneCommand) -> anyhow::Result<u8> {
+    match command {
+        TuneCommand::Inspect(arguments) => inspect(arguments),
+        TuneCommand::Plan(arguments) => plan(arguments),
+        TuneCommand::Apply(arguments) => apply(arguments),
+        TuneCommand::Verify(arguments) => verify(arguments),
+        TuneCommand::Revert(arguments) => revert(arguments),
+        TuneCommand::Status(arguments) => status(arguments),
+        TuneCommand::Trial(arguments) => trial::trial(arguments),
+        TuneCommand::Hold(arguments) => {
+            ::tune::hold::run(arguments.latency_us).context("cannot hold /dev/cpu_dma_latency")?;
+            Ok(DONE)
+        }
+    }
+}
+
+/// A machine as it was read.
+struct Seen {
+    root: Root,
+    machine: Machine,
+    inspection: Inspection,
+    goal: Goal,
+}
+
+impl Seen {
+    /// This machine, or one that a snapshot shows.
+    fn read(root: Root, arguments: &GoalArguments) -> anyhow::Result<Seen> {
+        let clock = Clock::calibrate();
+        let usable = match root.is_system() {
+            true => allowed()?,
+            false => host::Topology::read(&root).online.unwrap_or_default(),
+        };
+        let fingerprint = capture(&root, &clock, None);
+        let mut inspection = Inspection::read(&root, fingerprint, &[], &usable);
+        let goal = Goal::find(&inspection, arguments.profile, &arguments.cores, &arguments.nic);
+        let goal = goal.map_err(|why| anyhow::anyhow!("{why}"))?;
+        inspection.cores.clone_from(&goal.cores);
+        Ok(Seen { machine: Machine::new(root.clone()), root, inspection, goal })
+    }
+
+    fn surveyor(&self) -> Surveyor<'_> {
+        Surveyor {
+            system: &self.machine,
+            root: &self.root,
+            seen: &self.inspection,
+            goal: &self.goal,
+            tool: TOOL,
+        }
+    }
+}
+
+fn print_survey(survey: &Survey, is_plan: bool, json: bool) -> anyhow::Result<()> {
+    match json {
+        true => show(&format!("{}\n", serde_json::to_string_pretty(survey)?)),
+        false => show(&report::tune::survey(survey, is_plan, columns())),
+    }
+}
+
+fn inspect(arguments: &InspectArguments) -> anyhow::Result<u8> {
+    // With JSON, everything that was read goes along: a plan can then be made elsewhere.
+    let root = Root::system();
+    let root = if arguments.json { root.noting() } else { root };
+    let seen = Seen::read(root, &arguments.goal)?;
+    let mut survey = seen.surveyor().inspect();
+    survey.files = taken(&seen.root);
+    print_survey(&survey, false, arguments.json)?;
+    Ok(DONE)
+}
+
+fn plan(arguments: &PlanArguments) -> anyhow::Result<u8> {
+    let snapshot = arguments.from.as_deref().map(snapshot).transpose()?;
+    let root = snapshot.as_ref().map_or_else(Root::system, Snapshot::root);
+    let seen = Seen::read(root, &arguments.goal)?;
+    let survey = planned(&seen, &arguments.choice)?;
+    print_survey(&survey, true, arguments.json)?;
+    Ok(DONE)
+}
+
+fn snapshot(file: &Path) -> anyhow::Result<Snapshot> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let survey: Survey = serde_json::from_str(&text)
+        .with_context(|| format!("{name} is not what `tickpath tune inspect --json` prints"))?;
+    if survey.files.is_empty() {
+        bail!("{name} holds no files: it takes the whole output of `tickpath tune inspect --json`");
+    }
+    Snapshot::restore(&survey.files).context("cannot unpack the inspection")
+}
+
+fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<Survey> {
+    let program = std::env::current_exe().context("cannot find the tickpath binary")?;
+    if !choice.live_only && !persist::is_program(&program) {
+        bail!("{} can't stand in a systemd unit; move it, or --live-only", program.display());
+    }
+    let choice = Choice {
+        ids: choice.setting.clone(),
+        lasting: match (choice.live_only, choice.persist_only) {
+            (true, _) => Lasting::LiveOnly,
+            (_, true) => Lasting::PersistOnly,
+            _ => Lasting::Always,
+        },
+        start: AtStart { program: program.display().to_string(), ids: choice.setting.clone() },
+    };
+    seen.surveyor().plan(&choice).map_err(|why| anyhow::anyhow!("--setting: {why}"))
+}
+
+fn apply(arguments: &ApplyArguments) -> anyhow::Result<u8> {
+    let seen = Seen::read(Root::system(), &arguments.goal)?;
+    let choice = match &arguments.from_trial {
+        None => arguments.choice.clone(),
+        Some(file) => ChoiceArguments { setting: confirmed(file)?, ..arguments.choice.clone() },
+    };
+    let plan = planned(&seen, &choice)?;
+    if !arguments.yes && !is_agreed(&plan)? {
+        return Ok(GATE_FAILED);
+    }
+    let mut journal = Journal::open(&arguments.state)?;
+    let on_failure = match arguments.on_failure {
+        WhenRefused::GoOn => OnFailure::GoOn,
+        WhenRefused::RollBack => OnFailure::RollBack,
+    };
+    let mut machine = seen.machine.clone();
+    let outcomes = ::tune::apply::apply(&mut machine, &seen.root, &mut journal, &plan, on_failure)?;
+    let waits = plan.settings.iter().any(|setting| !setting.boot_words.is_empty());
+    account("apply", outcomes, waits, arguments.json)
+}
+
+/// What a trial chose and confirmed.
+fn confirmed(file: &Path) -> anyhow::Result<Vec<String>> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let trial: Trial = serde_json::from_str(&text)
+        .with_context(|| format!("{name} is not what `tickpath tune trial` writes"))?;
+    if trial.schema != TRIAL_SCHEMA {
+        bail!("{name} has schema {}, and this program reads {TRIAL_SCHEMA}", trial.schema);
+    }
+    match &trial.confirmation {
+        Some(one) if one.outcome == Outcome::Better => Ok(trial.chosen),
+        _ => bail!("{name} confirms no setting; name settings yourself: --setting ID"),
+    }
+}
+
+/// Shows the plan and asks; without a terminal nobody can answer.
+fn is_agreed(plan: &Survey) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody is there to agree: look at `tickpath tune plan`, then apply with --yes");
+    }
+    print_survey(plan, true, false)?;
+    eprint!("apply this? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn revert(arguments: &RevertArguments) -> anyhow::Result<u8> {
+    let root = Root::system();
+    let mut journal = Journal::open(&arguments.state)?;
+    let which = match arguments.setting.is_empty() {
+        true => Which::All,
+        false => Which::Settings(arguments.setting.clone()),
+    };
+    let mut machine = Machine::new(root.clone());
+    let outcomes =
+        ::tune::revert::revert(&mut machine, &root, &mut journal, &which, arguments.force)?;
+    let is_boot = |one: &StepResult| one.setting == "boot" && one.outcome == "reverted";
+    let waits = outcomes.iter().any(is_boot);
+    account("revert", outcomes, waits, arguments.json)
+}
+
+fn standing(state: &Path, root: &Root) -> anyhow::Result<Vec<StepResult>> {
+    let journal = Journal::read(state)?;
+    Ok(::tune::status::status(&Machine::new(root.clone()), root, &journal))
+}
+
+fn status(arguments: &StateArguments) -> anyhow::Result<u8> {
+    let outcomes = standing(&arguments.state, &Root::system())?;
+    account("status", outcomes, false, arguments.json)
+}
+
+fn verify(arguments: &StateArguments) -> anyhow::Result<u8> {
+    let seen = Seen::read(Root::system(), &arguments.goal)?;
+    let mut outcomes = standing(&arguments.state, &seen.root)?;
+    let effects = verify::effects(&seen.root, &seen.goal, &outcomes);
+    outcomes.extend(effects);
+    account("verify", outcomes, false, arguments.json)
+}
+
+fn account(verb: &str, results: Vec<StepResult>, waits: bool, json: bool) -> anyhow::Result<u8> {
+    let any = |words: &[&str]| results.iter().any(|one| words.contains(&one.outcome.as_str()));
+    let ok = !any(&["failed", "kept", "drifted", "not_effective"]);
+    let account = Account {
+        schema: SCHEMA,
+        tool: TOOL.to_owned(),
+        verb: verb.to_owned(),
+        changed: any(&["changed", "reverted"]),
+        ok,
+        reboot: waits || any(&["after_reboot"]),
+        results,
+    };
+    match json {
+        true => show(&format!("{}\n", serde_json::to_string_pretty(&account)?))?,
+        false => show(&report::tune::account(&account, columns()))?,
+    }
+    Ok(if ok { DONE } else { GATE_FAILED })
+}

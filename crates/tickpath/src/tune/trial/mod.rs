@@ -1,0 +1,221 @@
+//! `tickpath tune trial`: each setting against none, in turns A B B A; those that help together
+//! against none, on fresh runs.
+
+mod bench;
+mod budget;
+mod reboot;
+
+use super::arguments::{GoalArguments, TrialArguments};
+use super::{Seen, planned};
+use crate::print::{columns, print_json, show};
+use crate::project::Project;
+use crate::treatment::conduct_of;
+use crate::turn::Turn;
+use crate::{DONE, INCONCLUSIVE, NO_RESULT, TOOL, command_line, signals};
+use ::tune::journal::Journal;
+use anyhow::{Context, bail};
+use bench::Bench;
+use budget::Budget;
+use clock::calendar::utc;
+use clock::wall_ms;
+use host::{Cores, Root};
+use record::directory;
+use record::tune::{NotTried, SettingState, State, Step, Survey, TRIAL_SCHEMA, Trial};
+use scenario::Conduct;
+use scenario::experiment::Treatment;
+use stats::compare::Outcome;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+pub(super) fn trial(arguments: &TrialArguments) -> anyhow::Result<u8> {
+    match (arguments.resume, arguments.reboot) {
+        (true, _) => reboot::resume(arguments),
+        (_, true) => reboot::begin(arguments),
+        _ => while_it_runs(arguments),
+    }
+}
+
+/// What a trial measures, where, and on which machine.
+struct Stage {
+    conduct: Conduct,
+    cores: Vec<usize>,
+    seen: Seen,
+    out: PathBuf,
+}
+
+impl Stage {
+    fn new(arguments: &TrialArguments, scenario: &str, sets: &[String]) -> anyhow::Result<Stage> {
+        let project = Project::find()?;
+        let mut scenario = project.scenario(scenario, sets)?;
+        // The floor says nothing about a setting, and takes the time of other runs.
+        scenario.floor_seconds = 0.0;
+        scenario.bare_seconds = 0.0;
+        scenario.runs = 1;
+        let conduct = conduct_of(scenario, Path::new(""))?;
+        crate::run::warn_of(&conduct.preflight()?);
+        let cores = conduct.measured_cores()?;
+        let root = arguments.root.as_ref().map_or_else(Root::system, Root::at);
+        let seen = seen(&root, &arguments.goal, &cores)?;
+        let out = project.directory(arguments.output.out.as_deref());
+        Ok(Stage { conduct, cores, seen, out })
+    }
+}
+
+/// Settings that can be switched on and off.
+fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
+    let Stage { conduct, cores, seen, out } =
+        Stage::new(arguments, &arguments.scenario, &arguments.settings.set)?;
+    let plan = planned(&seen, &arguments.choice())?;
+    let mut trial = blank(&seen, arguments);
+    let mut candidates = match arguments.plant.is_empty() {
+        true => candidates(&plan, &mut trial.not_tried),
+        false => planted(&arguments.plant)?,
+    };
+    let journal = journal(&arguments.state)?;
+    let interrupt = signals::interrupt()?;
+    let Some(_turn) = Turn::take(&cores, arguments.output.no_wait, || interrupt.is_set())? else {
+        return Ok(NO_RESULT);
+    };
+    let path = crate::make_directory(&out, "trial")?;
+    let mut budget = Budget::begin(arguments.budget);
+    let bench = Bench {
+        seen: &seen,
+        tool: &plan.tool,
+        journal: RefCell::new(journal),
+        treatment: Treatment::Scenario(Box::new(conduct)),
+        directory: path.clone(),
+        quiet: arguments.output.quiet,
+        interrupt: &interrupt,
+    };
+    if !candidates.is_empty() {
+        budget.run_s = bench.run_s()?;
+        trial.run_seconds = budget.run_s;
+        trial.pairs = budget.fit(&mut candidates, &mut trial.not_tried)?;
+    }
+    bench.carry_out(&candidates, &mut budget, &mut trial)?;
+    drop(bench);
+    trial.took_seconds = budget.took_s();
+    finish(&trial, &path, arguments.output.json)
+}
+
+/// The journal of a machine on which nothing is applied.
+fn journal(state: &Path) -> anyhow::Result<Journal> {
+    let journal = Journal::open(state)?;
+    if journal.standing().next().is_some() {
+        bail!("settings are applied already: a trial begins with none; `tickpath tune revert`");
+    }
+    Ok(journal)
+}
+
+/// This machine. Unless cores were named, those that the scenario measures on are left alone, if
+/// others remain.
+fn seen(root: &Root, goal: &GoalArguments, measured: &[usize]) -> anyhow::Result<Seen> {
+    if goal.cores == Cores::Auto {
+        let goal = GoalArguments { cores: Cores::List(measured.to_vec()), ..goal.clone() };
+        if let Ok(seen) = Seen::read(root.clone(), &goal) {
+            return Ok(seen);
+        }
+    }
+    Seen::read(root.clone(), goal)
+}
+
+/// Writes trial.json and prints.
+fn finish(trial: &Trial, path: &Path, json: bool) -> anyhow::Result<u8> {
+    let file = path.join("trial.json");
+    directory::write_whole(&file, &serde_json::to_string_pretty(trial)?)
+        .map_err(|error| crate::not_written(&file, &error))?;
+    match json {
+        true => print_json(trial)?,
+        false => {
+            show(&report::tune::trial(trial, columns()))?;
+            show(&format!("\nrecord: {}\n", file.display()))?;
+        }
+    }
+    Ok(match (&trial.ended_because, &trial.confirmation) {
+        (Some(_), _) => NO_RESULT,
+        (None, Some(one)) if one.outcome != Outcome::Better => INCONCLUSIVE,
+        _ => DONE,
+    })
+}
+
+fn blank(seen: &Seen, arguments: &TrialArguments) -> Trial {
+    Trial {
+        schema: TRIAL_SCHEMA,
+        tool: TOOL.to_owned(),
+        started: utc(wall_ms()),
+        command: command_line(),
+        scenario: arguments.scenario.clone(),
+        machine: seen.inspection.machine.fixed.identity(),
+        profile: seen.goal.profile.name().to_owned(),
+        cores: seen.goal.cores.clone(),
+        budget_seconds: arguments.budget * 60.0,
+        ..Trial::default()
+    }
+}
+
+/// Settings that can be switched on and off while the machine runs, in the order of the plan.
+fn candidates(plan: &Survey, not_tried: &mut Vec<NotTried>) -> Vec<SettingState> {
+    let mut candidates = Vec::new();
+    for one in plan.settings.iter().filter(|one| one.state == State::Better) {
+        let why = match one.steps.is_empty() {
+            false => {
+                candidates.push(one.clone());
+                continue;
+            }
+            true if one.needs_reboot() => "needs a reboot: trial --reboot",
+            true => "can't be set from here",
+        };
+        not_tried.push(NotTried { id: one.id.clone(), why: why.to_owned() });
+    }
+    candidates.sort_by_key(|one| one.tier);
+    candidates
+}
+
+/// Settings of a test: `ID=FILE=VALUE`.
+fn planted(texts: &[String]) -> anyhow::Result<Vec<SettingState>> {
+    let one = |text: &String| {
+        let mut parts = text.splitn(3, '=');
+        let (Some(id), Some(file), Some(value)) = (parts.next(), parts.next(), parts.next()) else {
+            bail!("--plant {text:?} is not ID=FILE=VALUE");
+        };
+        let before = std::fs::read_to_string(file).with_context(|| format!("--plant {file}"))?;
+        let step = Step {
+            place: format!("kernel:{file}"),
+            before: Some(before),
+            after: Some(value.to_owned()),
+        };
+        Ok(SettingState { id: id.to_owned(), steps: vec![step], ..SettingState::default() })
+    };
+    texts.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_planted_setting_has_three_parts() {
+        assert!(planted(&["x=/no/such/file=1".to_owned()]).is_err());
+        assert!(planted(&["x".to_owned()]).is_err());
+    }
+
+    /// Sorted settings within a tier keep the order of the catalogue.
+    #[test]
+    fn the_first_tier_is_tried_first_and_a_reboot_is_named() {
+        let setting = |id: &str, tier, steps: usize, needs: &str| SettingState {
+            id: id.to_owned(),
+            tier,
+            state: State::Better,
+            steps: vec![Step::default(); steps],
+            needs: vec![needs.to_owned()],
+            ..SettingState::default()
+        };
+        let settings =
+            vec![setting("a", 3, 1, ""), setting("b", 1, 1, ""), setting("c", 1, 0, "reboot")];
+        let mut not_tried = Vec::new();
+        let chosen = candidates(&Survey { settings, ..Survey::default() }, &mut not_tried);
+        let ids: Vec<&str> = chosen.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["b", "a"]);
+        assert!(not_tried[0].why.contains("reboot"), "{not_tried:?}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Whether a record is still as its baseline, and who is told when it is not.
+
+use crate::ci::baseline;
+use crate::cli::WatchArguments;
+use crate::compare::{blank, gates};
+use crate::{TOOL, run::check_gates};
+use anyhow::{Context, bail};
+use record::comparison::gate::{Gate, GateOutcome, GateResult};
+use record::comparison::selector::Figure;
+use record::comparison::{self, Arm, Comparison, Question, Runs};
+use record::machine::Machine;
+use record::{Preflight, RunRecord, directory};
+use scenario::Conduct;
+use stats::compare::{Design, RUNS_MIN};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// By how much p50 and p99 may be above the baseline where no gate says otherwise.
+const CHANGE: &str = "+10%";
+/// An alert command that takes longer is killed.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(30);
+const COMMAND_POLL: Duration = Duration::from_millis(50);
+
+/// Judges records.
+pub(crate) struct Judge {
+    gates: Vec<Gate>,
+    baseline: Option<Baseline>,
+    /// The gates that failed last.
+    failing: Vec<String>,
+}
+
+struct Baseline {
+    name: String,
+    record: RunRecord,
+    machine: Machine,
+}
+
+/// What became of a record.
+pub(crate) struct Judged {
+    pub gates: Vec<GateResult>,
+    /// Gates that failed now and did not before.
+    pub alerts: Vec<GateResult>,
+    /// Gates that failed before and pass now.
+    pub recovered: Vec<GateResult>,
+}
+
+impl Judge {
+    /// # Errors
+    /// If a gate or the baseline can't be used for this scenario.
+    pub(crate) fn new(
+        arguments: &WatchArguments,
+        out: &Path,
+        conduct: &Conduct,
+        plan: &Preflight,
+    ) -> anyhow::Result<Judge> {
+        let asked = gates(&arguments.gate)?;
+        check_gates(&asked, &conduct.scenario)?;
+        let has_change = asked.iter().any(|gate| matches!(gate, Gate::Change { .. }));
+        let mut judge = Judge { gates: asked, baseline: None, failing: Vec::new() };
+        let runs = conduct.scenario.runs as usize;
+        let needs_runs = has_change || judge.gates.is_empty();
+        if arguments.save_baseline.is_some() && needs_runs && runs < RUNS_MIN {
+            bail!("{}", too_few("a record of this watch", runs));
+        }
+        match (&arguments.baseline, &arguments.save_baseline) {
+            (Some(name), _) => {
+                let path = baseline(out, name)?;
+                if !path.join("run.json").is_file() {
+                    bail!(
+                        "there is no baseline {}: `tickpath watch --save-baseline {name}` makes one",
+                        path.display()
+                    );
+                }
+                judge.take_baseline(name, &path)?;
+                judge.agrees(name, conduct, plan)?;
+            }
+            (None, None) if has_change => bail!(
+                "a gate in percent needs a baseline: add --baseline NAME or --save-baseline NAME"
+            ),
+            (None, _) => {}
+        }
+        Ok(judge)
+    }
+
+    /// Judges by the record in `path` from now on.
+    pub(crate) fn take_baseline(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
+        let cannot = || format!("cannot read the baseline {}", path.display());
+        let record = directory::load_record(path).with_context(cannot)?;
+        let machine = directory::load_machine(path).with_context(cannot)?;
+        self.set_baseline(name, record, machine)
+    }
+
+    fn set_baseline(
+        &mut self,
+        name: &str,
+        record: RunRecord,
+        machine: Machine,
+    ) -> anyhow::Result<()> {
+        if self.gates.is_empty() {
+            let main = record.main_series();
+            let Some(main) = main else { bail!("the baseline {name} has no latencies") };
+            let gate = |figure| format!("{}.{}.{figure} <= {CHANGE}", main.name, main.kind.name());
+            self.gates = gates(&["p50", "p99"].map(gate))?;
+        }
+        self.baseline = Some(Baseline { name: name.to_owned(), record, machine });
+        Ok(())
+    }
+
+    pub(crate) fn has_baseline(&self) -> bool {
+        self.baseline.is_some()
+    }
+
+    /// Refuses a baseline that no record of this watch can be compared with.
+    fn agrees(&self, name: &str, conduct: &Conduct, plan: &Preflight) -> anyhow::Result<()> {
+        let Some(Baseline { record, .. }) = &self.baseline else { return Ok(()) };
+        let own = RunRecord {
+            scenario: conduct.scenario.name.clone(),
+            tool: TOOL.to_owned(),
+            resolved: plan.scenario.clone(),
+            ..RunRecord::default()
+        };
+        let differs = settings_that_differ(record, &own);
+        if !differs.is_empty() {
+            bail!(
+                "the baseline {name} was measured with other settings: {}. Use the same, or make one with \
+                 --save-baseline",
+                differs.join("; ")
+            );
+        }
+        let has_change = self.gates.iter().any(|gate| matches!(gate, Gate::Change { .. }));
+        let runs =
+            [("the baseline", record.runs), ("a record of this watch", conduct.scenario.runs)];
+        match runs.into_iter().find(|(_, runs)| (*runs as usize) < RUNS_MIN) {
+            Some((which, runs)) if has_change => bail!("{}", too_few(which, runs as usize)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges a record.
+    pub(crate) fn judge(&mut self, record: &RunRecord, machine: &Machine) -> Judged {
+        let results = match &self.baseline {
+            Some(baseline) => self.against(baseline, record, machine),
+            None => self.gates.iter().map(|gate| gate.judge_records(&[record])).collect(),
+        };
+        let is_known = |result: &GateResult| self.failing.contains(&result.gate);
+        let of = |outcome: GateOutcome, known: bool| -> Vec<GateResult> {
+            let all = results.iter().filter(|one| one.outcome == outcome && is_known(one) == known);
+            all.cloned().collect()
+        };
+        let (alerts, recovered) = (of(GateOutcome::Failed, false), of(GateOutcome::Passed, true));
+        // An inconclusive gate leaves an alert as it is.
+        self.failing.extend(alerts.iter().map(|one| one.gate.clone()));
+        self.failing.retain(|gate| !recovered.iter().any(|one| one.gate == *gate));
+        Judged { gates: results, alerts, recovered }
+    }
+
+    fn against(
+        &self,
+        baseline: &Baseline,
+        record: &RunRecord,
+        machine: &Machine,
+    ) -> Vec<GateResult> {
+        let (a, b) = (&baseline.record, record);
+        let mut because = comparison::incomparable_because(a, &baseline.machine, b, machine);
+        because.extend(settings_that_differ(a, b));
+        let mut figures: Vec<Figure> = Vec::new();
+        for figure in self.gates.iter().map(|gate| gate.selector().figure) {
+            if !figures.contains(&figure) {
+                figures.push(figure);
+            }
+        }
+        let question = Question {
+            design: Design::Apart,
+            figures,
+            floor_is_control: comparison::same_floor(a, b) && because.is_empty(),
+            forced: false,
+        };
+        let (runs_a, runs_b) = (Runs::of_record(a), Runs::of_record(b));
+        let mut compared = Comparison {
+            incomparable_because: because.clone(),
+            figures: comparison::compare(&question, &runs_a, &runs_b),
+            ..blank(
+                false,
+                Design::Apart,
+                Arm::new(&baseline.name, Vec::new(), &runs_a),
+                Arm::new("watch", Vec::new(), &runs_b),
+            )
+        };
+        compared.decide(&self.gates, &[b]);
+        if !because.is_empty() {
+            let open = |one: &&mut GateResult| one.outcome == GateOutcome::Inconclusive;
+            compared.gates.iter_mut().filter(open).for_each(|one| one.why = because.join("; "));
+        }
+        compared.gates
+    }
+}
+
+fn too_few(which: &str, runs: usize) -> String {
+    format!(
+        "{which} has {runs} runs, and a gate in percent needs {RUNS_MIN} of each: --set runs={RUNS_MIN}"
+    )
+}
+
+/// Settings that decide what a latency is one of. More runs, longer ones, or another version of
+/// tickpath are no other settings.
+fn settings_that_differ(a: &RunRecord, b: &RunRecord) -> Vec<String> {
+    let mut differs = comparison::differs(a, b);
+    differs.retain(|one| {
+        let key = one.split(':').next().unwrap_or_default();
+        !matches!(key, "tool" | "runs") && !key.ends_with("seconds")
+    });
+    differs
+}
+
+/// Runs the user's command. It gets the alert's words and the record in its environment.
+pub(crate) fn run_command(command: &str, alert: &str, record: &Path) -> Result<(), String> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .env("TICKPATH_ALERT", alert)
+        .env("TICKPATH_RECORD", record)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot start: {error}"))?;
+    let tries = COMMAND_PATIENCE.as_millis() / COMMAND_POLL.as_millis();
+    for _ in 0..tries {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(status.to_string()),
+            Ok(None) => std::thread::sleep(COMMAND_POLL),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(format!("it took longer than {} s and was killed", COMMAND_PATIENCE.as_secs()))
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,170 @@
+//! The client in C++ in whole runs: measured and judged like ours, over each of its backends, and
+//! with the same stopwatch.
+
+use crate::support::*;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn client() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let client = root.join("clients/cpp/target/build/tickpath-client");
+    client.exists().then(|| client.canonicalize().unwrap())
+}
+
+/// Runs ours and the one in C++ against the same exchange; both ends block, because tests share
+/// their cores with whatever else runs.
+fn run_both(client: &Path, options: &[&str], sets: &[&str]) -> Value {
+    let runs = tempfile::tempdir().unwrap();
+    let words: Vec<String> = std::iter::once(client.display().to_string())
+        .chain(options.iter().map(|&option| option.to_owned()))
+        .collect();
+    let scenario = runs.path().join("both.toml");
+    let text = format!(
+        "name = \"both\"\nkind = \"order-entry\"\nruns = 1\nwarm_up_seconds = 0.1\nseconds = 1.0\n\
+         [load]\nrate_per_second = 1000\n[exchange]\nbackend = \"block\"\n\
+         [[subject]]\nname = \"rust\"\nbackend = \"block\"\n\
+         [[subject]]\nname = \"cpp\"\nbackend = \"block\"\ncommand = {words:?}\n"
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let out = runs.path().join("runs");
+    let sets = sets.iter().flat_map(|set| ["--set", set]);
+    let done = tickpath()
+        .args(["run", &scenario.display().to_string(), "--quiet", "--out"])
+        .arg(&out)
+        .args(sets)
+        .output()
+        .unwrap();
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", text_of(&done));
+    record(&only_run(&out))
+}
+
+fn text_of(done: &std::process::Output) -> String {
+    text(&done.stdout) + &text(&done.stderr)
+}
+
+fn of(record: &Value, subject: &str, kind: &str, figure: &str) -> u64 {
+    series(record, subject, "order", kind)["pooled"][figure].as_u64().unwrap()
+}
+
+const PING_PONG: [&str; 3] = ["load.model=ping-pong", "load.accounts=1", "load.connections=1"];
+
+#[test]
+fn both_loads_are_judged_like_ours() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    let shared = ["load.accounts=12", "load.connections=4", "load.cancel_after=3"];
+    for options in [&[][..], &["--io-uring"]] {
+        for sets in [&PING_PONG[..], &shared] {
+            let record = run_both(&client, options, sets);
+            assert!(!is_void(&record), "{options:?} {sets:?}: {}", record["void_because"]);
+            for held in ["complete", "replies", "recorded", "accounted", "state"] {
+                let rule = rule(&record, &format!("cpp.{held}"));
+                assert_eq!(rule["verdict"], "held", "{rule}");
+            }
+            let bytes = |index: usize| record["subjects"][index]["load"]["message_bytes"].clone();
+            let (ours, theirs) = (bytes(0), bytes(1));
+            assert_eq!(ours["order"], theirs["order"], "{record}");
+            assert_eq!(ours["cancel"], theirs["cancel"], "{record}");
+        }
+    }
+}
+
+/// An exchange that delays its answers: both clients find the differences in their service time.
+/// It compares minima, because with busy loops on each core every percentile is the scheduler's.
+#[test]
+fn delays_of_the_exchange_are_recovered_in_the_service_time() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    for options in [&[][..], &["--io-uring"]] {
+        let minima = [0, 50, 500].map(|delay_us| {
+            let delay = format!("exchange.inject.delay_us={delay_us}");
+            let sets: Vec<&str> = PING_PONG.into_iter().chain([delay.as_str()]).collect();
+            // The best of three: a machine that is busy for a whole second delays every message.
+            let mut best = [u64::MAX; 2];
+            for _ in 0..3 {
+                let record = run_both(&client, options, &sets);
+                let found = ["rust", "cpp"].map(|one| of(&record, one, "service", "min"));
+                best = [best[0].min(found[0]), best[1].min(found[1])];
+            }
+            best
+        });
+        for (index, subject) in ["rust", "cpp"].into_iter().enumerate() {
+            let [none, short, long] = minima.map(|both| both[index] as f64 / 1e3);
+            // Even the best round trip differs from run to run by some tens of microseconds, where
+            // a host moves its cores; the longer it lasts the more a busy machine adds.
+            for (difference, expected) in [(short - none, 50.0), (long - none, 500.0)] {
+                let holds = (0.9 * expected - 30.0..1.4 * expected + 50.0).contains(&difference);
+                assert!(holds, "{subject} {options:?}: {difference} us for {expected}: {minima:?}");
+            }
+        }
+    }
+}
+
+/// The exchange stands still 400 ms of each second: a third of the messages and more wait for it.
+#[test]
+fn a_stall_of_the_exchange_is_in_the_response_time() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    let sets =
+        ["exchange.inject.stall_ms=400", "exchange.inject.stall_every_ms=1000", "seconds=3.0"];
+    let record = run_both(&client, &[], &sets);
+    let [ours, theirs] = ["rust", "cpp"].map(|subject| of(&record, subject, "response", "p90"));
+    for p90 in [ours, theirs] {
+        assert!(p90 > 150_000_000, "{ours} {theirs}");
+    }
+    let ratio = ours as f64 / theirs as f64;
+    assert!((0.6..1.7).contains(&ratio), "{ours} {theirs}");
+}
+
+#[test]
+fn tls_is_spoken_and_certificates_are_checked() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    for options in [&[][..], &["--io-uring"]] {
+        let sets: Vec<&str> = PING_PONG.into_iter().chain(["tls=true"]).collect();
+        let record = run_both(&client, options, &sets);
+        assert!(!is_void(&record), "{options:?}: {}", record["void_because"]);
+    }
+    // By the system's authorities, which did not sign it.
+    let secure = Exchange::start(&["--any-token", "--tls-self-signed"]);
+    let said = refusal(&client, &secure.address);
+    assert!(said.contains("certificate is not accepted") && said.contains("tls.ca"), "{said}");
+    let plain = Exchange::start(&["--any-token"]);
+    let said = refusal(&client, &plain.address);
+    assert!(said.contains("the server answered in plain text"), "{said}");
+}
+
+/// What the client says to a plan with TLS that it can't carry out.
+fn refusal(client: &Path, address: &str) -> String {
+    let plan = tempfile::NamedTempFile::new().unwrap();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let text = serde_json::json!({
+        "subject": "cpp", "target": address, "wire": "websocket-json", "backend": "block",
+        "core": null, "scheduling": "other", "tls": {}, "warm_up_seconds": 0.1, "seconds": 0.1,
+        "hlog": log.path(),
+        "load": {"model": "ping-pong", "rate_per_second": 1.0, "arrival": "uniform", "burst": 1,
+                 "seed": 1, "accounts": 1, "connections": 1, "cancel_after": 1,
+                 "instrument": "BTC_USDT", "side": "BUY", "price": "1", "amount": "1",
+                 "first_token": 3001}
+    });
+    std::fs::write(plan.path(), text.to_string()).unwrap();
+    let done = std::process::Command::new(client).arg("--plan").arg(plan.path()).output().unwrap();
+    assert_eq!(done.status.code(), Some(2), "{}", text_of(&done));
+    text_of(&done)
+}
+
+#[test]
+fn a_client_that_is_not_built_is_named() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let done = tickpath().current_dir(elsewhere.path()).args(["run", "stacks"]).output().unwrap();
+    let said = text_of(&done);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    let program = "clients/cpp/target/build/tickpath-client";
+    for words in ["subject cpp can't be started", program, "`make clients`"] {
+        assert!(said.contains(words), "{said}");
+    }
+}

@@ -1,0 +1,249 @@
+//! The documents name files, modules, crates and unsafe code. Here they are compared with the code,
+//! because such a page is wrong a week after it was written by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// What `git ls-files` says of these patterns, relative to the root.
+fn tracked(patterns: &[&str]) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    let listed = git.args(["ls-files", "--"]).args(patterns).current_dir(root()).output().unwrap();
+    assert!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
+    let text = String::from_utf8(listed.stdout).unwrap();
+    // A file that is deleted but not committed yet is still listed.
+    text.lines().map(PathBuf::from).filter(|path| root().join(path).exists()).collect()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// The workspace's crates, each with the workspace's crates that it uses outside of tests.
+fn graph() -> BTreeMap<String, BTreeSet<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let metadata = cargo.current_dir(root()).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<&str> = packages.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let uses = |package: &serde_json::Value| {
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        let normal = dependencies.filter(|one| one["kind"].is_null());
+        let used = normal.map(|one| one["name"].as_str().unwrap());
+        used.filter(|name| names.contains(name)).map(str::to_owned).collect()
+    };
+    packages.iter().map(|one| (one["name"].as_str().unwrap().to_owned(), uses(one))).collect()
+}
+
+/// The table that follows a marker in ARCHITECTURE.md: its rows, each split into cells.
+fn table(marker: &str) -> Vec<Vec<String>> {
+    let page = read("ARCHITECTURE.md");
+    let after = page.split_once(marker).unwrap_or_else(|| panic!("no {marker:?}")).1;
+    let rows = after.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+    let cells = |row: &str| row.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect();
+    rows.map(cells).collect()
+}
+
+/// The targets of the links in a text.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+}
+
+/// A heading as GitHub makes an anchor of it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Text between single backticks, outside of fenced blocks.
+fn code_spans(text: &str) -> Vec<&str> {
+    let mut fenced = false;
+    let mut spans = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            spans.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    spans
+}
+
+/// `None` if all is well, otherwise what is missing.
+fn missing_link(from: &Path, link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return None;
+    }
+    let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = match path {
+        "" => from.to_owned(),
+        _ => from.parent().unwrap().join(path),
+    };
+    if !root().join(&target).exists() {
+        return Some(format!("{}: no file {link}", from.display()));
+    }
+    let found = heading.is_empty()
+        || read(&target).lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+    (!found).then(|| format!("{}: no heading {link}", from.display()))
+}
+
+/// Whether a path such as `trader::tick::rehearsal` leads to a module or an item of that crate.
+fn module_exists(path: &str) -> bool {
+    let mut parts = path.split("::");
+    let package = parts.next().unwrap();
+    let folder = |name: &str| root().join("crates").join(name).join("src");
+    let mut folder = match folder(package).exists() {
+        true => folder(package),
+        false => folder(&package.replace('_', "-")),
+    };
+    for part in parts {
+        let inside = folder.join(part);
+        if inside.is_dir() || folder.join(format!("{part}.rs")).exists() {
+            folder = inside;
+            continue;
+        }
+        // An item: of this module's file, or, where it is re-exported, of one below.
+        let file = folder.with_extension("rs");
+        let texts = match folder.is_dir() {
+            true => {
+                rust_files(&folder).iter().map(|one| fs::read_to_string(one).unwrap()).collect()
+            }
+            false => fs::read_to_string(file).unwrap_or_default(),
+        };
+        return defines(&texts, part);
+    }
+    true
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|it| it == "rs"));
+    files.chain(folders.iter().flat_map(|folder| rust_files(folder))).collect()
+}
+
+fn defines(text: &str, item: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "const", "static", "type", "mod", "macro_rules!"];
+    kinds.iter().any(|kind| {
+        text.match_indices(&format!("{kind} {item}")).any(|(at, found)| {
+            !text[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        })
+    })
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let missing: Vec<String> = tracked(&["*.md"])
+        .iter()
+        .flat_map(|page| {
+            let text = read(page);
+            links(&text).filter_map(|link| missing_link(page, link)).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(missing.is_empty(), "fix these links:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_path_in_code_type_exists() {
+    let folders = ["crates/", "clients/", "docs/", "scenarios/", "scripts/", "fuzz/", ".ci/"];
+    let mut missing = Vec::new();
+    for page in tracked(&["*.md"]) {
+        for span in code_spans(&read(&page)) {
+            // Patterns, arguments and what a build makes are no paths of the repository.
+            let is_path = folders.iter().any(|folder| span.starts_with(folder))
+                && !span.contains(['*', ' ', '{', '<', '…'])
+                && !span.contains("/target/");
+            if is_path && !root().join(span).exists() {
+                missing.push(format!("{}: {span}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these paths don't exist:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_module_in_code_type_exists() {
+    let crates = graph();
+    let is_name = |part: &str| part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut missing = Vec::new();
+    for page in tracked(&["*.md"]) {
+        for span in code_spans(&read(&page)) {
+            let name = span.trim_end_matches("()");
+            let is_ours =
+                name.split_once("::").is_some_and(|(first, _)| crates.contains_key(first));
+            if is_ours && name.split("::").all(is_name) && !module_exists(name) {
+                missing.push(format!("{}: {span}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these modules don't exist:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn the_crates_and_what_they_use_are_cargos() {
+    let name = |cell: &str| cell.split(['[', ']']).nth(1).unwrap_or(cell).to_owned();
+    let drawn: BTreeMap<String, BTreeSet<String>> = table("<!-- crates:")
+        .iter()
+        .map(|row| (name(&row[0]), row[2].split_whitespace().map(str::to_owned).collect()))
+        .collect();
+    let real = graph();
+    let wrong: Vec<String> = real
+        .keys()
+        .chain(drawn.keys())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .filter(|name| real.get(*name) != drawn.get(*name))
+        .map(|name| {
+            format!("{name}: Cargo says {:?}, the table {:?}", real.get(name), drawn.get(name))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "the table of crates in ARCHITECTURE.md:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_files_with_unsafe_code_are_listed() {
+    let has_unsafe = |path: &PathBuf| {
+        read(path).lines().map(str::trim_start).filter(|line| !line.starts_with("//")).any(|line| {
+            ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern", "unsafe("]
+                .iter()
+                .any(|code| line.contains(code) && !line.contains(&format!("\"{code}")))
+        })
+    };
+    let this = Path::new("crates/tickpath/tests/it/docs.rs");
+    let found: BTreeSet<PathBuf> = tracked(&["crates/*.rs"])
+        .into_iter()
+        .filter(|path| path != this && !path.starts_with("crates/sbe"))
+        .filter(has_unsafe)
+        .collect();
+    let rows = table("<!-- unsafe:");
+    let listed = rows.iter().flat_map(|row| links(&row[0])).map(PathBuf::from).collect();
+    let missing: Vec<_> = found.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&found).collect();
+    let are_equal = missing.is_empty() && gone.is_empty();
+    assert!(are_equal, "ARCHITECTURE.md, unsafe: not listed {missing:?}; without unsafe {gone:?}");
+}
+
+#[test]
+fn every_decision_is_linked_from_the_map_and_from_the_code() {
+    let sources = ["crates/*.rs", "clients/*.hpp", "clients/*.java", "cloud/*.py"];
+    let code: String = tracked(&sources).iter().map(read).collect();
+    let map = read("ARCHITECTURE.md");
+    for decision in tracked(&["docs/decisions/*.md"]) {
+        let path = decision.to_str().unwrap();
+        assert!(map.contains(&format!("]({path})")), "ARCHITECTURE.md doesn't link {path}");
+        assert!(code.contains(path), "no module says: See {path}");
+    }
+    let named = code.split("docs/decisions/").skip(1).filter_map(|rest| rest.split_once(".md"));
+    for (name, _) in named.filter(|(name, _)| name.starts_with(|c: char| c.is_ascii_digit())) {
+        let path = format!("docs/decisions/{name}.md");
+        assert!(root().join(&path).exists(), "a module names {path}, which doesn't exist");
+    }
+}

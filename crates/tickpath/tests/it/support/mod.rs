@@ -1,0 +1,217 @@
+//! The binary, run as a person would.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod websocket;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub fn tickpath() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickpath"));
+    // Tests share the cores of this machine; turn.rs tries the locks.
+    command.stdin(Stdio::null()).env("TICKPATH_LOCKS", "");
+    command
+}
+
+pub fn output(arguments: &[&str]) -> Output {
+    tickpath().args(arguments).output().unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A scenario that is over in a few seconds. The backend blocks: tests share their cores with
+/// whatever else runs.
+pub const SHORT: &[&str] = &[
+    "run",
+    "order-to-ack",
+    "--set",
+    "runs=1",
+    "--set",
+    "warm_up_seconds=0.1",
+    "--set",
+    "seconds=0.5",
+    "--set",
+    "floor_seconds=0.3",
+    "--set",
+    "hiccup_seconds=0.1",
+    "--set",
+    "load.rate_per_second=1000",
+    "--set",
+    "exchange.backend=block",
+    "--set",
+    "subject.rust.backend=block",
+];
+
+/// Over in a few seconds. Both ends block: tests share their cores with whatever else runs. Whether
+/// the flow kept its schedule, and whether the machine stayed the same, is not looked at for the
+/// same reason.
+pub const SHORT_TICKS: &[&str] = &[
+    "runs=1",
+    "warm_up_seconds=0.2",
+    "seconds=1",
+    "floor_seconds=0",
+    "hiccup_seconds=0",
+    "flow.rate_per_second=500",
+    "exchange.backend=block",
+    "subject.rust.backend=block",
+];
+
+/// Whether a record broke a rule of integrity.
+pub fn is_void(record: &serde_json::Value) -> bool {
+    record["void_because"].as_array().is_none_or(|because| !because.is_empty())
+}
+
+/// The exit status of a run that left this record: 0 if it is not void and its main series holds to
+/// p50.
+pub fn status_of(record: &serde_json::Value) -> i32 {
+    let record = record::RunRecord::from_json(&record.to_string()).unwrap();
+    if record.holds(0.5) { 0 } else { 3 }
+}
+
+/// The first subject of a record.
+pub fn rust(record: &serde_json::Value) -> &serde_json::Value {
+    &record["subjects"][0]
+}
+
+/// An exchange in the background, ended with the value.
+pub struct Exchange {
+    pub child: Child,
+    pub address: String,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Exchange {
+    pub fn start(arguments: &[&str]) -> Exchange {
+        Exchange::start_by(tickpath(), arguments)
+    }
+
+    /// By a command that starts the program with the arguments that follow.
+    pub fn start_by(mut program: Command, arguments: &[&str]) -> Exchange {
+        let mut child = program
+            .args(["exchange", "--listen", "127.0.0.1:0", "--backend", "block"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let address = ready["listening"].as_str().unwrap().to_owned();
+        Exchange { child, address, lines }
+    }
+
+    /// Ends it with SIGTERM; what it says last.
+    pub fn end(mut self) -> serde_json::Value {
+        signal(self.child.id(), rustix::process::Signal::TERM);
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// The children of `pid` whose command line has `word`.
+pub fn children(pid: u32, word: &str) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|child| {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+            parent == Some(&pid.to_string())
+        })
+        .filter(|child| {
+            let line = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            text(&line).split('\0').any(|part| part == word)
+        })
+        .collect()
+}
+
+/// Waits until `find` finds something.
+pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} did not come in 20 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The only run directory in `runs`.
+pub fn only_run(runs: &Path) -> PathBuf {
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+pub fn record(run: &Path) -> serde_json::Value {
+    validated(&std::fs::read(run.join("run.json")).unwrap())
+}
+
+/// The record that a command with `--json` printed.
+#[track_caller]
+pub fn printed_record(done: &Output) -> serde_json::Value {
+    validated(&done.stdout)
+}
+
+/// Every record that a test makes is one by docs/run.schema.json.
+#[track_caller]
+fn validated(text: &[u8]) -> serde_json::Value {
+    valid_by(include_str!("../../../../../docs/run.schema.json"), text)
+}
+
+/// JSON that is as a schema says.
+#[track_caller]
+pub fn valid_by(schema: &str, text: &[u8]) -> serde_json::Value {
+    let record: serde_json::Value = serde_json::from_slice(text).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<String> = validator
+        .iter_errors(&record)
+        .map(|fault| format!("{fault} {}", fault.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{faults:?} in {record}");
+    record
+}
+
+/// A series of a subject in a record.
+pub fn series<'a>(
+    record: &'a serde_json::Value,
+    subject: &str,
+    name: &str,
+    kind: &str,
+) -> &'a serde_json::Value {
+    let subjects = record["subjects"].as_array().unwrap();
+    let subject = subjects.iter().find(|one| one["name"] == subject).unwrap();
+    let all = subject["series"].as_array().unwrap();
+    all.iter().find(|one| one["name"] == name && one["kind"] == kind).unwrap()
+}
+
+/// A validity rule of a record.
+pub fn rule<'a>(record: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    let rules = record["rules"].as_array().unwrap();
+    rules.iter().find(|rule| rule["rule"] == name).unwrap_or_else(|| panic!("no rule {name}"))
+}

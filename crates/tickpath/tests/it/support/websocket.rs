@@ -1,0 +1,77 @@
+//! A client of the exchange, by hand.
+
+use super::text;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A WebSocket connection by hand. Its mask is zero, which leaves texts as they are.
+pub struct Client(TcpStream);
+
+impl Client {
+    pub fn connect(address: &str) -> Client {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+            .write_all(
+                b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+            )
+            .unwrap();
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 101"), "{}", text(&head));
+        Client(stream)
+    }
+
+    pub fn send(&mut self, opcode: u8, payload: &[u8]) {
+        let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+        let mut frame = vec![0x80 | opcode, 0x80 | 126, length[0], length[1], 0, 0, 0, 0];
+        if payload.len() < 126 {
+            frame = vec![0x80 | opcode, 0x80 | length[1], 0, 0, 0, 0];
+        }
+        self.0.write_all(&[&frame, payload].concat()).unwrap();
+    }
+
+    fn receive(&mut self) -> (u8, Vec<u8>) {
+        let mut head = [0; 2];
+        self.0.read_exact(&mut head).unwrap();
+        let mut length = u16::from(head[1]);
+        if length == 126 {
+            let mut bytes = [0; 2];
+            self.0.read_exact(&mut bytes).unwrap();
+            length = u16::from_be_bytes(bytes);
+        }
+        let mut payload = vec![0; usize::from(length)];
+        self.0.read_exact(&mut payload).unwrap();
+        (head[0] & 15, payload)
+    }
+
+    /// The next text.
+    pub fn next_text(&mut self) -> String {
+        let (opcode, payload) = self.receive();
+        assert_eq!(opcode, 1, "{}", text(&payload));
+        text(&payload)
+    }
+
+    /// Everything that it is told until a ping is answered, without times.
+    pub fn told(&mut self) -> Vec<Value> {
+        self.send(9, b"p");
+        let mut texts = Vec::new();
+        loop {
+            match self.receive() {
+                (1, payload) => {
+                    let mut told: Value = serde_json::from_slice(&payload).unwrap();
+                    told.as_object_mut().unwrap().remove("time");
+                    texts.push(told);
+                }
+                (10, _) => return texts,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

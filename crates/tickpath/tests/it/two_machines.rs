@@ -1,0 +1,130 @@
+//! Ticks between two machines: one of them is a namespace whose clock began long before, and that
+//! says another boot is its own. What the clocks' keepers say is a script's; all else is real, and
+//! on one machine, so that it is known what must come out.
+
+use crate::support::*;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Both keepers say that their clock is off by so much at most.
+fn keeper(directory: &Path, bound: &str) -> String {
+    let client = directory.join("chronyc");
+    let word = format!("CB00710F,203.0.113.15,3,1485509367.1,{bound},0,0,0,0,0,0,0,64.2,Normal");
+    fs::write(&client, format!("#!/bin/sh\necho '{word}'\n")).unwrap();
+    fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Starts what follows on "another machine": its monotonic clock is a day ahead, its boot another.
+fn elsewhere(directory: &Path) -> Command {
+    let boot_id = directory.join("boot_id");
+    fs::write(&boot_id, "00000000-0000-4000-8000-000000000000\n").unwrap();
+    let mut command = Command::new("unshare");
+    command.args([
+        "--time",
+        "--monotonic",
+        "86400",
+        "--mount",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+    ]);
+    command.arg("mount --bind \"$0\" /proc/sys/kernel/random/boot_id && exec \"$@\"").arg(boot_id);
+    command
+}
+
+/// The record of a trader here that follows an exchange there.
+fn followed(bound: &str) -> Option<Value> {
+    let directory = tempfile::tempdir().unwrap();
+    let probe = elsewhere(directory.path()).arg("true").output();
+    if !probe.as_ref().is_ok_and(|probe| probe.status.success()) {
+        testing::skipped(
+            testing::Need::Root,
+            format_args!("namespaces of time and mounts can't be made here: {probe:?}"),
+        );
+        return None;
+    }
+    let path = keeper(directory.path(), bound);
+    let mut program = elsewhere(directory.path());
+    program.arg(tickpath().get_program()).env("PATH", &path);
+    let flow = ["--flow", "synthetic", "--flow-rate", "500", "--flow-seconds", "1.2"];
+    let feed = ["--any-token", "--book", "empty", "--feed", "unicast"];
+    let exchange = Exchange::start_by(program, &[&feed[..], &flow[..]].concat());
+    let mut command = tickpath();
+    command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
+    command.arg(directory.path().join("runs")).env("PATH", &path);
+    for set in SHORT_TICKS.iter().chain(&["exchange.start=false"]) {
+        command.args(["--set", set]);
+    }
+    let done = command.output().unwrap();
+    assert!(!done.stdout.is_empty(), "{}", text(&done.stderr));
+    Some(record(&only_run(&directory.path().join("runs"))))
+}
+
+fn p50(record: &Value, name: &str, kind: &str) -> Option<u64> {
+    let all = rust(record)["series"].as_array().unwrap();
+    let is_given = all.iter().any(|one| one["name"] == name && one["kind"] == kind);
+    is_given.then(|| series(record, "rust", name, kind)["pooled"]["p50"].as_u64()).flatten()
+}
+
+#[test]
+fn clocks_that_are_close_give_figures_between_them() {
+    let Some(record) = followed("0.000000100") else { return };
+    let tick = &rust(&record)["load"]["tick"][0];
+    let time = &tick["time"];
+    assert_eq!((&time["same_clock"], &time["bound_from"]), (&false.into(), &"chrony".into()));
+    // Two keepers, and a reading at each end.
+    assert!((200..20_000).contains(&time["exchange_bound_ns"].as_u64().unwrap()), "{time}");
+    // The warm-up of 0.2 s ends at the same moment by both clocks: 534 of the flow's 641 messages
+    // come after it. The first tick tells where the other clock is, give or take its own way, which
+    // takes 40 ms (20 messages) where busy loops share the cores. A clock taken for the other one
+    // measures all messages, or none. (Not samples: a machine that lags packs more messages into a
+    // datagram.)
+    assert!((420..=620).contains(&tick["messages"].as_u64().unwrap()), "{tick}");
+    assert_eq!(
+        (&tick["samples_out_of_order"], &tick["samples_not_adding_up"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(tick["book_hash"], tick["exchange_book_hash"]);
+    // It is one machine: a way there and back is as long as its parts, and nobody is a day away.
+    let [whole, there, back] =
+        [("order_to_ack", "service"), ("network_out", "stage"), ("network_back", "stage")].map(
+            |(name, kind)| p50(&record, name, kind).unwrap_or_else(|| panic!("{name}: {time}")),
+        );
+    assert!(there + back <= 2 * whole, "{there} there, {back} back, {whole} in all");
+    // Where the way is so short that the bound is a tenth of it, it is refused by name, and not
+    // explained.
+    let attribution = rust(&record)["attribution"].as_array();
+    match p50(&record, "tick_to_ack", "response") {
+        Some(ns) => {
+            assert!(ns < 100_000_000, "{ns}");
+            assert!(attribution.is_some_and(|all| !all.is_empty()), "{record}");
+        }
+        None => assert!(time["refused"].to_string().contains("tick_to_ack"), "{time}"),
+    }
+}
+
+#[test]
+fn clocks_that_may_be_far_apart_give_no_figure_between_them() {
+    let Some(record) = followed("0.100000000") else { return };
+    let tick = &rust(&record)["load"]["tick"][0];
+    let refused = &tick["time"]["refused"];
+    for (name, kind) in
+        [("network_in", "stage"), ("network_out", "stage"), ("tick_to_ack", "response")]
+    {
+        let why = refused[format!("{name}.{kind}")].as_str().unwrap_or_else(|| panic!("{tick}"));
+        assert!(why.contains("discipline them better"), "{why}");
+        assert_eq!(p50(&record, name, kind), None, "{name}");
+    }
+    // One end's own figures need no other clock.
+    for (name, kind) in
+        [("tick_to_gateway", "response"), ("order_to_ack", "service"), ("decision", "service")]
+    {
+        assert!(p50(&record, name, kind) > Some(0), "{name}: {record}");
+    }
+    assert_eq!(rust(&record)["attribution"].as_array().map_or(0, Vec::len), 0);
+}

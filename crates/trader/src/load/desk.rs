@@ -1,0 +1,468 @@
+//! The trader's desk: its connections (lanes), its messages in flight and its stamps. The load
+//! models decide which message is due when; the desk sends, stamps, reads and records.
+
+use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
+use crate::load::plan::REQUEST;
+use crate::load::session::{Message, OrderProtocol, Received, Reply};
+use clock::Clock;
+use clock::recorder::{Recorder, Series};
+use host::thread::Usage;
+use record::{Kind, Load, MessageBytes};
+use transport::{Read, Ready, StreamId, Streams, Write};
+
+/// The series of a load, in the order of the indices below.
+pub(crate) const SERIES: [Series; 6] = [
+    Series::new("order", Kind::Response),
+    Series::new("order", Kind::Service),
+    Series::new("cancel", Kind::Response),
+    Series::new("cancel", Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
+];
+/// The same where both messages are requests.
+pub(crate) const SERIES_OF_REQUESTS: [Series; 6] = [
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new(REQUEST, Kind::Response),
+    Series::new(REQUEST, Kind::Service),
+    Series::new("cycle", Kind::Service),
+    Series::new("send", Kind::Lateness),
+];
+pub(crate) const ORDER_RESPONSE: usize = 0;
+pub(crate) const ORDER_SERVICE: usize = 1;
+const CANCEL_RESPONSE: usize = 2;
+pub(crate) const CANCEL_SERVICE: usize = 3;
+pub(crate) const CYCLE_SERVICE: usize = 4;
+pub(crate) const SEND_LATENESS: usize = 5;
+
+/// Bytes that wait in a lane whose socket is full. Beyond that the desk sends nothing until the
+/// socket takes some, and messages are late. It is half of one read, so that replies are read as
+/// fast as they are caused.
+const LANE_BYTES_MAX: usize = 32 * 1024;
+/// Limit on unanswered messages per lane; further ones wait and are late. Their replies stay below
+/// the megabyte after which an exchange takes a client for one that does not read.
+pub(crate) const LANE_UNANSWERED_MAX: u32 = 2048;
+/// Time that the other end may be silent while it owes a reply.
+const SILENCE_NS_MAX: u64 = 5_000_000_000;
+/// Interval between checks for that.
+const SILENCE_CHECK_NS: u64 = 100_000_000;
+
+/// One connection.
+struct Lane {
+    stream: StreamId,
+    /// Encoded, but not taken by the kernel yet.
+    bytes: Vec<u8>,
+    /// The messages in `bytes`, each with the offset of its end.
+    unsent: Vec<Unsent>,
+    /// It is in the desk's list of lanes to write.
+    dirty: bool,
+    watched: bool,
+    unanswered: u32,
+    /// Time of the last read with data, or of the first message after nothing was owed.
+    quiet_since_ns: u64,
+    /// The highest sequence number answered so far, to detect replies out of order.
+    answered_sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Unsent {
+    number: u64,
+    message: Message,
+    end: usize,
+}
+
+/// Sums for the mean lengths.
+#[derive(Default)]
+struct Bytes {
+    order: (u64, u64),
+    order_reply: (u64, u64),
+    cancel: (u64, u64),
+    cancel_reply: (u64, u64),
+}
+
+pub(crate) struct Desk<E: OrderProtocol> {
+    pub(crate) clock: Clock,
+    streams: Box<dyn Streams>,
+    pub(crate) entry: E,
+    lanes: Vec<Lane>,
+    lane_of_stream: Vec<usize>,
+    /// Lanes with bytes that no write has been tried for.
+    dirty: Vec<usize>,
+    in_flight: InFlight,
+    recorder: Recorder,
+    /// Counters of the measured part.
+    pub(crate) load: Load,
+    bytes: Bytes,
+    /// Messages answered by the last [`Desk::read`], and how.
+    pub(crate) answered: Vec<(Reply, u64)>,
+    pub(crate) ready: Vec<Ready>,
+    sequence: u64,
+    next_silence_check_ns: u64,
+    pub(crate) measuring: bool,
+    pub(crate) measured_from_ns: u64,
+    pub(crate) last_sent_ns: u64,
+    last_intended_ns: u64,
+    /// The thread's resource usage when measuring began.
+    usage: Usage,
+    /// Why the run can't continue.
+    pub(crate) failure: Option<String>,
+    broken: bool,
+}
+
+impl<E: OrderProtocol> Desk<E> {
+    /// `streams` has one stream per lane, in order.
+    pub(crate) fn new(
+        clock: Clock,
+        streams: Box<dyn Streams>,
+        ids: &[StreamId],
+        entry: E,
+        recorder: Recorder,
+    ) -> Desk<E> {
+        let mut lane_of_stream = vec![0; ids.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
+        let lanes = ids.iter().enumerate().map(|(lane, &stream)| {
+            lane_of_stream[stream.index()] = lane;
+            Lane {
+                stream,
+                bytes: Vec::with_capacity(LANE_BYTES_MAX + 64 * 1024),
+                unsent: Vec::with_capacity(LANE_BYTES_MAX / 64),
+                dirty: false,
+                watched: false,
+                unanswered: 0,
+                quiet_since_ns: 0,
+                answered_sequence: 0,
+            }
+        });
+        Desk {
+            clock,
+            streams,
+            entry,
+            lanes: lanes.collect(),
+            lane_of_stream,
+            dirty: Vec::with_capacity(ids.len()),
+            in_flight: InFlight::new(),
+            recorder,
+            load: Load::default(),
+            bytes: Bytes::default(),
+            answered: Vec::with_capacity(4096),
+            ready: Vec::with_capacity(2 * ids.len() + 1),
+            sequence: 0,
+            next_silence_check_ns: 0,
+            measuring: false,
+            measured_from_ns: 0,
+            last_sent_ns: 0,
+            last_intended_ns: 0,
+            usage: host::thread::usage(),
+            failure: None,
+            broken: false,
+        }
+    }
+
+    /// Ends the warm-up at `now_ns`: orders from here on are measured.
+    pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        self.measuring = true;
+        self.measured_from_ns = now_ns;
+        self.usage = host::thread::usage();
+        self.recorder.start(now_ns);
+    }
+
+    /// Ends the interval if its time is over.
+    #[inline]
+    pub(crate) fn roll(&mut self, now_ns: u64) {
+        self.recorder.roll(now_ns);
+    }
+
+    /// Appends a new order to its account's lane; the next [`Desk::flush`] sends it. `None` if it
+    /// must wait.
+    #[inline]
+    pub(crate) fn order(&mut self, number: u64, account: usize, intended_ns: u64) -> Option<()> {
+        if self.lane_is_full(account) {
+            return None;
+        }
+        self.in_flight.open(number, account, self.measuring)?;
+        self.append(Message::Order, number, intended_ns);
+        Some(())
+    }
+
+    /// Appends the cancel of an order. `None` if it must wait.
+    #[inline]
+    pub(crate) fn cancel(&mut self, number: u64, intended_ns: u64) -> Option<()> {
+        let order = *self.in_flight.order(number)?;
+        if self.lane_is_full(order.account) {
+            return None;
+        }
+        if order.measured && order.order.progress != Progress::Answered {
+            self.load.overtakes += 1;
+        }
+        self.append(Message::Cancel, number, intended_ns);
+        Some(())
+    }
+
+    fn lane_is_full(&self, account: usize) -> bool {
+        let lane = &self.lanes[account % self.lanes.len()];
+        lane.bytes.len() > LANE_BYTES_MAX || lane.unanswered >= LANE_UNANSWERED_MAX
+    }
+
+    fn append(&mut self, message: Message, number: u64, intended_ns: u64) {
+        let Some(order) = self.in_flight.order(number) else { return };
+        self.sequence += 1;
+        let sequence = self.sequence;
+        *order.stamps(message) =
+            Stamps { intended_ns, sent_ns: 0, sequence, progress: Progress::InFlight };
+        let (account, measured) = (order.account, order.measured);
+        let index = account % self.lanes.len();
+        let lane = &mut self.lanes[index];
+        let start = lane.bytes.len();
+        self.entry.encode(message, number, account, &mut lane.bytes);
+        let end = lane.bytes.len();
+        lane.unsent.push(Unsent { number, message, end });
+        if lane.unanswered == 0 {
+            lane.quiet_since_ns = self.clock.now_ns();
+        }
+        lane.unanswered += 1;
+        if !lane.dirty {
+            lane.dirty = true;
+            self.dirty.push(index);
+        }
+        let sum = match message {
+            Message::Order => &mut self.bytes.order,
+            Message::Cancel => &mut self.bytes.cancel,
+        };
+        sum.0 += 1;
+        sum.1 += (end - start) as u64;
+        if measured {
+            self.load.sent += 1;
+        } else {
+            self.load.warm_up_sent += 1;
+        }
+        self.last_intended_ns = intended_ns;
+        self.in_flight.unanswered += 1;
+    }
+
+    /// Writes what was appended, one call per lane.
+    #[inline]
+    pub(crate) fn flush(&mut self) {
+        while let Some(lane) = self.dirty.pop() {
+            self.lanes[lane].dirty = false;
+            // A lane with a full socket is written when the socket is ready again.
+            if !self.lanes[lane].watched && !self.lanes[lane].bytes.is_empty() {
+                self.flush_lane(lane);
+            }
+        }
+    }
+
+    /// The first stamp of invariant 6, the last instruction before the write, for every message of
+    /// the batch. The write that takes the last byte of a message stamps it again.
+    fn flush_lane(&mut self, index: usize) {
+        let lane = &mut self.lanes[index];
+        let (n, stamp_ns) = match self.streams.write(lane.stream, &lane.bytes) {
+            Write::Bytes { n, stamp_ns } => (n, stamp_ns),
+            Write::Failed(error) => return self.fail_lane(index, &error.to_string()),
+        };
+        let whole = lane.unsent.iter().take_while(|unsent| unsent.end <= n).count();
+        for unsent in &lane.unsent[..whole] {
+            if let Some(order) = self.in_flight.order(unsent.number) {
+                let measured = order.measured;
+                let stamps = order.stamps(unsent.message);
+                stamps.sent_ns = stamp_ns;
+                if measured {
+                    let lateness_ns = stamp_ns.saturating_sub(stamps.intended_ns);
+                    self.recorder.record(SEND_LATENESS, lateness_ns);
+                }
+            }
+        }
+        if whole > 0 {
+            self.last_sent_ns = stamp_ns;
+        }
+        lane.unsent.drain(..whole);
+        lane.unsent.iter_mut().for_each(|unsent| unsent.end -= n);
+        lane.bytes.drain(..n);
+        let watch = !lane.bytes.is_empty();
+        if watch != lane.watched {
+            lane.watched = watch;
+            if let Err(error) = self.streams.watch_writable(lane.stream, watch) {
+                self.fail_lane(index, &error.to_string());
+            }
+        }
+    }
+
+    /// Waits as the backend does, and puts what it finds into `ready`.
+    #[inline]
+    pub(crate) fn wait(&mut self, until_ns: u64) {
+        self.ready.clear();
+        if let Err(error) = self.streams.wait(until_ns, &mut self.ready) {
+            self.failure = Some(format!("waiting for replies failed: {error}"));
+            self.broken = true;
+        }
+    }
+
+    /// Handles one finding: one read, or one write.
+    #[inline]
+    pub(crate) fn handle(&mut self, ready: Ready) {
+        match ready {
+            Ready::Readable(stream) => self.read(self.lane_of_stream[stream.index()]),
+            Ready::Writable(stream) => self.flush_lane(self.lane_of_stream[stream.index()]),
+            Ready::Incoming => {}
+        }
+    }
+
+    /// The second stamp of invariant 6: the transport takes it right after the read returns.
+    fn read(&mut self, lane: usize) {
+        self.answered.clear();
+        match self.streams.read(self.lanes[lane].stream, self.entry.space(lane)) {
+            Read::Empty => return,
+            Read::Closed => return self.fail_lane(lane, "the other end closed it"),
+            Read::Failed(error) => return self.fail_lane(lane, &error.to_string()),
+            Read::Bytes { n, stamp_ns } => {
+                self.entry.filled(lane, n, stamp_ns);
+                self.lanes[lane].quiet_since_ns = stamp_ns;
+            }
+        }
+        let unsent_bytes = self.lanes[lane].bytes.len();
+        loop {
+            match self.entry.next(lane, &mut self.lanes[lane].bytes) {
+                Ok(Some(received)) => self.account_for(lane, received),
+                Ok(None) => break,
+                Err(why) => return self.fail_lane(lane, &why),
+            }
+        }
+        // Send a pong at once.
+        if self.lanes[lane].bytes.len() > unsent_bytes && !self.lanes[lane].watched {
+            self.flush_lane(lane);
+        }
+    }
+
+    fn account_for(&mut self, lane: usize, received: Received) {
+        let (message, number) = match received.reply {
+            Reply::Ack(message, number) => (message, number),
+            Reply::Rejected(number) => match self.in_flight.order(number) {
+                // Replies come in order, so a rejection belongs to the message that was sent first.
+                Some(order) if order.order.progress == Progress::InFlight => {
+                    (Message::Order, number)
+                }
+                _ => (Message::Cancel, number),
+            },
+            Reply::Unexpected => return self.load.unexpected += 1,
+            Reply::Aside => return,
+        };
+        let Some(order) = self.in_flight.order(number) else {
+            return self.load.duplicated += 1;
+        };
+        let stamps = order.stamps(message);
+        if stamps.progress != Progress::InFlight {
+            return self.load.duplicated += 1;
+        }
+        stamps.progress = Progress::Answered;
+        let sequence = stamps.sequence;
+        let order = *order;
+        self.in_flight.unanswered -= 1;
+        self.answered.push((received.reply, number));
+        // The lane that owes the reply, whichever lane brought it.
+        let owing = order.account % self.lanes.len();
+        self.lanes[owing].unanswered -= 1;
+        let lane = &mut self.lanes[lane];
+        if sequence < lane.answered_sequence {
+            self.load.out_of_order += 1;
+        }
+        lane.answered_sequence = lane.answered_sequence.max(sequence);
+        if order.measured {
+            self.load.received += 1;
+            match received.reply {
+                Reply::Rejected(_) => self.load.rejected += 1,
+                _ => self.record(message, &order, received),
+            }
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, message: Message, order: &Order, received: Received) {
+        let (stamps, response, sum) = match message {
+            Message::Order => (order.order, ORDER_RESPONSE, &mut self.bytes.order_reply),
+            Message::Cancel => (order.cancel, CANCEL_RESPONSE, &mut self.bytes.cancel_reply),
+        };
+        sum.0 += 1;
+        sum.1 += received.bytes as u64;
+        let at_ns = received.first_byte_ns;
+        self.recorder.record(response + 1, at_ns.saturating_sub(stamps.sent_ns));
+        if self.load.rate_per_second_offered.is_some() {
+            self.recorder.record(response, at_ns.saturating_sub(stamps.intended_ns));
+        } else if message == Message::Cancel {
+            self.recorder.record(CYCLE_SERVICE, at_ns.saturating_sub(order.order.sent_ns));
+        }
+    }
+
+    fn fail_lane(&mut self, lane: usize, why: &str) {
+        self.broken = true;
+        self.failure.get_or_insert_with(|| {
+            format!("connection {lane} of {} ended in mid-run: {why}", self.lanes.len())
+        });
+    }
+
+    /// A connection has ended; its replies won't come.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The account of order `number`.
+    pub(crate) fn account_of(&mut self, number: u64) -> Option<usize> {
+        self.in_flight.order(number).map(|order| order.account)
+    }
+
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.in_flight.unanswered
+    }
+
+    /// Fails the run if a connection owes replies and has been silent for too long.
+    #[inline]
+    pub(crate) fn check_silence(&mut self, now_ns: u64) {
+        if now_ns < self.next_silence_check_ns {
+            return;
+        }
+        self.next_silence_check_ns = now_ns + SILENCE_CHECK_NS;
+        let silent = self
+            .lanes
+            .iter()
+            .position(|lane| lane.unanswered > 0 && now_ns > lane.quiet_since_ns + SILENCE_NS_MAX);
+        if let Some(lane) = silent {
+            self.failure = Some(format!(
+                "no reply on connection {lane} for {} s while {} messages were unanswered there: is \
+                 the other end still alive?",
+                SILENCE_NS_MAX / 1_000_000_000,
+                self.lanes[lane].unanswered
+            ));
+            self.broken = true;
+        }
+    }
+
+    /// The rate that was achieved. If sending took longer than its schedule, it is lower than
+    /// `offered` in proportion.
+    pub(crate) fn achieved(&self, offered: f64) -> f64 {
+        if !self.measuring || self.load.sent == 0 {
+            return 0.0;
+        }
+        let gap_ns = 1e9 / offered;
+        let scheduled_ns = self.last_intended_ns.saturating_sub(self.measured_from_ns) as f64;
+        let took_ns = self.last_sent_ns.saturating_sub(self.measured_from_ns) as f64;
+        offered * (scheduled_ns + gap_ns) / (took_ns + gap_ns).max(scheduled_ns + gap_ns)
+    }
+
+    /// Ends the last interval and returns the counters.
+    pub(crate) fn finish(mut self) -> (Load, Option<String>, E) {
+        let mean = |(count, sum): (u64, u64)| if count == 0 { 0 } else { sum.div_ceil(count) };
+        self.load.message_bytes = MessageBytes {
+            order: mean(self.bytes.order),
+            order_reply: mean(self.bytes.order_reply),
+            cancel: mean(self.bytes.cancel),
+            cancel_reply: mean(self.bytes.cancel_reply),
+        };
+        self.load.lost = self.in_flight.unanswered;
+        let usage = host::thread::usage().since(self.usage);
+        self.load.context_switches_involuntary = usage.context_switches_involuntary;
+        self.load.page_faults = usage.page_faults_minor + usage.page_faults_major;
+        self.recorder.finish(self.clock.now_ns());
+        (self.load, self.failure, self.entry)
+    }
+}
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! Messages that were sent and not answered yet: a ring of slots, one per order. The order's
+//! number, which its client id carries, finds the slot.
+
+use crate::load::session::Message;
+
+/// Limit on unanswered orders. A further one waits, and its response time contains the wait. This
+/// is 80 ms at 400 000 messages/s, and the slots fit a core's cache.
+pub(crate) const IN_FLIGHT_MAX: usize = 1 << 14;
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Progress {
+    #[default]
+    Unsent,
+    InFlight,
+    Answered,
+}
+
+/// One message of an order, from its intended send to its reply.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stamps {
+    pub(crate) intended_ns: u64,
+    pub(crate) sent_ns: u64,
+    /// Numbers the messages of the run in the order of sending.
+    pub(crate) sequence: u64,
+    pub(crate) progress: Progress,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Order {
+    pub(crate) number: u64,
+    pub(crate) account: usize,
+    /// False in the warm-up.
+    pub(crate) measured: bool,
+    pub(crate) order: Stamps,
+    pub(crate) cancel: Stamps,
+}
+
+impl Order {
+    pub(crate) fn stamps(&mut self, message: Message) -> &mut Stamps {
+        match message {
+            Message::Order => &mut self.order,
+            Message::Cancel => &mut self.cancel,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.order.progress != Progress::InFlight && self.cancel.progress != Progress::InFlight
+    }
+}
+
+pub(crate) struct InFlight {
+    slots: Box<[Order]>,
+    /// Messages without a reply.
+    pub(crate) unanswered: u64,
+}
+
+impl InFlight {
+    pub(crate) fn new() -> InFlight {
+        // A free slot has a number that no order has; writing it also touches the memory.
+        let free = Order { number: u64::MAX, ..Order::default() };
+        InFlight { slots: vec![free; IN_FLIGHT_MAX].into_boxed_slice(), unanswered: 0 }
+    }
+
+    /// The slot for a new order, or `None` while its last order is unanswered.
+    pub(crate) fn open(&mut self, number: u64, account: usize, measured: bool) -> Option<()> {
+        let slot = &mut self.slots[number as usize % IN_FLIGHT_MAX];
+        if !slot.is_over() {
+            return None;
+        }
+        *slot = Order { number, account, measured, ..Order::default() };
+        Some(())
+    }
+
+    /// The order with that number, if the slot still belongs to it.
+    pub(crate) fn order(&mut self, number: u64) -> Option<&mut Order> {
+        let slot = &mut self.slots[number as usize % IN_FLIGHT_MAX];
+        (slot.number == number).then_some(slot)
+    }
+}

@@ -1,0 +1,13 @@
+//! Orders and cancels on a schedule or in ping-pong, stamped.
+//!
+//! See docs/decisions/001-streams-and-pacing.md.
+
+mod bare;
+mod desk;
+mod in_flight;
+mod open_loop;
+mod ping_pong;
+pub mod plan;
+pub(crate) mod progress;
+pub mod run;
+mod session;

@@ -1,0 +1,90 @@
+//! Ping-pong: one message in flight per account. Order, ack, cancel at once, cancel ack, next
+//! order. It can't see a stall during which nobody was sending, so it has only service time and
+//! `cycle`.
+
+use crate::load::desk::Desk;
+use crate::load::open_loop::{DRAIN_NS, WAIT_NS_MAX};
+use crate::load::plan::Load;
+use crate::load::session::{Message, OrderProtocol, Reply};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs the load; returns whether it was completed.
+pub(crate) fn run<E: OrderProtocol>(
+    desk: &mut Desk<E>,
+    load: &Load,
+    warm_up_seconds: f64,
+    seconds: f64,
+    stop: &AtomicBool,
+) -> bool {
+    let start_ns = desk.clock.now_ns();
+    let measure_at_ns = start_ns + (warm_up_seconds * 1e9) as u64;
+    let end_ns = measure_at_ns + (seconds * 1e9) as u64;
+    let mut next_number = 0;
+    for account in 0..load.accounts {
+        begin(desk, &mut next_number, account);
+    }
+    desk.flush();
+    let mut now_ns = start_ns;
+    let mut drained_at_ns = end_ns + DRAIN_NS;
+    // Until every account's last cycle has ended, so that the book is empty again.
+    while desk.unanswered() > 0 && desk.failure.is_none() && now_ns < drained_at_ns {
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped {
+            drained_at_ns = drained_at_ns.min(now_ns + DRAIN_NS);
+        }
+        let goes_on = now_ns < end_ns && !stopped;
+        desk.wait(now_ns + WAIT_NS_MAX);
+        for index in 0..desk.ready.len() {
+            desk.handle(desk.ready[index]);
+            for index in 0..desk.answered.len() {
+                answer(desk, &mut next_number, index, goes_on);
+            }
+            desk.answered.clear();
+            desk.flush();
+        }
+        now_ns = desk.clock.now_ns();
+        if now_ns >= measure_at_ns && !desk.measuring {
+            desk.start_measuring(now_ns);
+        }
+        desk.roll(now_ns);
+        desk.check_silence(now_ns);
+    }
+    if desk.measuring && now_ns > desk.measured_from_ns {
+        let measured_seconds = (now_ns - desk.measured_from_ns) as f64 / 1e9;
+        desk.load.rate_per_second_achieved = desk.load.sent as f64 / measured_seconds;
+    }
+    now_ns >= end_ns && desk.failure.is_none()
+}
+
+fn answer<E: OrderProtocol>(
+    desk: &mut Desk<E>,
+    next_number: &mut u64,
+    index: usize,
+    goes_on: bool,
+) {
+    let (reply, number) = desk.answered[index];
+    match reply {
+        Reply::Ack(Message::Order, _) => {
+            let now_ns = desk.clock.now_ns();
+            if desk.cancel(number, now_ns).is_none() {
+                desk.failure = Some(format!("no room to send the cancel of order {number}"));
+            }
+        }
+        Reply::Ack(Message::Cancel, _) | Reply::Rejected(_) if goes_on => {
+            if let Some(account) = desk.account_of(number) {
+                begin(desk, next_number, account);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn begin<E: OrderProtocol>(desk: &mut Desk<E>, next_number: &mut u64, account: usize) {
+    let now_ns = desk.clock.now_ns();
+    if desk.order(*next_number, account, now_ns).is_none() {
+        desk.failure = Some(format!(
+            "order {next_number} found an older one still unanswered: replies are lost"
+        ));
+    }
+    *next_number += 1;
+}

@@ -1,0 +1,336 @@
+//! One run of one plan: connect, log on, warm up, measure, drain, report.
+
+use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
+use crate::load::plan::{Model, Plan, Wire};
+use crate::load::progress::Teller;
+use crate::load::session::OrderProtocol;
+use crate::load::session::raw::Raw;
+use crate::load::session::websocket::WebSocket;
+use crate::load::{bare, open_loop, ping_pong};
+use clock::recorder::{self, Drain, Interval, Recorder, SECONDS_IN_MEMORY_MAX};
+use clock::{Clock, wall_now};
+use record::progress::Second;
+use record::{self, ClientResult, MessageBytes};
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+use transport::tls::{self, Connector, HandshakeError, TlsError, Trust};
+use transport::{Connection, Streams, inject};
+
+/// Time limit for connecting, and for each step of logging on.
+const LOG_ON: Duration = Duration::from_secs(5);
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TraderError {
+    /// The plan's load is out of range.
+    #[error(transparent)]
+    Load(#[from] clock::range::OutOfRange),
+    /// The plan names an unknown backend.
+    #[error(transparent)]
+    Backend(#[from] transport::UnknownBackend),
+    /// The backend can't be opened.
+    #[error("cannot open backend {backend}: {source}; the kernel may be too old or forbid it")]
+    Open {
+        /// Its name.
+        backend: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The connection failed, or the other end is not an exchange.
+    #[error("connection {lane} to {target}: {source}; is an exchange running there?")]
+    Connect {
+        /// `HOST:PORT`.
+        target: String,
+        /// Number of the connection.
+        lane: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The other end is there, but no secure connection.
+    #[error("connection {lane} to {target}: {source}")]
+    Secure {
+        /// `HOST:PORT`.
+        target: String,
+        /// Which connection.
+        lane: usize,
+        /// What went wrong, and what to do.
+        source: io::Error,
+    },
+    /// There is nothing to check certificates by.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Datagrams can't be received as the plan says.
+    #[error(transparent)]
+    Datagrams(#[from] transport::datagram::DatagramError),
+    /// The feed can't be followed.
+    #[error("the feed of {target}: {why}")]
+    Feed {
+        /// `HOST:PORT`.
+        target: String,
+        /// The reason, and what to do.
+        why: String,
+    },
+    /// The risk check can't be made, so there is no trading.
+    #[error(transparent)]
+    Risk(#[from] crate::risk::RiskError),
+    /// The audit log can't be opened.
+    #[error(transparent)]
+    Audit(#[from] audit::AuditError),
+    /// The thread can't be placed as asked.
+    #[error(transparent)]
+    Host(#[from] host::HostError),
+    /// The log can't be written.
+    #[error("cannot write {path}: {source}; free some space or choose another place")]
+    Log {
+        /// Its path.
+        path: String,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The run was interrupted before anything was measured.
+    #[error("interrupted while connecting; nothing was measured")]
+    Interrupted,
+    /// A bug.
+    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
+    Panic,
+}
+
+impl TraderError {
+    /// Connection `lane` to `target` failed.
+    pub(crate) fn connect(target: &str, lane: usize, source: io::Error) -> TraderError {
+        let target = target.to_owned();
+        match source.get_ref().is_some_and(|error| error.is::<HandshakeError>()) {
+            true => TraderError::Secure { target, lane, source },
+            false => TraderError::Connect { target, lane, source },
+        }
+    }
+}
+
+/// What the measuring thread hands out when it is ready.
+struct Draining {
+    drain: Drain,
+    started: SystemTime,
+    start_ns: u64,
+}
+
+/// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
+///
+/// Measures on a pinned thread of its own. The caller's thread writes the log: after the run or,
+/// if the run is longer than a minute, during it. If the plan asks for progress it calls `tell` as
+/// each second ends, and sleeps in between: keep that thread off the measured cores.
+///
+/// # Errors
+/// If there is no result. A run that broke off has a result that says so.
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&Second),
+) -> Result<ClientResult, TraderError> {
+    plan.check()?;
+    let (sender, receiver) = mpsc::channel::<Draining>();
+    let log_failed = |source| TraderError::Log { path: plan.hlog.clone(), source };
+    let mut log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
+    let mut teller = Teller::new(plan.load.model, plan.wire, tell);
+    let mut watch = |interval: &Interval| {
+        if plan.progress {
+            teller.tell(interval);
+        }
+    };
+    let mut write_log = |draining: Draining, watch: &mut dyn FnMut(&Interval)| {
+        let Draining { drain, started, start_ns } = draining;
+        // Without a log there is no point in measuring on.
+        let failed = || stop.store(true, Ordering::Relaxed);
+        let mut log = io::BufWriter::new(&mut log);
+        drain.run_watched(&plan.subject, &mut log, started, start_ns, &failed, watch)
+    };
+    std::thread::scope(|scope| {
+        let measuring = scope.spawn(move || measure(plan, stop, sender));
+        let mut logged = Ok(());
+        let mut kept = None;
+        if plan.seconds > SECONDS_IN_MEMORY_MAX {
+            if let Ok(draining) = receiver.recv() {
+                logged = write_log(draining, &mut watch);
+            }
+        } else if plan.progress {
+            kept = receiver.recv().ok();
+            kept.iter_mut().for_each(|draining| draining.drain.keep(&mut watch));
+        }
+        let mut result = measuring.join().map_err(|_| TraderError::Panic)??;
+        if let Some(draining) = kept.or_else(|| receiver.try_recv().ok()) {
+            logged = write_log(draining, &mut |_| ());
+        }
+        if let Err(source) = logged {
+            result.complete = false;
+            result.failures.insert(0, log_failed(source).to_string());
+        }
+        Ok(result)
+    })
+}
+
+/// The measuring thread.
+fn measure(
+    plan: &Plan,
+    stop: &AtomicBool,
+    sender: mpsc::Sender<Draining>,
+) -> Result<ClientResult, TraderError> {
+    // Pin first, so that memory comes from the core's NUMA node.
+    if let Some(core) = plan.core {
+        host::thread::pin(core)?;
+    }
+    let clock = Clock::calibrate();
+    let lanes = plan.load.connections;
+    match plan.wire {
+        Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), sender),
+        Wire::Raw(bytes) | Wire::Requests(bytes) => {
+            measure_over(plan, stop, clock, Raw::new(bytes, lanes), sender)
+        }
+        Wire::Bare(bytes) => measure_bare(plan, stop, clock, bytes, sender),
+    }
+}
+
+fn measure_over<E: OrderProtocol>(
+    plan: &Plan,
+    stop: &AtomicBool,
+    clock: Clock,
+    mut entry: E,
+    sender: mpsc::Sender<Draining>,
+) -> Result<ClientResult, TraderError> {
+    let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
+    let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
+    let dialler = Dialler::new(&plan.target, plan.tls.as_ref())?;
+    let streams = dialler.around(streams, clock);
+    let mut streams = inject::around(streams, &plan.inject, clock);
+    let mut ids = Vec::new();
+    for lane in 0..plan.load.connections {
+        if stop.load(Ordering::Relaxed) {
+            return Err(TraderError::Interrupted);
+        }
+        let connected = connect(&dialler, plan, lane, &mut entry);
+        let added = connected.and_then(|connection| streams.add(connection));
+        let failed = |source| TraderError::connect(&plan.target, lane, source);
+        ids.push(added.map_err(failed)?);
+    }
+    let series = match plan.wire {
+        Wire::Requests(_) => &SERIES_OF_REQUESTS,
+        _ => &SERIES,
+    };
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(series, plan.seconds);
+    let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
+    // Last, so that the set-up above does not run in a real-time class.
+    host::thread::set_scheduling(plan.scheduling)?;
+    let draining = Draining { drain, started: wall_now(), start_ns: clock.now_ns() };
+    // The receiving thread outlives this one.
+    let _ = sender.send(draining);
+    let load = &plan.load;
+    let run = match load.model {
+        Model::Open => open_loop::run,
+        Model::PingPong => ping_pong::run,
+    };
+    let complete = run(&mut desk, load, plan.warm_up_seconds, plan.seconds, stop);
+    let (mut counted, failure, entry) = desk.finish();
+    counted.model = load.model.name().to_owned();
+    let complaint =
+        entry.first_complaint().map(|complaint| format!("first complaint: {complaint}"));
+    Ok(ClientResult {
+        complete,
+        failures: failure.into_iter().chain(complaint).collect(),
+        load: counted,
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        exchange: None,
+    })
+}
+
+fn measure_bare(
+    plan: &Plan,
+    stop: &AtomicBool,
+    clock: Clock,
+    bytes: MessageBytes,
+    sender: mpsc::Sender<Draining>,
+) -> Result<ClientResult, TraderError> {
+    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let stream = dial(&plan.target).map_err(failed)?;
+    let spins = transport::backend(&plan.backend)?.spins;
+    let (recorder, drain): (Recorder, Drain) = recorder::recorder(&SERIES, plan.seconds);
+    host::thread::set_scheduling(plan.scheduling)?;
+    let draining = Draining { drain, started: wall_now(), start_ns: clock.now_ns() };
+    // The receiving thread outlives this one.
+    let _ = sender.send(draining);
+    let phases = (plan.warm_up_seconds, plan.seconds);
+    let finished = bare::run((stream, spins), clock, bytes, phases, recorder, stop);
+    let bare::Finished { mut load, complete, failure } = finished.map_err(failed)?;
+    load.model = plan.load.model.name().to_owned();
+    Ok(ClientResult {
+        complete,
+        failures: failure.into_iter().collect(),
+        load,
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        exchange: None,
+    })
+}
+
+fn connect<E: OrderProtocol>(
+    dialler: &Dialler,
+    plan: &Plan,
+    lane: usize,
+    entry: &mut E,
+) -> io::Result<Connection> {
+    let mut stream = dialler.connect()?;
+    let accounts: Vec<usize> = (lane..plan.load.accounts).step_by(plan.load.connections).collect();
+    entry.log_on(lane, &mut stream, &accounts)?;
+    Ok(stream)
+}
+
+/// Makes connections to one exchange, as a plan asks for them.
+pub(crate) struct Dialler<'a> {
+    target: &'a str,
+    tls: Option<Connector>,
+}
+
+impl Dialler<'_> {
+    pub(crate) fn new<'a>(
+        target: &'a str,
+        tls: Option<&Trust>,
+    ) -> Result<Dialler<'a>, TraderError> {
+        let tls = tls.map(|trust| Connector::new(trust, target)).transpose()?;
+        Ok(Dialler { target, tls })
+    }
+
+    /// A fresh connection that blocks, but not for ever.
+    pub(crate) fn connect(&self) -> io::Result<Connection> {
+        let socket = dial(self.target)?;
+        match &self.tls {
+            None => Ok(socket.into()),
+            Some(connector) => connector.connect(socket),
+        }
+    }
+
+    /// Streams that such connections can be added to.
+    pub(crate) fn around(&self, streams: Box<dyn Streams>, clock: Clock) -> Box<dyn Streams> {
+        match self.tls {
+            None => streams,
+            Some(_) => tls::around(streams, None, clock),
+        }
+    }
+}
+
+/// A fresh, blocking connection to `HOST:PORT`, with a time-out.
+pub(crate) fn dial(target: &str) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = target.to_socket_addrs()?.collect();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, LOG_ON) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOG_ON))?;
+                stream.set_write_timeout(Some(LOG_ON))?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

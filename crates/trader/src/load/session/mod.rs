@@ -1,0 +1,66 @@
+//! Encodes the load's orders and decodes their replies, with one implementation per wire. The desk
+//! knows no other difference between the exchange and the floor.
+
+pub(super) mod raw;
+pub(super) mod websocket;
+
+use crate::session::codec::StampedReply;
+use std::io;
+use transport::Connection;
+
+/// One of an order's two messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Its creation.
+    Order,
+    /// Its cancel.
+    Cancel,
+}
+
+/// A reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The exchange executed this message of order `number`.
+    Ack(Message, u64),
+    /// The exchange rejected the order or its cancel.
+    Rejected(u64),
+    /// Not expected: a fill, an error, a reply about a foreign order.
+    Unexpected,
+    /// Nothing about an order: a ping, a subscription.
+    Aside,
+}
+
+/// A reply with its stamp.
+pub type Received = StampedReply<Reply>;
+
+/// One encoding of orders, over several connections (lanes).
+pub trait OrderProtocol {
+    /// Makes a fresh, blocking connection ready to trade for `accounts`: handshake, authentication.
+    ///
+    /// # Errors
+    /// If the other end does not answer as it should within the stream's time-outs.
+    fn log_on(
+        &mut self,
+        lane: usize,
+        stream: &mut Connection,
+        accounts: &[usize],
+    ) -> io::Result<()>;
+
+    /// Appends the message of order `number` of `account` to `out`.
+    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>);
+
+    /// Space for the lane's next bytes; not empty.
+    fn space(&mut self, lane: usize) -> &mut [u8];
+
+    /// A read that returned at `stamp_ns` put `n` bytes there.
+    fn filled(&mut self, lane: usize, n: usize, stamp_ns: u64);
+
+    /// The next complete reply of the lane. A pong of the session's own is appended to `out`.
+    ///
+    /// # Errors
+    /// If the stream can't be decoded any more, in words.
+    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<Received>, String>;
+
+    /// The first rejection or unexpected message, in words, for the record.
+    fn first_complaint(&self) -> Option<&str>;
+}

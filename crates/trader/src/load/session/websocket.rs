@@ -1,0 +1,173 @@
+//! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
+
+use crate::load::plan::Plan;
+use crate::load::session::{Message, OrderProtocol, Received, Reply};
+use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
+use crate::session::form::{Blanks, Form};
+use crate::session::web::{Masks, WebSession, nonce};
+use std::borrow::Cow;
+use std::io;
+use transport::Connection;
+use wire::decimal::Decimal;
+use wire::frame::{Opcode, write_frame_with};
+use wire::reply::{self, DoneStatus};
+use wire::request::{
+    CancelOrder, Channel, CreateOrder, encode_authenticate, encode_cancel_order,
+    encode_create_order, encode_subscribe,
+};
+
+pub(crate) struct WebSocket {
+    first_token: u64,
+    lanes: Vec<WebSession>,
+    /// The order without its account and its id.
+    order: CreateOrder<'static>,
+    /// By account.
+    forms: Vec<Forms>,
+    codec: Codec,
+    masks: Masks,
+}
+
+/// The messages of one account.
+struct Forms {
+    order: Form,
+    cancel: Form,
+}
+
+impl Forms {
+    /// `account_id` for a connection with several accounts; `None` if it has one.
+    fn new(order: &CreateOrder<'static>, account_id: Option<&str>) -> Forms {
+        let account_id = account_id.map(|name| Cow::Owned(name.to_owned()));
+        let instrument_code = order.instrument_code.clone();
+        Forms {
+            order: Form::new(|out, Blanks { client_id, .. }| {
+                let account_id = account_id.clone();
+                encode_create_order(out, &CreateOrder { client_id, account_id, ..order.clone() });
+            }),
+            cancel: Form::new(|out, Blanks { client_id, .. }| {
+                encode_cancel_order(out, &CancelOrder { client_id, instrument_code, account_id });
+            }),
+        }
+    }
+}
+
+impl WebSocket {
+    pub(crate) fn new(plan: &Plan) -> WebSocket {
+        let load = &plan.load;
+        let nonce = nonce();
+        let decimal = |text| Decimal::parse(text).expect("the load was checked");
+        let side = load.parsed_side().expect("the load was checked");
+        let (price, amount) = (decimal(&load.price), decimal(&load.amount));
+        let nobody = Form::client_id();
+        let order = CreateOrder::limit(load.instrument.clone(), nobody, side, price, amount);
+        let seed = |lane: usize| u64::from(nonce) << 32 | lane as u64;
+        let lanes = (0..load.connections).map(|lane| WebSession::new(&plan.target, seed(lane)));
+        WebSocket {
+            first_token: load.first_token,
+            lanes: lanes.collect(),
+            forms: (0..load.accounts).map(|_| Forms::new(&order, None)).collect(),
+            order,
+            codec: Codec::new(nonce),
+            masks: Masks::new(u64::from(nonce)),
+        }
+    }
+}
+
+impl OrderProtocol for WebSocket {
+    fn log_on(
+        &mut self,
+        lane: usize,
+        stream: &mut Connection,
+        accounts: &[usize],
+    ) -> io::Result<()> {
+        let session = &mut self.lanes[lane];
+        session.upgrade(stream)?;
+        for account in accounts {
+            let token = (self.first_token + *account as u64).to_string();
+            session.send(stream, |out| encode_authenticate(out, &token, None, None))?;
+            session.wait_for(stream, "AUTHENTICATE", |reply, _| {
+                matches!(reply, reply::Reply::Authenticated).then_some(())
+            })?;
+        }
+        session.send(stream, |out| encode_subscribe(out, &[Channel::named("ORDERS")]))?;
+        let names = session.wait_for(stream, "SUBSCRIBE", |reply, _| match reply {
+            reply::Reply::Subscriptions(subscriptions) => Some(
+                subscriptions
+                    .channels
+                    .iter()
+                    .filter_map(|channel| match channel {
+                        reply::Subscription::Account { account_id, .. } => {
+                            Some(account_id.to_string())
+                        }
+                        _ => None,
+                    })
+                    .collect::<Vec<_>>(),
+            ),
+            _ => None,
+        })?;
+        if accounts.len() > 1 {
+            if names.len() != accounts.len() {
+                return Err(io::Error::other(format!(
+                    "{} accounts logged on over one connection, but the exchange knows {}: give each \
+                     its own (load.connections = load.accounts)",
+                    accounts.len(),
+                    names.len()
+                )));
+            }
+            for (account, name) in accounts.iter().zip(names) {
+                self.forms[*account] = Forms::new(&self.order, Some(&name));
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn encode(&mut self, message: Message, number: u64, account: usize, out: &mut Vec<u8>) {
+        let Forms { order, cancel } = &self.forms[account];
+        let form = match message {
+            Message::Order => order,
+            Message::Cancel => cancel,
+        };
+        let (mask, client_id) = (self.masks.next(), self.codec.client_ids.of(number));
+        write_frame_with(out, Opcode::Text, Some(mask), |out| form.fill(out, client_id, &[]));
+    }
+
+    fn space(&mut self, lane: usize) -> &mut [u8] {
+        self.lanes[lane].reader.space()
+    }
+
+    fn filled(&mut self, lane: usize, n: usize, stamp_ns: u64) {
+        self.lanes[lane].reader.filled(n, stamp_ns);
+    }
+
+    #[inline]
+    fn next(&mut self, lane: usize, out: &mut Vec<u8>) -> Result<Option<Received>, String> {
+        let received = self.codec.next(&mut self.lanes[lane], out)?;
+        let Some(StampedReply { reply, first_byte_ns, bytes }) = received else { return Ok(None) };
+        let reply = match reply {
+            codec::Reply::Execution(report) => self.answer(&report),
+            codec::Reply::Aside => Reply::Aside,
+            _ => Reply::Unexpected,
+        };
+        Ok(Some(Received { reply, first_byte_ns, bytes }))
+    }
+
+    fn first_complaint(&self) -> Option<&str> {
+        self.codec.complaint.as_deref()
+    }
+}
+
+impl WebSocket {
+    /// An order of a load rests until its cancel: anything else is unexpected.
+    #[inline]
+    fn answer(&mut self, report: &ExecutionReport) -> Reply {
+        match report.event {
+            OrderEvent::Booked { .. } => Reply::Ack(Message::Order, report.number),
+            OrderEvent::Done(DoneStatus::Cancelled) => Reply::Ack(Message::Cancel, report.number),
+            OrderEvent::Rejected => Reply::Rejected(report.number),
+            event => {
+                self.codec.complain(format!("{event:?} of an order that was to rest"));
+                Reply::Unexpected
+            }
+        }
+    }
+}

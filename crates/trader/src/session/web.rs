@@ -1,0 +1,226 @@
+//! One WebSocket connection to an exchange during its blocking set-up: the upgrade and the steps of
+//! logging on. Also the client ids of a run.
+
+use crate::session::form::CLIENT_ID_BYTES;
+use clock::random::SplitMix64;
+use clock::{Deadline, wall_ms};
+use std::io::{self, Read, Write};
+use std::time::Duration;
+use transport::Connection;
+use wire::client_id::ClientId;
+use wire::frame::{Opcode, write_frame_with};
+use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+use wire::reply::{Reply, decode_reply};
+
+/// Limit on the length of a reply, and size of one read.
+const MESSAGE_BYTES_MAX: usize = 128 * 1024;
+
+/// Time limit of each step of logging on: handshake, authentication, subscription.
+const STEP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection's reader and its masks.
+pub(crate) struct WebSession {
+    target: String,
+    pub(crate) reader: MessageReader,
+    pub(crate) masks: Masks,
+}
+
+/// A mask must differ from frame to frame. Against proxies that an attacker poisons it would have
+/// to be unpredictable too, but a benchmark needs no such protection.
+pub(crate) struct Masks(SplitMix64);
+
+impl Masks {
+    /// Another seed gives other masks.
+    pub(crate) fn new(seed: u64) -> Masks {
+        Masks(SplitMix64::new(seed))
+    }
+
+    /// The mask of the next frame.
+    #[inline]
+    pub(crate) fn next(&mut self) -> [u8; 4] {
+        (self.0.bits() as u32).to_ne_bytes()
+    }
+}
+
+impl WebSession {
+    /// To `HOST:PORT`. Sessions with different seeds have different masks.
+    pub(crate) fn new(target: &str, seed: u64) -> WebSession {
+        let limits = FrameLimits { message_bytes_max: MESSAGE_BYTES_MAX };
+        WebSession {
+            target: target.to_owned(),
+            reader: MessageReader::new(Role::Client, limits),
+            masks: Masks::new(seed),
+        }
+    }
+
+    /// Writes one message.
+    pub(crate) fn send(
+        &mut self,
+        stream: &mut Connection,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        let mut out = Vec::new();
+        write_frame_with(&mut out, Opcode::Text, Some(self.masks.next()), encode);
+        stream.write_all(&out)
+    }
+
+    /// Reads until `accept` takes a reply to the message `asked`; it also gets the reply's text.
+    pub(crate) fn wait_for<T>(
+        &mut self,
+        stream: &mut Connection,
+        asked: &str,
+        accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
+    ) -> io::Result<T> {
+        self.read_until(stream, accept).map_err(|error| {
+            let why = match error.kind() {
+                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => format!(
+                    "no answer to {asked} within {} s: the server may not know this message",
+                    STEP_PATIENCE.as_secs()
+                ),
+                io::ErrorKind::UnexpectedEof => format!(
+                    "the server closed the connection instead of answering {asked}: it may not know this message"
+                ),
+                _ => format!("{asked}: {error}"),
+            };
+            io::Error::new(error.kind(), why)
+        })
+    }
+
+    fn read_until<T>(
+        &mut self,
+        stream: &mut Connection,
+        mut accept: impl FnMut(&Reply<'_>, &[u8]) -> Option<T>,
+    ) -> io::Result<T> {
+        let deadline = Deadline::after(STEP_PATIENCE);
+        let reader = &mut self.reader;
+        loop {
+            while let Some(received) = reader.next().map_err(io::Error::other)? {
+                match received.message {
+                    Message::Text(text) => {
+                        let reply = decode_reply(text).map_err(io::Error::other)?;
+                        if let Reply::Error { reason } = &reply {
+                            return Err(io::Error::other(format!("the exchange says: {reason}")));
+                        }
+                        if let Some(accepted) = accept(&reply, text) {
+                            return Ok(accepted);
+                        }
+                    }
+                    Message::Close { reason, .. } => {
+                        let reason = String::from_utf8_lossy(reason);
+                        let text = format!("the exchange closed the connection: {reason}");
+                        return Err(io::Error::other(text));
+                    }
+                    _ => {}
+                }
+            }
+            wait_at_most(stream, deadline)?;
+            match read(stream, reader.space())? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => reader.filled(n, 0),
+            }
+        }
+    }
+
+    /// Makes a WebSocket of a fresh connection.
+    pub(crate) fn upgrade(&mut self, stream: &mut Connection) -> io::Result<()> {
+        let mut nonce = [0; 16];
+        nonce[..8].copy_from_slice(&self.masks.0.bits().to_ne_bytes());
+        nonce[8..].copy_from_slice(&self.masks.0.bits().to_ne_bytes());
+        let key = UpgradeKey::from_nonce(nonce);
+        let mut request = Vec::new();
+        upgrade_request(&mut request, &self.target, "/", &key);
+        stream.write_all(&request)?;
+        let mut response = Vec::new();
+        let mut byte = [0];
+        let deadline = Deadline::after(STEP_PATIENCE);
+        // A byte at a time, to leave everything after the head unread.
+        loop {
+            if check_upgrade_response(&response, &key).map_err(io::Error::other)?.is_some() {
+                return Ok(());
+            }
+            wait_at_most(stream, deadline)?;
+            stream.read_exact(&mut byte)?;
+            response.push(byte[0]);
+        }
+    }
+}
+
+/// Reads some bytes. A signal that stops and continues the process breaks a read with a time-out
+/// off (signal(7)); that is no reason to give up.
+pub(crate) fn read(stream: &mut Connection, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// Makes the next read end at the deadline.
+fn wait_at_most(stream: &Connection, deadline: Deadline) -> io::Result<()> {
+    let left = deadline.left();
+    if left.is_zero() {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the log-on in 5 s"));
+    }
+    stream.set_read_timeout(Some(left))
+}
+
+/// A number that differs from that of other runs against the same exchange.
+pub(crate) fn nonce() -> u32 {
+    SplitMix64::new(wall_ms() << 20 ^ u64::from(std::process::id())).bits() as u32
+}
+
+/// Position of the order's number in the client id, as 12 hex digits.
+const NUMBER_AT: usize = 24;
+
+/// The client ids of a run: `xxxxxxxx-0000-4000-8000-` and the order's number.
+pub(crate) struct ClientIds([u8; CLIENT_ID_BYTES]);
+
+impl ClientIds {
+    pub(crate) fn new(nonce: u32) -> ClientIds {
+        let mut text = *b"00000000-0000-4000-8000-000000000000";
+        text[..8].copy_from_slice(format!("{nonce:08x}").as_bytes());
+        ClientIds(text)
+    }
+
+    #[inline]
+    pub(crate) fn of(&mut self, number: u64) -> &[u8; CLIENT_ID_BYTES] {
+        for (index, digit) in self.0[NUMBER_AT..].iter_mut().enumerate() {
+            *digit = b"0123456789abcdef"[(number >> (44 - 4 * index)) as usize & 15];
+        }
+        &self.0
+    }
+
+    /// The number in a client id of this run; `None` for any other.
+    pub(crate) fn number(&self, client_id: &ClientId) -> Option<u64> {
+        let (prefix, digits) = client_id.as_bytes().split_at_checked(NUMBER_AT)?;
+        if prefix != &self.0[..NUMBER_AT] || digits.len() != 12 {
+            return None;
+        }
+        digits.iter().try_fold(0, |number, &digit| {
+            Some(number << 4 | u64::from((digit as char).to_digit(16)?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod wait_tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A server that does not know `DESCRIBE` once led to an error that named no message.
+    #[test]
+    fn a_message_that_is_not_answered_is_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut session = WebSession::new(&address.to_string(), 1);
+        let mut stream = Connection::from(std::net::TcpStream::connect(address).unwrap());
+        let (peer, _) = listener.accept().unwrap();
+        let error = session.wait_for(&mut stream, "DESCRIBE", |_, _| Some(())).unwrap_err();
+        assert!(error.to_string().starts_with("no answer to DESCRIBE within 5 s"), "{error}");
+        drop(peer);
+        let error = session.wait_for(&mut stream, "DESCRIBE", |_, _| Some(())).unwrap_err();
+        assert!(error.to_string().contains("instead of answering DESCRIBE"), "{error}");
+    }
+}

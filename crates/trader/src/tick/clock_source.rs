@@ -1,0 +1,92 @@
+//! The clock of a trader's stamps: the exchange's if both are on one machine, so that all stamps of
+//! a tick come from one counter. Between two machines, the conversion of the exchange's stamps
+//! after the run.
+
+use crate::load::run::{Dialler, TraderError};
+use crate::tick::plan::TickPlan;
+use crate::tick::session::exchange::ExchangeSession;
+use clock::Clock;
+use clock::time_base::{Bridge, TimeBase};
+use clock::utc::Time;
+use record::tick::{AT_EXCHANGE, Sample};
+use std::io;
+use wire::administration::Description;
+
+/// The clock of a run.
+pub(crate) struct ClockSource {
+    /// Clock readings of both ends before the run. The exchange's are `None` if they are not needed
+    /// or not known.
+    pub(crate) ours: TimeBase,
+    pub(crate) theirs: Option<TimeBase>,
+    /// Both ends read one counter with one calibration.
+    pub(crate) is_shared: bool,
+}
+
+/// The plan's clock; the exchange's, if it runs on this boot of this machine; or a new one.
+///
+/// # Errors
+/// If the exchange doesn't answer.
+pub(crate) fn choose(plan: &TickPlan) -> Result<ClockSource, TraderError> {
+    if let Some(clock) = plan.clock {
+        let ours = host::utc::time_base(clock);
+        return Ok(ClockSource { ours, theirs: None, is_shared: true });
+    }
+    // A raw ticker doesn't describe itself.
+    let theirs = match plan.raw {
+        Some(_) => None,
+        None => ask(plan).map_err(|source| TraderError::Connect {
+            target: plan.target.clone(),
+            lane: 0,
+            source,
+        })?,
+    };
+    let here = host::utc::boot_id(&host::Root::system());
+    let is_ours = |theirs: &&TimeBase| theirs.is_of(&here) && theirs.clock.is_readable();
+    let shared = theirs.as_ref().filter(is_ours).map(|theirs| theirs.clock);
+    let ours = host::utc::time_base(shared.unwrap_or_else(Clock::calibrate));
+    Ok(ClockSource { ours, theirs, is_shared: shared.is_some() })
+}
+
+/// On a connection of its own, which ends before anything is measured.
+fn ask(plan: &TickPlan) -> io::Result<Option<TimeBase>> {
+    let dialler = Dialler::new(&plan.target, plan.tls.as_ref()).map_err(io::Error::other)?;
+    let mut stream = dialler.connect()?;
+    let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
+    session.log_on(&mut stream, plan.first_token)?;
+    Ok(time_base(&*session.describe(&mut stream)?))
+}
+
+/// An exchange without a clock, or an older version, leaves these out.
+fn time_base(description: &Description) -> Option<TimeBase> {
+    serde_json::from_value(description.time_base.clone()).ok()
+}
+
+impl ClockSource {
+    /// Determines after the run how accurate the time was. If both clocks can be compared, it
+    /// converts the exchange's stamps to ours.
+    pub(crate) fn settle(self, description: Option<&Description>, samples: &mut [Sample]) -> Time {
+        let ClockSource { ours, theirs, is_shared } = self;
+        let (boot_id, utc) = (ours.boot_id.clone(), ours.utc.clone());
+        let known = Time { same_clock: is_shared, boot_id, utc, ..Time::default() };
+        if is_shared {
+            let bound_from = "same machine".to_owned();
+            return Time { exchange_bound_ns: Some(0), bound_from, ..known };
+        }
+        let after = host::utc::time_base(ours.clock);
+        let known = Time { utc: after.utc.clone(), ..known };
+        let theirs = theirs.zip(description.and_then(time_base));
+        let bridge = theirs.and_then(|(before, last)| Bridge::new([ours, after], [before, last]));
+        let Some(bridge) = bridge else { return known };
+        let (exchange_bound_ns, bound_from) = bridge.bound();
+        if exchange_bound_ns.is_some() {
+            for sample in samples {
+                for point in AT_EXCHANGE {
+                    let stamp = &mut sample.stamps[point as usize];
+                    // 0 is no stamp.
+                    *stamp = if *stamp > 0 { bridge.ours_ns(*stamp) } else { 0 };
+                }
+            }
+        }
+        Time { exchange_bound_ns, bound_from, ..known }
+    }
+}

@@ -1,0 +1,278 @@
+//! Stages 2 to 4: what a datagram says, what the trader would do, and whether it may. No I/O and no
+//! clock: the caller passes the time.
+
+use crate::risk::{Refusal, Risk};
+use crate::strategy::outcome::Outcome;
+use crate::strategy::own_orders::OwnOrders;
+use crate::strategy::{Market, OrderIntent, Strategy};
+use engine::depth::Shown;
+use engine::{Quote, Side, Top};
+use feed::{Counts, Follower, PacketKind, Want};
+use transport::echo::ticker;
+
+/// A decoded datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tick {
+    /// The number of its last message.
+    pub(crate) number: u64,
+    pub(crate) messages: u16,
+    pub(crate) kind: Kind,
+    pub(crate) intended_ns: u64,
+    /// 0 if the exchange doesn't tell.
+    pub(crate) acknowledged_ns: u64,
+    pub(crate) published_ns: u64,
+}
+
+/// Kinds of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// New messages in sequence: the strategy sees the tick.
+    Live,
+    /// Live messages that were known already, or wait for others.
+    NotNow,
+    Replay,
+    Snapshot,
+    Heartbeat,
+}
+
+/// Stages 2 to 4: normalise, signal, risk.
+pub(crate) trait TradingLogic {
+    /// Whether these stages exist. If not, they have no stamps of their own.
+    const HAS_STAGES: bool;
+
+    /// Stage 2: decodes, checks the sequence, updates the book. `None` if the datagram is not one
+    /// of the feed's.
+    fn normalise(&mut self, datagram: &[u8]) -> Option<Tick>;
+
+    /// Stage 3: appends the order intents after a live tick.
+    fn decide(&mut self, orders: &OwnOrders, intents: &mut Vec<OrderIntent>);
+
+    /// Stage 4.
+    ///
+    /// # Errors
+    /// Why the intent may not leave.
+    fn check(
+        &mut self,
+        intent: &OrderIntent,
+        orders: &mut OwnOrders,
+        now_ns: u64,
+    ) -> Result<(), Refusal>;
+
+    /// The next request to the feed, if one is needed.
+    fn wants(&mut self) -> Option<Want>;
+
+    /// The exchange rejected the request.
+    fn refused(&mut self);
+
+    /// The request had no effect for so long that it must be lost.
+    fn again(&mut self);
+
+    /// The number of the last message applied.
+    fn sequence(&self) -> u64;
+
+    /// Whether no known message is missing.
+    fn is_in_sync(&self) -> bool;
+
+    /// Prefetches part of what the next tick may read.
+    fn keep_near(&mut self) {}
+
+    /// Off the path: the work after a datagram that was read at `read_ns`.
+    fn after(&mut self, _datagram: &[u8], _tick: &Tick, _orders: &OwnOrders, _read_ns: u64) {}
+}
+
+/// A book that follows the feed, a strategy and its risk check.
+pub(crate) struct FeedLogic {
+    pub(crate) follower: Follower,
+    pub(crate) instrument: u16,
+    strategy: Box<dyn Strategy>,
+    risk: Risk,
+    pub(crate) outcome: Option<Outcome>,
+    /// The follower's counts before the first tick: mostly repeated snapshots.
+    pub(crate) before: Counts,
+    /// The market without our own quotes, as the strategy last saw it.
+    top: Top,
+    /// Position of the prefetch in the book.
+    near: u32,
+}
+
+/// Orders of the book that an idle turn prefetches. The whole book is covered before the next tick.
+/// Eight times as many shortened no decision, and made the kernel's send 0.9 us longer, because the
+/// book displaced it in the caches.
+const ORDERS_A_TURN: u32 = 4;
+
+impl FeedLogic {
+    pub(crate) fn new(
+        follower: Follower,
+        instrument: u16,
+        strategy: Box<dyn Strategy>,
+        risk: Risk,
+        outcome: Option<Outcome>,
+    ) -> FeedLogic {
+        let (before, top) = (*follower.counts(), Top::default());
+        FeedLogic { follower, instrument, strategy, risk, outcome, before, top, near: 0 }
+    }
+
+    /// The best prices without the trader's own orders.
+    #[inline]
+    fn top_of_others(&self, orders: &OwnOrders) -> Top {
+        let Some(book) = self.follower.book(self.instrument) else { return Top::default() };
+        let mut top = book.top();
+        for side in [Side::Buy, Side::Sell] {
+            let best = match side {
+                Side::Buy => &mut top.bid,
+                Side::Sell => &mut top.ask,
+            };
+            // By the book, because reports from the exchange are older or newer.
+            let known = orders.quote(side).filter(|quote| quote.order_id > 0);
+            let own = known.and_then(|quote| book.order(quote.order_id));
+            if let (Some(own), Some(quote)) = (own, *best)
+                && quote.price_ticks == own.price_ticks
+            {
+                *best = best_of_others(book.levels(side), &own);
+            }
+        }
+        top
+    }
+}
+
+/// The best level with quantity of others.
+fn best_of_others(levels: impl Iterator<Item = (i64, u64, u32)>, own: &Shown) -> Option<Quote> {
+    levels.take(2).find_map(|(price_ticks, lots, _)| {
+        let ours = if price_ticks == own.price_ticks { own.quantity_lots } else { 0 };
+        let quantity_lots = lots.saturating_sub(ours);
+        (quantity_lots > 0).then_some(Quote { price_ticks, quantity_lots })
+    })
+}
+
+impl TradingLogic for FeedLogic {
+    const HAS_STAGES: bool = true;
+
+    #[inline]
+    fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {
+        let feed::Outcome { header, is_live_tick, .. } = self.follower.datagram(datagram);
+        let header = header?;
+        let kind = match header.kind {
+            PacketKind::Live if is_live_tick && self.follower.is_in_sync() => Kind::Live,
+            PacketKind::Live if header.count == 0 => Kind::Heartbeat,
+            PacketKind::Live => Kind::NotNow,
+            PacketKind::Replay => Kind::Replay,
+            PacketKind::Snapshot => Kind::Snapshot,
+        };
+        Some(Tick {
+            number: (header.sequence + u64::from(header.count)).saturating_sub(1),
+            messages: header.count,
+            kind,
+            intended_ns: header.intended_ns,
+            acknowledged_ns: header.acknowledged_ns,
+            published_ns: header.published_ns,
+        })
+    }
+
+    #[inline]
+    fn decide(&mut self, orders: &OwnOrders, intents: &mut Vec<OrderIntent>) {
+        self.top = self.top_of_others(orders);
+        self.strategy.tick(&Market { top: self.top, orders }, intents);
+    }
+
+    #[inline]
+    fn check(
+        &mut self,
+        intent: &OrderIntent,
+        orders: &mut OwnOrders,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        self.risk.check(intent, orders, &self.top, now_ns)
+    }
+
+    fn wants(&mut self) -> Option<Want> {
+        self.follower.wants()
+    }
+
+    fn refused(&mut self) {
+        self.follower.refused();
+    }
+
+    fn again(&mut self) {
+        self.follower.again();
+    }
+
+    fn sequence(&self) -> u64 {
+        self.follower.sequence()
+    }
+
+    fn is_in_sync(&self) -> bool {
+        self.follower.is_in_sync()
+    }
+
+    #[inline]
+    fn keep_near(&mut self) {
+        if let Some(book) = self.follower.book(self.instrument) {
+            self.near = book.prefetch(self.near, ORDERS_A_TURN);
+        }
+    }
+
+    #[inline]
+    fn after(&mut self, datagram: &[u8], tick: &Tick, orders: &OwnOrders, read_ns: u64) {
+        if let Some(outcome) = &mut self.outcome
+            && tick.kind == Kind::Live
+            && let Some(book) = self.follower.book(self.instrument)
+        {
+            outcome.tick(datagram, book, orders, tick.intended_ns, read_ns);
+        }
+    }
+}
+
+/// The floor's logic: every datagram is a tick, and every n-th leads to an order.
+pub(crate) struct FloorLogic {
+    every: u64,
+    /// Datagrams so far.
+    came: u64,
+}
+
+impl FloorLogic {
+    pub(crate) fn new(every: u64) -> FloorLogic {
+        FloorLogic { every, came: 0 }
+    }
+}
+
+impl TradingLogic for FloorLogic {
+    const HAS_STAGES: bool = false;
+
+    #[inline]
+    fn normalise(&mut self, datagram: &[u8]) -> Option<Tick> {
+        let ticker::Tick { number, intended_ns, published_ns } = ticker::Tick::decode(datagram)?;
+        self.came += 1;
+        let (messages, kind, acknowledged_ns) = (1, Kind::Live, 0);
+        Some(Tick { number, messages, kind, intended_ns, acknowledged_ns, published_ns })
+    }
+
+    #[inline]
+    fn decide(&mut self, _: &OwnOrders, intents: &mut Vec<OrderIntent>) {
+        if !self.came.is_multiple_of(self.every) {
+            return;
+        }
+        let (side, price_ticks, quantity_lots) = (Side::Buy, 1, 1);
+        intents.push(OrderIntent::New { side, price_ticks, quantity_lots, to_rest: false });
+    }
+
+    #[inline]
+    fn check(&mut self, _: &OrderIntent, _: &mut OwnOrders, _: u64) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn wants(&mut self) -> Option<Want> {
+        None
+    }
+
+    fn refused(&mut self) {}
+
+    fn again(&mut self) {}
+
+    fn sequence(&self) -> u64 {
+        self.came
+    }
+
+    fn is_in_sync(&self) -> bool {
+        true
+    }
+}

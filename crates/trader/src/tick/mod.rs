@@ -1,0 +1,22 @@
+//! Follows a feed, trades on it, and stamps each stage of a tick's path.
+//!
+//! See docs/decisions/013-tick-path.md.
+
+mod audit_trail;
+mod bare;
+mod clock_source;
+mod counts;
+mod event_loop;
+mod feed_start;
+mod logic;
+mod order_stream;
+mod phase;
+pub mod plan;
+mod rehearsal;
+mod replies;
+mod result;
+pub(crate) mod run;
+mod samples;
+mod series;
+mod session;
+mod stages;

@@ -1,0 +1,362 @@
+//! The plan of a trader that follows a feed: one subject, one run, as JSON from `tickpath run`. Its
+//! key `feed` distinguishes it from the plan of a load ([`crate::load::plan::Plan`]).
+
+use crate::load::plan::{check_instrument, check_seconds};
+use clock::Clock;
+use clock::range::{OutOfRange, require, within};
+use host::scheduling::Scheduling;
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, SocketAddr};
+pub use transport::datagram::{DATAGRAM_BYTES_MAX, DatagramHarm, RECEIVE_BUFFER_BYTES_MAX};
+use transport::inject::Inject;
+use transport::tls::Trust;
+use wire::decimal::Decimal;
+use wire::request::Side;
+
+/// Limit on the samples of a plan, 120 bytes each.
+pub const SAMPLES_MAX: usize = record::tick::samples::SAMPLES_MAX as usize;
+
+/// One subject, one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TickPlan {
+    /// The subject's name: the first part of the tags in the .hlog.
+    pub subject: String,
+    /// `HOST:PORT` of the exchange.
+    pub target: String,
+    /// A name of [`transport::BACKENDS`].
+    pub backend: String,
+    /// The core to pin the measuring thread to.
+    pub core: Option<usize>,
+    /// Scheduling class of the measuring thread.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// The instrument that the strategy watches and trades. The trader keeps the books of all
+    /// instruments.
+    pub instrument: String,
+    /// The account's token.
+    pub first_token: u64,
+    /// Length of the warm-up.
+    pub warm_up_seconds: f64,
+    /// Length of the measured part. The flow lasts for both.
+    pub seconds: f64,
+    /// The clock of the stamps: the exchange's, if both ends are on one machine. Without one the
+    /// trader calibrates its own.
+    #[serde(default)]
+    pub clock: Option<Clock>,
+    /// The HdrHistogram log, which is appended to.
+    pub hlog: String,
+    /// The file of samples, which is replaced: [`record::tick::SAMPLE_BYTES`] for each of the
+    /// measured part.
+    pub samples: String,
+    /// Room for samples, made before the start. A run with more fails.
+    #[serde(default = "default_samples")]
+    pub samples_max: usize,
+    /// The scenario's name, for the audit log.
+    #[serde(default)]
+    pub scenario: String,
+    /// Report each second as it ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
+    /// The feed.
+    pub feed: FeedPlan,
+    /// The strategy.
+    #[serde(default)]
+    pub strategy: StrategyPlan,
+    /// Path of a risk profile; without one the limits are a profile's default values.
+    #[serde(default)]
+    pub risk: Option<String>,
+    /// The audit log, if there is one.
+    #[serde(default)]
+    pub audit: Option<AuditPlan>,
+    /// The floor: the same loop over bytes without meaning, without book, signal and risk.
+    #[serde(default)]
+    pub raw: Option<RawPlan>,
+    /// Speak TLS, and check the exchange's certificate by this; absent for plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Trust>,
+    /// Faults to inject into the stream of orders: `delay_us` shows in the stage `order`.
+    #[serde(default, skip_serializing_if = "Inject::is_none")]
+    pub inject: Inject,
+}
+
+/// The feed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeedPlan {
+    /// `IP:PORT` that the trader binds and, for unicast, names to the exchange; port 0: any free
+    /// one.
+    pub listen: SocketAddr,
+    /// Interface on which to join the exchange's multicast group (0.0.0.0: the kernel's choice);
+    /// without it the feed is unicast.
+    pub multicast: Option<Ipv4Addr>,
+    /// Receive buffer to request from the kernel, bytes. The result tells what it granted.
+    pub receive_buffer_bytes: usize,
+    /// Whether the kernel stamps datagrams.
+    pub kernel_stamps: bool,
+    /// Number of the exchange's instruments: one book for each, all hashed together.
+    pub instruments: u16,
+    /// Limit on resting orders per book: the exchange's `open_orders_max`.
+    pub orders_max: u32,
+    /// Limit on prices per side of a book: the exchange's `price_levels_max`.
+    pub levels_max: u32,
+    /// Limit on the length of a datagram, bytes: the exchange's `--feed-bytes`.
+    pub datagram_bytes_max: usize,
+    /// Damage to received datagrams.
+    pub inject: DatagramHarm,
+}
+
+impl Default for FeedPlan {
+    fn default() -> FeedPlan {
+        FeedPlan {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            multicast: None,
+            receive_buffer_bytes: 8 << 20,
+            kernel_stamps: true,
+            instruments: 4,
+            orders_max: 65_536,
+            levels_max: 16_384,
+            datagram_bytes_max: 1_472,
+            inject: DatagramHarm::default(),
+        }
+    }
+}
+
+/// The strategy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrategyName {
+    /// An order that never trades for every n-th tick: for clean measurements.
+    #[default]
+    Trigger,
+    /// Two quotes around the micro-price, skewed by the position.
+    MarketMaking,
+}
+
+/// `[strategy]` of a scenario. Keys that the named strategy does not use are ignored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StrategyPlan {
+    /// The strategy.
+    pub name: StrategyName,
+    /// `trigger`: every n-th tick that changed a book leads to an order.
+    pub every: u64,
+    /// `trigger`: `BUY` or `SELL`.
+    pub side: String,
+    /// `trigger`: distance of the order behind the touch of its side, ticks.
+    pub distance_ticks: i64,
+    /// Size of an order or quote, decimal text.
+    pub amount: String,
+    /// `market-making`: distance of each quote from the middle, ticks.
+    pub half_spread_ticks: f64,
+    /// `market-making`: how far a full position moves the middle against itself, ticks.
+    pub skew_ticks: f64,
+    /// `market-making`: position at which its side has no quote any more, in quotes. Fills while a
+    /// message is in flight are noticed later: the binding limit is the risk profile's
+    /// `position_max`.
+    pub position_quotes_max: u64,
+    /// `market-making`: distance from its target at which a quote is moved, ticks.
+    pub requote_ticks: f64,
+    /// While no tick arrives, the trader runs its stages with made-up ticks and prefetches its
+    /// book, so that the next tick finds both in the caches. Only if it spins.
+    pub rehearse: bool,
+}
+
+impl Default for StrategyPlan {
+    fn default() -> StrategyPlan {
+        StrategyPlan {
+            name: StrategyName::Trigger,
+            every: 1,
+            side: "BUY".to_owned(),
+            distance_ticks: 10_000,
+            amount: "0.01".to_owned(),
+            half_spread_ticks: 1.0,
+            skew_ticks: 2.0,
+            position_quotes_max: 10,
+            requote_ticks: 1.0,
+            rehearse: true,
+        }
+    }
+}
+
+impl StrategyPlan {
+    /// The side, if `side` is one.
+    pub fn parsed_side(&self) -> Option<Side> {
+        [Side::Buy, Side::Sell].into_iter().find(|side| side.name() == self.side)
+    }
+}
+
+/// The audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditPlan {
+    /// The file.
+    pub file: String,
+    /// Core of the logger's thread; `None`: not pinned.
+    #[serde(default)]
+    pub core: Option<usize>,
+}
+
+/// Lengths of the floor's messages, equal to the real ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPlan {
+    /// Length of a tick.
+    pub datagram_bytes: u64,
+    /// Length of an order.
+    pub order_bytes: u64,
+    /// Length of its reply.
+    pub reply_bytes: u64,
+    /// Only receive and send at both ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bare: bool,
+}
+
+/// Two minutes of 10 000 ticks per second that all become orders: 144 MB.
+fn default_samples() -> usize {
+    1_200_000
+}
+
+impl TickPlan {
+    /// Checks the parts of a plan that may be wrong.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        self.inject.check()?;
+        check_seconds(self.warm_up_seconds, self.seconds)?;
+        check_instrument("instrument", &self.instrument)?;
+        within("samples_max", self.samples_max, 1..=SAMPLES_MAX, "there is room for {}")?;
+        let FeedPlan { receive_buffer_bytes, instruments, orders_max, levels_max, .. } = self.feed;
+        let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
+        within("feed.receive_buffer_bytes", receive_buffer_bytes, bytes, "{} bytes")?;
+        let why = "must be {}, as at the exchange";
+        within("feed.instruments", instruments, 1..=1_024, why)?;
+        within("feed.orders_max", orders_max, 1..=(1 << 24) - 2, why)?;
+        within("feed.levels_max", levels_max, 1..=(1 << 24) - 2, why)?;
+        let bytes = 1..=DATAGRAM_BYTES_MAX;
+        within("feed.datagram_bytes_max", self.feed.datagram_bytes_max, bytes, why)?;
+        let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.feed.inject;
+        for (key, every) in [
+            ("feed.inject.drop_every", drop_every),
+            ("feed.inject.duplicate_every", duplicate_every),
+            ("feed.inject.reorder_every", reorder_every),
+        ] {
+            let why = "every second datagram (2) or fewer; 0 is none";
+            require(every != 1, key, every, why)?;
+        }
+        if let Some(clock) = &self.clock {
+            let name = clock.source().name();
+            let why = "this machine has no such counter; leave the clock out";
+            require(clock.is_readable(), "clock.source", name, why)?;
+        }
+        if let Some(raw) = &self.raw {
+            let bytes = 1..=DATAGRAM_BYTES_MAX as u64;
+            within("raw.datagram_bytes", raw.datagram_bytes, bytes, "{} bytes")?;
+        }
+        self.strategy.check()
+    }
+}
+
+impl StrategyPlan {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let why = "an order for every n-th tick, n from {}";
+        within("strategy.every", self.every, 1..=1_000_000_000, why)?;
+        let side_is_one = self.parsed_side().is_some();
+        require(side_is_one, "strategy.side", &self.side, "a side is BUY or SELL")?;
+        let why = "{}: an order at the touch would trade";
+        within("strategy.distance_ticks", self.distance_ticks, 1..=1_000_000_000, why)?;
+        let amount = Decimal::parse(&self.amount).is_ok_and(|amount| amount > Decimal::ZERO);
+        let why = "write a number above 0, such as \"0.01\"";
+        require(amount, "strategy.amount", &self.amount, why)?;
+        within(
+            "strategy.half_spread_ticks",
+            self.half_spread_ticks,
+            0.0..=1e6,
+            "must be {} ticks",
+        )?;
+        within("strategy.skew_ticks", self.skew_ticks, 0.0..=1e6, "must be {} ticks")?;
+        within("strategy.requote_ticks", self.requote_ticks, 0.001..=1e6, "must be {} ticks")?;
+        let quotes = self.position_quotes_max;
+        within("strategy.position_quotes_max", quotes, 1..=1_000_000, "must be {}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> TickPlan {
+        TickPlan {
+            subject: "rust".into(),
+            target: "127.0.0.1:8888".into(),
+            backend: "spin".into(),
+            core: Some(1),
+            scheduling: Scheduling::Fifo(10),
+            instrument: "BTC_USDT".into(),
+            first_token: 3001,
+            warm_up_seconds: 0.5,
+            seconds: 2.0,
+            clock: None,
+            hlog: "001.hlog".into(),
+            samples: "001-rust.samples".into(),
+            samples_max: 1_000,
+            scenario: "tick-to-trade".into(),
+            progress: false,
+            feed: FeedPlan::default(),
+            strategy: StrategyPlan::default(),
+            risk: None,
+            audit: Some(AuditPlan { file: "001.audit".into(), core: None }),
+            raw: None,
+            tls: None,
+            inject: Inject::default(),
+        }
+    }
+
+    #[test]
+    fn survives_its_file_and_is_no_plan_of_a_load() {
+        let raw = RawPlan { datagram_bytes: 100, order_bytes: 200, reply_bytes: 300, bare: true };
+        let clock = Some(Clock::calibrate());
+        for plan in [plan(), TickPlan { raw: Some(raw), clock, progress: true, ..plan() }] {
+            plan.check().unwrap();
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<TickPlan>(&text).unwrap(), plan);
+            assert!(serde_json::from_str::<crate::Plan>(&text).is_err());
+        }
+    }
+
+    /// A plan as a script would write it.
+    #[test]
+    fn little_must_be_said() {
+        let text = r#"{"subject":"rust","target":"127.0.0.1:1","backend":"block","core":null,"instrument":"BTC_USDT",
+            "first_token":1,"warm_up_seconds":0,"seconds":1,"hlog":"h","samples":"s","feed":{},
+            "strategy":{"name":"market-making"}}"#;
+        let plan: TickPlan = serde_json::from_str(text).unwrap();
+        assert_eq!(plan.strategy.name, StrategyName::MarketMaking);
+        assert_eq!(plan.feed, FeedPlan::default());
+        plan.check().unwrap();
+    }
+
+    #[test]
+    fn a_bad_key_is_named_with_what_it_may_be() {
+        let bad = |change: fn(&mut TickPlan)| {
+            let mut plan = plan();
+            change(&mut plan);
+            plan.check().unwrap_err().to_string()
+        };
+        assert!(bad(|plan| plan.seconds = f64::NAN).contains("0 to 30 days"));
+        assert!(bad(|plan| plan.instrument.clear()).contains("1 to 32 bytes"));
+        assert!(bad(|plan| plan.feed.receive_buffer_bytes = 0).contains("1 to 1073741824 bytes"));
+        assert!(bad(|plan| plan.feed.inject.drop_every = 1).contains("drop_every = 1"));
+        assert!(bad(|plan| plan.strategy.every = 0).contains("strategy.every = 0"));
+        assert!(bad(|plan| plan.strategy.side = "buy".into()).contains("BUY or SELL"));
+        assert!(bad(|plan| plan.strategy.amount = "0".into()).contains("above 0"));
+        assert!(bad(|plan| plan.strategy.requote_ticks = 0.0).contains("0.001"));
+        let raw = RawPlan { datagram_bytes: 0, order_bytes: 1, reply_bytes: 1, bare: false };
+        let floor = TickPlan { raw: Some(raw), ..plan() };
+        assert!(floor.check().unwrap_err().to_string().contains("65507"));
+    }
+}

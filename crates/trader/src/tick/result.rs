@@ -1,0 +1,249 @@
+//! From the stamps of a run to its results: series, the file of samples, counts.
+
+use crate::load::run::TraderError;
+use crate::risk::Refusal;
+use crate::tick::clock_source::ClockSource;
+use crate::tick::counts::TickCounts;
+use crate::tick::phase::orders_of;
+use crate::tick::plan::TickPlan;
+use crate::tick::series::{judge, refused, write_log};
+use audit::{Finished as Logged, Windows};
+use clock::utc::Time;
+use host::thread::Usage;
+use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
+use record::{self, ClientResult, Load, MessageBytes};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::SystemTime;
+use transport::datagram::DatagramReceiver;
+use wire::administration::Description;
+
+/// What the measuring thread hands out.
+pub(crate) struct Finished {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) counts: TickCounts,
+    pub(crate) unanswered: u64,
+    pub(crate) usage: Usage,
+    pub(crate) measured_from_ns: u64,
+    pub(crate) complete: bool,
+    pub(crate) failures: Vec<String>,
+    pub(crate) receiving: Receiving,
+    pub(crate) following: Option<Following>,
+    pub(crate) market_making: Option<MarketMaking>,
+    pub(crate) description: Option<Box<Description>>,
+    pub(crate) memory_locked: bool,
+}
+
+/// The socket's counts.
+pub(crate) struct Receiving {
+    pub(crate) dropped: u64,
+    pub(crate) cut: u64,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) kernel_stamps: String,
+    pub(crate) kernel_bound_ns: u64,
+    pub(crate) wall_steps: u64,
+}
+
+impl Receiving {
+    pub(crate) fn of(receiver: &mut DatagramReceiver) -> Receiving {
+        // So that stamps since the last reading are within the bound too.
+        receiver.refresh_wall();
+        Receiving {
+            dropped: receiver.dropped(),
+            cut: receiver.cut(),
+            buffer_bytes: receiver.receive_buffer_bytes() as u64,
+            kernel_stamps: receiver.kernel_stamps().to_owned(),
+            kernel_bound_ns: receiver.wall().map_or(0, |wall| wall.bound_ns()),
+            wall_steps: receiver.wall().map_or(0, |wall| wall.steps()),
+        }
+    }
+}
+
+/// The book's counts.
+pub(crate) struct Following {
+    pub(crate) counts: feed::Counts,
+    /// Before the first tick.
+    pub(crate) before: feed::Counts,
+    pub(crate) book_hash: u64,
+    pub(crate) sequence: u64,
+}
+
+/// The files of a run's series and samples.
+pub(crate) struct Log {
+    series: File,
+    samples: File,
+}
+
+/// Makes both files.
+///
+/// # Errors
+/// Which of them can't be made.
+pub(crate) fn open_log(plan: &TickPlan) -> Result<Log, TraderError> {
+    let series = File::options().create(true).append(true).open(&plan.hlog);
+    Ok(Log {
+        series: series.map_err(failed(&plan.hlog))?,
+        samples: File::create(&plan.samples).map_err(failed(&plan.samples))?,
+    })
+}
+
+fn failed(path: &str) -> impl FnOnce(io::Error) -> TraderError {
+    let path = path.to_owned();
+    move |source| TraderError::Log { path, source }
+}
+
+/// Writes log and samples, and returns the result. If either can't be written, the run is not
+/// complete.
+pub(crate) fn assemble(
+    plan: &TickPlan,
+    mut finished: Finished,
+    (source, rate_off_ppm): (ClockSource, Option<f64>),
+    logged: Option<Logged>,
+    log: Log,
+    started: (SystemTime, u64),
+) -> ClientResult {
+    let mut samples = std::mem::take(&mut finished.samples);
+    let clock = source.ours.clock;
+    let time = source.settle(finished.description.as_deref(), &mut samples);
+    let receiving = &finished.receiving;
+    let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
+    let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
+    let judged = judge(&mut samples, &time);
+    time.refused = refused(&samples, &time);
+    let written = write(plan, log, &samples, &time.refused, started);
+    let (tick, exchange) = {
+        let mut tick = tick(&finished, time);
+        tick.samples = judged.whole;
+        tick.samples_out_of_order = judged.out_of_order;
+        tick.samples_not_adding_up = judged.not_adding_up;
+        tick.audit = logged.map(|logged| audit(plan, logged, &samples, &tick.time));
+        let description = finished.description.as_deref();
+        (tick, description.and_then(|description| serde_json::to_value(description).ok()))
+    };
+    let complete = finished.complete && written.is_ok();
+    let mut failures = std::mem::take(&mut finished.failures);
+    failures.extend(written.err().map(|error| error.to_string()));
+    if judged.whole == 0 && finished.counts.received > 0 && plan.raw.is_none() {
+        let why = "replies came, and none had the exchange's stamps: is it an older tickpath?";
+        failures.push(why.to_owned());
+    }
+    ClientResult {
+        complete,
+        failures,
+        load: load(&finished, tick),
+        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        exchange,
+    }
+}
+
+fn write(
+    plan: &TickPlan,
+    log: Log,
+    samples: &[Sample],
+    refused: &BTreeMap<String, String>,
+    (started, start_ns): (SystemTime, u64),
+) -> Result<(), TraderError> {
+    let mut series = io::BufWriter::new(log.series);
+    write_log(samples, refused, &plan.subject, &mut series, started, start_ns)
+        .and_then(|()| series.flush())
+        .map_err(failed(&plan.hlog))?;
+    record::tick::samples::write(log.samples, samples).map_err(failed(&plan.samples))
+}
+
+fn tick(finished: &Finished, time: Time) -> Tick {
+    let (counts, receiving) = (&finished.counts, &finished.receiving);
+    let mut tick = Tick {
+        datagrams: counts.datagrams,
+        messages: counts.messages,
+        datagram_bytes: mean(counts.datagram_bytes, counts.datagrams),
+        kernel_drops: receiving.dropped,
+        receive_buffer_bytes: receiving.buffer_bytes,
+        kernel_stamps: receiving.kernel_stamps.clone(),
+        refused: Refusal::ALL
+            .into_iter()
+            .map(|refusal| (refusal.name().to_owned(), counts.refused[refusal as usize]))
+            .filter(|(_, count)| *count > 0)
+            .collect(),
+        time,
+        market_making: finished.market_making.clone(),
+        memory_locked: finished.memory_locked,
+        ..Tick::default()
+    };
+    if let Some(following) = &finished.following {
+        followed(&mut tick, finished, following);
+    }
+    tick
+}
+
+fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
+    let Following { counts, before, .. } = following;
+    tick.gaps = counts.gaps - before.gaps;
+    tick.messages_replayed = counts.replayed - before.replayed;
+    tick.snapshots = counts.snapshots;
+    let faults = counts.faults.since(&before.faults);
+    tick.faults = faults.met().map(|(name, count)| (name.to_owned(), count)).collect();
+    let others = [
+        ("duplicate", counts.duplicates - before.duplicates),
+        ("not_kept", counts.not_kept - before.not_kept),
+        ("cut", finished.receiving.cut),
+    ];
+    for (name, count) in others.into_iter().filter(|(_, count)| *count > 0) {
+        tick.faults.insert(name.to_owned(), count);
+    }
+    tick.book_hash = format!("{:016x}", following.book_hash);
+    tick.book_sequence = following.sequence;
+    let theirs = finished.description.as_ref().and_then(|it| orders_of(&it.feeds));
+    // The hash at another message would mean nothing.
+    if let Some(theirs) = theirs.filter(|theirs| theirs.sequence == following.sequence) {
+        tick.exchange_book_hash.clone_from(&theirs.book_hash);
+    }
+}
+
+fn audit(plan: &TickPlan, logged: Logged, samples: &[Sample], time: &Time) -> Audit {
+    let Logged { mut audit, windows } = logged;
+    let is_shared = audit.core.is_some() && audit.core == plan.core;
+    if is_shared {
+        audit.shares_core_with = "trader".to_owned();
+    }
+    // The windows are on our clock.
+    let is_ours = time.same_clock || time.exchange_bound_ns.is_some();
+    let begin = if is_ours { Point::Published } else { Point::Read };
+    audit.samples_in_windows = in_windows(&windows, samples, begin);
+    audit
+}
+
+fn in_windows(windows: &Windows, samples: &[Sample], begin: Point) -> u64 {
+    let at = |sample: &Sample, point: Point| sample.stamps[point as usize];
+    let is_in = |sample: &&Sample| windows.overlap(at(sample, begin), at(sample, Point::Replied));
+    samples.iter().filter(is_in).count() as u64
+}
+
+fn load(finished: &Finished, tick: Tick) -> Load {
+    let (counts, usage) = (&finished.counts, &finished.usage);
+    let span_ns = |end_ns: u64| end_ns.saturating_sub(finished.measured_from_ns) as f64;
+    let per_second = |count: u64, ns: f64| if ns > 0.0 { count as f64 / (ns / 1e9) } else { 0.0 };
+    Load {
+        model: "tick".to_owned(),
+        rate_per_second_achieved: per_second(counts.sent, span_ns(counts.last_sent_ns)),
+        sent: counts.sent,
+        received: counts.received,
+        lost: finished.unanswered,
+        duplicated: counts.duplicated,
+        rejected: counts.rejected,
+        unexpected: counts.unexpected,
+        message_bytes: MessageBytes {
+            order: mean(counts.said_bytes, counts.said),
+            order_reply: mean(counts.heard_bytes, counts.heard),
+            ..MessageBytes::default()
+        },
+        warm_up_sent: counts.warm_up_sent,
+        context_switches_involuntary: usage.context_switches_involuntary,
+        page_faults: usage.page_faults_minor + usage.page_faults_major,
+        tick: vec![tick],
+        ..Load::default()
+    }
+}
+
+fn mean(sum: u64, count: u64) -> u64 {
+    if count == 0 { 0 } else { sum.div_ceil(count) }
+}

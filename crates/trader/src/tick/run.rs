@@ -1,0 +1,302 @@
+//! One run of one [`TickPlan`]: connect, follow the feed, trade until the flow is over, compare,
+//! report.
+
+use crate::load::run::{Dialler, TraderError, dial};
+use crate::risk::Refusal;
+use crate::tick::audit_trail::AuditTrail;
+use crate::tick::event_loop::{Parts, TickLoop};
+use crate::tick::feed_start::{self, Followed, receive_options};
+use crate::tick::logic::{FloorLogic, TradingLogic};
+use crate::tick::order_stream::OrderStream;
+use crate::tick::plan::{RawPlan, TickPlan};
+use crate::tick::rehearsal::Rehearsal;
+use crate::tick::result::{Finished, Following, Receiving};
+use crate::tick::samples::Samples;
+use crate::tick::session::OrderSession;
+use crate::tick::session::exchange::ExchangeSession;
+use crate::tick::session::raw::RawSession;
+use crate::tick::stages::Stages;
+use crate::tick::{bare, clock_source, result};
+use audit::Auditor;
+use clock::recorder::{Drain, Recorder, Series, recorder};
+use clock::{Clock, wall_now};
+use host::Root;
+use record::ClientResult;
+use record::Kind;
+use record::progress::Second;
+use record::tick::MarketMaking;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use transport::datagram::DatagramReceiver;
+use transport::{Connection, inject};
+
+/// The series of the live view.
+const SHOWN: [Series; 1] = [Series::new("tick_to_gateway", Kind::Response)];
+
+/// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
+///
+/// Measures on a pinned thread of its own. The caller's thread starts the audit log's thread first,
+/// and writes the files after the run. If the plan asks for progress it calls `tell` as each second
+/// ends: keep it off the measured cores.
+///
+/// # Errors
+/// If there is no result. A run that broke off has a result that says so.
+pub fn follow(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&Second),
+) -> Result<ClientResult, TraderError> {
+    plan.check()?;
+    // Open the files first: an error must not come after the measurement.
+    let log = result::open_log(plan)?;
+    let source = clock_source::choose(plan)?;
+    let (clock, is_shared) = (source.ours.clock, source.is_shared);
+    let audit = plan.audit.as_ref().map(|audit| {
+        let settings = audit::Settings {
+            core: audit.core,
+            scenario: plan.scenario.clone(),
+            subject: plan.subject.clone(),
+            tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
+            reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
+            same_clock: is_shared,
+            exchange_time: source.theirs.clone().filter(|_| !is_shared),
+            utc: source.ours.utc.clone(),
+            ..audit::Settings::new(PathBuf::from(&audit.file), clock)
+        };
+        audit::start(settings)
+    });
+    let (auditor, logger) = audit.transpose()?.unzip();
+    let shown = plan.progress.then(|| recorder(&SHOWN, plan.seconds));
+    let (shown, drain) = shown.unzip();
+    let (started, start_ns) = (wall_now(), clock.now_ns());
+    let raw_at_start = clock.beside_raw();
+    let finished = std::thread::scope(|scope| {
+        let measuring =
+            scope.spawn(move || measure(plan, stop, (clock, is_shared), auditor, shown));
+        if let Some(drain) = drain {
+            show(drain, tell);
+        }
+        measuring.join().map_err(|_| TraderError::Panic)?
+    });
+    let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
+    let logged = logger.map(audit::Logger::finish);
+    if let (Err(_), Some(audit)) = (&finished, &plan.audit) {
+        // There was no run to log, and the next run's log may have the same name.
+        let _ = std::fs::remove_file(&audit.file);
+    }
+    let started = (started, start_ns);
+    Ok(result::assemble(plan, finished?, (source, rate_off_ppm), logged, log, started))
+}
+
+/// Reports each second as it ends.
+fn show(drain: Drain, tell: &mut dyn FnMut(&Second)) {
+    let mut teller = crate::load::progress::Seconds::default();
+    let mut watch = |interval: &clock::recorder::Interval| {
+        let values = &interval.histograms[0];
+        if let Some(second) =
+            teller.second(interval, values.len(), "tick_to_gateway.response", values)
+        {
+            tell(&second);
+        }
+    };
+    let nowhere = &mut std::io::sink();
+    // It writes to nowhere, so it can't fail.
+    let _ = drain.run_watched("", nowhere, wall_now(), 0, &|| (), &mut watch);
+}
+
+/// The measuring thread.
+fn measure(
+    plan: &TickPlan,
+    stop: &AtomicBool,
+    (clock, is_shared): (Clock, bool),
+    audit: Option<Auditor>,
+    shown: Option<Recorder>,
+) -> Result<Finished, TraderError> {
+    // Pin first, so that memory comes from the core's NUMA node.
+    if let Some(core) = plan.core {
+        host::thread::pin(core)?;
+    }
+    let memory_locked = host::thread::lock_memory().is_ok();
+    let connect_failed = |source| TraderError::connect(&plan.target, 0, source);
+    if let Some(raw) = plan.raw.as_ref().filter(|raw| raw.bare) {
+        let stream = dial(&plan.target).map_err(connect_failed)?;
+        let options = receive_options(plan, None);
+        let receiver = DatagramReceiver::bind(plan.feed.listen, &options, clock)?;
+        return bare::run(plan, raw, clock, (stream, receiver), memory_locked, stop);
+    }
+    let dialler = Dialler::new(&plan.target, plan.tls.as_ref())?;
+    let mut stream = dialler.connect().map_err(connect_failed)?;
+    let own = Own { plan, dialler: &dialler, stop, clock, is_shared, audit, shown, memory_locked };
+    match &plan.raw {
+        Some(raw) => {
+            let (receiver, session) = subscribe_raw(plan, raw, clock, &mut stream)?;
+            let stages = Stages::new(clock, FloorLogic::new(plan.strategy.every), session);
+            own.run(stream, receiver, stages, None, 0, |_| (None, None))
+        }
+        None => {
+            let mut session = ExchangeSession::new(&plan.target, &plan.instrument);
+            session.log_on(&mut stream, plan.first_token).map_err(connect_failed)?;
+            let followed = feed_start::follow(plan, stop, clock, &mut session, &mut stream)?;
+            let Followed { receiver, logic, instrument, rehearsal } = followed;
+            let stages = Stages::new(clock, logic, session);
+            own.run(
+                stream,
+                receiver,
+                stages,
+                rehearsal,
+                instrument,
+                |Stages { logic, orders, .. }| {
+                    let follower = &logic.follower;
+                    let following = Following {
+                        counts: *follower.counts(),
+                        before: logic.before,
+                        book_hash: follower.book_hash(),
+                        sequence: follower.sequence(),
+                    };
+                    let outcome = logic.outcome.as_ref();
+                    (Some(following), outcome.map(|outcome| outcome.finish(orders)))
+                },
+            )
+        }
+    }
+}
+
+fn subscribe_raw(
+    plan: &TickPlan,
+    raw: &RawPlan,
+    clock: Clock,
+    stream: &mut Connection,
+) -> Result<(DatagramReceiver, RawSession), TraderError> {
+    let receiver = DatagramReceiver::bind(plan.feed.listen, &receive_options(plan, None), clock)?;
+    let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
+    let mut session = RawSession::new(raw);
+    let address = receiver.local_addr().map_err(failed)?;
+    session.subscribe(stream, address).map_err(failed)?;
+    Ok((receiver.harmed_by(plan.feed.inject), session))
+}
+
+/// The measuring thread's own state.
+struct Own<'a> {
+    plan: &'a TickPlan,
+    dialler: &'a Dialler<'a>,
+    stop: &'a AtomicBool,
+    clock: Clock,
+    is_shared: bool,
+    audit: Option<Auditor>,
+    shown: Option<Recorder>,
+    memory_locked: bool,
+}
+
+impl Own<'_> {
+    /// From the first tick to the last reply.
+    fn run<M: TradingLogic, L: OrderSession>(
+        self,
+        stream: Connection,
+        receiver: DatagramReceiver,
+        stages: Stages<M, L>,
+        rehearsal: Option<Rehearsal<M, L>>,
+        instrument: u16,
+        told: impl FnOnce(&Stages<M, L>) -> (Option<Following>, Option<MarketMaking>),
+    ) -> Result<Finished, TraderError> {
+        let Own { plan, dialler, stop, clock, is_shared, audit, shown, memory_locked } = self;
+        let backend = transport::backend(&plan.backend)?;
+        let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
+        let streams = backend.open_beside(clock, receiver.as_fd()).map_err(open_failed)?;
+        let streams = dialler.around(streams, clock);
+        let mut streams = inject::around(streams, &plan.inject, clock);
+        let stream = streams.add(stream).map_err(open_failed)?;
+        let samples = Samples::with_room(plan.samples_max);
+        let spins = backend.spins;
+        let parts = Parts {
+            clock,
+            is_shared,
+            receiver,
+            connection: OrderStream::new(streams, stream),
+            spins,
+            samples,
+            trail: audit.map(|auditor| AuditTrail::new(auditor, instrument)),
+            shown,
+        };
+        let mut ticks = TickLoop::new(stages, rehearsal, parts);
+        // Book and samples exist now, and are accessed at random.
+        host::huge_pages::use_huge_pages(&Root::system());
+        // Last, so that the set-up above does not run in a real-time class.
+        host::thread::set_scheduling(plan.scheduling)?;
+        let stopped = go_through(&mut ticks, plan, stop);
+        let (following, market_making) = told(&ticks.stages);
+        Ok(finish(ticks, stopped, following, market_making, memory_locked))
+    }
+}
+
+/// Runs the loop to its end; returns whether it was stopped.
+fn go_through<M: TradingLogic, L: OrderSession>(
+    ticks: &mut TickLoop<M, L>,
+    plan: &TickPlan,
+    stop: &AtomicBool,
+) -> bool {
+    let ns = |seconds: f64| Duration::from_secs_f64(seconds).as_nanos() as u64;
+    let warm_up_ns = ns(plan.warm_up_seconds);
+    ticks.start(warm_up_ns, warm_up_ns + ns(plan.seconds));
+    let mut stopped = false;
+    while !ticks.course.is_over() && ticks.failure.is_none() {
+        ticks.turn();
+        if stop.load(Ordering::Relaxed) && !stopped {
+            stopped = true;
+            ticks.break_off();
+        }
+    }
+    stopped
+}
+
+fn finish<M: TradingLogic, L: OrderSession>(
+    ticks: TickLoop<M, L>,
+    stopped: bool,
+    following: Option<Following>,
+    market_making: Option<MarketMaking>,
+    memory_locked: bool,
+) -> Finished {
+    let TickLoop { stages, parts, failure, course, usage, .. } = ticks;
+    let Stages { logic, session, orders, mut counts, .. } = stages;
+    let ended_ns = parts.clock.now_ns();
+    if let Some(shown) = parts.shown {
+        shown.finish(ended_ns);
+    }
+    let has_all = course.flow_ended.is_some_and(|last| logic.sequence() >= last);
+    let mut failures: Vec<String> = failure.into_iter().collect();
+    if failures.is_empty() && !stopped && !has_all {
+        failures.push("the flow is over, and its last datagrams did not come".to_owned());
+    }
+    let lost = parts.samples.lost;
+    if lost > 0 {
+        failures.push(format!("{lost} ticks found no room for their stamps; raise samples_max"));
+    }
+    let complete = failures.is_empty() && !stopped;
+    // A market maker's quote that would trade is rejected, which is normal.
+    let traded = orders.orders_filled();
+    if traded > 0 && market_making.is_none() {
+        counts.unexpected += traded;
+        failures.push(format!(
+            "{traded} orders traded that were not to; raise strategy.distance_ticks"
+        ));
+    }
+    let is_odd = counts.unexpected > 0 || (counts.rejected > 0 && market_making.is_none());
+    let complaint = session.first_complaint().filter(|_| is_odd);
+    failures.extend(complaint.map(|what| format!("first complaint: {what}")));
+    let mut receiver = parts.receiver;
+    Finished {
+        counts,
+        unanswered: orders.unanswered().into(),
+        usage: host::thread::usage().since(usage),
+        measured_from_ns: course.measured_from_ns,
+        complete,
+        failures,
+        receiving: Receiving::of(&mut receiver),
+        following,
+        market_making,
+        description: course.description,
+        memory_locked,
+        samples: parts.samples.into_all(),
+    }
+}

@@ -1,0 +1,211 @@
+//! An order session with tickpath's exchange: JSON in WebSocket text frames.
+
+use crate::session::codec::Codec;
+use crate::session::form::{Blanks, Form};
+use crate::session::web::{WebSession, nonce};
+use crate::strategy::OrderIntent;
+use crate::tick::session::{OrderSession, Request, StampedReply};
+use feed::Want;
+use std::borrow::Cow;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use transport::Connection;
+use wire::Decimal;
+use wire::administration::{Description, Notice, decode_notice};
+use wire::frame::{Opcode, write_frame_with};
+use wire::reply::{self, FeedSubscription};
+use wire::request::{
+    self, AmendOrder, CancelOrder, Channel, CreateOrder, Depth, PostOnly, TimeInForce,
+    encode_amend_order, encode_authenticate, encode_cancel_order, encode_create_order,
+    encode_describe, encode_feed_replay, encode_feed_snapshot, encode_start_flow, encode_subscribe,
+};
+
+/// One logged-on connection.
+pub(crate) struct ExchangeSession {
+    web: WebSession,
+    codec: Codec,
+    forms: Arc<Forms>,
+}
+
+impl ExchangeSession {
+    /// To `HOST:PORT`, for orders of that instrument.
+    pub(crate) fn new(target: &str, instrument: &str) -> ExchangeSession {
+        ExchangeSession::with(target, Arc::new(Forms::new(instrument)))
+    }
+
+    fn with(target: &str, forms: Arc<Forms>) -> ExchangeSession {
+        let nonce = nonce();
+        let (web, codec) = (WebSession::new(target, nonce.into()), Codec::new(nonce));
+        ExchangeSession { web, codec, forms }
+    }
+
+    /// A session to nowhere that shares the forms, so that encoding keeps them in the caches.
+    pub(crate) fn twin(&self) -> ExchangeSession {
+        let mut twin = ExchangeSession::with("nowhere:0", self.forms.clone());
+        twin.codec.units = self.codec.units;
+        twin
+    }
+
+    /// Sets the units of prices and amounts, which the feed tells.
+    pub(crate) fn count_in(&mut self, tick: Decimal, lot: Decimal) {
+        self.codec.units = Some((tick, lot));
+    }
+
+    /// Makes a fresh connection ready to trade; replies will carry stamps. If the connection ends,
+    /// the exchange cancels all open orders.
+    pub(crate) fn log_on(&mut self, stream: &mut Connection, token: u64) -> io::Result<()> {
+        let web = &mut self.web;
+        web.upgrade(stream)?;
+        let token = token.to_string();
+        web.send(stream, |out| encode_authenticate(out, &token, Some(true), Some(true)))?;
+        web.wait_for(stream, "AUTHENTICATE", |reply, _| {
+            matches!(reply, reply::Reply::Authenticated).then_some(())
+        })
+    }
+
+    /// Asks the exchange to describe itself.
+    pub(crate) fn describe(&mut self, stream: &mut Connection) -> io::Result<Box<Description>> {
+        self.web.send(stream, encode_describe)?;
+        self.web.wait_for(stream, "DESCRIBE", |_, text| match decode_notice(text) {
+            Ok(Notice::Description(description)) => Some(description),
+            _ => None,
+        })
+    }
+
+    /// Subscribes to reports of orders, and to the feed: at this address, or with the exchange's
+    /// group.
+    pub(crate) fn subscribe(
+        &mut self,
+        stream: &mut Connection,
+        address: Option<SocketAddr>,
+    ) -> io::Result<FeedSubscription> {
+        let depth = Some(Depth::Orders);
+        let feed = Channel { address, depth, ..Channel::named("FEED") };
+        let channels = [Channel::named("ORDERS"), feed];
+        self.web.send(stream, |out| encode_subscribe(out, &channels))?;
+        let feed = self.web.wait_for(stream, "SUBSCRIBE", |reply, _| match reply {
+            reply::Reply::Subscriptions(subscriptions) => {
+                Some(subscriptions.channels.iter().find_map(|channel| match channel {
+                    reply::Subscription::Feed(feed) => Some(*feed),
+                    _ => None,
+                }))
+            }
+            _ => None,
+        })?;
+        let none = "it has no feed; start it with --feed unicast, or a multicast group";
+        feed.ok_or_else(|| io::Error::other(none))
+    }
+
+    /// Sends a request on a connection that still blocks.
+    pub(crate) fn want(&mut self, stream: &mut Connection, want: Want) -> io::Result<()> {
+        self.web.send(stream, |out| encode_want(want, out))
+    }
+}
+
+/// All order messages of one instrument.
+struct Forms {
+    /// By side, and whether it is to rest.
+    enter: [[Form; 2]; 2],
+    amend: Form,
+    cancel: Form,
+}
+
+impl Forms {
+    fn new(instrument: &str) -> Forms {
+        let instrument_code = Cow::Borrowed(instrument);
+        let enter = |side, to_rest| {
+            let (time_in_force, post_only) = match to_rest {
+                true => (TimeInForce::GoodTillCancelled, Some(PostOnly::Reject)),
+                false => (TimeInForce::ImmediateOrCancelled, None),
+            };
+            Form::new(|out, Blanks { client_id, price, amount }| {
+                let order = CreateOrder::limit(instrument, client_id, side, price, amount);
+                encode_create_order(out, &CreateOrder { time_in_force, post_only, ..order });
+            })
+        };
+        Forms {
+            // In the engine's order of sides.
+            enter: [request::Side::Buy, request::Side::Sell]
+                .map(|side| [enter(side, false), enter(side, true)]),
+            amend: Form::new(|out, Blanks { client_id, price, amount }| {
+                let (price, instrument_code) = (Some(price), instrument_code.clone());
+                let (new_client_id, account_id) = (None, None);
+                let amend = AmendOrder {
+                    client_id,
+                    new_client_id,
+                    instrument_code,
+                    price,
+                    amount,
+                    account_id,
+                };
+                encode_amend_order(out, &amend);
+            }),
+            cancel: Form::new(|out, Blanks { client_id, .. }| {
+                let instrument_code = instrument_code.clone();
+                encode_cancel_order(
+                    out,
+                    &CancelOrder { client_id, instrument_code, account_id: None },
+                );
+            }),
+        }
+    }
+}
+
+impl OrderSession for ExchangeSession {
+    #[inline]
+    fn encode(&mut self, intent: &OrderIntent, number: u64, out: &mut Vec<u8>) {
+        let (tick, lot) = self.codec.units.unwrap_or((Decimal::ZERO, Decimal::ZERO));
+        let terms = |price_ticks, lots: u64| [(price_ticks, tick), (lots.cast_signed(), lot)];
+        let mask = self.web.masks.next();
+        let client_id = self.codec.client_ids.of(number);
+        let forms = &self.forms;
+        write_frame_with(out, Opcode::Text, Some(mask), |out| match *intent {
+            OrderIntent::New { side, price_ticks, quantity_lots, to_rest } => {
+                let form = &forms.enter[side as usize][usize::from(to_rest)];
+                form.fill(out, client_id, &terms(price_ticks, quantity_lots));
+            }
+            OrderIntent::Amend { price_ticks, quantity_lots, .. } => {
+                forms.amend.fill(out, client_id, &terms(price_ticks, quantity_lots));
+            }
+            OrderIntent::Cancel { .. } => forms.cancel.fill(out, client_id, &[]),
+        });
+    }
+
+    #[cold]
+    fn encode_request(&mut self, request: Request, out: &mut Vec<u8>) {
+        let mask = Some(self.web.masks.next());
+        write_frame_with(out, Opcode::Text, mask, |out| match request {
+            Request::StartFlow => encode_start_flow(out),
+            Request::Describe => encode_describe(out),
+            Request::Feed(want) => encode_want(want, out),
+        });
+    }
+
+    fn space(&mut self) -> &mut [u8] {
+        self.web.reader.space()
+    }
+
+    fn filled(&mut self, n: usize, stamp_ns: u64) {
+        self.web.reader.filled(n, stamp_ns);
+    }
+
+    fn next(&mut self, out: &mut Vec<u8>) -> Result<Option<StampedReply>, String> {
+        self.codec.next(&mut self.web, out)
+    }
+
+    fn first_complaint(&self) -> Option<&str> {
+        self.codec.complaint.as_deref()
+    }
+}
+
+fn encode_want(want: Want, out: &mut Vec<u8>) {
+    match want {
+        Want::Replay { from, count } => encode_feed_replay(out, from, count),
+        Want::Snapshot => encode_feed_snapshot(out),
+    }
+}
+
+#[cfg(test)]
+#[path = "exchange_tests.rs"]
+mod tests;

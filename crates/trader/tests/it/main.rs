@@ -1,0 +1,7 @@
+//! The integration tests of `trader` in one program, because linking dominates the build.
+//! `no_allocation` needs a process of its own.
+
+mod bare;
+mod ends;
+mod raw;
+mod tick_to_trade;

@@ -1,0 +1,128 @@
+//! What the kernel adds to a datagram: control messages, laid out as in cmsg(3) on 64-bit Linux.
+//!
+//! Decoded by hand, because the library decodes them inside the receive call. Here that happens
+//! after the order has left.
+
+use nix::libc;
+
+/// Room for all that is asked for: the stamps and the count of drops take 88 bytes.
+pub(crate) const CONTROL_BYTES: usize = 128;
+/// A length of 8 bytes, which counts these too, a level of 4, a type of 4.
+const HEAD_BYTES: usize = 16;
+/// Each message begins at a multiple of this.
+const ALIGNMENT: usize = 8;
+
+/// Room for control messages. All zeros, it has none.
+#[derive(Clone)]
+#[repr(align(16))]
+pub(crate) struct Control(pub(crate) [u8; CONTROL_BYTES]);
+
+/// What was said beside a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// When the kernel had it, by `CLOCK_REALTIME`; 0: not stamped.
+    pub(crate) software_ns: u64,
+    /// When the network card had it, by the card's own clock; 0: not stamped.
+    pub(crate) hardware_ns: u64,
+    /// Datagrams that found no room so far.
+    pub(crate) dropped: Option<u32>,
+}
+
+impl Control {
+    /// So that what comes next is not taken for what came last.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Reads all messages; what is none of those that were asked for says nothing.
+    pub(crate) fn said(&self) -> Said {
+        let mut said = Said::default();
+        let mut rest = &self.0[..];
+        while let Some((level, kind, data)) = first(rest) {
+            if level == libc::SOL_SOCKET && kind == libc::SO_TIMESTAMPING {
+                // Three stamps: software, a legacy field, hardware
+                // (Documentation/networking/timestamping.rst).
+                said.software_ns = timespec_ns(data, 0);
+                said.hardware_ns = timespec_ns(data, 2);
+            } else if level == libc::SOL_SOCKET && kind == libc::SO_RXQ_OVFL {
+                said.dropped = data.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+            }
+            let taken = (HEAD_BYTES + data.len()).next_multiple_of(ALIGNMENT);
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        said
+    }
+}
+
+/// Level, type and data of the first message.
+fn first(bytes: &[u8]) -> Option<(i32, i32, &[u8])> {
+    let length = usize::try_from(u64::from_ne_bytes(*bytes.first_chunk()?)).ok()?;
+    let int = |at: usize| bytes.get(at..)?.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes));
+    Some((int(8)?, int(12)?, bytes.get(HEAD_BYTES..length)?))
+}
+
+/// The `index`-th of several `timespec`s, as one number; 0 where it is not there.
+fn timespec_ns(data: &[u8], index: usize) -> u64 {
+    let (words, _) = data.as_chunks::<8>();
+    let word = |at: usize| words.get(at).map_or(0, |bytes| i64::from_ne_bytes(*bytes));
+    let (seconds, ns) = (word(2 * index), word(2 * index + 1));
+    let seconds_ns = u64::try_from(seconds).map_or(0, |s| s.saturating_mul(1_000_000_000));
+    seconds_ns.saturating_add(u64::try_from(ns).unwrap_or(0).min(999_999_999))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
+        let mut bytes = ((HEAD_BYTES + data.len()) as u64).to_ne_bytes().to_vec();
+        bytes.extend([level, kind].map(i32::to_ne_bytes).as_flattened());
+        bytes.extend(data);
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        bytes
+    }
+
+    fn said(messages: &[Vec<u8>]) -> Said {
+        let mut control = Control([0; CONTROL_BYTES]);
+        let bytes = messages.concat();
+        control.0[..bytes.len()].copy_from_slice(&bytes);
+        control.said()
+    }
+
+    #[test]
+    fn stamps_and_drops_are_found_wherever_they_stand() {
+        let words: [i64; 6] = [1_795_000_000, 5, 0, 0, 12, 999_999_999];
+        let stamps = words.map(i64::to_ne_bytes);
+        let stamps = message(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, stamps.as_flattened());
+        let drops = message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes());
+        let other = message(libc::SOL_IP, libc::SO_RXQ_OVFL, &[1, 2, 3]);
+        let all = Said {
+            software_ns: 1_795_000_000_000_000_005,
+            hardware_ns: 12_999_999_999,
+            dropped: Some(7),
+        };
+        assert_eq!(said(&[stamps.clone(), drops.clone()]), all);
+        assert_eq!(said(&[drops, other, stamps]), all);
+        assert_eq!(said(&[]), Said::default());
+    }
+
+    /// The sum of both overflowed: random bytes are hardly ever a message of ours.
+    #[test]
+    fn a_time_beyond_all_times_is_the_last_one() {
+        let stamps = [i64::MAX; 6].map(i64::to_ne_bytes);
+        let stamps = message(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, stamps.as_flattened());
+        assert_eq!(said(&[stamps]).software_ns, u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_it(bytes: [u8; CONTROL_BYTES], length in 0u64..200) {
+            let mut control = Control(bytes);
+            control.said();
+            control.0[..8].copy_from_slice(&length.to_ne_bytes());
+            control.said();
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A datagram, or why there is none.
+
+use std::io;
+
+/// The longest datagram there is over IPv4, bytes.
+pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// What a look for a datagram found.
+#[derive(Debug)]
+pub enum Datagram {
+    /// One came.
+    Bytes {
+        /// Its length; 0 is possible. What did not fit into the buffer is gone, and counted.
+        n: usize,
+        /// Taken first thing after the call returned, on the [`clock::Clock`], ns.
+        read_ns: u64,
+    },
+    /// Nothing there now.
+    Empty,
+    /// The socket is broken.
+    Failed(io::Error),
+}

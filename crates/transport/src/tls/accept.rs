@@ -1,0 +1,196 @@
+//! The server's end: its certificate, and what it counts of handshakes.
+
+use super::handshake::Handshake;
+use super::{HANDSHAKE_PATIENCE, HandshakeError, Reason, TlsError, certificates, provider};
+use rustls::ServerConfig;
+use rustls::server::NoServerSessionStorage;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A handshake that failed, for the operator.
+#[derive(Clone, Debug)]
+pub struct FailedHandshake {
+    /// Where the client is, if that is known.
+    pub peer: Option<SocketAddr>,
+    /// Why, and what to do.
+    pub error: HandshakeError,
+    /// How many have failed so far.
+    pub count: u64,
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Clone)]
+pub struct Pair {
+    /// The certificate, then those of the authorities up to the root.
+    pub certificate: Vec<u8>,
+    /// The key of the first certificate.
+    pub key: Vec<u8>,
+}
+
+impl Pair {
+    /// A fresh pair that nobody has signed but itself, for these host names and addresses.
+    ///
+    /// # Errors
+    /// If a name is none.
+    pub fn self_signed(names: &[String]) -> Result<Pair, TlsError> {
+        let failed = |error: rcgen::Error| TlsError::SelfSigned(error.to_string());
+        let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
+        let key = made.signing_key.serialize_pem().into_bytes();
+        Ok(Pair { certificate: made.cert.pem().into_bytes(), key })
+    }
+}
+
+/// Handshakes as a server, with one certificate.
+pub struct Acceptor {
+    /// Where the pair was read; `None` for one that was given.
+    files: Option<(PathBuf, PathBuf)>,
+    /// For the next handshakes. Locked once for each of them, and by a reload.
+    config: Mutex<Arc<ServerConfig>>,
+    patience: Duration,
+    counts: Mutex<Counts>,
+    failures: Option<SyncSender<FailedHandshake>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    done: u64,
+    failed: BTreeMap<&'static str, u64>,
+}
+
+impl Acceptor {
+    /// Reads the pair of two PEM files.
+    ///
+    /// # Errors
+    /// If a file can't be read, or the two can't be used together.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Acceptor, TlsError> {
+        let config = read(certificate, key)?;
+        Ok(Acceptor::with(config, Some((certificate.to_owned(), key.to_owned()))))
+    }
+
+    /// Uses a pair that is in memory.
+    ///
+    /// # Errors
+    /// If certificate and key can't be used together.
+    pub fn of(pair: &Pair) -> Result<Acceptor, TlsError> {
+        let here = Path::new("the pair in memory");
+        Ok(Acceptor::with(config(pair, here, here)?, None))
+    }
+
+    fn with(config: Arc<ServerConfig>, files: Option<(PathBuf, PathBuf)>) -> Acceptor {
+        Acceptor {
+            files,
+            config: Mutex::new(config),
+            patience: HANDSHAKE_PATIENCE,
+            counts: Mutex::default(),
+            failures: None,
+        }
+    }
+
+    /// With so much time for a handshake.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Acceptor {
+        self.patience = patience;
+        self
+    }
+
+    /// Failed handshakes go there too; those for which there is no room are only counted.
+    #[must_use]
+    pub fn failures(mut self, failures: SyncSender<FailedHandshake>) -> Acceptor {
+        self.failures = Some(failures);
+        self
+    }
+
+    /// Reads the files again; connections that are open keep what they have. Without files there is
+    /// nothing to do.
+    ///
+    /// # Errors
+    /// As [`Acceptor::read`]; then the pair of before stays.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let Some((certificate, key)) = &self.files else { return Ok(()) };
+        let config = read(certificate, key)?;
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+
+    /// Handshakes that are done, and failed ones by [`Reason`].
+    pub fn counts(&self) -> (u64, BTreeMap<&'static str, u64>) {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        (counts.done, counts.failed.clone())
+    }
+
+    pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
+        let config = self.config.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Handshake::server(config)
+    }
+
+    pub(super) fn patience_ns(&self) -> u64 {
+        self.patience.as_nanos() as u64
+    }
+
+    pub(super) fn timed_out(&self) -> HandshakeError {
+        HandshakeError::timed_out(self.patience)
+    }
+
+    pub(super) fn done(&self) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).done += 1;
+    }
+
+    pub(super) fn failed(&self, peer: Option<SocketAddr>, error: &HandshakeError) {
+        let count = {
+            let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+            *counts.failed.entry(error.reason.name()).or_default() += 1;
+            counts.failed.values().sum()
+        };
+        if let Some(failures) = &self.failures {
+            let _ = failures.try_send(FailedHandshake { peer, error: error.clone(), count });
+        }
+    }
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let bytes = |path: &Path| {
+        std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    };
+    let pair = Pair { certificate: bytes(certificate)?, key: bytes(key)? };
+    config(&pair, certificate, key)
+}
+
+fn config(pair: &Pair, certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain: Vec<CertificateDer<'static>> = certificates(&pair.certificate, certificate)?;
+    let private = PrivateKeyDer::from_pem_slice(&pair.key)
+        .map_err(|error| TlsError::Key { path: key.to_owned(), why: error.to_string() })?;
+    let failed = |source| TlsError::Pair {
+        certificate: certificate.to_owned(),
+        key: key.to_owned(),
+        source,
+    };
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(failed)?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(failed)?;
+    // A session lasts a day; nobody resumes one.
+    config.send_tls13_tickets = 0;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.ignore_client_order = true;
+    // For our own records: see `Session`.
+    config.enable_secret_extraction = true;
+    Ok(Arc::new(config))
+}
+
+/// What a plain HTTP client is told before it is ended.
+pub(super) fn answer_in_plain_text(error: &HandshakeError) -> Vec<u8> {
+    if error.reason != Reason::NotTls {
+        return Vec::new();
+    }
+    let body = "This port speaks TLS: use wss://\n";
+    let length = body.len();
+    format!("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").into_bytes()
+}

@@ -1,0 +1,169 @@
+//! The client's end: what it trusts, and a blocking handshake before anything is measured.
+
+use super::handshake::{Handshake, Progress};
+use super::{HANDSHAKE_PATIENCE, HandshakeError, Session, TlsError, certificates, provider};
+use crate::Connection;
+use clock::Deadline;
+use rustls::client::Resumption;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::ServerName;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where systems keep the authorities that they trust.
+const SYSTEM_AUTHORITIES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// By what a client checks the exchange's certificate. It always checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trust {
+    /// A PEM file of authorities, or of the exchange's own certificate; without it the system's
+    /// authorities are trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
+    /// The same as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_pem: Option<String>,
+    /// The name that the certificate must be for; without it the host that was dialled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// Handshakes as a client.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Connector {
+    /// A client of `host`, a name or an address, with or without a port.
+    ///
+    /// # Errors
+    /// If there is no authority to trust, or no name to check.
+    pub fn new(trust: &Trust, target: &str) -> Result<Connector, TlsError> {
+        let host = trust.name.as_deref().unwrap_or_else(|| host_of(target)).to_owned();
+        let name = ServerName::try_from(host.clone()).map_err(|_| TlsError::Name { name: host })?;
+        let mut config = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("the provider has ciphers of TLS 1.3")
+            .with_root_certificates(authorities(trust)?)
+            .with_no_client_auth();
+        config.resumption = Resumption::disabled();
+        // For our own records: see `Session`.
+        config.enable_secret_extraction = true;
+        Ok(Connector { config: Arc::new(config), name })
+    }
+
+    /// Makes `socket`, which blocks, a secure connection.
+    ///
+    /// # Errors
+    /// A [`HandshakeError`] inside an [`io::Error`], or what the socket said.
+    pub fn connect(&self, mut socket: TcpStream) -> io::Result<Connection> {
+        let (reads, writes) = (socket.read_timeout()?, socket.write_timeout()?);
+        let session = self.shake_hands(&mut socket)?;
+        socket.set_read_timeout(reads)?;
+        socket.set_write_timeout(writes)?;
+        Ok(Connection { socket, session: Some(Box::new(session)) })
+    }
+
+    pub(super) fn begin(&self) -> Result<Handshake, HandshakeError> {
+        Handshake::client(self.config.clone(), self.name.clone())
+    }
+
+    fn shake_hands(&self, socket: &mut TcpStream) -> io::Result<Session> {
+        let mut handshake = self.begin()?;
+        let deadline = Deadline::after(HANDSHAKE_PATIENCE);
+        let mut bytes = [0; 4096];
+        loop {
+            let progress = handshake.advance();
+            if !handshake.out().is_empty() {
+                socket.set_write_timeout(Some(left(&deadline)?))?;
+                let sent = socket.write_all(handshake.out());
+                handshake.written(handshake.out().len());
+                // Why we gave up says more than that nobody listens.
+                if progress.is_ok() {
+                    sent.map_err(in_words)?;
+                }
+            }
+            if let Progress::Done = progress? {
+                return Ok(handshake.finish()?);
+            }
+            socket.set_read_timeout(Some(left(&deadline)?))?;
+            match socket.read(&mut bytes).map_err(in_words)? {
+                0 => return Err(HandshakeError::ended().into()),
+                n => handshake.received(&bytes[..n]),
+            }
+        }
+    }
+}
+
+fn left(deadline: &Deadline) -> io::Result<std::time::Duration> {
+    match deadline.left() {
+        left if left.is_zero() => Err(HandshakeError::timed_out(HANDSHAKE_PATIENCE).into()),
+        left => Ok(left),
+    }
+}
+
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            HandshakeError::timed_out(HANDSHAKE_PATIENCE).into()
+        }
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            HandshakeError::ended().into()
+        }
+        _ => error,
+    }
+}
+
+/// `HOST`, `HOST:PORT` or `[ADDRESS]:PORT` without the port.
+fn host_of(target: &str) -> &str {
+    if let Some((host, _)) = target.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return host;
+    }
+    match target.rsplit_once(':') {
+        Some((host, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit()) && !host.contains(':') =>
+        {
+            host
+        }
+        _ => target,
+    }
+}
+
+fn authorities(trust: &Trust) -> Result<RootCertStore, TlsError> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    };
+    let mut roots = RootCertStore::empty();
+    if trust.ca.is_none() && trust.ca_pem.is_none() {
+        let found = SYSTEM_AUTHORITIES.iter().map(Path::new).find(|path| path.exists());
+        let looked_in = SYSTEM_AUTHORITIES.join(", ");
+        let path = found.ok_or(TlsError::NoAuthorities { looked_in })?;
+        // A bundle may have some that rustls does not understand.
+        roots.add_parsable_certificates(certificates(&read(path)?, path)?);
+        return Ok(roots);
+    }
+    let given = Path::new("the given CA");
+    let file = trust.ca.as_deref().map(|path| Ok((path, read(path)?))).transpose()?;
+    let text = trust.ca_pem.as_ref().map(|pem| (given, pem.clone().into_bytes()));
+    for (path, pem) in file.into_iter().chain(text) {
+        for certificate in certificates(&pem, path)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| TlsError::Certificate {
+                path: path.to_owned(),
+                why: error.to_string(),
+            })?;
+        }
+    }
+    Ok(roots)
+}

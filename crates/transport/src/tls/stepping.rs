@@ -1,0 +1,113 @@
+//! A server's handshake on a socket that does not block: one step at a time.
+
+use super::accept::answer_in_plain_text;
+use super::handshake::{Handshake, Progress};
+use super::{HandshakeError, Reason};
+use crate::{Read, StreamId, Streams, Write};
+
+pub(super) struct Shaking {
+    pub(super) handshake: Handshake,
+    pub(super) deadline_ns: u64,
+    /// In the list of those that go on.
+    pub(super) queued: bool,
+    /// The code above wants to write.
+    pub(super) watched: bool,
+    /// Our flight did not go out whole.
+    flight_waits: bool,
+    /// The last flight is in [`Handshake::out`].
+    is_done: bool,
+}
+
+impl Shaking {
+    pub(super) fn new(handshake: Handshake, deadline_ns: u64) -> Shaking {
+        let (queued, watched, flight_waits, is_done) = (false, false, false, false);
+        Shaking { handshake, deadline_ns, queued, watched, flight_waits, is_done }
+    }
+
+    /// Reads once, goes on, and sends our flight. Returns whether the handshake is done and all is
+    /// out.
+    pub(super) fn step<S: Streams + ?Sized>(
+        &mut self,
+        inner: &mut S,
+        id: StreamId,
+        buffer: &mut [u8],
+    ) -> Result<bool, HandshakeError> {
+        if !self.is_done {
+            let end = self.receive(inner, id, buffer);
+            match self.handshake.advance() {
+                Ok(Progress::Done) => self.is_done = true,
+                Ok(Progress::Waits) => end?,
+                Err(error) => {
+                    self.tell(inner, id, &error);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(self.send_flight(inner, id)? && self.is_done)
+    }
+
+    /// The error is that of an end, behind which there may be bytes that were read before.
+    fn receive<S: Streams + ?Sized>(
+        &mut self,
+        inner: &mut S,
+        id: StreamId,
+        buffer: &mut [u8],
+    ) -> Result<(), HandshakeError> {
+        match inner.read(id, buffer) {
+            Read::Bytes { n, .. } => self.handshake.received(&buffer[..n]),
+            Read::Empty => {}
+            Read::Closed => return Err(HandshakeError::ended()),
+            Read::Failed(error) => return Err(broke(&error)),
+        }
+        Ok(())
+    }
+
+    /// Tells the peer why there is no connection.
+    fn tell<S: Streams + ?Sized>(&self, inner: &mut S, id: StreamId, error: &HandshakeError) {
+        for told in [self.handshake.out(), &answer_in_plain_text(error)] {
+            if !told.is_empty() {
+                // The peer may be gone; our own log has the error either way.
+                let _ = inner.write(id, told);
+            }
+        }
+        inner.shutdown(id);
+    }
+
+    /// Sends our flight. Returns whether it is out.
+    fn send_flight<S: Streams + ?Sized>(
+        &mut self,
+        inner: &mut S,
+        id: StreamId,
+    ) -> Result<bool, HandshakeError> {
+        while !self.handshake.out().is_empty() {
+            match inner.write(id, self.handshake.out()) {
+                Write::Bytes { n: 0, .. } => {
+                    if !std::mem::replace(&mut self.flight_waits, true) {
+                        watch(inner, id, true)?;
+                    }
+                    return Ok(false);
+                }
+                Write::Bytes { n, .. } => self.handshake.written(n),
+                Write::Failed(error) => return Err(broke(&error)),
+            }
+        }
+        if std::mem::take(&mut self.flight_waits) {
+            watch(inner, id, false)?;
+        }
+        Ok(true)
+    }
+}
+
+fn broke(error: &std::io::Error) -> HandshakeError {
+    HandshakeError::new(Reason::Ended, format!("the connection broke: {error}"))
+}
+
+pub(super) fn watch<S: Streams + ?Sized>(
+    inner: &mut S,
+    id: StreamId,
+    watch: bool,
+) -> Result<(), HandshakeError> {
+    inner.watch_writable(id, watch).map_err(|error| {
+        HandshakeError::new(Reason::Broken, format!("the kernel refuses to watch it: {error}"))
+    })
+}

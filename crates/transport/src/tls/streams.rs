@@ -1,0 +1,389 @@
+//! The layer: a set of streams of which some or all are secure.
+
+use super::HandshakeError;
+use super::accept::Acceptor;
+use super::record::{INPUT_BYTES, RecordError};
+use super::session::{Session, Taken};
+use super::stepping::{Shaking, watch};
+use crate::{Connection, Read, Ready, Sockets, StreamId, Streams, Write};
+use clock::Clock;
+use std::collections::VecDeque;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// `streams`, with TLS for the connections that were made by a [`Connector`](super::Connector), and
+/// for those that are accepted where there is an `acceptor`. `clock` is the one that `streams` was
+/// opened with.
+pub fn around(
+    streams: Box<dyn Streams>,
+    acceptor: Option<Arc<Acceptor>>,
+    clock: Clock,
+) -> Box<dyn Streams> {
+    Box::new(TlsStreams::new(streams, acceptor, clock))
+}
+
+enum Lane {
+    Vacant,
+    Plain,
+    Handshake(Box<Shaking>),
+    Secure(Box<Session>),
+}
+
+/// `S` with TLS around it.
+pub(crate) struct TlsStreams<S: ?Sized> {
+    acceptor: Option<Arc<Acceptor>>,
+    clock: Clock,
+    lanes: Vec<Lane>,
+    /// Handshakes that go on with the next reads, one a wait.
+    steps: VecDeque<StreamId>,
+    /// All handshakes with their deadlines, the earliest first. Those that are over stay until
+    /// then.
+    deadlines: VecDeque<(StreamId, u64)>,
+    /// Secure streams of which something is decrypted or whole here, of which the kernel knows
+    /// nothing.
+    readable: Vec<StreamId>,
+    /// What a handshake has received.
+    buffer: Box<[u8]>,
+    inner: Box<S>,
+}
+
+impl<S: Streams + ?Sized> TlsStreams<S> {
+    pub(crate) fn new(inner: Box<S>, acceptor: Option<Arc<Acceptor>>, clock: Clock) -> Self {
+        TlsStreams {
+            acceptor,
+            clock,
+            lanes: Vec::new(),
+            steps: VecDeque::new(),
+            deadlines: VecDeque::new(),
+            readable: Vec::with_capacity(64),
+            buffer: vec![0; INPUT_BYTES].into_boxed_slice(),
+            inner,
+        }
+    }
+
+    fn set(&mut self, id: StreamId, lane: Lane) {
+        while self.lanes.len() <= id.index() {
+            self.lanes.push(Lane::Vacant);
+        }
+        self.lanes[id.index()] = lane;
+    }
+
+    /// A connection that came by the listener.
+    fn begin(&mut self, id: StreamId) {
+        let Some(acceptor) = &self.acceptor else { return self.set(id, Lane::Plain) };
+        let deadline_ns = self.clock.now_ns() + acceptor.patience_ns();
+        match acceptor.begin() {
+            Ok(handshake) => {
+                self.set(id, Lane::Handshake(Box::new(Shaking::new(handshake, deadline_ns))));
+                self.deadlines.push_back((id, deadline_ns));
+            }
+            Err(error) => {
+                acceptor.failed(self.inner.peer(id), &error);
+                // It is vacant: its first read fails.
+                self.set(id, Lane::Vacant);
+            }
+        }
+    }
+
+    /// Whether a wait has to look after more than the inner streams do.
+    #[inline]
+    fn is_busy(&self) -> bool {
+        !self.deadlines.is_empty() || !self.readable.is_empty()
+    }
+
+    /// Handshakes' events are kept for later; what is readable here and one step of a handshake
+    /// come behind everything else.
+    fn sort(&mut self, start: usize, ready: &mut Vec<Ready>) {
+        let mut kept = start;
+        for at in start..ready.len() {
+            let event = ready[at];
+            let id = match event {
+                Ready::Readable(id) | Ready::Writable(id) => id,
+                Ready::Incoming => StreamId(u32::MAX),
+            };
+            match self.lanes.get_mut(id.index()) {
+                Some(Lane::Handshake(shaking)) => {
+                    if !std::mem::replace(&mut shaking.queued, true) {
+                        self.steps.push_back(id);
+                    }
+                }
+                _ => {
+                    ready[kept] = event;
+                    kept += 1;
+                }
+            }
+        }
+        ready.truncate(kept);
+        // Both stay listed until they are read: a gateway without room reads later.
+        ready.extend(self.readable.iter().copied().map(Ready::Readable));
+        let now_ns = self.clock.now_ns();
+        while let Some(&(id, deadline_ns)) = self.deadlines.front() {
+            let shaking = self.shaking(id).filter(|shaking| shaking.deadline_ns == deadline_ns);
+            if shaking.is_some() {
+                if deadline_ns <= now_ns {
+                    ready.push(Ready::Readable(id));
+                }
+                break;
+            }
+            self.deadlines.pop_front();
+        }
+        while let Some(&id) = self.steps.front() {
+            if self.shaking(id).is_some_and(|shaking| shaking.queued) {
+                ready.push(Ready::Readable(id));
+                break;
+            }
+            self.steps.pop_front();
+        }
+    }
+
+    fn shaking(&mut self, id: StreamId) -> Option<&mut Shaking> {
+        match self.lanes.get_mut(id.index()) {
+            Some(Lane::Handshake(shaking)) => Some(shaking),
+            _ => None,
+        }
+    }
+
+    /// One step of a handshake; behind the last one, the first bytes.
+    #[cold]
+    fn step(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+        let Some(acceptor) = self.acceptor.clone() else { return Read::Empty };
+        match self.try_step(id, &acceptor) {
+            Ok(false) => Read::Empty,
+            Ok(true) => {
+                acceptor.done();
+                self.read_secure(id, into)
+            }
+            Err(error) => {
+                acceptor.failed(self.inner.peer(id), &error);
+                // The code above ends it: a second failure of the same stream is not counted.
+                self.set(id, Lane::Vacant);
+                Read::Failed(error.into())
+            }
+        }
+    }
+
+    /// Whether the handshake is done.
+    fn try_step(&mut self, id: StreamId, acceptor: &Acceptor) -> Result<bool, HandshakeError> {
+        let TlsStreams { inner, lanes, buffer, clock, steps, .. } = self;
+        let Some(lane @ Lane::Handshake(_)) = lanes.get_mut(id.index()) else { return Ok(false) };
+        let Lane::Handshake(shaking) = lane else { return Ok(false) };
+        if std::mem::take(&mut shaking.queued) {
+            steps.retain(|queued| *queued != id);
+        }
+        if !shaking.step(&mut **inner, id, buffer)? {
+            return match clock.now_ns() >= shaking.deadline_ns {
+                true => Err(acceptor.timed_out()),
+                false => Ok(false),
+            };
+        }
+        if let Lane::Handshake(shaking) = std::mem::replace(lane, Lane::Vacant) {
+            let watched = shaking.watched;
+            let mut session = shaking.handshake.finish()?;
+            // The read that brought the last of it may have brought the first request, too.
+            session.stamp_ns = clock.now_ns();
+            *lane = Lane::Secure(Box::new(session));
+            if watched {
+                watch(&mut **inner, id, true)?;
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn read_secure(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+        let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
+            return Read::Empty;
+        };
+        let mut taken = session.take(into);
+        if let Ok(Taken::NeedsMore) = taken {
+            match self.inner.read(id, session.space()) {
+                Read::Bytes { n, stamp_ns } => session.filled(n, stamp_ns),
+                other => return other,
+            }
+            taken = session.take(into);
+        }
+        match taken {
+            Ok(Taken::Bytes(n)) => {
+                let (has_more, stamp_ns) = (session.has_more(), session.stamp_ns);
+                if has_more != session.listed {
+                    self.list(id, has_more);
+                }
+                Read::Bytes { n, stamp_ns }
+            }
+            Ok(Taken::NeedsMore) => Read::Empty,
+            Ok(Taken::Closed) => Read::Closed,
+            Err(error) => Read::Failed(self.broken(id, error)),
+        }
+    }
+
+    /// Puts a secure stream on the list of those with more here, or takes it off.
+    fn list(&mut self, id: StreamId, has_more: bool) {
+        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+            session.listed = has_more;
+        }
+        match has_more {
+            true => self.readable.push(id),
+            false => self.readable.retain(|listed| *listed != id),
+        }
+    }
+
+    #[inline]
+    fn write_secure(&mut self, id: StreamId, from: &[u8]) -> Write {
+        let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) else {
+            return Write::Failed(io::ErrorKind::NotConnected.into());
+        };
+        let mut taken = 0;
+        loop {
+            if session.out().is_empty()
+                && let Err(error) = session.seal(&from[taken..])
+            {
+                return Write::Failed(self.broken(id, error));
+            }
+            // What was sealed before is of the same bytes: whoever is told that they were not taken
+            // comes with them again.
+            let bytes = session.out().len();
+            let (n, stamp_ns) = match self.inner.write(id, session.out()) {
+                Write::Bytes { n, stamp_ns } => (n, stamp_ns),
+                failed => return failed,
+            };
+            taken += session.written(n);
+            if n < bytes || taken >= from.len() {
+                return Write::Bytes { n: taken, stamp_ns };
+            }
+        }
+    }
+
+    /// A session that can't go on: the peer is told why, if it may be.
+    #[cold]
+    fn broken(&mut self, id: StreamId, error: RecordError) -> io::Error {
+        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+            session.complain(&error);
+            self.send_last(id);
+        }
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+
+    /// Sends the rest, as far as the kernel takes it now.
+    fn send_last(&mut self, id: StreamId) {
+        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index())
+            && !session.out().is_empty()
+            && let Write::Bytes { n, .. } = self.inner.write(id, session.out())
+        {
+            session.written(n);
+        }
+    }
+}
+
+impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
+    fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
+        let Connection { socket, session } = connection;
+        let id = self.inner.add(socket.into())?;
+        match session {
+            None => self.set(id, Lane::Plain),
+            Some(session) => {
+                let has_more = session.has_more();
+                self.set(id, Lane::Secure(session));
+                if has_more {
+                    self.list(id, true);
+                }
+            }
+        }
+        Ok(id)
+    }
+
+    fn remove(&mut self, id: StreamId) {
+        if let Some(lane) = self.lanes.get_mut(id.index()) {
+            if let Lane::Secure(session) = lane {
+                session.close();
+                self.send_last(id);
+            }
+            self.lanes[id.index()] = Lane::Vacant;
+        }
+        self.readable.retain(|readable| *readable != id);
+        self.inner.remove(id);
+    }
+
+    fn shutdown(&mut self, id: StreamId) {
+        if let Some(Lane::Secure(session)) = self.lanes.get_mut(id.index()) {
+            session.close();
+            self.send_last(id);
+        }
+        self.inner.shutdown(id);
+    }
+
+    fn listen(&mut self, listener: TcpListener) -> io::Result<()> {
+        self.inner.listen(listener)
+    }
+
+    fn accept(&mut self) -> io::Result<Option<StreamId>> {
+        let accepted = self.inner.accept()?;
+        accepted.into_iter().for_each(|id| self.begin(id));
+        Ok(accepted)
+    }
+
+    fn peer(&self, id: StreamId) -> Option<SocketAddr> {
+        self.inner.peer(id)
+    }
+
+    fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        if !self.is_busy() {
+            return self.inner.wait(until_ns, ready);
+        }
+        let is_due = !self.readable.is_empty() || !self.steps.is_empty();
+        let deadline_ns = self.deadlines.front().map_or(u64::MAX, |(_, deadline_ns)| *deadline_ns);
+        let start = ready.len();
+        self.inner.wait(if is_due { 0 } else { until_ns.min(deadline_ns) }, ready)?;
+        self.sort(start, ready);
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, id: StreamId, into: &mut [u8]) -> Read {
+        debug_assert!(!into.is_empty());
+        match self.lanes.get(id.index()) {
+            Some(Lane::Secure(_)) => self.read_secure(id, into),
+            Some(Lane::Plain) => self.inner.read(id, into),
+            Some(Lane::Handshake(_)) => self.step(id, into),
+            Some(Lane::Vacant) | None => Read::Failed(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, id: StreamId, from: &[u8]) -> Write {
+        debug_assert!(!from.is_empty());
+        match self.lanes.get(id.index()) {
+            Some(Lane::Secure(_)) => self.write_secure(id, from),
+            Some(Lane::Plain) => self.inner.write(id, from),
+            // Nothing is taken yet.
+            Some(Lane::Handshake(_)) => Write::Bytes { n: 0, stamp_ns: self.clock.now_ns() },
+            Some(Lane::Vacant) | None => Write::Failed(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        if let Some(shaking) = self.shaking(id) {
+            // Its socket takes bytes all the time; it is watched when the handshake is done.
+            shaking.watched = watch;
+            return Ok(());
+        }
+        self.inner.watch_writable(id, watch)
+    }
+}
+
+impl<S: Sockets + ?Sized> Sockets for TlsStreams<S> {
+    fn add_accepted(&mut self, socket: TcpStream) -> io::Result<StreamId> {
+        let id = self.inner.add_accepted(socket)?;
+        self.begin(id);
+        Ok(id)
+    }
+
+    fn accept_socket(&mut self) -> io::Result<Option<TcpStream>> {
+        self.inner.accept_socket()
+    }
+
+    fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        self.inner.wake_by(bell)
+    }
+}

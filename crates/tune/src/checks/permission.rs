@@ -1,0 +1,99 @@
+//! What this process may ask of the kernel. Small pure functions of what was read.
+
+use host::permissions::Limit;
+use record::doctor::Grade;
+
+use crate::inspection::Inspection;
+use crate::setting::Judgement;
+
+/// Open files for a run with some thousand connections, a usual soft limit being 1024.
+const OPEN_FILES_MIN: u64 = 4096;
+
+/// A thread that asked is the better witness than what limits promise: a sandbox or a control group
+/// without real-time budget refuses nonetheless.
+pub(crate) fn real_time(seen: &Inspection) -> Judgement {
+    let permissions = &seen.permissions;
+    match (&seen.real_time, permissions.has_sys_nice, permissions.real_time_priority) {
+        (Some(Ok(())), ..) => (Grade::Ok, "SCHED_FIFO was set on a thread of its own".to_owned()),
+        (Some(Err(answer)), ..) => (Grade::Warn, format!("SCHED_FIFO was refused: {answer}")),
+        (None, Some(true), _) => (Grade::Ok, "CAP_SYS_NICE".to_owned()),
+        (None, _, Some(limit)) if limit > Limit::To(0) => {
+            (Grade::Ok, format!("up to priority {limit}"))
+        }
+        (None, Some(false), Some(_)) => {
+            (Grade::Warn, "no CAP_SYS_NICE, and RLIMIT_RTPRIO is 0".to_owned())
+        }
+        (None, ..) => (Grade::Unknown, "capabilities and limits can't be read".to_owned()),
+    }
+}
+
+pub(crate) fn locked_memory(seen: &Inspection) -> Judgement {
+    let permissions = &seen.permissions;
+    match (permissions.has_ipc_lock, permissions.locked_memory_bytes) {
+        (Some(true), _) => (Grade::Ok, "any amount, by CAP_IPC_LOCK".to_owned()),
+        (_, Some(Limit::Unlimited)) => (Grade::Ok, "any amount".to_owned()),
+        (Some(false), Some(limit)) => (Grade::Warn, format!("{limit} bytes at most")),
+        _ => (Grade::Unknown, "capabilities and limits can't be read".to_owned()),
+    }
+}
+
+pub(crate) fn open_files(seen: &Inspection) -> Judgement {
+    match seen.permissions.open_files {
+        Some(limit) if limit >= Limit::To(OPEN_FILES_MIN) => (Grade::Ok, limit.to_string()),
+        Some(limit) => (Grade::Warn, limit.to_string()),
+        None => (Grade::Unknown, "the limit can't be read".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::Permissions;
+
+    fn seen(permissions: Permissions) -> Inspection {
+        Inspection { permissions, ..Inspection::default() }
+    }
+
+    const NONE: Permissions = Permissions {
+        real_time_priority: Some(Limit::To(0)),
+        locked_memory_bytes: Some(Limit::To(65_536)),
+        open_files: Some(Limit::To(1024)),
+        has_sys_nice: Some(false),
+        has_ipc_lock: Some(false),
+    };
+
+    #[test]
+    fn who_has_no_permission_is_warned_thrice() {
+        for rule in [real_time, locked_memory, open_files] {
+            assert_eq!(rule(&seen(NONE)).0, Grade::Warn);
+            assert_eq!(rule(&Inspection::default()).0, Grade::Unknown);
+        }
+    }
+
+    #[test]
+    fn a_capability_or_a_limit_is_enough() {
+        let capable = Permissions { has_sys_nice: Some(true), has_ipc_lock: Some(true), ..NONE };
+        let limited = Permissions {
+            real_time_priority: Some(Limit::To(1)),
+            locked_memory_bytes: Some(Limit::Unlimited),
+            open_files: Some(Limit::To(OPEN_FILES_MIN)),
+            ..NONE
+        };
+        for permissions in [capable, limited] {
+            assert_eq!(real_time(&seen(permissions)).0, Grade::Ok);
+            assert_eq!(locked_memory(&seen(permissions)).0, Grade::Ok);
+        }
+        assert_eq!(open_files(&seen(limited)).0, Grade::Ok);
+    }
+
+    #[test]
+    fn who_asked_knows_better() {
+        let refused = Some(Err("Operation not permitted".to_owned()));
+        let capable = Permissions { has_sys_nice: Some(true), ..NONE };
+        let found = real_time(&Inspection { real_time: refused, ..seen(capable) });
+        assert_eq!(found.0, Grade::Warn);
+        assert!(found.1.contains("Operation not permitted"), "{found:?}");
+        let granted = Inspection { real_time: Some(Ok(())), ..seen(NONE) };
+        assert_eq!(real_time(&granted).0, Grade::Ok);
+    }
+}

@@ -1,0 +1,237 @@
+//! What was changed, written before each change: the way back, also after a crash or a reboot.
+//!
+//! A file of JSON lines. A line is on disk before what it announces is written, so a torn last
+//! line announces nothing that happened.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::place::Place;
+use crate::system::System;
+
+/// Where the journal and the lock are unless told otherwise.
+pub const STATE_DEFAULT: &str = "/var/lib/tickpath/tune";
+const FILE: &str = "journal.jsonl";
+const LOCK: &str = "lock";
+
+/// Why nothing can be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The directory or the file.
+    #[error(
+        "cannot write the journal {path}: {source}; nothing is changed without it: run as root, or \
+         name a directory: --state DIR"
+    )]
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// It is there and can't be read.
+    #[error("cannot read the journal {path}: {why}; it is the way back: do not remove it")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// Another process has it.
+    #[error("another tickpath tune is at work here ({0}); wait until it has ended")]
+    Locked(PathBuf),
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub(crate) enum Line {
+    /// An `apply` begins.
+    Begin { tool: String, boot_id: String, at: String },
+    /// A place is about to change.
+    Step {
+        step: usize,
+        setting: String,
+        place: String,
+        /// Name of the device behind a number that changes with a reboot.
+        identity: Option<String>,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// It has changed, and reads so.
+    Done { step: usize, now: Option<String> },
+    /// It refused.
+    Failed { step: usize, error: String },
+    /// It holds again what it held before.
+    Reverted { step: usize },
+}
+
+/// One step, with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub step: usize,
+    /// The setting, or the kind of file.
+    pub setting: String,
+    /// Where.
+    pub place: Place,
+    /// Name of the device behind a number.
+    pub identity: Option<String>,
+    /// The boot that it was made in.
+    pub boot_id: String,
+    /// What was there.
+    pub before: Option<String>,
+    /// What should be there.
+    pub after: Option<String>,
+    /// What was there then; `None` if the step was cut or failed.
+    pub now: Option<Option<String>>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Whether it was taken back.
+    pub is_reverted: bool,
+}
+
+/// The journal of one machine, held by one process at a time.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    entries: BTreeMap<usize, Entry>,
+    /// Released by the kernel when this process ends, however it ends.
+    _lock: Option<File>,
+}
+
+impl Journal {
+    /// Opens it to write; makes the directory if need be.
+    ///
+    /// # Errors
+    /// If another process has it, or it can't be read or written.
+    pub fn open(state: &Path) -> Result<Journal, JournalError> {
+        let unwritable = |source| JournalError::Unwritable { path: state.to_owned(), source };
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(state).map_err(unwritable)?;
+        let lock = File::create(state.join(LOCK)).map_err(unwritable)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| JournalError::Locked(state.join(LOCK)))?;
+        let mut journal = Journal::read(state)?;
+        journal.cut_torn_line().map_err(unwritable)?;
+        journal._lock = Some(lock);
+        Ok(journal)
+    }
+
+    /// Reads it, whoever writes it meanwhile.
+    ///
+    /// # Errors
+    /// If it is there and can't be read.
+    pub fn read(state: &Path) -> Result<Journal, JournalError> {
+        let path = state.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(JournalError::Unreadable { path, why: error.to_string() }),
+        };
+        let mut journal = Journal { path, entries: BTreeMap::new(), _lock: None };
+        let mut boot_id = String::new();
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let path = journal.path.clone();
+        for (number, line) in whole.lines().enumerate() {
+            let unreadable = |why: String| JournalError::Unreadable {
+                path: path.clone(),
+                why: format!("line {}: {why}", number + 1),
+            };
+            let line = serde_json::from_str(line).map_err(|error| unreadable(error.to_string()))?;
+            if let Line::Begin { boot_id: id, .. } = &line {
+                boot_id.clone_from(id);
+            }
+            journal.take(line, &boot_id).map_err(unreadable)?;
+        }
+        Ok(journal)
+    }
+
+    /// A line that a crash cut must not run into the next one.
+    fn cut_torn_line(&self) -> std::io::Result<()> {
+        let Ok(bytes) = fs::read(&self.path) else { return Ok(()) };
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if whole < bytes.len() {
+            let file = File::options().write(true).open(&self.path)?;
+            file.set_len(whole as u64)?;
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, line: Line, boot_id: &str) -> Result<(), String> {
+        match line {
+            Line::Begin { .. } => {}
+            Line::Step { step, setting, place, identity, before, after } => {
+                let place = place.parse()?;
+                let boot_id = boot_id.to_owned();
+                let entry = Entry {
+                    step,
+                    setting,
+                    place,
+                    identity,
+                    boot_id,
+                    before,
+                    after,
+                    now: None,
+                    error: None,
+                    is_reverted: false,
+                };
+                self.entries.insert(step, entry);
+            }
+            Line::Done { step, now } => self.entry(step)?.now = Some(now),
+            Line::Failed { step, error } => self.entry(step)?.error = Some(error),
+            Line::Reverted { step } => self.entry(step)?.is_reverted = true,
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, step: usize) -> Result<&mut Entry, String> {
+        self.entries.get_mut(&step).ok_or_else(|| format!("there is no step {step}"))
+    }
+
+    /// Appends a line, durably.
+    pub(crate) fn append(
+        &mut self,
+        system: &mut dyn System,
+        line: Line,
+        boot_id: &str,
+    ) -> Result<(), JournalError> {
+        let text = serde_json::to_string(&line).unwrap_or_default();
+        system
+            .append(&self.path, &text)
+            .map_err(|source| JournalError::Unwritable { path: self.path.clone(), source })?;
+        self.take(line, boot_id)
+            .map_err(|why| JournalError::Unreadable { path: self.path.clone(), why })
+    }
+
+    /// The number of the next step.
+    pub(crate) fn next_step(&self) -> usize {
+        self.entries.last_key_value().map_or(1, |(last, _)| last + 1)
+    }
+
+    /// Steps in order, those that were taken back included.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Steps that still count.
+    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries().filter(|entry| !entry.is_reverted)
+    }
+
+    /// Removes the file once everything was taken back.
+    pub(crate) fn end(&mut self) -> Result<(), JournalError> {
+        self.entries.clear();
+        match fs::remove_file(&self.path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(JournalError::Unwritable { path: self.path.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Files that bring settings back when the machine starts again: our own in `sysctl.d`, udev's
+//! rules and systemd's units, and words among the boot loader's.
+
+use std::path::Path;
+
+use host::Root;
+use record::tune::Step;
+
+use crate::boot::{self, MARK};
+use crate::goal::Goal;
+use crate::place::Place;
+use crate::system::System;
+use crate::wish::{Want, Wish};
+
+const SYSCTL: &str = "/etc/sysctl.d";
+const UDEV: &str = "/etc/udev/rules.d";
+const UNITS: &str = "/etc/systemd/system";
+const WANTS: &str = "/etc/systemd/system/multi-user.target.d";
+
+/// The file that brings a place's value back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Sysctl,
+    Udev,
+    Unit,
+    /// It stays by itself.
+    Itself,
+}
+
+impl Carrier {
+    pub(crate) fn of(place: &Place) -> Carrier {
+        match place {
+            Place::Kernel(path) if path.starts_with("/proc/sys/") => Carrier::Sysctl,
+            Place::Kernel(path) if udev_parts(path).is_some() => Carrier::Udev,
+            Place::Kernel(_) | Place::Nic { .. } | Place::DmaLatency => Carrier::Unit,
+            Place::Directory(path) if path.starts_with("/sys/") => Carrier::Unit,
+            Place::Text(_) | Place::Directory(_) | Place::Service(_) => Carrier::Itself,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Carrier::Sysctl => "sysctl.d",
+            Carrier::Udev => "a udev rule",
+            Carrier::Unit => "a systemd unit",
+            Carrier::Itself => "itself",
+        }
+    }
+}
+
+/// What the unit runs, without the program: `tune apply --yes …`.
+#[derive(Clone, Debug, Default)]
+pub struct AtStart {
+    /// The program, on this machine or the one to come.
+    pub program: String,
+    /// The settings by name, if they were chosen so.
+    pub ids: Vec<String>,
+}
+
+/// The steps for these wishes, as far as the directories are there; then the boot loader's.
+pub(crate) fn steps(
+    system: &dyn System,
+    root: &Root,
+    goal: &Goal,
+    wishes: &[Wish],
+    words: &[String],
+    start: &AtStart,
+) -> Vec<Step> {
+    let of = |carrier: Carrier| -> Vec<&Wish> {
+        wishes.iter().filter(|wish| Carrier::of(&wish.place) == carrier).collect()
+    };
+    let mut steps = Vec::new();
+    let mut ours = |path: String, text: String| {
+        let place = Place::Text(path);
+        let before = system.read(&place).unwrap_or_default();
+        if before.as_ref() != Some(&text) {
+            steps.push(Step { place: place.to_string(), before, after: Some(text) });
+        }
+    };
+    let sysctls = of(Carrier::Sysctl);
+    if !sysctls.is_empty() && root.exists(SYSCTL) {
+        let lines: String = sysctls.iter().filter_map(|wish| sysctl_line(wish)).collect();
+        ours(format!("{SYSCTL}/90-tickpath.conf"), format!("{MARK}\n{lines}"));
+    }
+    let rules = of(Carrier::Udev);
+    if !rules.is_empty() && root.exists(UDEV) {
+        let lines: String = rules.iter().filter_map(|wish| udev_line(wish)).collect();
+        ours(format!("{UDEV}/90-tickpath.rules"), format!("{MARK}\n{lines}"));
+    }
+    let has_unit = !of(Carrier::Unit).is_empty() && root.exists(UNITS);
+    if has_unit {
+        ours(format!("{UNITS}/tickpath-tune.service"), unit(goal, start));
+        let text = format!("{MARK}\n[Unit]\nWants=tickpath-tune.service\n");
+        ours(format!("{WANTS}/tickpath.conf"), text);
+    }
+    if has_unit && !root.exists(WANTS) {
+        let place = Place::Directory(WANTS.to_owned()).to_string();
+        steps.insert(0, Step { place, before: None, after: Some("there".to_owned()) });
+    }
+    for (place, loader) in boot::files(root) {
+        let before = system.read(&place).unwrap_or_default();
+        let after = loader.merge(before.as_deref().unwrap_or_default(), words);
+        if !words.is_empty() && before.as_ref() != Some(&after) {
+            steps.push(Step { place: place.to_string(), before, after: Some(after) });
+        }
+    }
+    steps
+}
+
+/// What a value shall be when the machine starts, whatever it is by then.
+fn wanted(want: &Want) -> Option<String> {
+    match want {
+        Want::Is(value) => Some(value.clone()),
+        Want::AtLeast(number) | Want::AtMost(number) => Some(number.to_string()),
+        Want::Words(..) => None,
+    }
+}
+
+/// Names with dots, of interfaces mostly, are written with slashes (sysctl.d(5)).
+fn sysctl_line(wish: &Wish) -> Option<String> {
+    let Place::Kernel(path) = &wish.place else { return None };
+    let name = path.strip_prefix("/proc/sys/")?;
+    let name = if name.contains('.') { name.to_owned() } else { name.replace('/', ".") };
+    // A kernel without it is no error at boot.
+    Some(format!("-{name} = {}\n", wanted(&wish.want)?))
+}
+
+/// Subsystem, device and attribute of a file below a disk or a network interface.
+fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
+    let of = |prefix: &str| path.strip_prefix(prefix)?.split_once('/');
+    match (of("/sys/block/"), of("/sys/class/net/")) {
+        (Some((device, attribute)), _) => Some(("block", device, attribute)),
+        (_, Some((device, attribute))) => Some(("net", device, attribute)),
+        _ => None,
+    }
+}
+
+fn udev_line(wish: &Wish) -> Option<String> {
+    let Place::Kernel(path) = &wish.place else { return None };
+    let (subsystem, device, attribute) = udev_parts(path)?;
+    let value = wanted(&wish.want)?;
+    Some(format!(
+        "ACTION==\"add|change\", SUBSYSTEM==\"{subsystem}\", KERNEL==\"{device}\", \
+         ATTR{{{attribute}}}=\"{value}\"\n"
+    ))
+}
+
+/// Applies the settings that only a program can write, by the topology that it finds then.
+fn unit(goal: &Goal, start: &AtStart) -> String {
+    let mut line = format!("{} tune apply --yes --live-only", start.program);
+    line += &format!(" --profile {}", goal.profile);
+    line += &format!(" --cores {}", host::topology::format_core_list(&goal.cores));
+    for nic in &goal.nics {
+        line += &format!(" --nic {nic}");
+    }
+    for id in &start.ids {
+        line += &format!(" --setting {id}");
+    }
+    format!(
+        "{MARK}\n[Unit]\nDescription=tickpath tune: settings that are lost with a reboot\n\
+         After=network.target systemd-sysctl.service\n\n[Service]\nType=oneshot\n\
+         RemainAfterExit=yes\nKillMode=process\nExecStart={line}\n"
+    )
+}
+
+/// Whether a program can be named in a unit.
+pub fn is_program(path: &Path) -> bool {
+    path.is_absolute() && !path.to_string_lossy().contains(char::is_whitespace)
+}

@@ -1,0 +1,118 @@
+//! Takes changes back from the journal, the last one first.
+
+use host::Root;
+use record::tune::StepResult as Outcome;
+
+use crate::apply::{boot_id, explained, holds, identity};
+use crate::journal::{Entry, Journal, JournalError, Line};
+use crate::place::Place;
+use crate::system::{System, clear_beside};
+use crate::wish::undone;
+
+/// Which steps to take back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// This one and later ones.
+    From(usize),
+    /// Those of these settings.
+    Settings(Vec<String>),
+}
+
+impl Which {
+    fn takes(&self, entry: &Entry) -> bool {
+        match self {
+            Which::All => true,
+            Which::From(first) => entry.step >= *first,
+            Which::Settings(ids) => ids.contains(&entry.setting),
+        }
+    }
+}
+
+/// Takes steps back. A file that somebody changed since is kept unless `force`. When nothing is
+/// left, the journal is removed.
+///
+/// # Errors
+/// If the journal can't be written.
+pub fn revert(
+    system: &mut dyn System,
+    root: &Root,
+    journal: &mut Journal,
+    which: &Which,
+    force: bool,
+) -> Result<Vec<Outcome>, JournalError> {
+    let boot_id = boot_id(root);
+    let entries: Vec<Entry> =
+        journal.standing().rev().filter(|entry| which.takes(entry)).cloned().collect();
+    let mut outcomes = Vec::new();
+    for entry in entries {
+        clear_beside(root, &entry.place);
+        let (outcome, detail) = one(system, root, &entry, &boot_id, force);
+        if outcome != "failed" && outcome != "kept" {
+            journal.append(system, Line::Reverted { step: entry.step }, &boot_id)?;
+        }
+        outcomes.push(Outcome {
+            setting: entry.setting,
+            place: entry.place.to_string(),
+            outcome: outcome.to_owned(),
+            detail,
+        });
+    }
+    if journal.standing().next().is_none() {
+        journal.end()?;
+    }
+    Ok(outcomes)
+}
+
+fn one(
+    system: &mut dyn System,
+    root: &Root,
+    entry: &Entry,
+    boot_id: &str,
+    force: bool,
+) -> (&'static str, String) {
+    let place = &entry.place;
+    let is_other_boot = entry.boot_id != boot_id;
+    if is_other_boot && entry.identity.is_some() && identity(root, place) != entry.identity {
+        return ("already", "the reboot gave this number to another device".to_owned());
+    }
+    let now = match system.read(place) {
+        Ok(now) => now,
+        Err(error) => return ("failed", explained(place, &error)),
+    };
+    if now == entry.before {
+        return ("already", "it is as it was before".to_owned());
+    }
+    let was_ours = |now: Option<&str>| {
+        holds(place, now, entry.after.as_deref())
+            || entry.now.as_ref().is_some_and(|then| then.as_deref() == now)
+    };
+    match place {
+        Place::Kernel(_) | Place::Nic { .. } if now.is_none() => {
+            return ("already", "it is gone".to_owned());
+        }
+        // It came and goes with its directory.
+        Place::Kernel(_) if entry.before.is_none() => return ("already", String::new()),
+        place if place.is_live() && is_other_boot && !was_ours(now.as_deref()) => {
+            return ("already", "the reboot has reset it".to_owned());
+        }
+        Place::Text(_) if !force && !was_ours(now.as_deref()) => {
+            return ("kept", "somebody changed it since: edit it, or --force".to_owned());
+        }
+        _ => {}
+    }
+    let before = entry.before.as_deref();
+    let value = before.map(|before| undone(place, before, now.as_deref().unwrap_or_default()));
+    if let Err(error) = system.write(place, value.as_deref()) {
+        return ("failed", explained(place, &error));
+    }
+    match system.read(place) {
+        Ok(now) if now == entry.before => ("reverted", String::new()),
+        Ok(now) => {
+            let now = now.unwrap_or_default();
+            ("failed", format!("it reads {:?}, and read {before:?} before", now.trim()))
+        }
+        Err(error) => ("failed", explained(place, &error)),
+    }
+}

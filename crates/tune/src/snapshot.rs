@@ -1,0 +1,80 @@
+//! What an inspection has read, as JSON, and a directory that holds it again: so a plan for one
+//! machine can be made on another.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+
+use host::Root;
+use host::root::Noted;
+use record::tune::Read;
+
+/// What was read through a root that notes it.
+pub fn taken(root: &Root) -> BTreeMap<String, Read> {
+    let as_read = |noted| match noted {
+        Noted::Text(text) => Read::Text(text),
+        Noted::Directory => Read::Directory,
+        Noted::Link(target) => Read::Link(target),
+    };
+    root.notes().into_iter().map(|(path, noted)| (path, as_read(noted))).collect()
+}
+
+/// A directory with what was read; removed when it goes out of scope.
+#[derive(Debug)]
+pub struct Snapshot(PathBuf);
+
+impl Snapshot {
+    /// Writes the files to a directory below that for temporary files.
+    ///
+    /// # Errors
+    /// If it can't be written, or a path leads out of it.
+    pub fn restore(files: &BTreeMap<String, Read>) -> io::Result<Snapshot> {
+        let name = format!("tickpath-inspection-{}-{:p}", std::process::id(), files);
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory)?;
+        let snapshot = Snapshot(directory);
+        for (path, read) in files {
+            let is_plain =
+                Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+            if !is_plain {
+                let why = format!("{path:?} is no path of a machine");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+            snapshot.write(Path::new(path), read)?;
+        }
+        Ok(snapshot)
+    }
+
+    fn write(&self, path: &Path, read: &Read) -> io::Result<()> {
+        // A link on the way would lead elsewhere: what is below it goes into a directory instead.
+        let mut directory = self.0.clone();
+        for part in path.parent().unwrap_or(Path::new("")).components() {
+            directory.push(part);
+            if directory.is_symlink() || directory.is_file() {
+                fs::remove_file(&directory)?;
+            }
+            if !directory.exists() {
+                fs::create_dir(&directory)?;
+            }
+        }
+        let path = self.0.join(path);
+        match read {
+            Read::Text(text) => fs::write(path, text),
+            Read::Directory => fs::create_dir_all(path),
+            Read::Link(target) if !path.exists() => symlink(target, path),
+            Read::Link(_) => Ok(()),
+        }
+    }
+
+    /// The machine that it shows.
+    pub fn root(&self) -> Root {
+        Root::at(&self.0)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,262 @@
+//! The one way to read and write places. Tests put a kernel of their own, or one that fails, in
+//! its stead.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use host::root::Noted;
+use host::{Root, ethtool};
+
+use crate::hold;
+use crate::place::Place;
+use crate::wish::restorable;
+
+/// Reads and writes places.
+pub trait System {
+    /// What a place holds; `None` where it is absent.
+    ///
+    /// # Errors
+    /// The system's own.
+    fn read(&self, place: &Place) -> io::Result<Option<String>>;
+
+    /// Makes a place hold `value`, or nothing.
+    ///
+    /// # Errors
+    /// The system's own: EPERM, EINVAL, EBUSY, ENOENT, EIO.
+    fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()>;
+
+    /// Appends a line to a file of our own, durably.
+    ///
+    /// # Errors
+    /// The system's own.
+    fn append(&mut self, file: &Path, line: &str) -> io::Result<()> {
+        append(file, line)
+    }
+}
+
+/// Where attributes and units stand below a root that is not this machine.
+const STAND_INS: &str = ".stand-ins";
+
+/// This machine, or a directory that looks like one.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    root: Root,
+}
+
+impl Machine {
+    /// All paths are below `root`.
+    pub fn new(root: Root) -> Machine {
+        Machine { root }
+    }
+
+    /// Where files are.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Below another root only.
+    fn stand_in(&self, place: &Place) -> Option<PathBuf> {
+        let path = stand_in(place).filter(|_| !self.root.is_system())?;
+        Some(self.root.path(path))
+    }
+}
+
+impl System for Machine {
+    fn read(&self, place: &Place) -> io::Result<Option<String>> {
+        let read = self.look(place);
+        if let Ok(Some(text)) = &read {
+            let (path, note) = match place {
+                Place::Kernel(path) | Place::Text(path) => {
+                    (path.clone(), Noted::Text(text.clone()))
+                }
+                Place::Directory(path) => (path.clone(), Noted::Directory),
+                place => (stand_in(place).unwrap_or_default(), Noted::Text(text.clone())),
+            };
+            self.root.note(path, || note);
+        }
+        read
+    }
+
+    fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()> {
+        if let Some(path) = self.stand_in(place) {
+            return overwrite(&path, value.unwrap_or_default());
+        }
+        match (place, value) {
+            (Place::Kernel(path), Some(value)) => {
+                overwrite(&self.root.path(path), &restorable(value))
+            }
+            // It can't be made or removed: it is there, or it isn't.
+            (Place::Kernel(_), None) => Err(io::ErrorKind::NotFound.into()),
+            (Place::Text(path), value) => replace(&self.root.path(path), value),
+            (Place::Directory(path), Some(_)) => fs::create_dir(self.root.path(path)),
+            (Place::Directory(path), None) => fs::remove_dir(self.root.path(path)),
+            (Place::Nic { nic, attribute }, value) => {
+                let value = value.and_then(|value| value.trim().parse().ok());
+                ethtool::set(nic, attribute, value.ok_or(io::ErrorKind::InvalidInput)?)
+            }
+            (Place::Service(unit), value) => set_service(unit, value.unwrap_or_default()),
+            (Place::DmaLatency, value) => hold::hold(value),
+        }
+    }
+}
+
+/// The file that stands for what is no file.
+fn stand_in(place: &Place) -> Option<String> {
+    let name = match place {
+        Place::Nic { nic, attribute } => format!("nic/{nic}/{attribute}"),
+        Place::Service(unit) => format!("service/{unit}"),
+        Place::DmaLatency => "cpu_dma_latency".to_owned(),
+        Place::Kernel(_) | Place::Text(_) | Place::Directory(_) => return None,
+    };
+    Some(format!("{STAND_INS}/{name}"))
+}
+
+impl Machine {
+    fn look(&self, place: &Place) -> io::Result<Option<String>> {
+        if let Some(path) = self.stand_in(place) {
+            return absent(fs::read_to_string(path));
+        }
+        match place {
+            Place::Kernel(path) | Place::Text(path) => {
+                absent(fs::read_to_string(self.root.path(path)))
+            }
+            Place::Directory(path) => Ok(self.root.path(path).is_dir().then(|| "there".to_owned())),
+            Place::Nic { nic, attribute } => match ethtool::get(nic, attribute) {
+                Err(error)
+                    if error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error()) =>
+                {
+                    Ok(None)
+                }
+                other => Ok(other?.map(|value| value.to_string())),
+            },
+            Place::Service(unit) => service(unit),
+            Place::DmaLatency => hold::held(),
+        }
+    }
+}
+
+/// A file that isn't there is no error, and neither is a kernel without the feature.
+fn absent(read: io::Result<String>) -> io::Result<Option<String>> {
+    match read {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A queue that has no XPS, a parameter of a driver that is off.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// One write to a file that is there.
+fn overwrite(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    // As `echo` does; an empty value would be no write at all.
+    file.write_all(format!("{}\n", value.trim_end()).as_bytes())
+}
+
+/// Replaces a file as a whole: whoever looks sees the old one or the new one, also after a crash.
+fn replace(path: &Path, value: Option<&str>) -> io::Result<()> {
+    if path.is_symlink() {
+        let why = format!("{} is a link; edit the file that it leads to", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let beside = beside(path);
+    match value {
+        None => {
+            for path in [&beside, path] {
+                match fs::remove_file(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Some(value) => {
+            let mut file = File::create(&beside)?;
+            let written = file.write_all(value.as_bytes()).and_then(|()| {
+                match fs::metadata(path) {
+                    Ok(old) => {
+                        file.set_permissions(old.permissions())?;
+                        chown(&beside, Some(old.uid()), Some(old.gid()))?;
+                    }
+                    Err(_) => file.set_permissions(Permissions::from_mode(0o644))?,
+                }
+                file.sync_all()?;
+                fs::rename(&beside, path)
+            });
+            if let Err(error) = written {
+                let _ = fs::remove_file(&beside);
+                return Err(error);
+            }
+        }
+    }
+    File::open(directory)?.sync_all()
+}
+
+/// Where a new text is written before it takes the file's place; what a crash leaves there, the
+/// next write or revert takes away.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.tickpath-new"))
+}
+
+/// Takes away what a crash left beside a file.
+pub(crate) fn clear_beside(root: &Root, place: &Place) {
+    if let Place::Text(path) = place {
+        let _ = fs::remove_file(beside(&root.path(path)));
+    }
+}
+
+/// Appends a line and waits until it is on disk.
+pub fn append(file: &Path, line: &str) -> io::Result<()> {
+    let is_new = !file.exists();
+    let mut opened = OpenOptions::new().create(true).append(true).open(file)?;
+    opened.write_all(format!("{line}\n").as_bytes())?;
+    opened.sync_data()?;
+    if is_new && let Some(directory) = file.parent() {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// `active enabled`; `None` without systemd, or without the unit.
+fn service(unit: &str) -> io::Result<Option<String>> {
+    if !Path::new("/run/systemd/system").exists() {
+        return Ok(None);
+    }
+    let show = ["show", "--property=LoadState,ActiveState,UnitFileState", unit];
+    let said = Command::new("systemctl").args(show).output()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let of = |key: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_default().to_owned()
+    };
+    if of("LoadState") != "loaded" {
+        return Ok(None);
+    }
+    let active = if of("ActiveState") == "active" { "active" } else { "inactive" };
+    Ok(Some(format!("{active} {}", of("UnitFileState"))))
+}
+
+/// Units that are started by others (`static`) are only stopped.
+fn set_service(unit: &str, wanted: &str) -> io::Result<()> {
+    let (active, enabled) = wanted.split_once(' ').unwrap_or((wanted, "static"));
+    let systemctl = |verb: &str| -> io::Result<()> {
+        let done = Command::new("systemctl").args([verb, unit]).output()?;
+        if done.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+        Err(io::Error::other(format!("systemctl {verb} {unit}: {said}")))
+    };
+    match enabled {
+        "enabled" => systemctl("enable")?,
+        "disabled" => systemctl("disable")?,
+        _ => {}
+    }
+    systemctl(if active == "active" { "start" } else { "stop" })
+}

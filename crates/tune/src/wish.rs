@@ -1,0 +1,171 @@
+//! What a place shall hold, and whether it does.
+
+use host::topology::{parse_core_list, parse_core_mask};
+
+use crate::boot::Loader;
+use crate::place::Place;
+use crate::setting::Bound;
+
+/// A place and what it shall hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub want: Want,
+}
+
+/// What a place shall hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// This value.
+    Is(String),
+    /// This number or a higher one.
+    AtLeast(u64),
+    /// This number or a lower one.
+    AtMost(u64),
+    /// These words among those of the kernel's command line.
+    Words(Vec<String>, Loader),
+}
+
+impl Wish {
+    /// A file of the kernel with a value.
+    pub(crate) fn kernel(path: impl Into<String>, value: impl Into<String>) -> Wish {
+        Wish { place: Place::Kernel(path.into()), want: Want::Is(value.into()) }
+    }
+
+    /// An attribute of a network interface with a value.
+    pub(crate) fn nic(nic: &str, attribute: &str, value: impl Into<String>) -> Wish {
+        let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
+        Wish { place, want: Want::Is(value.into()) }
+    }
+}
+
+impl From<Bound> for Want {
+    fn from(bound: Bound) -> Want {
+        match bound {
+            Bound::Is(value) => Want::Is(value.to_owned()),
+            Bound::AtLeast(number) => Want::AtLeast(number),
+            Bound::AtMost(number) => Want::AtMost(number),
+        }
+    }
+}
+
+impl Want {
+    /// Whether `now`, as it was read from `place`, is what is wanted.
+    pub fn is_met(&self, place: &Place, now: &str) -> bool {
+        match self {
+            Want::Is(value) => same(place, value, now),
+            Want::AtLeast(least) => number(now).is_some_and(|now| now >= *least),
+            Want::AtMost(most) => number(now).is_some_and(|now| now <= *most),
+            Want::Words(words, loader) => loader.merge(now, words) == now,
+        }
+    }
+
+    /// What to write in place of `now`.
+    pub fn written(&self, now: &str) -> String {
+        match self {
+            Want::Is(value) => value.clone(),
+            Want::AtLeast(number) | Want::AtMost(number) => number.to_string(),
+            Want::Words(words, loader) => loader.merge(now, words),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+/// Whether two texts are one value of a place: the kernel pads masks, brackets choices and ends
+/// with a new line.
+pub fn same(place: &Place, one: &str, other: &str) -> bool {
+    let Place::Kernel(path) = place else { return one.trim_end() == other.trim_end() };
+    let (one, other) = (restorable(one), restorable(other));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if is_mask(path) {
+        return one == other || parse_core_mask(&one) == parse_core_mask(&other);
+    }
+    // Controllers of a control group are added and taken away one by one.
+    if let Some(controller) = one.strip_prefix('+') {
+        return other.split_whitespace().any(|there| there == controller);
+    }
+    if name.ends_with("list") {
+        return one == other || parse_core_list(&one) == parse_core_list(&other);
+    }
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
+/// Files that hold a mask of cores in hexadecimal words. `watchdog_cpumask` holds a list.
+fn is_mask(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let masks = ["rps_cpus", "xps_cpus", "smp_affinity", "default_smp_affinity"];
+    masks.contains(&name) || (name == "cpumask" && path.contains("workqueue"))
+}
+
+/// What to write so that a kernel's file reads as `read` again: of a list of choices the one in
+/// brackets.
+pub fn restorable(read: &str) -> String {
+    let chosen = read.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(read.trim(), |(chosen, _)| chosen).to_owned()
+}
+
+/// What to write so that `place` holds `before` again, which holds `now`.
+pub fn undone(place: &Place, before: &str, now: &str) -> String {
+    match place {
+        Place::Kernel(path) if path.ends_with("/cgroup.subtree_control") => {
+            let kept: Vec<&str> = before.split_whitespace().collect();
+            let added = now.split_whitespace().filter(|one| !kept.contains(one));
+            added.map(|one| format!("-{one}")).collect::<Vec<_>>().join(" ")
+        }
+        Place::Kernel(_) => restorable(before),
+        _ => before.to_owned(),
+    }
+}
+
+/// A mask of cores as the kernel writes it: words of 32 bits, the highest first.
+pub fn format_core_mask(cores: &[usize]) -> String {
+    let words = cores.iter().max().map_or(1, |last| last / 32 + 1);
+    let word = |place: usize| {
+        let bits = cores.iter().filter(|&&core| core / 32 == place);
+        bits.fold(0_u32, |word, core| word | 1 << (core % 32))
+    };
+    let words: Vec<String> = (0..words)
+        .rev()
+        .map(|place| match place + 1 == words {
+            true => format!("{:x}", word(place)),
+            false => format!("{:08x}", word(place)),
+        })
+        .collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_value_in_two_spellings() {
+        let kernel = |path: &str| Place::Kernel(path.to_owned());
+        let thp = kernel("/sys/kernel/mm/transparent_hugepage/enabled");
+        assert!(same(&thp, "madvise", "always [madvise] never\n"));
+        assert!(!same(&thp, "never", "always [madvise] never\n"));
+        let rps = kernel("/sys/class/net/ens5/queues/rx-0/rps_cpus");
+        assert!(same(&rps, "3", "00000000,00000003\n") && !same(&rps, "3", "00000001\n"));
+        let irq = kernel("/proc/irq/30/smp_affinity_list");
+        assert!(same(&irq, "0,1", "0-1\n"));
+        assert!(same(&kernel("/proc/sys/net/ipv4/tcp_rmem"), "1 2 3", "1\t2\t3\n"));
+        assert!(!same(&Place::Text("/etc/x".to_owned()), "a b", "a  b"));
+        assert!(Want::AtMost(10).is_met(&kernel("/x"), "10\n"));
+        assert!(!Want::AtLeast(11).is_met(&kernel("/x"), "10\n"));
+        assert!(!Want::AtMost(10).is_met(&kernel("/x"), "a word"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_mask_is_read_again(cores in prop::collection::btree_set(0_usize..500, 0..40)) {
+            let cores: Vec<usize> = cores.into_iter().collect();
+            prop_assert_eq!(parse_core_mask(&format_core_mask(&cores)), Some(cores));
+        }
+    }
+}

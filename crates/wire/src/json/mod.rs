@@ -1,0 +1,398 @@
+//! What requests and replies share: reading flat JSON without allocating.
+//!
+//! A message is read into a struct of [`Slot`]s, which takes any value in any order without an
+//! error, so that a field of the wrong kind is named, and the client id read, whatever else is
+//! wrong. Only bytes that are no JSON object stop it.
+//!
+//! The scanner is our own because structs derived with serde took twice as long to fill, much of
+//! it spent in moving them about half full; what is unusual is still serde_json's to read.
+
+pub(crate) mod string;
+
+use crate::fault::MessageFault;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+
+/// A field as it was found.
+#[derive(Debug, Default)]
+pub(crate) enum Slot<T> {
+    #[default]
+    Absent,
+    WrongKind,
+    Value(T),
+}
+
+/// Text, borrowed from the message unless an escape stands in it.
+pub(crate) type Text<'a> = Cow<'a, str>;
+
+impl<T: Kind> Slot<T> {
+    /// The value, or why there is none.
+    pub(crate) fn get(&self, field: &'static str) -> Result<&T, MessageFault> {
+        match self {
+            Slot::Value(value) => Ok(value),
+            Slot::Absent => Err(MessageFault::Missing { field }),
+            Slot::WrongKind => Err(MessageFault::WrongKind { field, expected: T::NAME }),
+        }
+    }
+
+    /// The value in its place, to take from.
+    pub(crate) fn get_mut(&mut self, field: &'static str) -> Result<&mut T, MessageFault> {
+        match self {
+            Slot::Value(value) => Ok(value),
+            Slot::Absent => Err(MessageFault::Missing { field }),
+            Slot::WrongKind => Err(MessageFault::WrongKind { field, expected: T::NAME }),
+        }
+    }
+
+    /// The value, taken out.
+    pub(crate) fn take(&mut self, field: &'static str) -> Result<T, MessageFault> {
+        match std::mem::take(self) {
+            Slot::Value(value) => Ok(value),
+            Slot::Absent => Err(MessageFault::Missing { field }),
+            Slot::WrongKind => Err(MessageFault::WrongKind { field, expected: T::NAME }),
+        }
+    }
+
+    /// The value, taken out, of a field that may be absent or null.
+    pub(crate) fn take_optional(&mut self, field: &'static str) -> Result<Option<T>, MessageFault> {
+        match self {
+            Slot::Absent => Ok(None),
+            _ => self.take(field).map(Some),
+        }
+    }
+}
+
+/// The name of a kind of value, for a person.
+pub(crate) trait Kind {
+    const NAME: &'static str;
+}
+
+/// An object's fields: what each key's value is read into.
+pub(crate) trait Fields<'a> {
+    /// Reads the value of `key`, which stands next, or skips it.
+    fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault>;
+}
+
+/// A JSON object read into a struct.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl Kind for Text<'_> {
+    const NAME: &'static str = "a string";
+}
+
+impl Kind for i64 {
+    const NAME: &'static str = "an integer of 64 bits";
+}
+
+impl<const N: usize> Kind for [u64; N] {
+    const NAME: &'static str = "an array of so many numbers from 0";
+}
+
+impl Kind for bool {
+    const NAME: &'static str = "true or false";
+}
+
+impl<T> Kind for Object<T> {
+    const NAME: &'static str = "an object";
+}
+
+impl<T> Kind for Vec<T> {
+    const NAME: &'static str = "an array";
+}
+
+/// Reads JSON from the front to the back. What a normal message is made of (objects, strings
+/// without an escape, short integers) it reads itself; any other value it hands to serde_json,
+/// whose grammar thereby holds.
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// Reads a field that should be a string.
+    pub(crate) fn text(&mut self, slot: &mut Slot<Text<'a>>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        *slot = match self.peek() {
+            Some(b'"') => Slot::Value(self.string()?),
+            _ => self.other()?,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be an integer.
+    pub(crate) fn integer(&mut self, slot: &mut Slot<i64>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        *slot = match self.peek() {
+            Some(b'-' | b'0'..=b'9') => self.value()?.parse().map_or(Slot::WrongKind, Slot::Value),
+            _ => self.other()?,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be an array of N integers from 0.
+    pub(crate) fn naturals<const N: usize>(
+        &mut self,
+        slot: &mut Slot<[u64; N]>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        self.peek();
+        let start = self.at;
+        if let Some(numbers) = self.plain_naturals() {
+            *slot = Slot::Value(numbers);
+            return Ok(());
+        }
+        self.at = start;
+        let numbers = serde_json::from_str::<Option<Vec<u64>>>(self.value()?);
+        *slot = match numbers.map(|numbers| numbers.map(<[u64; N]>::try_from)) {
+            Ok(None) => Slot::Absent,
+            Ok(Some(Ok(numbers))) => Slot::Value(numbers),
+            _ => Slot::WrongKind,
+        };
+        Ok(())
+    }
+
+    /// The same as our own encoder writes it; gives up somewhere in any other.
+    fn plain_naturals<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let (mut numbers, mut before) = ([0; N], b'[');
+        for number in &mut numbers {
+            (self.peek() == Some(before)).then_some(())?;
+            self.at += 1;
+            *number = self.short_integer()?.parse().ok()?;
+            before = b',';
+        }
+        self.ends(b']').ok().filter(|ended| *ended).and(Some(numbers))
+    }
+
+    /// Reads a field that should be true or false.
+    pub(crate) fn boolean(&mut self, slot: &mut Slot<bool>) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        self.peek();
+        *slot = match self.value()? {
+            "true" => Slot::Value(true),
+            "false" => Slot::Value(false),
+            "null" => Slot::Absent,
+            _ => Slot::WrongKind,
+        };
+        Ok(())
+    }
+
+    /// Reads a field that should be an object, in its place.
+    pub(crate) fn object<T: Fields<'a> + Default>(
+        &mut self,
+        slot: &mut Slot<Object<T>>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        if self.peek() != Some(b'{') {
+            *slot = self.other()?;
+            return Ok(());
+        }
+        *slot = Slot::Value(Object(T::default()));
+        match slot {
+            Slot::Value(Object(fields)) => self.fields(fields),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a field that should be an array of objects.
+    pub(crate) fn array<T: Fields<'a> + Default>(
+        &mut self,
+        slot: &mut Slot<Vec<Slot<Object<T>>>>,
+    ) -> Result<(), MessageFault> {
+        self.vacant(slot)?;
+        if self.peek() != Some(b'[') {
+            *slot = self.other()?;
+            return Ok(());
+        }
+        self.at += 1;
+        let mut items = Vec::new();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+        } else {
+            loop {
+                let mut item = Slot::Absent;
+                self.object(&mut item)?;
+                items.push(item);
+                if self.ends(b']')? {
+                    break;
+                }
+            }
+        }
+        *slot = Slot::Value(items);
+        Ok(())
+    }
+
+    /// Reads over a value of any kind.
+    pub(crate) fn skip(&mut self) -> Result<(), MessageFault> {
+        match self.peek() {
+            Some(b'"') => self.string().map(drop),
+            _ => self.value().map(drop),
+        }
+    }
+
+    /// Reads an object's fields, from its opening brace to its closing one.
+    fn fields(&mut self, fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.malformed());
+            }
+            let key = self.string()?;
+            if self.peek() != Some(b':') {
+                return Err(self.malformed());
+            }
+            self.at += 1;
+            fields.read(&key, self)?;
+            if self.ends(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Behind an item: takes the comma or the closing bracket, and says which it was.
+    fn ends(&mut self, close: u8) -> Result<bool, MessageFault> {
+        match self.peek() {
+            Some(byte) if byte == b',' || byte == close => {
+                self.at += 1;
+                Ok(byte == close)
+            }
+            _ => Err(self.malformed()),
+        }
+    }
+
+    /// The next byte that is no white space, which stays.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
+    }
+
+    /// Reads a string, from its opening quote on.
+    #[inline]
+    fn string(&mut self) -> Result<Text<'a>, MessageFault> {
+        let start = self.at + 1;
+        let end = start + plain_bytes(&self.text.as_bytes()[start..]);
+        match self.text.as_bytes().get(end) {
+            Some(b'"') => {
+                self.at = end + 1;
+                Ok(Cow::Borrowed(&self.text[start..end]))
+            }
+            Some(b'\\') => self.escaped(),
+            _ => Err(self.malformed()),
+        }
+    }
+
+    #[cold]
+    fn escaped(&mut self) -> Result<Text<'a>, MessageFault> {
+        let fault = self.malformed();
+        serde_json::from_str(self.value()?).map(Cow::Owned).map_err(|_| fault)
+    }
+
+    /// A value of a kind that was not asked for; null is absence.
+    #[cold]
+    fn other<T>(&mut self) -> Result<Slot<T>, MessageFault> {
+        Ok(if self.value()? == "null" { Slot::Absent } else { Slot::WrongKind })
+    }
+
+    /// Reads over any value and returns its text. serde_json checks it, without recursion.
+    fn value(&mut self) -> Result<&'a str, MessageFault> {
+        if let Some(integer) = self.short_integer() {
+            return Ok(integer);
+        }
+        let rest = &self.text[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => {
+                let length = values.byte_offset();
+                self.at += length;
+                Ok(&rest[..length])
+            }
+            _ => Err(self.malformed()),
+        }
+    }
+
+    /// The digits of an integer without a sign, if that is what stands next.
+    fn short_integer(&mut self) -> Option<&'a str> {
+        let rest = &self.text[self.at..];
+        let length = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let ended = matches!(rest.as_bytes().get(length), Some(b',' | b'}' | b']'));
+        if length == 0 || !ended || (length > 1 && rest.starts_with('0')) {
+            return None;
+        }
+        self.at += length;
+        Some(&rest[..length])
+    }
+
+    fn vacant<T>(&self, slot: &Slot<T>) -> Result<(), MessageFault> {
+        match slot {
+            Slot::Absent => Ok(()),
+            _ => Err(MessageFault::Duplicate { at_byte: self.at }),
+        }
+    }
+
+    fn malformed(&self) -> MessageFault {
+        MessageFault::Malformed { at_byte: self.at }
+    }
+}
+
+/// How many bytes come before the first quote, backslash or control character; eight at a time.
+#[inline]
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte's high bit is set where `word`'s byte is below `limit`; above the first such byte, a
+    // borrow may set others, but only the first is asked for.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES * 0x80);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let (quote, backslash) = (ONES * u64::from(b'"'), ONES * u64::from(b'\\'));
+        let stops = below(word, 0x20) | below(word ^ quote, 1) | below(word ^ backslash, 1);
+        if stops != 0 {
+            return i * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    let stops = |&b: &u8| b < b' ' || b == b'"' || b == b'\\';
+    bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
+}
+
+/// Reads a message's one object. The bytes are checked once to be UTF-8, sixteen at a time, which
+/// costs less than a check of each string and leaves no string unchecked.
+pub(crate) fn parse<'a>(bytes: &'a [u8], fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| MessageFault::NotUtf8 { at_byte: error.valid_up_to() })?;
+    let mut scanner = Scanner { text, at: 0 };
+    if scanner.peek() != Some(b'{') {
+        scanner.value()?;
+        return Err(MessageFault::WrongKind { field: "message", expected: "an object" });
+    }
+    scanner.fields(fields)?;
+    match scanner.peek() {
+        None => Ok(()),
+        Some(_) => Err(scanner.malformed()),
+    }
+}
+
+/// Holds a text against a limit of bytes.
+pub(crate) fn bounded<'a>(
+    text: Text<'a>,
+    field: &'static str,
+    limit: &'static str,
+    max: usize,
+) -> Result<Text<'a>, MessageFault> {
+    match text.len() <= max {
+        true => Ok(text),
+        false => Err(MessageFault::Limit { field, limit, max }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

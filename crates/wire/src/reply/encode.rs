@@ -1,0 +1,280 @@
+//! The encoders of what the exchange sends. Keys stand in the incumbent's order.
+
+use crate::client_id::ClientId;
+use crate::digits::{write_i64, write_u64};
+use crate::json::string::write_string;
+use crate::order_id::OrderId;
+use crate::reply::{
+    Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Rejected, Stamps, Subscription,
+    Subscriptions, Triggered, Waiting,
+};
+use crate::request::Side;
+
+/// Appends an `AUTHENTICATED`.
+pub fn encode_authenticated(out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"AUTHENTICATED"}"#);
+}
+
+/// Appends a `SUBSCRIPTIONS`.
+pub fn encode_subscriptions(out: &mut Vec<u8>, subscriptions: &Subscriptions<'_>) {
+    out.extend_from_slice(br#"{"channels":["#);
+    for (i, channel) in subscriptions.channels.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_subscription(out, channel);
+    }
+    out.extend_from_slice(br#"],"time":"#);
+    write_i64(out, subscriptions.time_ms);
+    out.extend_from_slice(br#","type":"SUBSCRIPTIONS"}"#);
+}
+
+fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
+    match channel {
+        Subscription::Account { account_id, name } => {
+            out.extend_from_slice(br#"{"account_id":"#);
+            write_string(out, account_id.as_bytes());
+            out.extend_from_slice(br#","name":"#);
+            write_string(out, name.as_bytes());
+        }
+        Subscription::MarketData { name, instrument_code } => {
+            out.extend_from_slice(br#"{"name":"#);
+            write_string(out, name.as_bytes());
+            out.extend_from_slice(br#","instrument_code":"#);
+            write_string(out, instrument_code.as_bytes());
+        }
+        Subscription::Feed(feed) => {
+            out.extend_from_slice(br#"{"name":"FEED","address":"#);
+            write_string(out, feed.address.to_string().as_bytes());
+            out.extend_from_slice(br#","depth":"#);
+            write_string(out, feed.depth.name().as_bytes());
+            // As text: most readers of JSON keep 53 bits of a number.
+            out.extend_from_slice(br#","session":""#);
+            write_u64(out, feed.session);
+            out.extend_from_slice(br#"","sequence":"#);
+            write_u64(out, feed.sequence);
+        }
+    }
+    out.push(b'}');
+}
+
+/// Gives the reply that was appended last its stamps, as its last key.
+pub fn encode_stamps(out: &mut Vec<u8>, stamps: &Stamps) {
+    // The brace that ends it.
+    out.pop();
+    for (i, stamp_ns) in stamps.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { br#","stamps":["#.as_slice() } else { b"," });
+        write_u64(out, *stamp_ns);
+    }
+    out.extend_from_slice(b"]}");
+}
+
+/// Appends a `BOOKED`.
+pub fn encode_booked(out: &mut Vec<u8>, booked: &Booked<'_>) {
+    out.extend_from_slice(br#"{"amount":""#);
+    booked.amount.write_to(out);
+    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
+    let sequence = booked.order_book_sequence;
+    write_order(out, &booked.client_id, &booked.instrument_code, sequence, booked.order_id);
+    out.extend_from_slice(br#"","price":""#);
+    booked.price.write_to(out);
+    write_side_and_time(out, booked.side, booked.time_ms);
+    out.extend_from_slice(br#","type":"BOOKED","uid":"#);
+    write_string(out, booked.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `FILL`.
+pub fn encode_fill(out: &mut Vec<u8>, fill: &Fill<'_>) {
+    out.extend_from_slice(br#"{"amount":""#);
+    fill.amount.write_to(out);
+    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
+    let sequence = fill.order_book_sequence;
+    write_order(out, &fill.client_id, &fill.instrument_code, sequence, fill.order_id);
+    out.extend_from_slice(br#"","price":""#);
+    fill.price.write_to(out);
+    out.extend_from_slice(br#"","remaining":""#);
+    fill.remaining.write_to(out);
+    write_side_and_time(out, fill.side, fill.time_ms);
+    out.extend_from_slice(br#","trade_id":"#);
+    write_i64(out, fill.trade_id);
+    out.extend_from_slice(br#","type":"FILL","uid":"#);
+    write_string(out, fill.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `DONE`.
+pub fn encode_done(out: &mut Vec<u8>, done: &Done<'_>) {
+    out.extend_from_slice(br#"{"channel_name":"TRADING","client_id":"#);
+    let sequence = done.order_book_sequence;
+    write_order(out, &done.client_id, &done.instrument_code, sequence, done.order_id);
+    out.extend_from_slice(match done.status {
+        DoneStatus::Cancelled => br#"","status":"CANCELLED","time":"#.as_slice(),
+        DoneStatus::Filled => br#"","status":"FILLED","time":"#,
+        DoneStatus::Expired => br#"","status":"EXPIRED","time":"#,
+        DoneStatus::SelfTradePrevented => br#"","status":"SELF_TRADE_PREVENTED","time":"#,
+        DoneStatus::Closed => br#"","status":"CLOSED","time":"#,
+        DoneStatus::NoRoom => br#"","status":"NO_ROOM","time":"#,
+    });
+    write_i64(out, done.time_ms);
+    out.extend_from_slice(br#","type":"DONE","uid":"#);
+    write_string(out, done.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends an `AMENDED`.
+pub fn encode_amended(out: &mut Vec<u8>, amended: &Amended<'_>) {
+    out.extend_from_slice(br#"{"amount":""#);
+    amended.amount.write_to(out);
+    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
+    let sequence = amended.order_book_sequence;
+    write_order(out, &amended.client_id, &amended.instrument_code, sequence, amended.order_id);
+    out.extend_from_slice(match amended.place_kept {
+        true => br#"","place_kept":true"#.as_slice(),
+        false => br#"","place_kept":false"#,
+    });
+    if let Some(price) = amended.price {
+        out.extend_from_slice(br#","price":""#);
+        price.write_to(out);
+        out.push(b'"');
+    }
+    if let Some(replaced) = &amended.replaced_client_id {
+        out.extend_from_slice(br#","replaced_client_id":"#);
+        write_string(out, replaced.as_bytes());
+    }
+    out.extend_from_slice(match amended.side {
+        Side::Buy => br#","side":"BUY","time":"#.as_slice(),
+        Side::Sell => br#","side":"SELL","time":"#,
+    });
+    write_i64(out, amended.time_ms);
+    out.extend_from_slice(br#","type":"AMENDED","uid":"#);
+    write_string(out, amended.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `WAITING`.
+pub fn encode_waiting(out: &mut Vec<u8>, waiting: &Waiting<'_>) {
+    out.extend_from_slice(br#"{"amount":""#);
+    waiting.amount.write_to(out);
+    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
+    let sequence = waiting.order_book_sequence;
+    write_order(out, &waiting.client_id, &waiting.instrument_code, sequence, waiting.order_id);
+    out.extend_from_slice(match waiting.side {
+        Side::Buy => br#"","side":"BUY","stop_price":""#.as_slice(),
+        Side::Sell => br#"","side":"SELL","stop_price":""#,
+    });
+    waiting.stop_price.write_to(out);
+    out.extend_from_slice(br#"","time":"#);
+    write_i64(out, waiting.time_ms);
+    out.extend_from_slice(br#","type":"WAITING","uid":"#);
+    write_string(out, waiting.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `TRIGGERED`.
+pub fn encode_triggered(out: &mut Vec<u8>, triggered: &Triggered<'_>) {
+    out.extend_from_slice(br#"{"channel_name":"TRADING","client_id":"#);
+    let sequence = triggered.order_book_sequence;
+    write_order(
+        out,
+        &triggered.client_id,
+        &triggered.instrument_code,
+        sequence,
+        triggered.order_id,
+    );
+    out.extend_from_slice(br#"","time":"#);
+    write_i64(out, triggered.time_ms);
+    out.extend_from_slice(br#","type":"TRIGGERED","uid":"#);
+    write_string(out, triggered.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `DECREMENTED`.
+pub fn encode_decremented(out: &mut Vec<u8>, decremented: &Decremented<'_>) {
+    out.extend_from_slice(br#"{"amount":""#);
+    decremented.amount.write_to(out);
+    out.extend_from_slice(br#"","channel_name":"TRADING","client_id":"#);
+    let (code, sequence) = (&decremented.instrument_code, decremented.order_book_sequence);
+    write_order(out, &decremented.client_id, code, sequence, decremented.order_id);
+    out.extend_from_slice(br#"","price":""#);
+    decremented.price.write_to(out);
+    out.extend_from_slice(br#"","remaining":""#);
+    decremented.remaining.write_to(out);
+    write_side_and_time(out, decremented.side, decremented.time_ms);
+    out.extend_from_slice(br#","type":"DECREMENTED","uid":"#);
+    write_string(out, decremented.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `MASS_CANCELLED`.
+pub fn encode_mass_cancelled(out: &mut Vec<u8>, applied: &Applied<'_>) {
+    write_applied(out, br#","type":"MASS_CANCELLED","uid":"#, applied);
+}
+
+/// Appends an `APPLIED`.
+pub fn encode_applied(out: &mut Vec<u8>, applied: &Applied<'_>) {
+    write_applied(out, br#","type":"APPLIED","uid":"#, applied);
+}
+
+fn write_applied(out: &mut Vec<u8>, kind: &[u8], applied: &Applied<'_>) {
+    out.push(b'{');
+    if let Some(client_id) = &applied.client_id {
+        out.extend_from_slice(br#""client_id":"#);
+        write_string(out, client_id.as_bytes());
+        out.push(b',');
+    }
+    out.extend_from_slice(br#""count":"#);
+    write_i64(out, applied.count);
+    out.extend_from_slice(br#","time":"#);
+    write_i64(out, applied.time_ms);
+    out.extend_from_slice(kind);
+    write_string(out, applied.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a `REJECTED`.
+pub fn encode_rejected(out: &mut Vec<u8>, rejected: &Rejected<'_>) {
+    out.extend_from_slice(br#"{"type":"REJECTED","client_id":"#);
+    write_string(out, rejected.client_id.as_bytes());
+    out.extend_from_slice(br#","reason":"#);
+    write_string(out, rejected.reason.as_bytes());
+    out.extend_from_slice(br#","time":"#);
+    write_i64(out, rejected.time_ms);
+    out.extend_from_slice(br#","uid":"#);
+    write_string(out, rejected.uid.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends an `ERROR`.
+pub fn encode_error(out: &mut Vec<u8>, reason: &str) {
+    out.extend_from_slice(br#"{"type":"ERROR","reason":"#);
+    write_string(out, reason.as_bytes());
+    out.push(b'}');
+}
+
+/// The keys that stand together in every report on an order, up to the order id without its last
+/// quote.
+fn write_order(
+    out: &mut Vec<u8>,
+    client_id: &ClientId,
+    instrument_code: &str,
+    order_book_sequence: i64,
+    order_id: OrderId,
+) {
+    write_string(out, client_id.as_bytes());
+    out.extend_from_slice(br#","instrument_code":"#);
+    write_string(out, instrument_code.as_bytes());
+    out.extend_from_slice(br#","order_book_sequence":"#);
+    write_i64(out, order_book_sequence);
+    out.extend_from_slice(br#","order_id":""#);
+    out.extend_from_slice(&order_id.text());
+}
+
+/// From behind a decimal's last digit to the time.
+fn write_side_and_time(out: &mut Vec<u8>, side: Side, time_ms: i64) {
+    out.extend_from_slice(match side {
+        Side::Buy => br#"","side":"BUY","time":"#.as_slice(),
+        Side::Sell => br#"","side":"SELL","time":"#,
+    });
+    write_i64(out, time_ms);
+}

@@ -1,0 +1,13 @@
+//! The integration tests of `wire`, in one program: linking is most of what a test binary costs.
+
+mod allocation;
+mod any_bytes;
+mod bad_and_odd;
+mod extensions;
+mod feed;
+mod frame;
+mod http;
+mod messages;
+mod properties;
+mod reader;
+mod values;

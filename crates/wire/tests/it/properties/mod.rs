@@ -1,0 +1,170 @@
+//! The properties of the decoders, for any bytes. `tests/any_bytes.rs` feeds them from proptest,
+//! the targets in `fuzz/` from libFuzzer.
+#![allow(dead_code, reason = "each fuzz target uses one")]
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use wire::MessageFault;
+use wire::frame::FrameError;
+use wire::http::{UpgradeKey, check_upgrade_response, parse_head};
+use wire::reader::{FrameLimits, Message, MessageReader, Role};
+use wire::reply::{self, Reply, decode_reply};
+use wire::request::{self, Request, decode_request};
+
+/// A message, owned, and its stamp.
+pub type Seen = (String, u64);
+
+/// Feeds `stream` to a reader in pieces whose sizes come from `pieces` (over and over; what has no
+/// size left is one piece). A piece's stamp is the offset of its first byte.
+pub fn read_in_pieces(
+    role: Role,
+    message_bytes_max: usize,
+    stream: &[u8],
+    pieces: &[u8],
+) -> (Vec<Seen>, Option<FrameError>, Vec<usize>) {
+    let mut reader = MessageReader::new(role, FrameLimits { message_bytes_max });
+    let (mut seen, mut starts, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut sizes = pieces.iter().cycle().map(|&size| usize::from(size).max(1));
+    while at < stream.len() {
+        let size = sizes.next().unwrap_or(stream.len()).min(stream.len() - at);
+        starts.push(at);
+        let taken = reader.fill_from(&stream[at..at + size], at as u64);
+        assert!(taken > 0, "a drained reader has space");
+        at += taken;
+        loop {
+            match reader.next() {
+                Ok(Some(got)) => seen.push((describe(got.message), got.first_byte_ns)),
+                Ok(None) => break,
+                Err(error) => {
+                    assert_eq!(reader.next(), Err(error), "an error is final");
+                    return (seen, Some(error), starts);
+                }
+            }
+        }
+    }
+    (seen, None, starts)
+}
+
+fn describe(message: Message<'_>) -> String {
+    format!("{message:?}")
+}
+
+/// However bytes are split, the same messages come, then the same error; and each message's stamp
+/// is that of the piece which held its first byte.
+pub fn frame_reader(data: &[u8]) {
+    let [control, split, data @ ..] = data else { return };
+    let role = if control & 1 == 0 { Role::Server } else { Role::Client };
+    let message_bytes_max = if control & 2 == 0 { 100 } else { 70_000 };
+    let (pieces, stream) = data.split_at(data.len().min(usize::from(split & 7)));
+    same_in_pieces(role, message_bytes_max, stream, pieces);
+}
+
+/// See [`frame_reader`].
+pub fn same_in_pieces(role: Role, message_bytes_max: usize, stream: &[u8], pieces: &[u8]) {
+    let (bytewise, error, _) = read_in_pieces(role, message_bytes_max, stream, &[1]);
+    let (seen, same_error, starts) = read_in_pieces(role, message_bytes_max, stream, pieces);
+    assert_eq!(error, same_error);
+    assert_eq!(seen.len(), bytewise.len());
+    for ((message, stamp), (same_message, offset)) in seen.iter().zip(&bytewise) {
+        assert_eq!(message, same_message);
+        // Read byte by byte, the stamp is the offset of the message's first byte.
+        let piece = starts.iter().rfind(|&&start| start as u64 <= *offset);
+        assert_eq!(Some(*stamp), piece.map(|&start| start as u64));
+    }
+}
+
+/// serde_json judges the grammar: what it can't read we refuse as unreadable, what it reads we
+/// don't.
+fn same_grammar(data: &[u8], fault: Option<MessageFault>) {
+    use MessageFault::{Duplicate, Malformed, NotUtf8, WrongKind};
+    // Ours stops at the first field that stands twice, or at once where no object begins.
+    if matches!(fault, Some(Duplicate { .. } | WrongKind { field: "message", .. })) {
+        return;
+    }
+    let unreadable = matches!(fault, Some(Malformed { .. } | NotUtf8 { .. }));
+    // `IgnoredAny` takes any JSON; `Value` also wants every escape and number to have a meaning.
+    let text = std::str::from_utf8(data);
+    let json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    let meaning = text.is_ok_and(|text| serde_json::from_str::<Value>(text).is_ok());
+    assert!(json || unreadable, "no JSON, but {fault:?}");
+    assert!(!meaning || !unreadable, "proper JSON, but {fault:?}");
+}
+
+/// What decodes, encodes; and what that encodes, decodes to the same.
+pub fn request(data: &[u8]) {
+    let decoded = decode_request(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.fault));
+    let Ok(decoded) = decoded else { return };
+    let mut out = Vec::new();
+    encode_request(&mut out, &decoded);
+    assert_eq!(decode_request(&out).as_ref(), Ok(&decoded));
+}
+
+/// Encodes any request.
+pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
+    match request {
+        Request::Authenticate { api_token, cancel_on_disconnect, stamps } => {
+            request::encode_authenticate(out, api_token, *cancel_on_disconnect, *stamps);
+        }
+        Request::Subscribe { channels } => request::encode_subscribe(out, channels),
+        Request::CreateOrder(order) => request::encode_create_order(out, order),
+        Request::CancelOrder(cancel) => request::encode_cancel_order(out, cancel),
+        Request::AmendOrder(amend) => request::encode_amend_order(out, amend),
+        Request::MassCancel(cancel) => request::encode_mass_cancel(out, cancel),
+        Request::InstrumentState(set) => request::encode_instrument_state(out, set),
+        Request::KillSwitch(kill) => request::encode_kill_switch(out, kill),
+        Request::FeedReplay { from, count } => request::encode_feed_replay(out, *from, *count),
+        Request::FeedSnapshot => request::encode_feed_snapshot(out),
+        Request::StartFlow => request::encode_start_flow(out),
+        Request::Describe => request::encode_describe(out),
+    }
+}
+
+/// What decodes, encodes; and what that encodes, decodes to the same.
+pub fn reply(data: &[u8]) {
+    let decoded = decode_reply(data);
+    same_grammar(data, decoded.as_ref().err().map(|error| error.0));
+    let Ok(decoded) = decoded else { return };
+    let mut out = Vec::new();
+    encode_reply(&mut out, &decoded);
+    if !matches!(decoded, Reply::Other { .. }) {
+        assert_eq!(decode_reply(&out).as_ref(), Ok(&decoded));
+    }
+}
+
+/// Encodes any reply but [`Reply::Other`], which no exchange sends.
+pub fn encode_reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
+    match reply {
+        Reply::Authenticated => reply::encode_authenticated(out),
+        Reply::Subscriptions(subscriptions) => reply::encode_subscriptions(out, subscriptions),
+        Reply::Booked(booked) => reply::encode_booked(out, booked),
+        Reply::Fill(fill) => reply::encode_fill(out, fill),
+        Reply::Done(done) => reply::encode_done(out, done),
+        Reply::Rejected(rejected) => reply::encode_rejected(out, rejected),
+        Reply::Amended(amended) => reply::encode_amended(out, amended),
+        Reply::Waiting(waiting) => reply::encode_waiting(out, waiting),
+        Reply::Triggered(triggered) => reply::encode_triggered(out, triggered),
+        Reply::Decremented(decremented) => reply::encode_decremented(out, decremented),
+        Reply::MassCancelled(applied) => reply::encode_mass_cancelled(out, applied),
+        Reply::Applied(applied) => reply::encode_applied(out, applied),
+        Reply::Error { reason } => reply::encode_error(out, reason),
+        Reply::Other { .. } => {}
+    }
+}
+
+/// A head is found when its last byte is there, not earlier, and is the same whatever follows it.
+pub fn http_head(data: &[u8]) {
+    if let Ok(Some(head)) = parse_head(data) {
+        assert_eq!(parse_head(&data[..head.head_bytes]), Ok(Some(head)));
+        for end in 0..head.head_bytes {
+            assert_eq!(parse_head(&data[..end]), Ok(None), "at {end} of {}", head.head_bytes);
+        }
+    }
+    let key = UpgradeKey::from_nonce([7; 16]);
+    if let Ok(Some(head_bytes)) = check_upgrade_response(data, &key) {
+        assert_eq!(check_upgrade_response(&data[..head_bytes], &key), Ok(Some(head_bytes)));
+        for end in 0..head_bytes {
+            assert_eq!(check_upgrade_response(&data[..end], &key), Ok(None));
+        }
+    }
+}
