@@ -1,5 +1,5 @@
 # The two commands of the README. Each does all its set-up.
-.PHONY: run test peers feed codecs lint setup
+.PHONY: run test cloud demo-cloud peers feed clients jmh codecs dist lint setup
 
 CARGO ?= cargo
 
@@ -9,17 +9,37 @@ run: setup
 	sync # or the kernel writes the build back to disk on the measured cores
 	./target/release/tickpath run $(SCENARIO)
 
-# Builds and tests everything.
-test: setup peers feed
+# Builds and tests everything. Tests that can't run on this machine are counted at the end, by what
+# they need; for a need that is listed in MUST_RUN that is a failure. With CLOUD_APART=1 without the
+# control plane.
+test: setup peers feed clients
 	@./scripts/setup tests
-	$(CARGO) test --workspace --locked
+	@mkdir -p target && rm -f target/skipped
+	status=0; \
+	TICKPATH_SKIPPED=$(CURDIR)/target/skipped \
+	  $(CARGO) test --workspace --locked --no-fail-fast || status=$$?; \
+	[ -n "$(CLOUD_APART)" ] || \
+	  TICKPATH_SKIPPED=$(CURDIR)/target/skipped $(MAKE) --no-print-directory cloud || status=$$?; \
+	./scripts/skipped target/skipped $(MUST_RUN) || status=1; \
+	exit $$status
+
+# The control plane's tests: simulation, a fake AWS, hosts in network namespaces (root).
+cloud: setup
+	@./scripts/setup python
+	$(CARGO) build --locked --workspace --bin tickpath
+	cd cloud && .venv/bin/python -m pytest
+
+# A hunt for the best placement in a fake AWS with simulated hosts.
+demo-cloud:
+	@./scripts/setup python
+	@cd cloud && .venv/bin/python -m fake_aws.demo
 
 # Java's rings and queue, for scenarios/peers: built and tested.
 peers:
 	@./scripts/setup java
 	mvn --batch-mode --no-transfer-progress --file clients/java-ipc/pom.xml package
 
-# The feed's codecs for Java and C++, built and tested, and a look whether Rust's are those of the schema.
+# The feed's codecs for Java and C++: built and tested; and a check that Rust's match the schema.
 feed: setup
 	@./scripts/setup java
 	@./scripts/setup cpp
@@ -29,12 +49,36 @@ feed: setup
 	cmake --build clients/feed/target/cpp-build
 	ctest --test-dir clients/feed/target/cpp-build --output-on-failure
 
+# The clients in other languages: built and tested.
+clients:
+	@./scripts/setup cpp
+	@./scripts/setup cpp-client
+	cmake -S clients/cpp -B clients/cpp/target/build
+	cmake --build clients/cpp/target/build --parallel
+	ctest --test-dir clients/cpp/target/build --output-on-failure
+	@./scripts/setup java
+	mvn --batch-mode --no-transfer-progress --file clients/java/pom.xml package
+
+# Benchmarks of the Java client's codec; JMH="…" replaces the arguments.
+JMH ?= -prof gc
+jmh:
+	@./scripts/setup java
+	mvn --batch-mode --no-transfer-progress --quiet --file clients/java/pom.xml --activate-profiles jmh \
+	  -Djmh.arguments="$(JMH)" test-compile exec:exec
+
 # After a change of clients/feed/tickpath-feed.xml.
 codecs: setup
 	@./scripts/setup java
 	@./scripts/codecs
 
+# Static binaries, checksums and a bill of materials in target/dist.
+dist: setup
+	@./scripts/dist
+
 lint: setup
+	@./scripts/setup python
+	@./.ci/prose
+	cd cloud && .venv/bin/ruff check . && .venv/bin/ruff format --check .
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

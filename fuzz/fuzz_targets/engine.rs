@@ -1,14 +1,15 @@
-//! The engine and the naive one agree on any commands: every event, and the state after each, also where the engine is saved
-//! and restored on the way. An observer that knows neither hears the events.
+//! The engine and the reference agree on any commands: every event, and the state after each, also
+//! where the engine is saved and restored on the way. An observer that knows neither hears the
+//! events.
 #![no_main]
 
-#[path = "../../crates/engine/tests/commands/decode.rs"]
+#[path = "../../crates/engine/tests/it/commands/decode.rs"]
 mod decode;
-#[path = "../../crates/engine/tests/observer/mod.rs"]
+#[path = "../../crates/engine/tests/it/observer/mod.rs"]
 mod observer;
-#[path = "../../crates/engine/tests/reference/mod.rs"]
+#[path = "../../crates/engine/tests/it/reference/mod.rs"]
 mod reference;
-#[path = "../../crates/engine/tests/side_by_side/mod.rs"]
+#[path = "../../crates/engine/tests/it/side_by_side/mod.rs"]
 mod side_by_side;
 
 use observer::Observer;

@@ -1,13 +1,14 @@
-//! A follower of the real engine, over a network of any kind: while it says that it is in sync its books are the engine's, and it comes to be.
+//! A follower of the real engine over any network: it gets in sync, and while it says that it is,
+//! its books are the engine's.
 #![no_main]
 
-#[path = "../../crates/engine/tests/commands/decode.rs"]
+#[path = "../../crates/engine/tests/it/commands/decode.rs"]
 mod decode;
-#[path = "../../crates/feed/tests/exchange/mod.rs"]
+#[path = "../../crates/feed/tests/it/exchange/mod.rs"]
 mod exchange;
-#[path = "../../crates/feed/tests/following/mod.rs"]
+#[path = "../../crates/feed/tests/it/following/mod.rs"]
 mod following;
-#[path = "../../crates/feed/tests/network/mod.rs"]
+#[path = "../../crates/feed/tests/it/network/mod.rs"]
 mod network;
 
 use exchange::Exchange;

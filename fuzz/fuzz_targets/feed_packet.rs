@@ -1,4 +1,5 @@
-//! Any bytes are read as a datagram or refused; what is read is written to the same bytes, as far as this version knows them.
+//! Any bytes are decoded as a datagram or rejected; encoding the result gives the same bytes, as
+//! far as this version knows them.
 #![no_main]
 
 use feed::{Fault, Packet, PacketHeader, encode_packet};
