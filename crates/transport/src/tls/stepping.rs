@@ -4,10 +4,13 @@ use super::accept::answer_in_plain_text;
 use super::handshake::{Handshake, Progress};
 use super::{HandshakeError, Reason};
 use crate::{Read, StreamId, Streams, Write};
+use std::net::SocketAddr;
 
 pub(super) struct Shaking {
     pub(super) handshake: Handshake,
     pub(super) deadline_ns: u64,
+    /// As it was when the connection came: a socket whose peer has reset it no longer knows.
+    pub(super) peer: Option<SocketAddr>,
     /// In the list of those that go on.
     pub(super) queued: bool,
     /// The code above wants to write.
@@ -19,9 +22,9 @@ pub(super) struct Shaking {
 }
 
 impl Shaking {
-    pub(super) fn new(handshake: Handshake, deadline_ns: u64) -> Shaking {
+    pub(super) fn new(handshake: Handshake, deadline_ns: u64, peer: Option<SocketAddr>) -> Shaking {
         let (queued, watched, flight_waits, is_done) = (false, false, false, false);
-        Shaking { handshake, deadline_ns, queued, watched, flight_waits, is_done }
+        Shaking { handshake, deadline_ns, peer, queued, watched, flight_waits, is_done }
     }
 
     /// Reads once, goes on, and sends our flight. Returns whether the handshake is done and all is

@@ -74,13 +74,15 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     fn begin(&mut self, id: StreamId) {
         let Some(acceptor) = &self.acceptor else { return self.set(id, Lane::Plain) };
         let deadline_ns = self.clock.now_ns() + acceptor.patience_ns();
+        let peer = self.inner.peer(id);
         match acceptor.begin() {
             Ok(handshake) => {
-                self.set(id, Lane::Handshake(Box::new(Shaking::new(handshake, deadline_ns))));
+                let shaking = Shaking::new(handshake, deadline_ns, peer);
+                self.set(id, Lane::Handshake(Box::new(shaking)));
                 self.deadlines.push_back((id, deadline_ns));
             }
             Err(error) => {
-                acceptor.failed(self.inner.peer(id), &error);
+                acceptor.failed(peer, &error);
                 // It is vacant: its first read fails.
                 self.set(id, Lane::Vacant);
             }
@@ -149,6 +151,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
     #[cold]
     fn step(&mut self, id: StreamId, into: &mut [u8]) -> Read {
         let Some(acceptor) = self.acceptor.clone() else { return Read::Empty };
+        let peer = self.shaking(id).and_then(|shaking| shaking.peer);
         match self.try_step(id, &acceptor) {
             Ok(false) => Read::Empty,
             Ok(true) => {
@@ -156,7 +159,7 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
                 self.read_secure(id, into)
             }
             Err(error) => {
-                acceptor.failed(self.inner.peer(id), &error);
+                acceptor.failed(peer, &error);
                 // The code above ends it: a second failure of the same stream is not counted.
                 self.set(id, Lane::Vacant);
                 Read::Failed(error.into())

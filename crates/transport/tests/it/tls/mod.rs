@@ -280,3 +280,42 @@ fn a_flood_of_handshakes_delays_a_connected_client_by_one_step() {
         assert_eq!(came, b"ready and again", "{backend}");
     }
 }
+
+/// A client that resets its connection while the handshake lasts: the log named "an unknown
+/// address", as the socket no longer knew its peer.
+#[test]
+fn a_client_that_is_gone_is_named_by_its_address() {
+    use transport::{Read as Got, Ready};
+    let (acceptor, _) = trusted();
+    let (sender, failures) = std::sync::mpsc::sync_channel(1);
+    let acceptor = Arc::new(acceptor.failures(sender));
+    let clock = Clock::calibrate();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let streams = transport::backend("block").unwrap().open(clock).unwrap();
+    let mut streams = transport::tls::around(streams, Some(acceptor), clock);
+    streams.listen(listener).unwrap();
+    let address = client.local_addr().unwrap();
+    let (mut ready, mut client, mut ended) = (Vec::new(), Some(client), false);
+    let began = Instant::now();
+    while !ended {
+        assert!(began.elapsed() < Duration::from_secs(30), "the handshake does not end");
+        streams.wait(clock.now_ns() + 1_000_000, &mut ready).unwrap();
+        for event in ready.drain(..) {
+            match event {
+                Ready::Incoming => {
+                    assert!(streams.accept().unwrap().is_some());
+                    let client = client.take().unwrap();
+                    // No time to linger: closing resets the connection.
+                    let at_once = Some(Duration::ZERO);
+                    rustix::net::sockopt::set_socket_linger(&client, at_once).unwrap();
+                }
+                Ready::Readable(id) => {
+                    ended = matches!(streams.read(id, &mut [0; 4096]), Got::Failed(_));
+                }
+                Ready::Writable(_) => {}
+            }
+        }
+    }
+    assert_eq!(failures.try_recv().unwrap().peer, Some(address));
+}
