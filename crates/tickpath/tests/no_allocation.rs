@@ -102,9 +102,12 @@ fn twice_the_messages_take_no_more_allocations() {
             continue;
         }
         let (few, allocations_few) = run(model, connections, gateways, has_tls, 0.5);
-        let (many, allocations_many) = run(model, connections, gateways, has_tls, 0.95);
+        // In ping-pong a busy machine may send fewer messages in a longer run: it was seen to.
+        let longer = [0.95, 2.0, 4.0, 8.0].into_iter();
+        let mut runs = longer.map(|seconds| run(model, connections, gateways, has_tls, seconds));
+        let enough = runs.find(|(many, _)| *many > few + 1_000);
+        let (many, allocations_many) = enough.expect("no longer run had more messages");
         let more = many - few;
-        assert!(more > 1_000, "{more} more messages");
         let difference = allocations_many.abs_diff(allocations_few);
         assert!(
             difference * 20 < more,
