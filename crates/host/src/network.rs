@@ -28,7 +28,7 @@ pub enum NetworkError {
          capabilities), or measure on loopback (network = \"loopback\")"
     )]
     Kernel {
-        /// What was tried.
+        /// The failed action, such as "open".
         what: &'static str,
         /// The system's reason.
         source: io::Error,

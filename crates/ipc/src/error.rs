@@ -29,7 +29,7 @@ pub enum IpcError {
     /// A system call failed.
     #[error("cannot {doing} {region}: {source}; {hint}")]
     System {
-        /// What was tried, as a verb.
+        /// The failed action, such as "open".
         doing: &'static str,
         /// Path, or what stands for it.
         region: String,

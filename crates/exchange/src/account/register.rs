@@ -30,7 +30,7 @@ pub enum RegisterError {
         "can't {doing} {file}: {source}; see that the directory is yours and its disk not full"
     )]
     System {
-        /// What was tried.
+        /// The failed action, such as "open".
         doing: &'static str,
         /// The file.
         file: String,

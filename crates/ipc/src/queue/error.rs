@@ -100,7 +100,7 @@ pub enum QueueError {
     /// The system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The failed action, such as "open".
         doing: &'static str,
         /// With which file or directory.
         path: PathBuf,

@@ -99,12 +99,12 @@ pub enum Unit {
 pub struct TriedFigure {
     /// `p50`, `p99`, `p99.9` of the main series, or `noise share`.
     pub figure: String,
-    /// What `a`, `b` and `added_ns` of the effect count in.
+    /// The unit of the effect's `a`, `b` and `added_ns`.
     pub unit: Unit,
-    /// Pairs in both of whose runs it holds: those count.
+    /// Pairs in which it holds in both runs; only those count.
     pub pairs: usize,
-    /// What was found; `null` if too few pairs count. For the noise share, `change`, its interval
-    /// and the noise floor are differences of shares: 0.05 is five points more.
+    /// `null` if too few pairs count. For the noise share, `change`, its interval and the noise
+    /// floor are differences in percentage points: 0.05 is five more.
     pub effect: Option<Effect>,
     /// The effect's `p`, corrected for all figures of all settings (Holm 1979).
     pub p_adjusted: Option<f64>,

@@ -6,8 +6,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A message of one account, complete but for the order's number and the mask: encoding it is one
- * copy, twelve digits and an exclusive-or by words.
+ * An encoded message of one account that lacks only the order's number and the mask. To encode one
+ * is to copy it, to write twelve digits, and to apply the mask eight bytes at a time.
  */
 final class Form {
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);

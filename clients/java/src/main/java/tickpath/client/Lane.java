@@ -6,7 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 
-/** One connection: what came and was not read yet, what is to be written, who waits for whom. */
+/** One connection: its unread input, its unsent output, and the messages that wait for replies. */
 final class Lane extends ChannelInboundHandlerAdapter {
     /** Bytes that wait to be written. Beyond that the desk sends nothing, and messages are late. */
     static final int WAITING_BYTES_MAX = 32 * 1024;

@@ -198,7 +198,7 @@ class RunTest {
         assertTrue(!result.get("complete").getAsBoolean());
         final long sent = load.get("sent").getAsLong() + load.get("warm_up_sent").getAsLong();
         assertNotEquals(0, load.get("sent").getAsLong());
-        // What was written arrives, perhaps later than the client waits on a busy machine.
+        // On a busy machine the exchange may read the last messages after the client has ended.
         while (exchange.orders() + exchange.cancels() < sent) {
             Thread.sleep(1);
         }
