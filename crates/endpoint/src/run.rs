@@ -83,8 +83,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, EndpointError
     });
     let mut result = measured.map_err(|_| EndpointError::Panic)??;
     if let Err(source) = logged {
-        result.complete = false;
-        result.failures.insert(0, log_failed(source).to_string());
+        result.fail(log_failed(source).to_string());
     }
     Ok(result)
 }

@@ -21,8 +21,7 @@ pub(crate) struct Target<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {source}")]
 pub(crate) struct Failed {
-    /// What was tried.
-    pub step: &'static str,
+    step: &'static str,
     source: io::Error,
 }
 

@@ -57,7 +57,7 @@ impl Timed<'_> {
         }
     }
 
-    pub(crate) fn timed_out(&self) -> io::Error {
+    fn timed_out(&self) -> io::Error {
         let text = format!("no answer within {} s", self.patience.as_secs_f64());
         io::Error::new(io::ErrorKind::TimedOut, text)
     }

@@ -81,8 +81,7 @@ pub fn run(
     let mut result = measured.map_err(|_| EngineBenchError::Panic)??;
     watch.finish(&mut result.load);
     if let Err(source) = logged {
-        result.complete = false;
-        result.failures.insert(0, log_failed(source).to_string());
+        result.fail(log_failed(source).to_string());
     }
     Ok(result)
 }

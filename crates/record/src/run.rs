@@ -368,6 +368,14 @@ pub struct ClientResult {
     pub exchange: Option<serde_json::Value>,
 }
 
+impl ClientResult {
+    /// It is not complete, above all for this reason.
+    pub fn fail(&mut self, why: String) {
+        self.complete = false;
+        self.failures.insert(0, why);
+    }
+}
+
 /// What an exchange that was started for a run prints on stdout, as one line of JSON, when it is
 /// told to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

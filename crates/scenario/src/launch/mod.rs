@@ -116,10 +116,7 @@ impl Launch<'_> {
         let mut left = left?;
         match ended.transpose() {
             Ok(exchange) => left.exchange = exchange.flatten(),
-            Err(why) => {
-                left.result.complete = false;
-                left.result.failures.insert(0, why);
-            }
+            Err(why) => left.result.fail(why),
         }
         Ok(left)
     }

@@ -102,7 +102,7 @@ impl Stage<'_, '_> {
             Kind::Tick => launch.with_exchange(lengths.as_ref(), |exchange, ready| {
                 self.traced(launch, |teller| launch.tick(exchange, ready, lengths, teller))
             }),
-            Kind::Endpoint => launch.with_exchange(lengths.as_ref(), |_, ready| {
+            Kind::Endpoint => launch.with_exchange(None, |_, ready| {
                 self.traced(launch, |teller| launch.endpoint(ready, teller)).map(Left::from)
             }),
             Kind::Ipc => {

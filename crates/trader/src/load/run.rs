@@ -164,8 +164,7 @@ pub fn run(
             logged = write_log(draining, &mut |_| ());
         }
         if let Err(source) = logged {
-            result.complete = false;
-            result.failures.insert(0, log_failed(source).to_string());
+            result.fail(log_failed(source).to_string());
         }
         Ok(result)
     })
