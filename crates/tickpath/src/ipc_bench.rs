@@ -1,6 +1,6 @@
 //! `tickpath ipc-bench`: one client of an `ipc` scenario, one run.
 
-use crate::cli::IpcBenchArguments;
+use crate::cli::ClientArguments;
 use crate::print::show;
 use crate::process::die_with;
 use crate::{DONE, NO_RESULT, signals};
@@ -11,7 +11,7 @@ use std::io::{BufRead, Write, stdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) fn ipc_bench(arguments: &IpcBenchArguments) -> anyhow::Result<u8> {
+pub(crate) fn ipc_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
     let mut line = String::new();

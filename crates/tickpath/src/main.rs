@@ -6,11 +6,10 @@
 mod audit;
 mod ci;
 mod cli;
+mod clients;
 mod cloud;
 mod compare;
 mod doctor;
-mod endpoint;
-mod engine_bench;
 mod exchange;
 mod ipc_bench;
 mod manual;
@@ -82,8 +81,8 @@ fn main() -> ExitCode {
         cli::Command::Replay(arguments) => replay::replay(&arguments),
         cli::Command::Audit(arguments) => audit::audit(&arguments),
         cli::Command::IpcBench(arguments) => ipc_bench::ipc_bench(&arguments),
-        cli::Command::Endpoint(arguments) => endpoint::endpoint(&arguments),
-        cli::Command::EngineBench(arguments) => engine_bench::engine_bench(&arguments),
+        cli::Command::Endpoint(arguments) => clients::endpoint(&arguments),
+        cli::Command::EngineBench(arguments) => clients::engine_bench(&arguments),
         cli::Command::Man(arguments) => manual::man(&arguments),
         cli::Command::Completions(arguments) => Ok(manual::completions(&arguments)),
     };

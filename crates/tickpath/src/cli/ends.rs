@@ -122,28 +122,9 @@ pub(crate) struct TradeArguments {
     pub die_with_parent: Option<i32>,
 }
 
+/// Of a client that a run starts, and gives its plan.
 #[derive(Args)]
-pub(crate) struct IpcBenchArguments {
-    /// Where to read the plan (clients/IPC.md); only - (stdin)
-    #[arg(long, value_name = "FILE", value_parser = ["-"])]
-    pub plan: String,
-    /// End when this parent process ends
-    #[arg(long, value_name = "PID")]
-    pub die_with_parent: Option<i32>,
-}
-
-#[derive(Args)]
-pub(crate) struct EngineBenchArguments {
-    /// Where to read the plan; only - (stdin)
-    #[arg(long, value_name = "FILE", value_parser = ["-"])]
-    pub plan: String,
-    /// End when this parent process ends
-    #[arg(long, value_name = "PID")]
-    pub die_with_parent: Option<i32>,
-}
-
-#[derive(Args)]
-pub(crate) struct EndpointArguments {
+pub(crate) struct ClientArguments {
     /// Where to read the plan; only - (stdin)
     #[arg(long, value_name = "FILE", value_parser = ["-"])]
     pub plan: String,

@@ -107,14 +107,14 @@ pub(crate) enum Command {
     /// Pass messages between threads: the client of `ipc` scenarios
     // Its name until 0.2: records and scripts of before say it.
     #[command(hide = true, alias = "relay")]
-    IpcBench(IpcBenchArguments),
+    IpcBench(ClientArguments),
     /// Probe somebody else's address: the client of `endpoint` scenarios
     #[command(hide = true)]
-    Endpoint(EndpointArguments),
+    Endpoint(ClientArguments),
     /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
     // Its name until 0.2.
     #[command(hide = true, alias = "workload")]
-    EngineBench(EngineBenchArguments),
+    EngineBench(ClientArguments),
     /// Write the manual pages
     #[command(hide = true)]
     Man(ManArguments),

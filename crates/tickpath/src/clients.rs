@@ -1,0 +1,37 @@
+//! `tickpath endpoint` and `tickpath engine-bench`: one client of a scenario of that kind, one run.
+
+use crate::cli::ClientArguments;
+use crate::print::show;
+use crate::process::{die_with, keep_off, tell};
+use crate::{DONE, NO_RESULT, signals};
+use anyhow::Context;
+use record::ClientResult;
+use serde::de::DeserializeOwned;
+use std::io::{Read, stdin};
+
+pub(crate) fn endpoint(arguments: &ClientArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    let plan: ::endpoint::plan::Plan = plan_on_stdin()?;
+    keep_off(plan.core);
+    say(&::endpoint::run(&plan, &stop)?)
+}
+
+pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
+    die_with(arguments.die_with_parent)?;
+    let stop = signals::stop_flag()?;
+    let plan: ::engine_bench::plan::Plan = plan_on_stdin()?;
+    keep_off(plan.core);
+    say(&::engine_bench::run(&plan, &stop, &mut tell)?)
+}
+
+fn plan_on_stdin<P: DeserializeOwned>() -> anyhow::Result<P> {
+    let mut text = String::new();
+    stdin().read_to_string(&mut text).context("cannot read the plan on stdin")?;
+    serde_json::from_str(&text).context("what stands on stdin is no plan")
+}
+
+fn say(result: &ClientResult) -> anyhow::Result<u8> {
+    show(&format!("{}\n", serde_json::to_string(result)?))?;
+    Ok(if result.complete { DONE } else { NO_RESULT })
+}
