@@ -316,10 +316,10 @@ impl Scenario {
             if own.iter().any(|own| asked.starts_with(own)) {
                 return None;
             }
-            if !subjects.contains(&asked) && known.contains(&asked) {
-                return Some(selector.lacking_kind(asked));
-            }
             if !subjects.contains(&asked) {
+                if known.contains(&asked) {
+                    return Some(selector.lacking_kind(asked));
+                }
                 let meant = did_you_mean(asked, subjects.iter().copied());
                 subjects.extend(own);
                 let known = subjects.join(", ");

@@ -183,9 +183,9 @@ impl Watch<'_> {
         {
             self.keep_baseline(&name, record, path);
         }
-        match keep::delete_old(&self.records, &self.name, self.arguments.keep as usize) {
-            Ok(_) => {}
-            Err(error) => eprintln!("warning: {}", crate::told(&error)),
+        let keep = self.arguments.keep as usize;
+        if let Err(error) = keep::delete_old(&self.records, &self.name, keep) {
+            eprintln!("warning: {}", crate::told(&error));
         }
         Ok(())
     }

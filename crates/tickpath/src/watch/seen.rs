@@ -5,6 +5,7 @@ use record::comparison::gate::{GateOutcome, GateResult};
 use record::progress::Second;
 use report::export::{Exported, families};
 use report::metrics::{Family, Kind, Latencies, Metric, Value};
+use scenario::file::{BARE, FLOOR};
 use std::collections::BTreeMap;
 
 /// Everything, since it began.
@@ -48,7 +49,7 @@ impl Seen {
         }
         let key = (self.subject.clone(), second.series.clone());
         self.latencies.entry(key).or_default().add(&second.buckets, second.sum_ns);
-        if !["floor", "bare"].iter().any(|own| self.subject.starts_with(own)) {
+        if ![FLOOR, BARE].iter().any(|own| self.subject.starts_with(own)) {
             self.lately.add(&second.buckets, second.sum_ns);
         }
     }

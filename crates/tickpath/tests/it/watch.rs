@@ -46,11 +46,7 @@ impl Watch {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        lines.read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).unwrap();
-        let address = ready["listening"].as_str().unwrap().to_owned();
+        let (lines, address) = listening(&mut child);
         Watch { child, lines, address, records: out.join("watch-order-to-ack") }
     }
 

@@ -6,7 +6,7 @@ pub mod websocket;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub fn tickpath() -> Command {
@@ -82,7 +82,7 @@ pub fn rust(record: &serde_json::Value) -> &serde_json::Value {
 pub struct Exchange {
     pub child: Child,
     pub address: String,
-    lines: BufReader<std::process::ChildStdout>,
+    lines: BufReader<ChildStdout>,
 }
 
 impl Exchange {
@@ -99,11 +99,7 @@ impl Exchange {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        lines.read_line(&mut line).unwrap();
-        let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let address = ready["listening"].as_str().unwrap().to_owned();
+        let (lines, address) = listening(&mut child);
         Exchange { child, address, lines }
     }
 
@@ -115,6 +111,15 @@ impl Exchange {
         assert!(self.child.wait().unwrap().success());
         serde_json::from_str(&line).unwrap()
     }
+}
+
+/// The address in the first line of a child that listens, and its further lines.
+pub fn listening(child: &mut Child) -> (BufReader<ChildStdout>, String) {
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    (lines, ready["listening"].as_str().unwrap().to_owned())
 }
 
 impl Drop for Exchange {
