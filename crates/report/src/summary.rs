@@ -4,8 +4,8 @@ use crate::text::number::{share, us};
 use crate::text::words::{self, cell};
 use maud::html;
 use record::RunRecord;
-use record::comparison::Comparison;
 use record::comparison::gate::{GateOutcome, GateResult};
+use record::comparison::{Arm, Comparison};
 use std::fmt::Write;
 
 /// Gates and the verdict that stands above them.
@@ -66,13 +66,21 @@ pub fn markdown_of_record(record: &RunRecord, gates: &[GateResult]) -> String {
 
 /// The verdict, every figure and the gates, for a job's summary.
 pub fn markdown_of_comparison(comparison: &Comparison) -> String {
-    let verdict = crate::comparison::verdict(comparison.outcome);
-    let mut out = format!("### {verdict}\n\n{}\n\n", plain(&comparison.why));
-    let _ = writeln!(out, "A: `{}`  \nB: `{}`\n", comparison.a.name, comparison.b.name);
-    if !comparison.figures.is_empty() {
-        out.push_str("| us | A | B | change | interval | verdict |\n|---|--:|--:|--:|--:|---|\n");
+    let candidates = comparison.candidates();
+    candidates.map(|(letter, one)| markdown_of_candidate(letter, one, &comparison.a)).collect()
+}
+
+fn markdown_of_candidate(letter: char, one: &Comparison, a: &Arm) -> String {
+    let verdict = crate::comparison::verdict(letter, one.outcome);
+    let mut out = format!("### {verdict}\n\n{}\n\n", plain(&one.why));
+    let _ = writeln!(out, "A: `{}`  \n{letter}: `{}`\n", a.name, one.b.name);
+    if !one.figures.is_empty() {
+        let _ = writeln!(
+            out,
+            "| us | A | {letter} | change | interval | verdict |\n|---|--:|--:|--:|--:|---|"
+        );
     }
-    for figure in &comparison.figures {
+    for figure in &one.figures {
         let effect = &figure.effect;
         let _ = writeln!(
             out,
@@ -86,7 +94,7 @@ pub fn markdown_of_comparison(comparison: &Comparison) -> String {
             figure.outcome.name()
         );
     }
-    out.push_str(&gate_list(&comparison.gates));
+    out.push_str(&gate_list(&one.gates));
     out
 }
 

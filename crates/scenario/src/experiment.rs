@@ -1,8 +1,9 @@
-//! Two treatments, interleaved A B B A A B B A …, so that drift of the machine affects both alike.
+//! Treatments, interleaved A B B A A B B A … or A B C C B A …, so that drift of the machine affects
+//! all alike.
 //!
 //! A treatment is anything that ends in a run record: a scenario with settings, or a command that
-//! prints a record. Each run is a record of its own. If one run of a pair is void, the pair is
-//! repeated.
+//! prints a record. Each run is a record of its own. A round is one run of each treatment: with two
+//! treatments, a pair. If one run of a round is void, the round is repeated.
 
 use crate::conduct::{Conduct, ConductError};
 use crate::launch::process::{Interrupt, Process};
@@ -14,12 +15,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Pairs that one experiment makes at most.
-pub const PAIRS_MAX: u32 = 100;
+/// Rounds that one experiment makes at most.
+pub const ROUNDS_MAX: u32 = 100;
+/// Treatments that one experiment compares at most.
+pub const TREATMENTS_MAX: usize = LETTERS.len();
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 /// Time limit of a user's command for one run.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// One side of a comparison.
+/// What is compared with others of its kind.
 #[derive(Clone, Debug)]
 pub enum Treatment {
     /// A scenario, made with one run at a time, whatever its `runs` says.
@@ -38,36 +42,38 @@ pub const SET_VARIABLE: &str = "TICKPATH_SET";
 /// Where a command puts its records; `tickpath run` takes it where it has no `--out`.
 pub const OUT_VARIABLE: &str = "TICKPATH_OUT";
 
-/// One of the two sides.
+/// A treatment, by its place among those of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The baseline.
-    A,
-    /// The candidate.
-    B,
-}
+pub struct Side(usize);
 
 impl Side {
-    /// `a` or `b`, also the name of the directory.
+    /// The baseline.
+    pub const A: Side = Side(0);
+    /// The candidate, or the first of them.
+    pub const B: Side = Side(1);
+
+    /// The first `count` sides.
+    pub fn all(count: usize) -> impl DoubleEndedIterator<Item = Side> {
+        (0..count).map(Side)
+    }
+
+    /// `a`, `b`, …, also the name of the directory.
     pub fn name(self) -> &'static str {
-        match self {
-            Side::A => "a",
-            Side::B => "b",
-        }
+        &LETTERS[self.0..=self.0]
     }
 }
 
 /// What to compare, and how often.
 pub struct Experiment<'a> {
-    /// A, then B.
-    pub treatments: [&'a Treatment; 2],
+    /// A, then the candidates: two treatments or more, up to [`TREATMENTS_MAX`].
+    pub treatments: &'a [&'a Treatment],
     /// Number of runs of each.
-    pub pairs: u32,
-    /// Directory of the records, in `a/` and `b/`.
+    pub rounds: u32,
+    /// Directory of the records, in `a/`, `b/` and so on.
     pub directory: &'a Path,
     /// Accept void runs like others.
     pub takes_void: bool,
-    /// Begin no pair that would end after this.
+    /// Begin no round that would end after this.
     pub deadline: Option<&'a Deadline>,
     /// Called before each run, with its side: puts the machine into that side's state.
     pub switch: Option<Switch<'a>>,
@@ -85,87 +91,104 @@ pub struct Made {
 }
 
 /// The runs that were made.
-#[derive(Default)]
-pub struct Pairs {
-    /// A's run of each pair, in order of time.
-    pub a: Vec<Made>,
-    /// B's run of each pair.
-    pub b: Vec<Made>,
-    /// Why pairs were void, one sentence each.
+pub struct Rounds {
+    /// Of each treatment its run of each complete round, in order of time.
+    made: Vec<Vec<Made>>,
+    /// Why rounds were void, one sentence each.
     pub void_because: Vec<String>,
     /// The error that ended the experiment early.
     pub failure: Option<String>,
 }
 
+impl Rounds {
+    /// How many rounds are complete and count.
+    pub fn count(&self) -> usize {
+        self.made[0].len()
+    }
+
+    /// The runs of one treatment, in order of time.
+    pub fn of(&self, side: Side) -> &[Made] {
+        &self.made[side.0]
+    }
+}
+
 impl Experiment<'_> {
-    /// Makes the pairs. There are fewer than asked for if the experiment was interrupted, if the
-    /// time was up, if something broke, or if as many pairs were void as were asked for.
+    /// Makes the rounds. There are fewer than asked for if the experiment was interrupted, if the
+    /// time was up, if something broke, or if as many rounds were void as were asked for.
     ///
     /// # Errors
-    /// If something broke before the first pair was complete.
+    /// If something broke before the first round was complete.
     pub fn carry_out(
         &self,
         interrupt: &Interrupt,
         mut say: Say<'_>,
-    ) -> Result<Pairs, ConductError> {
-        let mut pairs = Pairs::default();
-        let mut run_seconds = 0.0;
-        // A command doesn't say how long it takes; its run before does.
-        let mut command_seconds = [0.0; 2];
-        let mut longest_pair = Duration::ZERO;
-        while pairs.a.len() < self.pairs as usize
-            && pairs.void_because.len() < self.pairs as usize
+    ) -> Result<Rounds, ConductError> {
+        let made = self.treatments.iter().map(|_| Vec::new()).collect();
+        let mut rounds = Rounds { made, void_because: Vec::new(), failure: None };
+        let mut lasted = Lasted { run_seconds: 0.0, commands: vec![0.0; self.treatments.len()] };
+        let mut longest_round = Duration::ZERO;
+        while rounds.count() < self.rounds as usize
+            && rounds.void_because.len() < self.rounds as usize
             && !interrupt.is_set()
-            && self.has_time_for(longest_pair)
+            && self.has_time_for(longest_round)
         {
             let begins_with = self.time_left();
-            let number = pairs.a.len() + 1;
-            let mut made = [None, None];
-            for (turn, side) in order(number).into_iter().enumerate() {
-                if turn == 1 && interrupt.is_set() {
+            let made = match self.round(rounds.count(), &mut lasted, interrupt, &mut say) {
+                Ok(Some(made)) => made,
+                Ok(None) => break,
+                Err(error) if rounds.count() == 0 => return Err(error),
+                Err(error) => {
+                    // The complete rounds count.
+                    rounds.failure = Some(error.to_string());
                     break;
                 }
-                let run = 2 * pairs.a.len() + turn + 1;
-                let began_ms = wall_ms();
-                let mut as_pair = say.as_mut().map(|say| {
-                    |progress: Progress<'_>| self.tell(*say, run, side, &mut run_seconds, progress)
-                });
-                let say = as_pair.as_mut().map(|say| say as &mut dyn FnMut(Progress<'_>));
-                let name = format!("{}: ", side.name());
-                match self.make(side, (&name, command_seconds[side as usize]), interrupt, say) {
-                    Ok(one) => {
-                        command_seconds[side as usize] =
-                            wall_ms().saturating_sub(began_ms) as f64 / 1e3;
-                        made[side as usize] = Some(one);
-                    }
-                    Err(error) if pairs.a.is_empty() => return Err(error),
-                    Err(error) => {
-                        // Keep the pairs that are complete.
-                        pairs.failure = Some(error.to_string());
-                        break;
-                    }
-                }
-            }
-            let [Some(a), Some(b)] = made else { break };
-            if interrupt.is_set() {
-                break;
-            }
-            let void = [(Side::A, &a.record), (Side::B, &b.record)]
-                .into_iter()
-                .find(|(_, record)| record.is_void() && !self.takes_void)
-                .map(|(side, record)| (side, record.void_because.join("; ")));
+            };
+            let void = made
+                .iter()
+                .zip(Side::all(made.len()))
+                .find(|(one, _)| one.record.is_void() && !self.takes_void);
             match void {
-                Some((side, because)) => {
-                    pairs.void_because.push(format!("pair {number}, {}: {because}", side.name()));
+                Some((one, side)) => {
+                    let round = if self.treatments.len() == 2 { "pair" } else { "round" };
+                    rounds.void_because.push(format!(
+                        "{round} {}, {}: {}",
+                        rounds.count() + 1,
+                        side.name(),
+                        one.record.void_because.join("; ")
+                    ));
                 }
-                None => {
-                    pairs.a.push(a);
-                    pairs.b.push(b);
-                }
+                None => rounds.made.iter_mut().zip(made).for_each(|(all, one)| all.push(one)),
             }
-            longest_pair = longest_pair.max(begins_with.saturating_sub(self.time_left()));
+            longest_round = longest_round.max(begins_with.saturating_sub(self.time_left()));
         }
-        Ok(pairs)
+        Ok(rounds)
+    }
+
+    /// One run of each treatment; `None` if it was interrupted. `before` rounds are complete.
+    fn round(
+        &self,
+        before: usize,
+        lasted: &mut Lasted,
+        interrupt: &Interrupt,
+        say: &mut Say<'_>,
+    ) -> Result<Option<Vec<Made>>, ConductError> {
+        let count = self.treatments.len();
+        let mut made: Vec<Option<Made>> = (0..count).map(|_| None).collect();
+        for (turn, side) in order(before + 1, count).into_iter().enumerate() {
+            if interrupt.is_set() {
+                return Ok(None);
+            }
+            let run = count * before + turn + 1;
+            let began_ms = wall_ms();
+            let Lasted { run_seconds, commands } = &mut *lasted;
+            let mut as_one = say.as_mut().map(|say| {
+                |progress: Progress<'_>| self.tell(*say, run, side, run_seconds, progress)
+            });
+            let say = as_one.as_mut().map(|say| say as &mut dyn FnMut(Progress<'_>));
+            made[side.0] = Some(self.make(side, commands[side.0], interrupt, say)?);
+            commands[side.0] = wall_ms().saturating_sub(began_ms) as f64 / 1e3;
+        }
+        Ok(made.into_iter().collect::<Option<Vec<_>>>().filter(|_| !interrupt.is_set()))
     }
 
     /// The time to the deadline; the longest there is without one.
@@ -173,9 +196,9 @@ impl Experiment<'_> {
         self.deadline.map_or(Duration::MAX, Deadline::left)
     }
 
-    fn has_time_for(&self, pair: Duration) -> bool {
+    fn has_time_for(&self, round: Duration) -> bool {
         let left = self.time_left();
-        !left.is_zero() && pair < left
+        !left.is_zero() && round < left
     }
 
     /// Reports progress: which run of which treatment, and the time left for all.
@@ -189,7 +212,7 @@ impl Experiment<'_> {
     ) {
         let Progress::Part(part) = progress else { return say(progress) };
         *run_seconds = part.seconds_left.max(*run_seconds);
-        let runs = 2 * self.pairs;
+        let runs = self.treatments.len() as u32 * self.rounds;
         let later = f64::from(runs) - run as f64;
         say(Progress::Part(Part {
             run: run as u32,
@@ -203,7 +226,7 @@ impl Experiment<'_> {
     fn make(
         &self,
         side: Side,
-        (name, seconds): (&str, f64),
+        command_seconds: f64,
         interrupt: &Interrupt,
         mut say: Say<'_>,
     ) -> Result<Made, ConductError> {
@@ -212,11 +235,11 @@ impl Experiment<'_> {
             switch(side).map_err(failed)?;
         }
         let directory = self.directory.join(side.name());
-        match self.treatments[side as usize] {
+        match self.treatments[side.0] {
             Treatment::Scenario(conduct) => {
                 let mut conduct = conduct.as_ref().clone();
                 conduct.scenario.runs = 1;
-                // A void pair is repeated as a whole, so that its runs stay neighbours in time.
+                // A void round is repeated as a whole, so that its runs stay neighbours in time.
                 conduct.runs_directory = directory;
                 let (record, path) = conduct.carry_out(interrupt, say)?;
                 Ok(Made { record, path })
@@ -226,11 +249,11 @@ impl Experiment<'_> {
                     say(Progress::Part(Part {
                         run: 0,
                         runs: 0,
-                        name: &format!("{name}{line}"),
+                        name: &format!("{}: {line}", side.name()),
                         warm_up_seconds: 0.0,
-                        seconds,
+                        seconds: command_seconds,
                         rate_per_second_offered: None,
-                        seconds_left: seconds,
+                        seconds_left: command_seconds,
                     }));
                 }
                 self.command(line, sets, &directory, interrupt)
@@ -255,7 +278,7 @@ impl Experiment<'_> {
         let stderr = File::create(&path).map_err(record_failed)?;
         let mut command = Command::new("sh");
         command.args(["-c", line]);
-        // A pair has one run of each.
+        // A round has one run of each.
         let all = std::iter::once("runs=1").chain(sets.iter().map(String::as_str));
         command.env(SET_VARIABLE, all.collect::<Vec<_>>().join("\n"));
         // A command may change its directory.
@@ -304,9 +327,18 @@ fn keep(record: &RunRecord, directory: &Path) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The first side alternates.
-fn order(pair: usize) -> [Side; 2] {
-    if pair % 2 == 1 { [Side::A, Side::B] } else { [Side::B, Side::A] }
+/// How long runs took, to tell how long the next ones will.
+struct Lasted {
+    /// A scenario's run says it beforehand.
+    run_seconds: f64,
+    /// A command doesn't; its run before did. By treatment.
+    commands: Vec<f64>,
+}
+
+/// There and back again.
+fn order(round: usize, treatments: usize) -> Vec<Side> {
+    let sides = Side::all(treatments);
+    if round % 2 == 1 { sides.collect() } else { sides.rev().collect() }
 }
 
 #[cfg(test)]

@@ -12,13 +12,15 @@ fn treatment(directory: &Path, name: &str, valid: &str) -> Treatment {
     Treatment::Command { line, sets: Vec::new() }
 }
 
-fn made(pairs: u32, valid: [&str; 2], takes_void: bool) -> (Pairs, String) {
+fn made<const N: usize>(rounds: u32, valid: [&str; N], takes_void: bool) -> (Rounds, String) {
     let directory = tempfile::tempdir().unwrap();
-    let [a, b] = [("a", valid[0]), ("b", valid[1])]
-        .map(|(name, valid)| treatment(directory.path(), name, valid));
+    let treatments: Vec<Treatment> = Side::all(N)
+        .zip(valid)
+        .map(|(side, valid)| treatment(directory.path(), side.name(), valid))
+        .collect();
     let experiment = Experiment {
-        treatments: [&a, &b],
-        pairs,
+        treatments: &treatments.iter().collect::<Vec<_>>(),
+        rounds,
         directory: directory.path(),
         takes_void,
         deadline: None,
@@ -30,11 +32,18 @@ fn made(pairs: u32, valid: [&str; 2], takes_void: bool) -> (Pairs, String) {
 
 #[test]
 fn runs_come_in_turns() {
-    let (pairs, order) = made(4, ["true", "true"], false);
+    let (rounds, order) = made(4, ["true", "true"], false);
     assert_eq!(order, "abbaabba");
-    let names =
-        |made: &[Made]| -> String { made.iter().map(|one| one.record.scenario.as_str()).collect() };
-    assert_eq!((names(&pairs.a), names(&pairs.b)), ("aaaa".to_owned(), "bbbb".to_owned()));
+    let names = |rounds: &Rounds, side: Side| -> String {
+        rounds.of(side).iter().map(|one| one.record.scenario.as_str()).collect()
+    };
+    assert_eq!(Side::all(2).map(|side| names(&rounds, side)).collect::<Vec<_>>(), ["aaaa", "bbbb"]);
+    let (rounds, order) = made(3, ["true", "true", "true"], false);
+    assert_eq!(order, "abccbaabc");
+    assert_eq!(
+        Side::all(3).map(|side| names(&rounds, side)).collect::<Vec<_>>(),
+        ["aaa", "bbb", "ccc"]
+    );
 }
 
 /// The environment brings the settings, and every record ends up beside the others.
@@ -46,48 +55,50 @@ fn a_command_gets_its_settings_and_its_record_is_kept() {
     let line = format!("echo '{record}' | sed \"s/NAME/$(echo $TICKPATH_SET | tr ' =.' '---')/\"");
     let command = Treatment::Command { line, sets: vec!["load.x=2".to_owned()] };
     let experiment = Experiment {
-        treatments: [&command, &command],
-        pairs: 1,
+        treatments: &[&command, &command],
+        rounds: 1,
         directory: directory.path(),
         takes_void: false,
         deadline: None,
         switch: None,
     };
     let made = experiment.carry_out(&Interrupt::default(), None).unwrap();
-    assert_eq!(made.a[0].record.scenario, "runs-1-load-x-2");
-    assert!(made.a[0].path.starts_with(directory.path().join("a")));
-    assert!(made.b[0].path.join("run.json").is_file());
+    assert_eq!(made.of(Side::A)[0].record.scenario, "runs-1-load-x-2");
+    assert!(made.of(Side::A)[0].path.starts_with(directory.path().join("a")));
+    assert!(made.of(Side::B)[0].path.join("run.json").is_file());
 }
 
 #[test]
-fn no_pair_begins_after_the_deadline() {
+fn no_round_begins_after_the_deadline() {
     let directory = tempfile::tempdir().unwrap();
     let treatment = treatment(directory.path(), "a", "true");
     let made = |seconds: u64| {
         let deadline = Deadline::after(Duration::from_secs(seconds));
         let experiment = Experiment {
-            treatments: [&treatment, &treatment],
-            pairs: 2,
+            treatments: &[&treatment, &treatment],
+            rounds: 2,
             directory: directory.path(),
             takes_void: false,
             deadline: Some(&deadline),
             switch: None,
         };
-        experiment.carry_out(&Interrupt::default(), None).unwrap().a.len()
+        experiment.carry_out(&Interrupt::default(), None).unwrap().count()
     };
     assert_eq!((made(0), made(3_600)), (0, 2));
 }
 
 #[test]
-fn void_pairs_are_made_again_but_not_for_ever() {
-    let (pairs, order) = made(3, ["true", "false"], false);
-    assert_eq!((pairs.a.len(), pairs.void_because.len()), (0, 3));
+fn void_rounds_are_made_again_but_not_for_ever() {
+    let (rounds, order) = made(3, ["true", "false"], false);
+    assert_eq!((rounds.count(), rounds.void_because.len()), (0, 3));
     assert_eq!(order.len(), 6);
-    assert!(pairs.void_because[0].contains("pair 1, b: noise"));
-    assert_eq!(made(3, ["true", "false"], true).0.a.len(), 3);
+    assert!(rounds.void_because[0].contains("pair 1, b: noise"));
+    assert_eq!(made(3, ["true", "false"], true).0.count(), 3);
+    let three = made(1, ["true", "true", "false"], false).0.void_because;
+    assert_eq!(three, ["round 1, c: noise"]);
 }
 
-/// A command that fails in its second run: the first pair and the error are kept.
+/// A command that fails in its second run: the first round and the error are kept.
 #[test]
 fn what_was_made_before_something_broke_is_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -102,15 +113,15 @@ fn what_was_made_before_something_broke_is_kept() {
         sets,
     };
     let experiment = Experiment {
-        treatments: [&good, &breaks],
-        pairs: 5,
+        treatments: &[&good, &breaks],
+        rounds: 5,
         directory: directory.path(),
         takes_void: false,
         deadline: None,
         switch: None,
     };
     let made = experiment.carry_out(&Interrupt::default(), None).unwrap();
-    assert_eq!((made.a.len(), made.b.len()), (1, 1));
+    assert_eq!(made.count(), 1);
     assert!(made.failure.unwrap().contains("exit status: 9"));
 }
 
@@ -120,8 +131,8 @@ fn a_command_that_prints_no_record_is_told_what_to_print() {
     let line = "echo hello; echo why >&2; exit 7".to_owned();
     let broken = Treatment::Command { line, sets: Vec::new() };
     let experiment = Experiment {
-        treatments: [&broken, &broken],
-        pairs: 1,
+        treatments: &[&broken, &broken],
+        rounds: 1,
         directory: directory.path(),
         takes_void: false,
         deadline: None,

@@ -56,6 +56,10 @@ pub struct Comparison {
     /// What was asked of it.
     #[serde(default)]
     pub gates: Vec<GateResult>,
+    /// Further candidates that were measured in the same rounds, each against the same A, whose
+    /// series stand only once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Comparison>,
 }
 
 /// One of the two.
@@ -198,10 +202,38 @@ pub struct Question {
 
 /// Compares every figure that both have in every run. With few runs, none.
 pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
+    compare_all(question, a, std::slice::from_ref(b)).pop().unwrap_or_default()
+}
+
+/// Compares each of `candidates` with `a`, as [`compare`] does. The evidence is corrected for all
+/// figures of all of them.
+pub fn compare_all(question: &Question, a: &Runs, candidates: &[Runs]) -> Vec<Vec<Compared>> {
+    let found: Vec<Vec<Found>> = candidates.iter().map(|b| effects(question, a, b)).collect();
+    let p: Vec<f64> = found.iter().flatten().map(|(_, _, effect)| effect.p).collect();
+    let mut adjusted = holm(&p).into_iter();
+    let compared = |((row, figure, effect), p_adjusted): (Found, f64)| Compared {
+        subject: row.subject.clone(),
+        series: row.series.clone(),
+        kind: row.kind,
+        figure: figure.name(),
+        p_adjusted,
+        outcome: outcome(&effect, p_adjusted),
+        effect,
+    };
+    found
+        .into_iter()
+        .map(|one| one.into_iter().zip(&mut adjusted).map(compared).collect())
+        .collect()
+}
+
+/// A figure of a row of A, and how B's differs from it.
+type Found<'a> = (&'a ArmSeries, Figure, Effect);
+
+fn effects<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>> {
     // One subject each: those two, whatever they are called.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
     let step_ns = a.step_ns.max(b.step_ns);
-    let mut found: Vec<(&ArmSeries, Figure, Effect)> = Vec::new();
+    let mut found = Vec::new();
     for of_a in &a.rows {
         let same = |row: &&ArmSeries| {
             (&row.series, row.kind) == (&of_a.series, of_a.kind)
@@ -219,21 +251,7 @@ pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
             }
         }
     }
-    let p: Vec<f64> = found.iter().map(|(_, _, effect)| effect.p).collect();
-    let adjusted = holm(&p);
     found
-        .into_iter()
-        .zip(adjusted)
-        .map(|((row, figure, effect), p_adjusted)| Compared {
-            subject: row.subject.clone(),
-            series: row.series.clone(),
-            kind: row.kind,
-            figure: figure.name(),
-            p_adjusted,
-            outcome: outcome(&effect, p_adjusted),
-            effect,
-        })
-        .collect()
 }
 
 /// The figure in the runs in which it holds: of pairs in those of which both hold, at least half of
@@ -340,6 +358,11 @@ pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
 }
 
 impl Comparison {
+    /// Every candidate against A, with the letter that it has.
+    pub fn candidates(&self) -> impl Iterator<Item = (char, &Comparison)> {
+        ('B'..).zip(std::iter::once(self).chain(&self.others))
+    }
+
     /// Decides outcome and gates from the figures, the arms and what speaks against comparing them.
     ///
     /// `of_b` are the records of B, for gates with an absolute limit.
@@ -369,7 +392,7 @@ impl Comparison {
 
     fn too_few(&self) -> String {
         format!(
-            "A has {} runs and B {}; with fewer than {RUNS_MIN} of each in which a figure holds, nothing can be \
+            "there are {} and {} runs; with fewer than {RUNS_MIN} of each in which a figure holds, nothing can be \
              told from chance",
             self.a.runs, self.b.runs
         )

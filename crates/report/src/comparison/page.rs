@@ -1,10 +1,10 @@
-//! `report.html` of a comparison: the verdict, an interval per figure, the curves of both over each
-//! other.
+//! `report.html` of a comparison: the verdicts, an interval per figure, the curves of all arms over
+//! each other.
 
-use crate::comparison::table::{short_verdict, verdict};
+use crate::comparison::table::{arms, figures_of, short_verdict, verdict};
 use crate::page;
 use crate::plot::curves::{Bounds, Curve};
-use crate::plot::legend;
+use crate::plot::{class, legend};
 use crate::text::number::{share, us};
 use maud::{Markup, PreEscaped, html};
 use record::Percentiles;
@@ -23,50 +23,67 @@ const WIDTH: f64 = 940.0;
 const RIGHT: f64 = 30.0;
 /// The axis of changes reaches at least this far to both sides, as a share.
 const REACH_MIN: f64 = 0.02;
-/// More runs are not drawn one by one.
+/// More runs are not drawn one by one, and none where there are more than two arms.
 const RUNS_DRAWN_MAX: usize = 24;
 
 /// The page of `comparison`, with `json`, the text of its compare.json, in it for programs.
 pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
-    let class = match comparison.outcome {
-        Outcome::Better => "verdict good",
-        Outcome::Worse => "verdict bad",
-        Outcome::Inconclusive => "verdict warn",
+    let is_pair = comparison.others.is_empty();
+    let title = match comparison.candidates().last() {
+        Some((last, _)) if !is_pair => format!("A against B to {last}"),
+        _ => "A against B".to_owned(),
     };
-    let (a, b) = (&comparison.a, &comparison.b);
+    let differs: Vec<(char, &String)> = comparison
+        .candidates()
+        .flat_map(|(letter, one)| one.differs.iter().map(move |what| (letter, what)))
+        .collect();
     let body = html! {
-        h1 { "A against B · " span class=(class) { (verdict(comparison.outcome)) } }
-        p { (comparison.why) "." }
+        h1 { (title) }
+        @for (letter, one) in comparison.candidates() {
+            p { span class=(verdict_class(one.outcome)) { (verdict(letter, one.outcome)) } ": " (one.why) "." }
+        }
         p class="quiet" { (comparison.started) " · " (comparison.tool) }
-        (arms(a, b))
+        (arms_table(comparison))
         @for because in &comparison.incomparable_because { p class="warn" { (because) } }
         @if comparison.forced { p class="warn" { "Forced: void runs and other machines were not refused." } }
-        (gates(&comparison.gates))
-        (figures(&comparison.figures))
-        (curves(a, b))
-        @if !comparison.differs.is_empty() {
+        (gates(comparison))
+        (figures(&figures_of(comparison), is_pair))
+        (curves(comparison))
+        @if !differs.is_empty() {
             h2 { "What differs" }
-            ul { @for one in &comparison.differs { li { (one) } } }
+            ul { @for (letter, one) in differs { li { (of(letter, is_pair)) (one) } } }
         }
         @if !comparison.void_because.is_empty() {
-            h2 { "Void pairs" }
+            h2 { @if is_pair { "Void pairs" } @else { "Void rounds" } }
             ul { @for one in &comparison.void_because { li { (one) } } }
         }
         h2 { "Records" }
-        (records("A", a))
-        (records("B", b))
+        @for (letter, arm) in arms(comparison) { (records(letter, arm)) }
         (page::embedded("comparison", json))
     };
-    page::frame(&format!("A against B · {}", verdict(comparison.outcome)), &body)
+    page::frame(&format!("{title} · {}", verdict('B', comparison.outcome)), &body)
 }
 
-fn arms(a: &Arm, b: &Arm) -> Markup {
+fn verdict_class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Better => "verdict good",
+        Outcome::Worse => "verdict bad",
+        Outcome::Inconclusive => "verdict warn",
+    }
+}
+
+/// Of which candidate something is, where there are several.
+fn of(letter: char, is_pair: bool) -> String {
+    if is_pair { String::new() } else { format!("{letter}: ") }
+}
+
+fn arms_table(comparison: &Comparison) -> Markup {
     html! {
         div class="box" {
             table {
-                @for (name, class, arm) in [("A", "c0", a), ("B", "c1", b)] {
-                    tr class=(class) {
-                        th scope="row" { (name) }
+                @for (at, (letter, arm)) in arms(comparison).enumerate() {
+                    tr class=(class(at)) {
+                        th scope="row" { (letter) }
                         td class="text" { code { (arm.name) } }
                         td class="n" { (arm.runs) " runs" }
                     }
@@ -76,7 +93,12 @@ fn arms(a: &Arm, b: &Arm) -> Markup {
     }
 }
 
-fn gates(gates: &[GateResult]) -> Markup {
+fn gates(comparison: &Comparison) -> Markup {
+    let is_pair = comparison.others.is_empty();
+    let gates: Vec<(char, &GateResult)> = comparison
+        .candidates()
+        .flat_map(|(letter, one)| one.gates.iter().map(move |gate| (letter, gate)))
+        .collect();
     let class = |outcome| match outcome {
         GateOutcome::Passed => "good",
         GateOutcome::Failed => "bad",
@@ -87,10 +109,10 @@ fn gates(gates: &[GateResult]) -> Markup {
             h2 { "Gates" }
             div class="box" {
                 table {
-                    @for gate in gates {
+                    @for (letter, gate) in gates {
                         tr {
                             td class=(class(gate.outcome)) { (gate.outcome.name()) }
-                            th scope="row" { code { (gate.gate) } }
+                            th scope="row" { (of(letter, is_pair)) code { (gate.gate) } }
                             td class="text" { (gate.why) }
                         }
                     }
@@ -100,13 +122,18 @@ fn gates(gates: &[GateResult]) -> Markup {
     }
 }
 
-fn figures(figures: &[Compared]) -> Markup {
+fn figures(figures: &[(char, &Compared)], is_pair: bool) -> Markup {
+    let figures: Vec<(String, &Compared)> = figures
+        .iter()
+        .map(|(letter, one)| (format!("{}{}", of(*letter, is_pair), one.name()), *one))
+        .collect();
+    let candidate = if is_pair { "B" } else { "candidate" };
     html! {
         @if !figures.is_empty() {
             h2 { "Change of each figure" }
-            figure class="full" { (PreEscaped(intervals(figures))) }
+            figure class="full" { (PreEscaped(intervals(&figures))) }
             p class="quiet" {
-                "B against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
+                (candidate) " against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
                 "part is what A against A shows here. Filled bars are beyond chance and beyond that noise."
             }
             div class="box" {
@@ -114,24 +141,24 @@ fn figures(figures: &[Compared]) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "us" }
-                            @for name in ["A", "B", "change", "interval", "noise", "p"] {
+                            @for name in ["A", candidate, "change", "interval", "noise", "p"] {
                                 th scope="col" class="n" { (name) }
                             }
                             th scope="col" { "verdict" }
                         }
                     }
-                    tbody { @for one in figures { (row(one)) } }
+                    tbody { @for (name, one) in &figures { (row(name, one)) } }
                 }
             }
         }
     }
 }
 
-fn row(one: &Compared) -> Markup {
+fn row(name: &str, one: &Compared) -> Markup {
     let effect = &one.effect;
     html! {
         tr {
-            th scope="row" { (one.name()) }
+            th scope="row" { (name) }
             td class="n" { (us(effect.a)) }
             td class="n" { (us(effect.b)) }
             td class="n" { (share(effect.change)) }
@@ -144,8 +171,8 @@ fn row(one: &Compared) -> Markup {
 }
 
 /// A bar per figure on one linear axis of changes.
-fn intervals(figures: &[Compared]) -> String {
-    let ends = figures.iter().flat_map(|one| {
+fn intervals(figures: &[(String, &Compared)]) -> String {
+    let ends = figures.iter().flat_map(|(_, one)| {
         let [low, high] = one.effect.interval;
         [low.abs(), high.abs(), one.effect.noise_floor]
     });
@@ -170,9 +197,9 @@ fn intervals(figures: &[Compared]) -> String {
             share(tick)
         );
     }
-    for (number, one) in figures.iter().enumerate() {
+    for (number, (name, one)) in figures.iter().enumerate() {
         let (y, effect) = (number as f64 * ROW, &one.effect);
-        let name = html! { (one.name()) }.into_string();
+        let name = html! { (name) }.into_string();
         let [low, high] = effect.interval.map(x);
         let noise = [x(-effect.noise_floor), x(effect.noise_floor)];
         let class = if one.outcome == Outcome::Inconclusive { "disturbed" } else { "holds" };
@@ -201,36 +228,48 @@ fn intervals(figures: &[Compared]) -> String {
     svg
 }
 
-/// A panel for every series that both have: each run faint, and the median over runs.
-fn curves(a: &Arm, b: &Arm) -> Markup {
+/// A panel for every series that A and a candidate have: each run faint, and the median over runs.
+fn curves(comparison: &Comparison) -> Markup {
+    let a = &comparison.a;
+    let runs_drawn = if comparison.others.is_empty() { RUNS_DRAWN_MAX } else { 0 };
     let mut panels: Vec<(String, Vec<Curve>)> = Vec::new();
     for of_a in &a.series {
-        let alone = a.subjects() == 1 && b.subjects() == 1;
-        let same = |of_b: &&ArmSeries| {
-            (&of_a.series, of_a.kind) == (&of_b.series, of_b.kind)
-                && (alone || of_a.subject == of_b.subject)
+        let in_arm = |(at, (letter, arm)): (usize, (char, &Arm))| {
+            let alone = a.subjects() == 1 && arm.subjects() == 1;
+            let same = |one: &&ArmSeries| {
+                (&of_a.series, of_a.kind) == (&one.series, one.kind)
+                    && (alone || of_a.subject == one.subject)
+            };
+            arm.series.iter().find(same).map(|one| curve(letter, &class(at), one, runs_drawn))
         };
-        let Some(of_b) = b.series.iter().find(same) else { continue };
-        let title = format!("{} {} {}", of_a.subject, of_a.series, of_a.kind.name());
-        panels.push((title, vec![curve("A", "c0", of_a), curve("B", "c1", of_b)]));
+        let all: Vec<Curve> = arms(comparison).enumerate().filter_map(in_arm).collect();
+        if all.len() > 1 {
+            let title = format!("{} {} {}", of_a.subject, of_a.series, of_a.kind.name());
+            panels.push((title, all));
+        }
     }
     let Some(bounds) = Bounds::of(panels.iter().flat_map(|(_, curves)| curves)) else {
         return html! {};
     };
+    let entries: Vec<(String, String)> = arms(comparison)
+        .enumerate()
+        .map(|(at, (letter, _))| (class(at), letter.to_string()))
+        .collect();
     html! {
         h2 { "Percentiles" }
-        (legend(&[("c0".to_owned(), "A".to_owned()), ("c1".to_owned(), "B".to_owned())]))
+        (legend(&entries))
         div class="plots" {
             @for (title, curves) in &panels { (bounds.plot(title, curves).figure()) }
         }
         p class="quiet" {
-            "Bold: the median over runs of each percentile. Faint: each run. Percentiles that a run can't support are "
-            "left out. Both axes are logarithmic."
+            "Bold: the median over runs of each percentile. "
+            @if runs_drawn > 0 { "Faint: each run. " }
+            "Percentiles that a run can't support are left out. Both axes are logarithmic."
         }
     }
 }
 
-fn curve(name: &str, class: &str, series: &ArmSeries) -> Curve {
+fn curve(letter: char, class: &str, series: &ArmSeries, runs_drawn: usize) -> Curve {
     let points = |run: &Percentiles| -> Vec<(f64, f64)> {
         let all = PERCENTILES.iter().zip(run.values());
         all.filter_map(|((_, quantile), ns)| Some((*quantile, ns? as f64))).collect()
@@ -242,18 +281,18 @@ fn curve(name: &str, class: &str, series: &ArmSeries) -> Curve {
     let named: Vec<(String, f64, u64)> = middle.collect();
     Curve {
         class: class.to_owned(),
-        name: name.to_owned(),
+        name: letter.to_string(),
         pooled: named.iter().map(|(_, quantile, ns)| (*quantile, *ns as f64)).collect(),
-        runs: series.runs.iter().take(RUNS_DRAWN_MAX).map(points).collect(),
+        runs: series.runs.iter().take(runs_drawn).map(points).collect(),
         named,
     }
 }
 
-fn records(name: &str, arm: &Arm) -> Markup {
+fn records(letter: char, arm: &Arm) -> Markup {
     html! {
         @if !arm.records.is_empty() {
             details {
-                summary { (name) ": " (arm.records.len()) " records" }
+                summary { (letter) ": " (arm.records.len()) " records" }
                 ul { @for path in &arm.records { li { code { (path) } } } }
             }
         }

@@ -12,24 +12,28 @@ use std::fmt::Write;
 /// Columns of a subject's name.
 const NAME_WIDTH: usize = 20;
 
-/// The comparison as text: the verdict and why, each figure, gates, what differs.
+/// The comparison as text: the verdict and why, each figure, gates, what differs; of each candidate.
 pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     let mut out = Terminal::new(columns);
-    let _ = writeln!(out, "{}", verdict(comparison.outcome));
-    wrap(&mut out, "  ", &comparison.why);
-    arm(&mut out, "A", &comparison.a);
-    arm(&mut out, "B", &comparison.b);
+    for (letter, one) in comparison.candidates() {
+        let _ = writeln!(out, "{}", verdict(letter, one.outcome));
+        wrap(&mut out, "  ", &one.why);
+    }
+    arms(comparison).for_each(|(letter, one)| arm(&mut out, letter, one));
+    let is_pair = comparison.others.is_empty();
     let design = match comparison.design {
-        Design::Interleaved => "interleaved A B B A",
+        Design::Interleaved if is_pair => "interleaved A B B A",
+        Design::Interleaved => "interleaved there and back, A B C … C B A",
         Design::Apart => {
             "made apart: drift between them is not in the noise floor; made now, \
                           interleaved, it would be"
         }
     };
+    let round = if is_pair { "pair" } else { "round" };
     let void = match comparison.pairs_void {
         0 => String::new(),
-        1 => "; one pair was void and made again".to_owned(),
-        n => format!("; {n} pairs were void and made again"),
+        1 => format!("; one {round} was void and made again"),
+        n => format!("; {n} {round}s were void and made again"),
     };
     wrap(&mut out, "  runs: ", &format!("{design}{void}"));
     if comparison.forced {
@@ -38,13 +42,17 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     for because in &comparison.incomparable_because {
         wrap(&mut out, "  ! ", because);
     }
-    figures(&mut out, &comparison.figures);
-    out.push_str(&gates(&comparison.gates, columns));
-    if !comparison.differs.is_empty() {
-        out.push('\n');
+    figures(&mut out, &figures_of(comparison));
+    for (letter, one) in comparison.candidates() {
+        let of = if is_pair { String::new() } else { format!("{letter} ") };
+        out.push_str(&gates_of(&of, &one.gates, columns));
     }
-    for differs in &comparison.differs {
-        wrap(&mut out, "  differs: ", differs);
+    for (letter, one) in comparison.candidates() {
+        let head = if is_pair { "  differs: ".to_owned() } else { format!("  {letter} differs: ") };
+        if !one.differs.is_empty() {
+            out.push('\n');
+        }
+        one.differs.iter().for_each(|differs| wrap(&mut out, &head, differs));
     }
     for because in &comparison.void_because {
         wrap(&mut out, "  void: ", because);
@@ -54,44 +62,78 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
 
 /// What became of gates, two lines each.
 pub fn gates(gates: &[GateResult], columns: usize) -> String {
+    gates_of("", gates, columns)
+}
+
+/// The same, with `of` before each gate.
+fn gates_of(of: &str, gates: &[GateResult], columns: usize) -> String {
     let mut out = Terminal::new(columns);
     for gate in gates {
         out.push('\n');
-        wrap(&mut out, &format!("  gate {}: ", gate.outcome.name()), &gate.gate);
+        wrap(&mut out, &format!("  {of}gate {}: ", gate.outcome.name()), &gate.gate);
         wrap(&mut out, "    ", &gate.why);
     }
     out.into_text()
 }
 
 /// The verdict in a sentence.
-pub(crate) fn verdict(outcome: Outcome) -> &'static str {
+pub(crate) fn verdict(letter: char, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Better => "B is BETTER than A",
-        Outcome::Worse => "B is WORSE than A",
-        Outcome::Inconclusive => "INCONCLUSIVE: B is neither better nor worse than A",
+        Outcome::Better => format!("{letter} is BETTER than A"),
+        Outcome::Worse => format!("{letter} is WORSE than A"),
+        Outcome::Inconclusive => {
+            format!("INCONCLUSIVE: {letter} is neither better nor worse than A")
+        }
     }
 }
 
-fn arm(out: &mut Terminal, name: &str, arm: &Arm) {
+/// All arms with their letters: A, then the candidates.
+pub(crate) fn arms(comparison: &Comparison) -> impl Iterator<Item = (char, &Arm)> {
+    let candidates = comparison.candidates().map(|(letter, one)| (letter, &one.b));
+    std::iter::once(('A', &comparison.a)).chain(candidates)
+}
+
+/// The figures of all candidates: those of a name beside each other.
+pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &Compared)> {
+    let mut figures: Vec<(char, &Compared)> = comparison
+        .candidates()
+        .flat_map(|(letter, one)| one.figures.iter().map(move |figure| (letter, figure)))
+        .collect();
+    let mut names: Vec<String> = Vec::new();
+    for (_, figure) in &figures {
+        if !names.contains(&figure.name()) {
+            names.push(figure.name());
+        }
+    }
+    figures.sort_by_key(|(_, figure)| names.iter().position(|name| *name == figure.name()));
+    figures
+}
+
+fn arm(out: &mut Terminal, letter: char, arm: &Arm) {
     wrap(
         out,
-        &format!("  {name}: "),
+        &format!("  {letter}: "),
         &format!("{} ({} {})", arm.name, arm.runs, if arm.runs == 1 { "run" } else { "runs" }),
     );
 }
 
-fn figures(out: &mut Terminal, figures: &[Compared]) {
+fn figures(out: &mut Terminal, figures: &[(char, &Compared)]) {
     if figures.is_empty() {
         return;
     }
-    let mut subject = "";
+    let has_letters = figures.iter().any(|(letter, _)| *letter != 'B');
+    let (mut subject, mut title) = (String::new(), String::new());
     let mut rows = Vec::new();
-    for figure in figures {
+    for (letter, figure) in figures {
         let effect = &figure.effect;
-        let name = if figure.subject == subject { "" } else { figure.subject.as_str() };
-        rows.push(vec![
-            shortened(name, NAME_WIDTH),
-            format!("{} {} {}", figure.series, figure.kind.name(), figure.figure),
+        let (of, named) = (figure.subject.clone(), figure_title(figure));
+        let mut row = vec![
+            shortened(if of == subject { "" } else { &of }, NAME_WIDTH),
+            if named == title { String::new() } else { named.clone() },
+        ];
+        (subject, title) = (of, named);
+        row.extend(has_letters.then(|| letter.to_string()));
+        row.extend([
             us(effect.a),
             us(effect.b),
             share(effect.change),
@@ -100,15 +142,23 @@ fn figures(out: &mut Terminal, figures: &[Compared]) {
             format!("{:.4}", figure.p_adjusted),
             short_verdict(figure.outcome).to_owned(),
         ]);
-        subject = &figure.subject;
+        rows.push(row);
     }
     let notes = vec![
         "Noise: what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict \
          needs both: p below 0.05 and a change above the noise."
             .to_owned(),
     ];
-    let head = cells(["us", "", "A", "B", "change", "95 % interval", "noise", "p", "verdict"]);
-    Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
+    let mut head = cells(["us", ""]);
+    head.extend(has_letters.then(String::new));
+    let candidate = if has_letters { "candidate" } else { "B" };
+    head.extend(cells(["A", candidate, "change", "95 % interval", "noise", "p", "verdict"]));
+    let more_names = if has_letters { 2 } else { 1 };
+    Grid { head, rows, notes, more_names, ..Grid::default() }.text(out);
+}
+
+fn figure_title(figure: &Compared) -> String {
+    format!("{} {} {}", figure.series, figure.kind.name(), figure.figure)
 }
 
 pub(crate) fn short_verdict(outcome: Outcome) -> &'static str {

@@ -261,6 +261,14 @@ fn short(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
+/// The colour and dash of the line with that number: eight colours, and three dashes for each.
+pub(crate) fn class(at: usize) -> String {
+    match at / 8 {
+        0 => format!("c{at}"),
+        dash => format!("c{} dash{dash}", at % 8),
+    }
+}
+
 /// What the classes of a plot's lines mean: class and name of each.
 pub fn legend(entries: &[(String, String)]) -> Markup {
     html! {

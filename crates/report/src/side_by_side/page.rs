@@ -2,7 +2,7 @@
 
 use crate::page;
 use crate::plot::curves::{Bounds, Curve};
-use crate::plot::legend;
+use crate::plot::{class, legend};
 use crate::side_by_side::table::{grid, rows_of, subjects, title, title_of};
 use maud::{Markup, html};
 use record::side_by_side::{Group, Row, SideBySide};
@@ -43,14 +43,6 @@ fn name(all: &SideBySide, group: &Group) -> String {
             false => value.clone(),
         };
     all.by.iter().zip(&group.values).map(value).collect::<Vec<_>>().join(" · ")
-}
-
-/// The colour and dash of a group, the same in all panels.
-fn class(at: usize) -> String {
-    match at / 8 {
-        0 => format!("c{at}"),
-        dash => format!("c{} dash{dash}", at % 8),
-    }
 }
 
 fn curves(all: &SideBySide) -> Markup {

@@ -86,7 +86,7 @@ pub(crate) fn rows_of<'a>(
     rows.filter(move |(_, row)| row.subject == subject)
 }
 
-/// Whose latency of what.
+/// What a row measures: `order response` of `rust`, say.
 pub(crate) fn title_of(row: &Row) -> String {
     format!("{} {} {}", row.subject, row.series, row.kind.name())
 }

@@ -59,7 +59,22 @@ fn comparison() -> Comparison {
             outcome: GateOutcome::Failed,
             why: "rust.order.service.p50: +42.0 %, between +40.0 % and +44.0 %".to_owned(),
         }],
+        others: Vec::new(),
     }
+}
+
+/// Of three treatments.
+fn of_three() -> Comparison {
+    let other = Comparison {
+        b: arm("exchange.gateways=1"),
+        differs: vec!["exchange.gateways: 0 -> 1".to_owned()],
+        figures: vec![figure("p50", -0.1, Outcome::Better)],
+        outcome: Outcome::Better,
+        why: "better in rust.order.service.p50".to_owned(),
+        gates: Vec::new(),
+        ..comparison()
+    };
+    Comparison { others: vec![other], ..comparison() }
 }
 
 #[test]
@@ -85,6 +100,44 @@ fn the_verdict_comes_first_and_everything_fits() {
           differs: exchange.backend: "spin" -> "block"
           void: pair 3, b: rust.replies: of 100 messages 1 lost, 0 duplicated
     "#]].assert_eq(&text);
+}
+
+#[test]
+fn several_candidates_stand_in_one_table() {
+    let text = report::comparison(&of_three(), 100);
+    expect![[r#"
+        B is WORSE than A
+          worse in rust.order.service.p50
+        C is BETTER than A
+          better in rust.order.service.p50
+          A: exchange.backend=spin (12 runs)
+          B: exchange.backend=block (12 runs)
+          C: exchange.gateways=1 (12 runs)
+          runs: interleaved there and back, A B C … C B A; one round was void and made again
+
+        us                               A  candidate  change  95 % interval  noise       p  verdict
+        rust  order service p50    B  12.3       17.5    +42%    +40% … +44%   3.1%  0.0010    WORSE
+                                   C  12.3       11.1    -10%   -12% … -8.0%   3.1%  0.0010   better
+              order service p99.9  B  12.3       12.5   +1.0%  -1.0% … +3.0%   3.1%  0.0010        -
+          Noise: what A against A shows 95 times of 100 here; p: of all figures together (Holm). A verdict
+          needs both: p below 0.05 and a change above the noise.
+
+          B gate failed: order.service.p50 <= +5%
+            rust.order.service.p50: +42.0 %, between +40.0 % and +44.0 %
+
+          B differs: exchange.backend: "spin" -> "block"
+
+          C differs: exchange.gateways: 0 -> 1
+          void: pair 3, b: rust.replies: of 100 messages 1 lost, 0 duplicated
+    "#]]
+    .assert_eq(&text);
+    let page = report::comparison_page(&of_three(), "{}");
+    for words in ["A against B to C", "C is BETTER than A", "C: rust.order.service.p50"] {
+        assert!(page.contains(words), "no {words:?} in the page");
+    }
+    let summary = report::summary::markdown_of_comparison(&of_three());
+    assert_eq!(summary.matches("### ").count(), 2, "{summary}");
+    assert!(summary.contains("| us | A | C |"), "{summary}");
 }
 
 #[test]

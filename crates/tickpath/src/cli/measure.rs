@@ -76,14 +76,14 @@ pub(crate) struct SweepArguments {
 pub(crate) struct CompareArguments {
     /// Baseline (A)
     pub a: String,
-    /// Candidate (B)
-    #[arg(required_unless_present = "baseline")]
-    pub b: Option<String>,
+    /// Candidate (B); of treatments that are measured now also further ones
+    #[arg(value_name = "B", required_unless_present = "baseline")]
+    pub candidates: Vec<String>,
     /// Baseline that `run --save-baseline NAME` kept below --out; the one record is then B. Machine
     /// and settings must agree
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["b", "command"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["candidates", "command"])]
     pub baseline: Option<String>,
-    /// A and B are shell commands that print a run record. They get --set, one run and --out in
+    /// The treatments are shell commands that print a run record. They get --set, one run and --out in
     /// the environment, which `tickpath run` reads
     #[arg(long, conflicts_with = "scenario")]
     pub command: bool,
@@ -160,4 +160,5 @@ Examples:
   tickpath compare runs/before runs/after --gate 'order.service.p99 <= +5%'
   tickpath compare subject.rust.backend=spin subject.rust.backend=block
   tickpath compare --pairs 20 'order-to-ack load.connections=4' 'order-to-ack load.connections=16'
+  tickpath compare exchange.gateways=0 exchange.gateways=1 exchange.gateways=2
   tickpath compare --command './old/tickpath run --json' './new/tickpath run --json'";

@@ -47,9 +47,10 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare A with B: better, worse or inconclusive
     ///
-    /// A and B are two run records, or two treatments that are measured now, interleaved A B B A:
-    /// a scenario (name or file, followed by KEY=VALUE), KEY=VALUE alone for --scenario, or, with
-    /// --command, a shell command that prints a run record. Exits with 0; with 1 if a gate failed,
+    /// A and B are two run records, or two or more treatments that are measured now, interleaved
+    /// A B B A or A B C C B A: a scenario (name or file, followed by KEY=VALUE), KEY=VALUE alone
+    /// for --scenario, or, with --command, a shell command that prints a run record. Each further
+    /// treatment is compared with A. Exits with 0; with 1 if a gate failed,
     /// 4 if a gate was inconclusive, 3 if runs were void or interrupted.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),

@@ -17,7 +17,7 @@ use record::directory;
 use record::{Kind, RunRecord, Verdict};
 use report::Finding;
 use scenario::conduct::Interrupt;
-use scenario::experiment::{Experiment, Made, Pairs, Treatment};
+use scenario::experiment::{Experiment, Rounds, Side, Treatment};
 use stats::compare::{Design, Outcome, SIGNIFICANCE};
 use std::path::{Path, PathBuf};
 
@@ -109,8 +109,8 @@ impl Bench<'_> {
         let with_fault: Vec<&str> = scenario.iter().chain(fault).copied().collect();
         let treatments = [treatment(scenario)?, treatment(&with_fault)?];
         let experiment = Experiment {
-            treatments: [&treatments[0], &treatments[1]],
-            pairs: self.pairs,
+            treatments: &treatments.each_ref(),
+            rounds: self.pairs,
             directory: &self.directory.join(name),
             // A stalled pacer is late, which is a reason to be void; here it is the purpose.
             takes_void: true,
@@ -118,8 +118,8 @@ impl Bench<'_> {
             switch: None,
         };
         let pairs = with_screen(self.quiet, |say| experiment.carry_out(self.interrupt, say))?;
-        if pairs.a.len() < self.pairs as usize && !self.interrupt.is_set() {
-            let (made, asked) = (pairs.a.len(), self.pairs);
+        if pairs.count() < self.pairs as usize && !self.interrupt.is_set() {
+            let (made, asked) = (pairs.count(), self.pairs);
             let why = pairs.failure.unwrap_or_default();
             bail!("{name}: {made} of {asked} pairs were made: {why}");
         }
@@ -138,10 +138,10 @@ fn treatment(words: &[&str]) -> anyhow::Result<Treatment> {
     Ok(Treatment::Scenario(Box::new(conduct(words[0], &sets, Path::new(""))?)))
 }
 
-fn figures(pairs: &Pairs, figure: &str) -> Vec<Compared> {
-    let runs = |made: &[Made]| {
-        let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
-        Runs::of_records(&records)
+fn figures(pairs: &Rounds, figure: &str) -> Vec<Compared> {
+    let runs = |side: Side| {
+        let made = pairs.of(side);
+        Runs::of_records(&made.iter().map(|one| one.record.clone()).collect::<Vec<RunRecord>>())
     };
     let question = Question {
         design: Design::Interleaved,
@@ -149,7 +149,7 @@ fn figures(pairs: &Pairs, figure: &str) -> Vec<Compared> {
         floor_is_control: false,
         forced: false,
     };
-    compare(&question, &runs(&pairs.a), &runs(&pairs.b))
+    compare(&question, &runs(Side::A), &runs(Side::B))
 }
 
 fn figure_of(figures: &[Compared], kind: Kind) -> Option<&Compared> {

@@ -2,16 +2,17 @@
 
 use crate::ci::baseline;
 use crate::cli::WatchArguments;
-use crate::compare::{blank, gates};
+use crate::compare::{Recorded, gates, of_records};
 use crate::{TOOL, run::check_gates};
 use anyhow::{Context, bail};
+use clock::Deadline;
+use record::comparison;
 use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::comparison::selector::Figure;
-use record::comparison::{self, Arm, Comparison, Question, Runs};
 use record::machine::Machine;
 use record::{Preflight, RunRecord, directory};
 use scenario::Conduct;
-use stats::compare::{Design, RUNS_MIN};
+use stats::compare::RUNS_MIN;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -161,33 +162,22 @@ impl Judge {
         record: &RunRecord,
         machine: &Machine,
     ) -> Vec<GateResult> {
-        let (a, b) = (&baseline.record, record);
-        let mut because = comparison::incomparable_because(a, &baseline.machine, b, machine);
-        because.extend(settings_that_differ(a, b));
         let mut figures: Vec<Figure> = Vec::new();
         for figure in self.gates.iter().map(|gate| gate.selector().figure) {
             if !figures.contains(&figure) {
                 figures.push(figure);
             }
         }
-        let question = Question {
-            design: Design::Apart,
+        let Baseline { name, record: of_baseline, machine: its_machine } = baseline;
+        let mut compared = of_records(
+            Recorded { name, path: None, record: of_baseline, machine: its_machine },
+            Recorded { name: "watch", path: None, record, machine },
             figures,
-            floor_is_control: comparison::same_floor(a, b) && because.is_empty(),
-            forced: false,
-        };
-        let (runs_a, runs_b) = (Runs::of_record(a), Runs::of_record(b));
-        let mut compared = Comparison {
-            incomparable_because: because.clone(),
-            figures: comparison::compare(&question, &runs_a, &runs_b),
-            ..blank(
-                false,
-                Design::Apart,
-                Arm::new(&baseline.name, Vec::new(), &runs_a),
-                Arm::new("watch", Vec::new(), &runs_b),
-            )
-        };
-        compared.decide(&self.gates, &[b]);
+            false,
+            settings_that_differ(of_baseline, record),
+        );
+        compared.decide(&self.gates, &[record]);
+        let because = &compared.incomparable_because;
         if !because.is_empty() {
             let open = |one: &&mut GateResult| one.outcome == GateOutcome::Inconclusive;
             compared.gates.iter_mut().filter(open).for_each(|one| one.why = because.join("; "));
@@ -223,8 +213,8 @@ pub(crate) fn run_command(command: &str, alert: &str, record: &Path) -> Result<(
         .stdout(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot start: {error}"))?;
-    let tries = COMMAND_PATIENCE.as_millis() / COMMAND_POLL.as_millis();
-    for _ in 0..tries {
+    let deadline = Deadline::after(COMMAND_PATIENCE);
+    while !deadline.left().is_zero() {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(status.to_string()),

@@ -85,6 +85,31 @@ fn a_slower_exchange_is_worse_and_fails_its_gate() {
     assert_eq!(serde_json::from_str::<Value>(&saved).unwrap(), comparison);
 }
 
+/// Three treatments are measured in the same rounds, and `report` prints all of it again.
+#[test]
+fn several_candidates_are_measured_in_one_comparison() {
+    let out = tempfile::tempdir().unwrap();
+    let delays = [0, 1_000, 2_000].map(|us| format!("exchange.inject.delay_us={us}"));
+    let delays: Vec<&str> = delays.iter().map(String::as_str).collect();
+    let gate = ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s"];
+    let done = compare(out.path(), &[&gate, delays.as_slice()].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let printed = text(&done.stdout);
+    for words in ["B is neither", "C is neither", "A B C … C B A", "C gate passed", "C differs"] {
+        assert!(printed.contains(words), "no {words:?} in {printed}");
+    }
+    let directory = only_run(out.path());
+    for (arm, delay) in ["a", "b", "c"].iter().zip(&delays) {
+        let run = record(&only_run(&directory.join(arm)));
+        let set = run["resolved"]["exchange"]["inject"]["delay_us"].to_string();
+        assert_eq!(format!("exchange.inject.delay_us={set}"), *delay);
+    }
+    let again = text(&output(&["report", &directory.display().to_string()]).stdout);
+    assert!(printed.starts_with(&again), "{again}");
+    let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(page.contains("A against B to C"), "{page}");
+}
+
 #[test]
 fn two_records_are_compared_as_they_are() {
     let runs = tempfile::tempdir().unwrap();
@@ -139,6 +164,9 @@ fn what_cannot_be_compared_says_what_to_do() {
     std::fs::write(&run, "{}").unwrap();
     let run = run.display().to_string();
     assert!(complaint(&[&run, "ping-pong"]).contains("is a record and the other is not"));
+    assert!(complaint(&[&run, &run, &run]).contains("`tickpath report` sets more"));
+    assert!(complaint(&[&run, &run, "ping-pong"]).contains("is a record and the other is not"));
+    assert!(complaint(&[vec!["seconds=1"; 27]].concat()).contains("the limit is 26"));
     assert!(complaint(&["--pairs", "3", &run, &run]).contains("made already"));
     assert!(complaint(&["--set", "seconds=1", &run, &run]).contains("--set is for what is made"));
     assert!(complaint(&["--scenario", "engine", &run, &run]).contains("--scenario is for"));

@@ -11,7 +11,7 @@ use clock::{Deadline, monotonic_ns};
 use record::RunRecord;
 use record::tune::{NotTried, SettingState, Survey, Trial, Tried, corrected, figures};
 use scenario::conduct::Interrupt;
-use scenario::experiment::{Experiment, Made, Pairs, Side, Switch, Treatment};
+use scenario::experiment::{Experiment, Rounds, Side, Switch, Treatment};
 use stats::compare::{Design, Outcome};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -123,12 +123,10 @@ impl Bench<'_> {
         let refusal = RefCell::new(None);
         let switch = |side: Side| -> Result<(), String> {
             self.revert()?;
-            match side {
-                Side::A => Ok(()),
-                Side::B => self
-                    .apply(settings)
-                    .inspect_err(|why| *refusal.borrow_mut() = Some(why.clone())),
+            if side == Side::A {
+                return Ok(());
             }
+            self.apply(settings).inspect_err(|why| *refusal.borrow_mut() = Some(why.clone()))
         };
         let made = self.pairs(time, &self.directory.join(directory), &switch);
         self.revert().map_err(|why| anyhow!("{why}"))?;
@@ -140,15 +138,15 @@ impl Bench<'_> {
         if let Some(failure) = made.failure {
             return Ok(Err(failure));
         }
-        let records = |made: &[Made]| -> Vec<RunRecord> {
-            made.iter().map(|one| one.record.clone()).collect()
+        let records = |side: Side| -> Vec<RunRecord> {
+            made.of(side).iter().map(|one| one.record.clone()).collect()
         };
         Ok(Ok(Tried {
             id: id.to_owned(),
-            pairs: made.a.len(),
+            pairs: made.count(),
             pairs_void: made.void_because.len(),
             seconds,
-            figures: figures(Design::Interleaved, &records(&made.a), &records(&made.b)),
+            figures: figures(Design::Interleaved, &records(Side::A), &records(Side::B)),
             outcome: Outcome::Inconclusive,
             why: made.void_because.first().cloned().unwrap_or_default(),
         }))
@@ -160,10 +158,10 @@ impl Bench<'_> {
         (pairs, deadline): Time,
         directory: &Path,
         switch: Switch<'_>,
-    ) -> anyhow::Result<(Pairs, f64)> {
+    ) -> anyhow::Result<(Rounds, f64)> {
         let experiment = Experiment {
-            treatments: [&self.treatment, &self.treatment],
-            pairs,
+            treatments: &[&self.treatment, &self.treatment],
+            rounds: pairs,
             directory,
             takes_void: false,
             deadline: deadline.as_ref(),

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clock::{Deadline, monotonic_ns};
 use record::tune::{FIGURES, NotTried, SettingState};
-use scenario::experiment::PAIRS_MAX;
+use scenario::experiment::ROUNDS_MAX;
 use stats::compare::{RUNS_MIN, SIGNIFICANCE};
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ impl Budget {
             let why = "the budget ends before it; raise --budget".to_owned();
             not_tried.push(NotTried { id: one.id, why });
         }
-        Ok(self.pairs_for(fitting).clamp(RUNS_MIN as u32, PAIRS_WANTED.min(PAIRS_MAX)))
+        Ok(self.pairs_for(fitting).clamp(RUNS_MIN as u32, PAIRS_WANTED.min(ROUNDS_MAX)))
     }
 
     /// Pairs and the deadline of the next setting, of which `left` are to come and `all` are

@@ -1,0 +1,176 @@
+//! Treatments that are measured now, interleaved.
+
+use super::{Asked, PAIRS_DEFAULT, blank, finish, status};
+use crate::cli::CompareArguments;
+use crate::progress::with_screen;
+use crate::project::Project;
+use crate::run::{check_gates, warn_of};
+use crate::treatment::treatment;
+use crate::turn::Turn;
+use crate::{NO_RESULT, signals};
+use anyhow::{Context, bail};
+use record::RunRecord;
+use record::comparison::gate::Gate;
+use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
+use scenario::conduct::Interrupt;
+use scenario::experiment::{Experiment, Made, ROUNDS_MAX, Rounds, Side, TREATMENTS_MAX, Treatment};
+use stats::compare::Design;
+use std::path::Path;
+
+/// The scenario of KEY=VALUE treatments.
+const SCENARIO_DEFAULT: &str = "ping-pong";
+
+/// Measures them now.
+pub(super) fn interleaved(asked: &Asked<'_>) -> anyhow::Result<u8> {
+    let Asked { arguments, names, gates, out, .. } = asked;
+    let rounds = arguments.pairs.unwrap_or(PAIRS_DEFAULT);
+    if !(1..=ROUNDS_MAX).contains(&rounds) {
+        bail!("--pairs {rounds}: there must be 1 to {ROUNDS_MAX}");
+    }
+    if names.len() > TREATMENTS_MAX {
+        bail!("{} treatments are too many, the limit is {TREATMENTS_MAX}", names.len());
+    }
+    let treatments = treatments(asked)?;
+    let path = crate::make_directory(out, "compare")?;
+    let interrupt = signals::interrupt()?;
+    let Some(_turn) = prepare(arguments, &treatments, gates, &path, &interrupt)? else {
+        return Ok(NO_RESULT);
+    };
+    let experiment = Experiment {
+        treatments: &treatments.iter().collect::<Vec<_>>(),
+        rounds,
+        directory: &path,
+        takes_void: arguments.force,
+        deadline: None,
+        switch: None,
+    };
+    let round = if names.len() == 2 { "pair" } else { "round" };
+    let made = with_screen(arguments.output.quiet, |say| experiment.carry_out(&interrupt, say));
+    let made = match made {
+        Ok(made) => made,
+        Err(error) if holds_a_record(&path, names.len()) => {
+            let kept = path.display();
+            return Err(error)
+                .with_context(|| format!("no {round} was made; single runs are in {kept}"));
+        }
+        Err(error) => {
+            // Nothing was made; what broke stands in the error.
+            let _ = std::fs::remove_dir_all(&path);
+            return Err(error.into());
+        }
+    };
+    let comparison = comparison_of(asked, &made);
+    let complete = made.count() == rounds as usize;
+    let why = match (&made.failure, interrupt.is_set()) {
+        (_, true) => "it was interrupted".to_owned(),
+        (Some(failure), _) => failure.clone(),
+        (None, _) => format!("{} were void", made.void_because.len()),
+    };
+    let error = match complete {
+        true => String::new(),
+        false => format!("{} of {rounds} {round}s were made: {why}", made.count()),
+    };
+    finish(arguments, &comparison, &path, &error)?;
+    if !complete {
+        eprintln!("error: {error}");
+    }
+    Ok(if complete { status(&comparison) } else { NO_RESULT })
+}
+
+fn treatments(asked: &Asked<'_>) -> anyhow::Result<Vec<Treatment>> {
+    let Asked { arguments, names, .. } = asked;
+    let scenario = arguments.scenario.as_deref().unwrap_or(SCENARIO_DEFAULT);
+    let project = Project::find()?;
+    let sets = &arguments.settings.set;
+    let read = |text: &String| match arguments.command {
+        true => Ok(Treatment::Command { line: text.clone(), sets: sets.clone() }),
+        false => treatment(text, scenario, sets, &project),
+    };
+    names.iter().map(read).collect()
+}
+
+/// Checks what can be checked before the first run, and waits for the cores. A command does both
+/// for itself.
+fn prepare(
+    arguments: &CompareArguments,
+    treatments: &[Treatment],
+    gates: &[Gate],
+    path: &Path,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<Turn>> {
+    let mut cores = Vec::new();
+    for treatment in treatments {
+        let Treatment::Scenario(conduct) = treatment else { continue };
+        let checked = check_gates(gates, &conduct.scenario).and_then(|()| Ok(conduct.preflight()?));
+        let plan = match checked {
+            Ok(plan) => plan,
+            Err(error) => {
+                // Nothing was measured: only the empty directory goes.
+                let _ = std::fs::remove_dir(path);
+                return Err(error);
+            }
+        };
+        warn_of(&plan);
+        cores.extend(plan.subjects.into_iter().flat_map(|(_, cores)| cores));
+    }
+    Turn::take(&cores, arguments.output.no_wait, || interrupt.is_set())
+}
+
+/// Whether a run of any treatment left its record in `directory`.
+fn holds_a_record(directory: &Path, treatments: usize) -> bool {
+    let sides = Side::all(treatments).map(|side| directory.join(side.name()));
+    let mut runs = sides.filter_map(|side| side.read_dir().ok()).flatten().flatten();
+    runs.any(|run| run.path().join("run.json").is_file())
+}
+
+/// Every candidate against A.
+fn comparison_of(asked: &Asked<'_>, made: &Rounds) -> Comparison {
+    let Asked { arguments, names, figures, gates, .. } = asked;
+    let question = Question {
+        design: Design::Interleaved,
+        figures: figures.clone(),
+        floor_is_control: false,
+        forced: arguments.force,
+    };
+    let measured: Vec<Measured> = names
+        .iter()
+        .zip(Side::all(names.len()))
+        .map(|(name, side)| measured(name, made.of(side)))
+        .collect();
+    let (a, candidates) = measured.split_first().expect("A is required");
+    let runs: Vec<Runs> = candidates.iter().map(|one| one.runs.clone()).collect();
+    let compared = compare_all(&question, &a.runs, &runs);
+    let mut comparisons = candidates.iter().zip(compared).map(|(b, figures)| {
+        let differs = match (a.records.first(), b.records.first()) {
+            (Some(a), Some(b)) => comparison::differs(a, b),
+            _ => Vec::new(),
+        };
+        let blank = blank(arguments.force, Design::Interleaved, a.arm.clone(), b.arm.clone());
+        let mut one = Comparison { differs, figures, ..blank };
+        one.decide(gates, &b.records.iter().collect::<Vec<_>>());
+        one
+    });
+    let first = comparisons.next().expect("a candidate is required");
+    let without_series =
+        |one: Comparison| Comparison { a: Arm { series: Vec::new(), ..one.a }, ..one };
+    Comparison {
+        pairs_void: made.void_because.len() as u32,
+        void_because: made.void_because.clone(),
+        others: comparisons.map(without_series).collect(),
+        ..first
+    }
+}
+
+/// The runs of a treatment.
+struct Measured {
+    arm: Arm,
+    records: Vec<RunRecord>,
+    runs: Runs,
+}
+
+fn measured(name: &str, made: &[Made]) -> Measured {
+    let records: Vec<RunRecord> = made.iter().map(|one| one.record.clone()).collect();
+    let runs = Runs::of_records(&records);
+    let paths = made.iter().map(|one| one.path.display().to_string()).collect();
+    Measured { arm: Arm::new(name, paths, &runs), records, runs }
+}
