@@ -1,6 +1,6 @@
 //! What the self-test found, a line each.
 
-use crate::text::number::us;
+use crate::text::number::{short_ns, us};
 
 /// What one check of the self-test found.
 #[derive(Clone, Debug)]
@@ -80,12 +80,12 @@ pub fn finding(finding: &Finding) -> String {
             format!("A against A is said to differ in {}", told_apart.join(", "))
         }
         Finding::Stall { stall_ms, every_ms, response_ns_p90, service_ns_p90, .. } => format!(
-            "a stall of {stall_ms} ms each {every_ms} ms moves p90 of response time {} -> {} us, of service \
-             time {} -> {} us",
-            us(response_ns_p90[0]),
-            us(response_ns_p90[1]),
-            us(service_ns_p90[0]),
-            us(service_ns_p90[1])
+            "a stall of {stall_ms} ms each {every_ms} ms moves p90 of response time {} -> {}, of service time \
+             {} -> {}",
+            short_ns(response_ns_p90[0] as f64),
+            short_ns(response_ns_p90[1] as f64),
+            short_ns(service_ns_p90[0] as f64),
+            short_ns(service_ns_p90[1] as f64)
         ),
         Finding::Delay { injected_ns, added_ns, interval_ns, .. } => format!(
             "{} us in the exchange's answer are found as {} us, between {} and {}",

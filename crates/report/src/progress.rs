@@ -1,6 +1,6 @@
 //! The few lines that stand on a terminal while a scenario is carried out.
 
-use crate::text::number::{duration, rate, seconds as in_seconds, us};
+use crate::text::number::{duration, rate, seconds as in_seconds, short_ns};
 use record::progress::Second;
 
 /// The state of a measurement at this moment.
@@ -55,9 +55,9 @@ fn figures(progress: &Progress) -> String {
         return offered.map_or_else(String::new, |offered| format!("{offered} messages/s offered"));
     };
     let of_offered = offered.map_or_else(String::new, |offered| format!(" of {offered}"));
-    let shown = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), us);
+    let shown = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| short_ns(ns as f64));
     format!(
-        "{}{of_offered} messages/s; {} p50 {} us, p99 {} us",
+        "{}{of_offered} messages/s; {} p50 {}, p99 {}",
         rate(second.messages_per_second),
         second.series.replace('.', " "),
         shown(second.p50_ns),
@@ -97,7 +97,7 @@ mod tests {
             lines,
             [
                 "run 2 of 6: rust, 3 of 4 s",
-                "9 998 of 10 000 messages/s; order response p50 41.2 us, p99 - us",
+                "9 998 of 10 000 messages/s; order response p50 41.2 us, p99 -",
                 "0:31 left"
             ]
         );

@@ -7,7 +7,7 @@ use crate::run::noise;
 use crate::run::over_floor::{Added, Over, added};
 use crate::run::tick;
 use crate::text::grid::{Grid, cells};
-use crate::text::number::{count, rate, us};
+use crate::text::number::{count, rate, short_ns};
 use crate::text::terminal::{Terminal, shortened, wrap};
 use crate::text::words::{self, About, cell, interval, not_checked, shown, title};
 use record::{Percentiles, RunRecord};
@@ -84,8 +84,9 @@ fn headline(out: &mut Terminal, record: &RunRecord) {
         };
         let gateways =
             words::gateways(record).map_or(String::new(), |some| format!(", exchange with {some}"));
-        let late =
-            load.lateness_ns_p99.map_or(String::new(), |ns| format!(", late p99 {} us", us(ns)));
+        let late = load
+            .lateness_ns_p99
+            .map_or(String::new(), |ns| format!(", late p99 {}", short_ns(ns as f64)));
         let line = format!(
             "{}: {}, {}, {}{gateways}, {sent}, {} lost{duplicated}{late}",
             words::subject(record, &subject.name),

@@ -50,8 +50,8 @@ fn a_valid_record() {
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
         order-to-ack · holds · 2 runs
-          trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99
-          0.900 us
+          trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 900
+          ns
           floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
 
         us                               p50    p90    p95   p99  p99.9   max     n  p50 interval
@@ -86,8 +86,8 @@ fn injected_faults_stand_in_the_headline() {
     let headline = table.split("  rust: open").next().unwrap();
     expect![[r#"
         order-to-ack · holds · 2 runs · faults injected: exchange delay_us=50; rust drop_every=100
-          trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99
-          0.900 us
+          trader (rust): open, spin, cores 0 1, 10 000 of 10 000 messages/s, 80k sent, 0 lost, late p99 900
+          ns
           floor: open, spin, cores 0 1, 10 000 of 10 000 messages/s, 40k sent, 0 lost
 
         us                               p50    p90    p95   p99  p99.9   max     n  p50 interval
