@@ -195,8 +195,8 @@ fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
     let list = format_core_list(&distinct);
     for group in physical_cores(topology, &distinct).into_values().filter(|group| group.len() > 1) {
         warnings.push(format!(
-            "cores {} are hardware threads of one physical core: each slows the other while both \
-             run. Choose cores of different physical cores, or switch SMT off.",
+            "cores {} are hardware threads of one physical core. Choose cores of different physical \
+             cores, or switch SMT off: each slows the other while both run.",
             format_core_list(&group)
         ));
     }
@@ -205,13 +205,13 @@ fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
     if nodes.len() > 1 {
         let nodes = format_core_list(&nodes.into_iter().collect::<Vec<_>>());
         warnings.push(format!(
-            "cores {list} lie on NUMA nodes {nodes}: what one writes and another reads crosses the \
-             sockets' link. Use fewer threads, or cores of one node."
+            "cores {list} lie on NUMA nodes {nodes}. Use fewer threads, or cores of one node: what \
+             one writes and another reads crosses the link between the sockets."
         ));
     } else if caches.len() > 1 {
         warnings.push(format!(
-            "cores {list} lie behind {} level 3 caches: what one writes and another reads crosses \
-             between them. Use fewer threads, or cores of one cache.",
+            "cores {list} have {} level 3 caches. Use fewer threads, or cores of one cache: what one \
+             writes and another reads crosses between the caches.",
             caches.len()
         ));
     }
@@ -226,8 +226,8 @@ fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
         cores.iter().partition(|&&core| is_isolated(topology, core));
     if !isolated.is_empty() && !shared.is_empty() {
         warnings.push(format!(
-            "some cores are isolated ({}) and some are not ({}): on the latter other threads may run \
-             and show in the tail. Isolate more cores (isolcpus=), or use fewer threads.",
+            "some cores are isolated ({}) and some are not ({}). Isolate these too (isolcpus=), or use \
+             fewer threads: other threads may run there and lengthen the tail.",
             format_core_list(&isolated),
             format_core_list(&shared)
         ));
@@ -238,8 +238,8 @@ fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
         let open: Vec<usize> =
             exposed.iter().flat_map(|&core| open_siblings(topology, core)).collect();
         warnings.push(format!(
-            "cores {} are isolated, but the hardware threads {} of the same physical cores are not: \
-             what runs there slows them. Isolate these too (isolcpus=), or take them offline.",
+            "cores {} are isolated, but the hardware threads {} of the same physical cores are not. \
+             Isolate these too (isolcpus=), or take them offline: what runs there slows the others.",
             format_core_list(&exposed),
             format_core_list(&open)
         ));
@@ -260,9 +260,9 @@ fn sharing_warning(cores: &[usize], wanted: usize) -> String {
         n => format!("{n} cores ({})", format_core_list(cores)),
     };
     format!(
-        "{wanted} threads share {have}: a thread that spins keeps the others waiting for up to a \
-         time slice, so latencies hold milliseconds that no other machine would show. Use fewer \
-         threads, blocking backends, or a machine with at least {wanted} cores."
+        "{wanted} threads share {have}. Use fewer threads, blocking backends, or a machine with at \
+         least {wanted} cores: a thread that spins keeps the others waiting for up to a time slice, \
+         which adds milliseconds to latencies."
     )
 }
 

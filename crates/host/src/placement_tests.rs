@@ -68,8 +68,8 @@ fn an_isolated_core_beside_one_that_is_not_is_said() {
     assert_eq!(choose(&forgotten, &all(&forgotten), 2).cores, [2, 3]);
     assert_eq!(
         warnings(&forgotten, 2),
-        "cores 2-3 are isolated, but the hardware threads 6-7 of the same physical cores are not: \
-         what runs there slows them. Isolate these too (isolcpus=), or take them offline."
+        "cores 2-3 are isolated, but the hardware threads 6-7 of the same physical cores are not. \
+         Isolate these too (isolcpus=), or take them offline: what runs there slows the others."
     );
 }
 
@@ -86,8 +86,8 @@ fn crossing_nodes_is_said() {
     assert_eq!(choose(&two, &all(&two), 5).cores, [1, 2, 3, 4, 5]);
     assert_eq!(
         warnings(&two, 5),
-        "cores 1-5 lie on NUMA nodes 0-1: what one writes and another reads crosses the sockets' \
-         link. Use fewer threads, or cores of one node."
+        "cores 1-5 lie on NUMA nodes 0-1. Use fewer threads, or cores of one node: what one writes \
+         and another reads crosses the link between the sockets."
     );
 }
 
@@ -95,8 +95,8 @@ fn crossing_nodes_is_said() {
 fn siblings_come_last_and_are_said() {
     let small = machine(1, 2, 2, 0..0);
     assert_eq!(choose(&small, &all(&small), 2).cores, [0, 1]);
-    let sibling = "are hardware threads of one physical core: each slows the other while both run. \
-                   Choose cores of different physical cores, or switch SMT off.";
+    let sibling = "are hardware threads of one physical core. Choose cores of different physical \
+                   cores, or switch SMT off: each slows the other while both run.";
     let warnings = warnings(&small, 4);
     assert!(warnings.contains(&format!("cores 0,2 {sibling}\ncores 1,3 {sibling}")), "{warnings}");
 }
@@ -105,8 +105,8 @@ fn siblings_come_last_and_are_said() {
 fn mixing_isolated_and_other_cores_is_said() {
     assert_eq!(
         warnings(&machine(1, 5, 1, 4..5), 2),
-        "some cores are isolated (4) and some are not (1): on the latter other threads may run and \
-         show in the tail. Isolate more cores (isolcpus=), or use fewer threads."
+        "some cores are isolated (4) and some are not (1). Isolate these too (isolcpus=), or use \
+         fewer threads: other threads may run there and lengthen the tail."
     );
 }
 
@@ -117,9 +117,9 @@ fn threads_share_cores_where_there_are_too_few() {
     assert_eq!(placement.cores, [1, 1, 1]);
     assert_eq!(
         placement.warnings,
-        ["3 threads share 1 core (1): a thread that spins keeps the others waiting for up to a \
-          time slice, so latencies hold milliseconds that no other machine would show. Use fewer \
-          threads, blocking backends, or a machine with at least 3 cores."]
+        ["3 threads share 1 core (1). Use fewer threads, blocking backends, or a machine with at \
+          least 3 cores: a thread that spins keeps the others waiting for up to a time slice, \
+          which adds milliseconds to latencies."]
     );
     assert_eq!(choose(&small, &all(&small), 4).cores, [0, 1, 2, 0]);
 }

@@ -125,19 +125,20 @@ impl Scheduling {
                 (None, _) => "can't be read, 950000 of 1000000 us is usual".to_owned(),
             };
             warnings.push(format!(
-                "scheduling {self} with RT throttling: kernel.sched_rt_runtime_us {setting}, so the \
-                 kernel stops a real-time thread that spins for the rest of each period, about 50 \
-                 ms a second, seen as stalls of 37-50 ms in the tail. `sysctl -w \
-                 kernel.sched_rt_runtime_us=-1` for the run ends it."
+                "scheduling {self} with RT throttling: kernel.sched_rt_runtime_us {setting}. For the \
+                 run, use `sysctl -w kernel.sched_rt_runtime_us=-1`: the kernel stops a real-time \
+                 thread that spins for the rest of each period, which shows as stalls of 37-50 ms \
+                 in the tail."
             ));
         }
         if has_fair_server && fixed.fair_server_runtime_ns != Some(0) {
             warnings.push(format!(
-                "scheduling {self} with the fair server of Linux 6.12 and later: a thread that waits \
-                 for a core on which a real-time thread spins gets up to 50 ms of each second, seen \
-                 as stalls of 37-50 ms in the tail; kernel.sched_rt_runtime_us does not change \
-                 that. Keep other threads off these cores (isolcpus), or write 0 to \
-                 /sys/kernel/debug/sched/fair_server/cpuN/runtime for the run."
+                "scheduling {self} with the fair server of Linux 6.12 and later. Keep other threads \
+                 off these cores (isolcpus), or write 0 to \
+                 /sys/kernel/debug/sched/fair_server/cpuN/runtime for the run: a thread that waits \
+                 for a core on which a real-time thread spins gets up to 50 ms of each second, \
+                 which shows as stalls of 37-50 ms in the tail. kernel.sched_rt_runtime_us does \
+                 not change that."
             ));
         }
         warnings
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn real_time_meets_throttling_until_6_11() {
         let throttled = fixed("6.8.0-45-generic", Some(950_000), None);
-        expect!["scheduling fifo:80 with RT throttling: kernel.sched_rt_runtime_us is 950000 of 1000000 us, so the kernel stops a real-time thread that spins for the rest of each period, about 50 ms a second, seen as stalls of 37-50 ms in the tail. `sysctl -w kernel.sched_rt_runtime_us=-1` for the run ends it."]
+        expect!["scheduling fifo:80 with RT throttling: kernel.sched_rt_runtime_us is 950000 of 1000000 us. For the run, use `sysctl -w kernel.sched_rt_runtime_us=-1`: the kernel stops a real-time thread that spins for the rest of each period, which shows as stalls of 37-50 ms in the tail."]
             .assert_eq(&Scheduling::Fifo(80).warnings(&throttled).join("\n"));
         assert_eq!(Scheduling::Other.warnings(&throttled), Vec::<String>::new());
         assert_eq!(Scheduling::RoundRobin(1).warnings(&throttled).len(), 1);

@@ -125,7 +125,7 @@ fn a_small_virtual_machine() {
         &[0, 1],
         3,
         expect![
-            "[0, 1, 0] 3 threads share 2 cores (0-1): a thread that spins keeps the others waiting for up to a time slice, so latencies hold milliseconds that no other machine would show. Use fewer threads, blocking backends, or a machine with at least 3 cores."
+            "[0, 1, 0] 3 threads share 2 cores (0-1). Use fewer threads, blocking backends, or a machine with at least 3 cores: a thread that spins keeps the others waiting for up to a time slice, which adds milliseconds to latencies."
         ],
     );
 }
@@ -230,7 +230,7 @@ fn bare_metal_with_two_sockets() {
         &all,
         6,
         expect![
-            "[4, 5, 6, 7, 12, 13] cores 4,12 are hardware threads of one physical core: each slows the other while both run. Choose cores of different physical cores, or switch SMT off. cores 5,13 are hardware threads of one physical core: each slows the other while both run. Choose cores of different physical cores, or switch SMT off."
+            "[4, 5, 6, 7, 12, 13] cores 4,12 are hardware threads of one physical core. Choose cores of different physical cores, or switch SMT off: each slows the other while both run. cores 5,13 are hardware threads of one physical core. Choose cores of different physical cores, or switch SMT off: each slows the other while both run."
         ],
     );
     check_choice(
@@ -238,7 +238,7 @@ fn bare_metal_with_two_sockets() {
         &[0, 1, 8, 9],
         2,
         expect![
-            "[8, 9] cores 8-9 are isolated, but the hardware threads 0-1 of the same physical cores are not: what runs there slows them. Isolate these too (isolcpus=), or take them offline."
+            "[8, 9] cores 8-9 are isolated, but the hardware threads 0-1 of the same physical cores are not. Isolate these too (isolcpus=), or take them offline: what runs there slows the others."
         ],
     );
 }

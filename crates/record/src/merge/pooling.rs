@@ -127,8 +127,8 @@ pub fn too_few_runs(runs: usize) -> Option<String> {
     (runs < RUNS_FOR_INTERVAL_MIN).then(|| {
         let what = if runs == 1 { "run gives" } else { "runs give" };
         format!(
-            "{runs} {what} no confidence interval: six are the fewest whose range covers the \
-             median with 95 %. Add --set runs=6."
+            "{runs} {what} no confidence interval. Add --set runs=6: the range of six runs is the \
+             first that covers the median with 95 %."
         )
     })
 }

@@ -99,7 +99,7 @@ fn runs_come_in_order_of_start_and_loads_are_weighed_by_runs() {
     assert_eq!(record.rules.len(), 1);
     assert_eq!(record.rules[0].detail, "none lost");
     expect![[r#"
-        3 runs give no confidence interval: six are the fewest whose range covers the median with 95 %. Add --set runs=6.
+        3 runs give no confidence interval. Add --set runs=6: the range of six runs is the first that covers the median with 95 %.
         the same for all"#]]
     .assert_eq(&record.warnings.join("\n"));
 }
