@@ -128,12 +128,13 @@ fn figures(figures: &[(char, &Compared)], is_pair: bool) -> Markup {
         .map(|(letter, one)| (format!("{}{}", of(*letter, is_pair), one.name()), *one))
         .collect();
     let candidate = if is_pair { "B" } else { "candidate" };
+    let whole = if is_pair { "B" } else { "Each candidate" };
     html! {
         @if !figures.is_empty() {
             h2 { "Change of each figure" }
             figure class="full" { (PreEscaped(intervals(&figures))) }
             p class="quiet" {
-                (candidate) " against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
+                (whole) " against A. The bar is the interval of the change, at least 95 %; the dot is its estimate; the shaded "
                 "part is what A against A shows here. Filled bars are beyond chance and beyond that noise."
             }
             div class="box" {
@@ -262,8 +263,8 @@ fn curves(comparison: &Comparison) -> Markup {
             @for (title, curves) in &panels { (bounds.plot(title, curves).figure()) }
         }
         p class="quiet" {
-            "Bold: the median over runs of each percentile. "
-            @if runs_drawn > 0 { "Faint: each run. " }
+            @if runs_drawn > 0 { "Bold: the median over runs of each percentile. Faint: each run. " }
+            @else { "The median over runs of each percentile. " }
             "Percentiles that a run can't support are left out. Both axes are logarithmic."
         }
     }

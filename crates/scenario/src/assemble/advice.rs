@@ -36,7 +36,35 @@ pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> 
     for subject in subjects {
         advice.extend(of_subject(scenario, subject));
     }
+    advice.extend(of_scatter(subjects));
     advice
+}
+
+/// Warns once of all medians that differ much between runs.
+fn of_scatter(subjects: &[Subject]) -> Option<String> {
+    let widest = |subject: &Subject| {
+        let shares = subject.series.iter().filter(|series| series.kind == Kind::Service);
+        let shares = shares.filter_map(|series| {
+            let [low, high] = *series.interval.get("p50")?;
+            Some((high - low) as f64 / series.pooled.p50.filter(|p50| *p50 > 0)? as f64)
+        });
+        shares.fold(0.0, f64::max)
+    };
+    let wide: Vec<(&str, f64)> = subjects
+        .iter()
+        .map(|subject| (subject.name.as_str(), widest(subject)))
+        .filter(|(_, share)| *share > INTERVAL_SHARE_MAX)
+        .collect();
+    let names: Vec<&str> = wide.iter().map(|(name, _)| *name).collect();
+    let most = wide.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    (!wide.is_empty()).then(|| {
+        format!(
+            "medians of {} differ by up to {:.0} % between runs: use more runs, or a quieter machine. A \
+             smaller difference than that means nothing.",
+            names.join(", "),
+            most * 100.0
+        )
+    })
 }
 
 /// Names the injected faults. This warning comes first.
@@ -100,18 +128,32 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
             response as f64 / service as f64
         ));
     }
-    for series in &subject.series {
-        if series.kind == Kind::Service
-            && let (Some([low, high]), Some(p50)) = (series.interval.get("p50"), series.pooled.p50)
-            && (high - low) as f64 > p50 as f64 * INTERVAL_SHARE_MAX
-        {
-            advice.push(format!(
-                "the medians of {name} {} differ by {:.0} % between runs: use more runs, or a quieter \
-                 machine. A smaller difference than that means nothing.",
-                series.name,
-                (high - low) as f64 / p50 as f64 * 100.0
-            ));
-        }
-    }
     advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was said once for each series of each subject: twelve times for one noisy machine.
+    #[test]
+    fn medians_that_differ_between_runs_are_said_once() {
+        let subject = |name: &str, interval: [u64; 2]| -> Subject {
+            serde_json::from_value(serde_json::json!({"name": name, "series": [
+                {"name": "order", "kind": "service", "unit": "ns", "pooled": {"count": 9, "p50": 100},
+                 "interval": {"p50": [100, 110]}},
+                {"name": "cancel", "kind": "service", "unit": "ns", "pooled": {"count": 9, "p50": 100},
+                 "interval": {"p50": interval}},
+            ]}))
+            .unwrap()
+        };
+        let said = of_scatter(&[
+            subject("a", [90, 120]),
+            subject("b", [95, 105]),
+            subject("c", [50, 122]),
+        ]);
+        let said = said.unwrap();
+        assert!(said.starts_with("medians of a, c differ by up to 72 % between runs"), "{said}");
+        assert_eq!(of_scatter(&[subject("b", [95, 105])]), None);
+    }
 }
