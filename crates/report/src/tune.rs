@@ -2,7 +2,7 @@
 
 use crate::text::terminal::{Terminal, clip, wrap};
 use crate::text::words::cores;
-use record::tune::{Account, SettingState, State, Step, Survey, Trial, Tried, Unit};
+use record::tune::{Account, NotTried, SettingState, State, Step, Survey, Trial, Tried, Unit};
 use stats::compare::{Effect, Outcome};
 use std::fmt::Write;
 
@@ -171,12 +171,7 @@ pub fn trial(trial: &Trial, columns: usize) -> String {
             tried(&mut out, one);
         }
     }
-    if !trial.not_tried.is_empty() {
-        out.push('\n');
-        for one in &trial.not_tried {
-            wrap(&mut out, &format!("{:<14}{:<30}", "not tried", one.id), &one.why);
-        }
-    }
+    not_tried(&mut out, &trial.not_tried);
     out.push('\n');
     match &trial.confirmation {
         None if trial.chosen.is_empty() => {
@@ -194,6 +189,22 @@ pub fn trial(trial: &Trial, columns: usize) -> String {
     out.into_text()
 }
 
+/// One line for each reason.
+fn not_tried(out: &mut Terminal, settings: &[NotTried]) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for NotTried { id, why } in settings {
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((why, vec![id])),
+        }
+    }
+    for (why, ids) in reasons {
+        out.push('\n');
+        wrap(out, &format!("{:<14}", "not tried"), &ids.join(", "));
+        wrap(out, &format!("{:<14}", ""), why);
+    }
+}
+
 fn tried(out: &mut Terminal, one: &Tried) {
     let pairs = format!("{} pairs", one.pairs);
     let note = if one.why.is_empty() { pairs } else { format!("{pairs} · {}", one.why) };
@@ -205,10 +216,9 @@ fn tried(out: &mut Terminal, one: &Tried) {
             continue;
         };
         let (values, change) = changed(figure.unit, effect);
-        let lead = format!("{lead}{values}  {change}  {}", figure.outcome.name());
-        match figure.why.is_empty() {
-            true => wrap(out, "", &lead),
-            false => wrap(out, &format!("{lead}: "), &figure.why),
+        let _ = writeln!(out, "{lead}{values}  {change}  {}", figure.outcome.name());
+        if !figure.why.is_empty() {
+            wrap(out, &format!("{:26}", ""), &figure.why);
         }
     }
 }

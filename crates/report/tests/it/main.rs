@@ -9,3 +9,4 @@ mod page;
 mod sweep;
 mod table;
 mod tick;
+mod trial;
