@@ -23,7 +23,7 @@ const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 /// Time limit of a user's command for one run.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// What is compared with others of its kind.
+/// One of the things that are compared.
 #[derive(Clone, Debug)]
 pub enum Treatment {
     /// A scenario, made with one run at a time, whatever its `runs` says.
@@ -92,7 +92,7 @@ pub struct Made {
 
 /// The runs that were made.
 pub struct Rounds {
-    /// Of each treatment its run of each complete round, in order of time.
+    /// By treatment, its runs of all complete rounds in order of time.
     made: Vec<Vec<Made>>,
     /// Why rounds were void, one sentence each.
     pub void_because: Vec<String>,

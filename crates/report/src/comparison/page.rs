@@ -72,7 +72,7 @@ fn verdict_class(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Of which candidate something is, where there are several.
+/// The candidate that something belongs to, where there are several.
 fn of(letter: char, is_pair: bool) -> String {
     if is_pair { String::new() } else { format!("{letter}: ") }
 }

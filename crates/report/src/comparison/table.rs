@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// Columns of a subject's name.
 const NAME_WIDTH: usize = 20;
 
-/// The comparison as text: the verdict and why, each figure, gates, what differs; of each candidate.
+/// The comparison as text: for each candidate the verdict and why, figures, gates, what differs.
 pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     for (letter, one) in comparison.candidates() {

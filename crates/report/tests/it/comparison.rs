@@ -63,7 +63,7 @@ fn comparison() -> Comparison {
     }
 }
 
-/// Of three treatments.
+/// A comparison with two candidates.
 fn of_three() -> Comparison {
     let other = Comparison {
         b: arm("exchange.gateways=1"),

@@ -122,7 +122,7 @@ pub(crate) struct TradeArguments {
     pub die_with_parent: Option<i32>,
 }
 
-/// Of a client that a run starts, and gives its plan.
+/// Arguments of a client that a run starts and gives its plan.
 #[derive(Args)]
 pub(crate) struct ClientArguments {
     /// Where to read the plan; only - (stdin)

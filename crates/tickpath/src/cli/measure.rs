@@ -83,8 +83,8 @@ pub(crate) struct CompareArguments {
     /// and settings must agree
     #[arg(long, value_name = "NAME", conflicts_with_all = ["candidates", "command"])]
     pub baseline: Option<String>,
-    /// The treatments are shell commands that print a run record. They get --set, one run and --out in
-    /// the environment, which `tickpath run` reads
+    /// The treatments are shell commands that print a run record. They get --set, one run and
+    /// --out in the environment, which `tickpath run` reads
     #[arg(long, conflicts_with = "scenario")]
     pub command: bool,
     /// Runs of each treatment, interleaved [default: 12]. Not for two records

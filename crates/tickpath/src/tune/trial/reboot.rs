@@ -1,5 +1,5 @@
-//! Settings that need a reboot: runs before it, the change of the boot loader's files, and runs after
-//! it. The runs of before are kept in a file beside the journal.
+//! Settings that need a reboot: runs before it, the change of the boot loader's files, and runs
+//! after it. The runs of before are kept in a file beside the journal.
 
 use super::{Stage, blank, finish, journal};
 use crate::print::show;
