@@ -202,12 +202,12 @@ pub struct Question {
 
 /// Compares every figure that both have in every run. With few runs, none.
 pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
-    compare_all(question, a, std::slice::from_ref(b)).pop().unwrap_or_default()
+    compare_all(question, a, &[b]).pop().unwrap_or_default()
 }
 
 /// Compares each of `candidates` with `a`, as [`compare`] does. The evidence is corrected for all
 /// figures of all of them.
-pub fn compare_all(question: &Question, a: &Runs, candidates: &[Runs]) -> Vec<Vec<Compared>> {
+pub fn compare_all(question: &Question, a: &Runs, candidates: &[&Runs]) -> Vec<Vec<Compared>> {
     let found: Vec<Vec<Found>> = candidates.iter().map(|b| effects(question, a, b)).collect();
     let p: Vec<f64> = found.iter().flatten().map(|(_, _, effect)| effect.p).collect();
     let mut adjusted = holm(&p).into_iter();

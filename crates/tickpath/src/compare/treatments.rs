@@ -138,7 +138,7 @@ fn comparison_of(asked: &Asked<'_>, made: &Rounds) -> Comparison {
         .map(|(name, side)| measured(name, made.of(side)))
         .collect();
     let (a, candidates) = measured.split_first().expect("A is required");
-    let runs: Vec<Runs> = candidates.iter().map(|one| one.runs.clone()).collect();
+    let runs: Vec<&Runs> = candidates.iter().map(|one| &one.runs).collect();
     let compared = compare_all(&question, &a.runs, &runs);
     let mut comparisons = candidates.iter().zip(compared).map(|(b, figures)| {
         let differs = match (a.records.first(), b.records.first()) {
