@@ -119,7 +119,7 @@ fn persistence(out: &mut Terminal, survey: &Survey) {
     }
 }
 
-/// What was done, or how it stands.
+/// The outcome of each step, or its present state.
 pub fn account(account: &Account, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let mut words: Vec<(&str, usize)> = Vec::new();

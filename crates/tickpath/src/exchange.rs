@@ -27,8 +27,8 @@ use transport::tls;
 /// How far apart snapshots may be.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
-/// A journal that is so far ahead of the clock is told of: what two readings of a slewed clock may
-/// differ by is not.
+/// A journal that is further ahead of the clock than this is reported. Two readings of a slewed
+/// clock may differ by less.
 const AHEAD_NS_TOLD: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {

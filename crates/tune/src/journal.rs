@@ -1,4 +1,5 @@
-//! What was changed, written before each change: the way back, also after a crash or a reboot.
+//! The journal: a line for each change, written before it. It is the way back, also after a crash
+//! or a reboot.
 //!
 //! A file of JSON lines. A line is on disk before what it announces is written, so a torn last
 //! line announces nothing that happened.
@@ -83,11 +84,11 @@ pub struct Entry {
     pub identity: Option<String>,
     /// The boot that it was made in.
     pub boot_id: String,
-    /// What was there.
+    /// The value before.
     pub before: Option<String>,
-    /// What should be there.
+    /// The value to write.
     pub after: Option<String>,
-    /// What was there then; `None` if the step was cut or failed.
+    /// The value as read back; `None` if the step was cut or failed.
     pub now: Option<Option<String>>,
     /// Why it failed.
     pub error: Option<String>,

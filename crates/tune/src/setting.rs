@@ -164,7 +164,7 @@ pub struct Judged {
     pub value: Value,
     /// What that means here.
     pub grade: Grade,
-    /// What was found, in words.
+    /// The finding, in words.
     pub found: String,
 }
 

@@ -10,7 +10,7 @@ use host::Root;
 use host::root::Noted;
 use record::tune::Read;
 
-/// What was read through a root that notes it.
+/// The files that were read through a root that records them.
 pub fn taken(root: &Root) -> BTreeMap<String, Read> {
     let as_read = |noted| match noted {
         Noted::Text(text) => Read::Text(text),

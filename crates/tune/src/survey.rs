@@ -49,7 +49,7 @@ pub struct Surveyor<'a> {
     pub system: &'a dyn System,
     /// Where files are.
     pub root: &'a Root,
-    /// What was read already.
+    /// The values that were read already.
     pub seen: &'a Inspection,
     /// What for.
     pub goal: &'a Goal,

@@ -244,8 +244,8 @@ impl<S: Streams + ?Sized> TlsStreams<S> {
             {
                 return Write::Failed(self.broken(id, error));
             }
-            // What was sealed before is of the same bytes: whoever is told that they were not taken
-            // comes with them again.
+            // Bytes that are sealed already are the caller's first: it was told that they were not
+            // taken, and offers them again.
             let bytes = session.out().len();
             let (n, stamp_ns) = match self.inner.write(id, session.out()) {
                 Write::Bytes { n, stamp_ns } => (n, stamp_ns),
