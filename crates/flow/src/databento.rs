@@ -144,7 +144,11 @@ fn each_record(
 ) -> Result<(), DatabentoError> {
     let file = path.display().to_string();
     let unreadable = |why: dbn::Error| {
-        let (file, why) = (file.clone(), why.to_string());
+        let why = match why {
+            dbn::Error::Io { source, .. } => source.to_string(),
+            other => other.to_string(),
+        };
+        let file = file.clone();
         DatabentoError::Unreadable { file, why }
     };
     let reader = DynReader::from_file(path).map_err(unreadable)?;

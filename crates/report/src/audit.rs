@@ -45,7 +45,7 @@ pub fn audit(audited: &Audited, columns: usize) -> String {
             "the exchange's stamps are on its own clock, which the log's header lays beside UTC if the exchange did",
         );
     }
-    line("decision", &percentiles(&audited.decision, "tick's read to risk's word"));
+    line("decision", &percentiles(&audited.decision, "tick's read to risk's verdict"));
     line("tick to trade", &percentiles(&audited.tick_to_trade, "tick's read to order's write"));
     line("order to ack", &percentiles(&audited.order_to_ack, "order's write to its answer's read"));
     if !audited.refused.is_empty() {
@@ -175,7 +175,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
   to            2026-11-22T00:00:02.000000042Z, 2.00 s later
   clock         tsc; within 84 ns of this machine's wall clock, which chrony holds within 8.00 us of
                 UTC
-  decision      p50 250 ns, max 1.23 us, of 40 (tick's read to risk's word)
+  decision      p50 250 ns, max 1.23 us, of 40 (tick's read to risk's verdict)
   tick to trade none (tick's read to order's write)
   order to ack  none (order's write to its answer's read)
   lost          none

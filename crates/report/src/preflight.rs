@@ -10,9 +10,10 @@ pub fn preflight(plan: &Preflight, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let name = plan.scenario["name"].as_str().unwrap_or_default();
     let runs = plan.scenario["runs"].as_u64().unwrap_or(0);
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
     let can = if plan.refusals.is_empty() { "can run" } else { "CANNOT RUN" };
     let head = format!(
-        "{name} · {can} · {runs} runs, {} by plan · up to {} MiB on disk",
+        "{name} · {can} · {runs}, {} by plan · up to {} MiB on disk",
         duration(plan.seconds),
         mebibytes(plan.bytes)
     );

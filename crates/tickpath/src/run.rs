@@ -80,7 +80,9 @@ fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduc
             if arguments.quick {
                 let plain = project.scenario(name, &[])?;
                 let quick = QUICK.iter().filter(|set| plain.has_key(set));
-                sets.splice(0..0, quick.map(|set| (*set).to_owned()));
+                let apart = plain.seconds_between_bursts();
+                let longer = (apart > 0.0).then(|| format!("seconds={}", 2.0 * apart));
+                sets.splice(0..0, quick.map(|set| (*set).to_owned()).chain(longer));
             }
             project.scenario(name, &sets)?
         }

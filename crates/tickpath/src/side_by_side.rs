@@ -30,6 +30,9 @@ pub(crate) fn side_by_side(arguments: &ReportArguments) -> anyhow::Result<u8> {
     match &arguments.html {
         Some(file) => {
             write(file, &report::side_by_side_page(&all, &serde_json::to_string(&all)?))?;
+            for left_out in &all.left_out {
+                eprintln!("warning: left out: {left_out}");
+            }
         }
         None => show(&report::side_by_side(&all, columns()))?,
     }

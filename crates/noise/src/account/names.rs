@@ -36,7 +36,7 @@ impl Names {
     /// The name of `thread`, or a word that says why it has none.
     pub fn of(&self, thread: i32) -> &str {
         match self.0.get(&thread).map(String::as_str) {
-            Some("") => "a thread that has ended",
+            Some("") => "(ended)",
             Some(name) => name,
             None => "another program (its name needs CAP_PERFMON)",
         }

@@ -391,10 +391,12 @@ impl Comparison {
     }
 
     fn too_few(&self) -> String {
+        let count = |runs| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
         format!(
-            "there are {} and {} runs; with fewer than {RUNS_MIN} of each in which a figure holds, nothing can be \
-             told from chance",
-            self.a.runs, self.b.runs
+            "A has {}, B has {}; a difference can be told from chance where a figure holds in at \
+             least {RUNS_MIN} runs of each",
+            count(self.a.runs),
+            count(self.b.runs)
         )
     }
 

@@ -44,7 +44,9 @@ pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
         }
         p class="quiet" { (comparison.started) " · " (comparison.tool) }
         (arms_table(comparison))
-        @for because in &comparison.incomparable_because { p class="warn" { (because) } }
+        @if comparison.forced {
+            @for because in &comparison.incomparable_because { p class="warn" { (because) } }
+        }
         @if comparison.forced { p class="warn" { "Forced: void runs and other machines were not refused." } }
         (gates(comparison))
         (figures(&figures_of(comparison), is_pair))

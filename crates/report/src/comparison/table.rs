@@ -38,9 +38,10 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     wrap(&mut out, "  runs: ", &format!("{design}{void}"));
     if comparison.forced {
         out.push_str("  ! forced: void runs and other machines were not refused\n");
-    }
-    for because in &comparison.incomparable_because {
-        wrap(&mut out, "  ! ", because);
+        // Otherwise they are the reason that stands under the verdict.
+        for because in &comparison.incomparable_because {
+            wrap(&mut out, "  ! ", because);
+        }
     }
     figures(&mut out, &figures_of(comparison));
     for (letter, one) in comparison.candidates() {

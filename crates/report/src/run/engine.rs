@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use record::engine::{Counts, EngineRun, IDEAL, Storage, Stretch, operations_per_second};
 use record::{Kind, RunRecord, Series, Subject};
 
-/// Forty thousand million operations: 463 000 a second for a day.
+/// 463 000 operations a second for a day.
 const A_DAYS_OPERATIONS: f64 = 40e9;
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;
@@ -271,7 +271,7 @@ fn soaked(subject: &Subject, engine_run: &EngineRun) -> String {
     };
     let projected = match achieved > 0.0 {
         true => format!(
-            " Forty thousand million would take {} at this rate.",
+            " At this rate 40 000 000 000 would take {}.",
             duration(A_DAYS_OPERATIONS / achieved)
         ),
         false => String::new(),

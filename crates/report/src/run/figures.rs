@@ -44,7 +44,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
             }
         }
         p class="quiet" {
-            "All runs merged by histogram. " @if let Some(marks) = words::marks(record) { (marks) ". " }
+            "All runs merged by histogram. " @if let Some(marks) = words::marks(record.subjects.iter().flat_map(words::shown)) { (marks) ". " }
             @if has_interval { "The interval is for the median over runs, at least 95 %." }
             @else { "Fewer than six runs give no interval." }
             @if record.subjects.iter().any(Subject::is_floor) {

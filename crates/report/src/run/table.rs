@@ -149,7 +149,7 @@ fn latencies(out: &mut Terminal, record: &RunRecord) {
             rows.push(row);
         }
     }
-    let notes = words::marks(record).into_iter().collect();
+    let notes = words::marks(record.subjects.iter().flat_map(words::shown)).into_iter().collect();
     Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
 }
 

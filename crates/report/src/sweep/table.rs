@@ -3,7 +3,7 @@
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{latency, rate};
 use crate::text::terminal::{Terminal, shortened, wrap};
-use crate::text::words::{US, cell};
+use crate::text::words::{US, cell, marks};
 use record::sweep::{Outcome, Point, SweepRecord};
 use record::{Kind, Subject};
 use std::fmt::Write;
@@ -159,10 +159,7 @@ fn rows(out: &mut Terminal, sweep: &SweepRecord) {
         }
     }
     let mut notes = vec![format!("Latencies of {}s.", series_name(sweep))];
-    let uncertain = |subject: &Subject| subject.series.iter().any(|one| !one.uncertain.is_empty());
-    if sweep.points.iter().flat_map(measured).any(uncertain) {
-        notes.push("~ fewer than 100 samples lie beyond it; - fewer than 10, not shown".to_owned());
-    }
+    notes.extend(marks(sweep.points.iter().flat_map(measured).flat_map(|one| &one.series)));
     let head =
         ["us", "messages/s", "achieved", "service p50", "p99", "response p50", "p99", "verdict"];
     Grid { head: cells(head), rows, notes, ..Grid::default() }.text(out);

@@ -250,14 +250,16 @@ pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>, unit: Unit) 
     value.map_or("-".to_owned(), |ns| format!("{before}{}{behind}", (unit.show)(ns)))
 }
 
-/// What the marks of [`cell`] mean, as far as they stand in the table of `record`.
-pub(crate) fn marks(record: &RunRecord) -> Option<String> {
-    let series = || record.subjects.iter().flat_map(shown);
-    let uncertain = series().any(|series| !series.uncertain.is_empty());
-    let disturbed = series().any(|series| {
+/// What the marks of [`cell`] mean, as far as they stand in a table of `series`.
+pub(crate) fn marks<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
+    let (mut uncertain, mut disturbed) = (false, false);
+    for series in series {
+        uncertain |= !series.uncertain.is_empty();
         let values = PERCENTILES.iter().zip(series.pooled.values());
-        values.into_iter().any(|((_, quantile), value)| value.is_some() && !series.holds(*quantile))
-    });
+        disturbed |= values
+            .into_iter()
+            .any(|((_, quantile), value)| value.is_some() && !series.holds(*quantile));
+    }
     let marks = [
         (disturbed, "? does not hold: disturbance may be more than a tenth of it"),
         (uncertain, "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"),

@@ -12,6 +12,9 @@ const TIME_SHARE_MIN: f64 = 1e-4;
 /// is late.
 const OWN_SHARE_MIN: f64 = 0.5;
 
+/// A program that takes more of a core's time than this leaves a backlog of messages each time.
+const BACKLOG_SHARE_MIN: f64 = 0.1;
+
 /// The largest disturber of the first entrant over all runs; `None` if there was none.
 pub(crate) fn largest(conduct: &Conduct, entrants: &[Entrant], runs: &[Run]) -> Option<Disturber> {
     let first = entrants.first()?;
@@ -103,6 +106,10 @@ fn own_work(
         .map(|(run, one)| disturbance::disturbed(conduct, run, one, main, Kind::Response))
         .collect();
     let worst = parts.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    // A message that waits for a backlog looks as if the client's own work delayed it.
+    if taken.is_some_and(|taken| taken.time_share > BACKLOG_SHARE_MIN) {
+        return None;
+    }
     // Another program delays the same share of messages as it takes of the time.
     let own = worst.late - taken.map_or(0.0, |taken| taken.time_share);
     (own > worst.share * OWN_SHARE_MIN && own > TIME_SHARE_MIN).then(|| Disturber {

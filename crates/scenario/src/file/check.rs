@@ -42,6 +42,9 @@ impl Scenario {
         self.endpoint.check()?;
         self.request.check()?;
         self.flow.check()?;
+        let apart = self.seconds_between_bursts();
+        let why = format!("bursts of ticks are {apart} s apart, and a run must see one");
+        require(self.seconds >= apart, "seconds", self.seconds, why)?;
         self.feed.check()?;
         self.audit.check()?;
         self.strategy.check()?;

@@ -10,6 +10,7 @@ pub use self::subject::Subject;
 pub use crate::network::{Placement, Request};
 pub use crate::tick::{Audit, Feed, Flow, Network, Pace, Risk, Transport};
 use clock::range::OutOfRange;
+use clock::schedule::Arrival;
 use endpoint::plan::Probes;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -305,6 +306,16 @@ impl Scenario {
         let table = self.settable().ok();
         table.is_some_and(|mut table| set::apply(&mut table, set).is_ok())
             && !self.kind.lacks(self.load.model, set::path(set))
+    }
+
+    /// The time between two bursts of ticks; 0 where ticks don't arrive in bursts.
+    pub fn seconds_between_bursts(&self) -> f64 {
+        let flow = &self.flow;
+        let are_bursts = self.kind == Kind::Tick && flow.pace == Pace::Fixed;
+        match are_bursts && flow.arrival == Arrival::Burst {
+            true => flow.burst as f64 / flow.rate_per_second,
+            false => 0.0,
+        }
     }
 
     /// Why no record of this scenario will have the figure of `selector`.

@@ -186,6 +186,12 @@ fn ticks_are_said_as_they_can_be() {
             "flow.pace = recorded: only what was recorded has a pace of its own: name a Databento MBO file with flow.source, or set flow.pace=fixed"
         ],
     );
+    // A run without a burst in it failed at its floor: no datagram's length was known.
+    refused(
+        "tick-to-trade-burst",
+        &["seconds=0.5"],
+        expect!["seconds = 0.5: bursts of ticks are 1 s apart, and a run must see one"],
+    );
     refused(
         "tick-to-trade",
         &["feed.group=10.0.0.1:5"],

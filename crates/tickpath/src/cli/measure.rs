@@ -30,7 +30,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub summaries: Summaries,
     /// Keep a copy of the record as a baseline, for `compare --baseline NAME`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "quick")]
     pub save_baseline: Option<String>,
     /// Also find what interrupts the measured cores, before and during each run (see `noise`)
     #[arg(long)]
@@ -76,7 +76,7 @@ pub(crate) struct SweepArguments {
 pub(crate) struct CompareArguments {
     /// Baseline (A)
     pub a: String,
-    /// Candidate (B); of treatments that are measured now also further ones
+    /// Candidate (B), or several candidates that are measured now
     #[arg(value_name = "B", required_unless_present = "baseline")]
     pub candidates: Vec<String>,
     /// Baseline that `run --save-baseline NAME` kept below --out; the one record is then B. Machine
