@@ -10,17 +10,20 @@
 //!                     Streams: wait, read, write, accept
 //!                        ├── inject: harm on purpose, around any
 //!                        ├── readiness: `spin`, `block`
+//!                        ├── uring: `io_uring`, `io_uring_spin`
 //!                        └── gateways: threads that own the sockets, each with one of the former;
 //!                            bytes come and go through rings
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod connection;
 pub mod datagram;
 pub mod echo;
 pub mod gateway;
+#[cfg(test)]
+mod present;
 pub mod serve;
 mod stream;
 pub mod tls;
@@ -192,6 +195,18 @@ pub const BACKENDS: &[Backend] = &[
         about: "the thread sleeps in epoll until something is ready",
         spins: false,
         open: stream::readiness::block,
+    },
+    Backend {
+        name: "io_uring",
+        about: "the thread sleeps in io_uring until a request completes",
+        spins: false,
+        open: stream::uring::sleep,
+    },
+    Backend {
+        name: "io_uring_spin",
+        about: "io_uring, whose flag in shared memory is read without a pause; keeps its core busy",
+        spins: true,
+        open: stream::uring::spin,
     },
 ];
 

@@ -127,7 +127,7 @@ fn errors_say_what_why_and_what_to_try() {
     );
     complains(
         &["exchange.backend=dpdk"],
-        expect![[r#"there is no backend "dpdk"; there are: spin, block"#]],
+        expect![[r#"there is no backend "dpdk"; there are: spin, block, io_uring, io_uring_spin"#]],
     );
     complains(
         &["load.accounts=3"],

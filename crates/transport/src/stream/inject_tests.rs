@@ -1,7 +1,7 @@
 //! Over real sockets: the harm that was asked for, all of it, and no other.
 
 use super::*;
-use crate::{BACKENDS, Backend};
+use crate::{BACKENDS, Backend, present};
 use proptest::prelude::*;
 use std::io::Read as _;
 use std::net::TcpStream;
@@ -55,7 +55,7 @@ fn without_harm_there_is_no_decorator() {
 
 #[test]
 fn a_dropped_write_is_gone_and_only_it() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let mut pair = pair(backend, &Inject { drop_every: 10, ..Inject::default() });
         (1..=35u8).for_each(|message| {
             pair.write(&[message; 16]);
@@ -89,7 +89,7 @@ fn streams_are_counted_each_by_itself_and_a_new_one_from_the_start() {
 fn no_message_is_torn() {
     const MESSAGE_BYTES: usize = 3_000;
     const MESSAGES: u32 = 20_000;
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let mut pair = pair(backend, &Inject { drop_every: 10, ..Inject::default() });
         let mut peer = pair.peer.try_clone().unwrap();
         let reader = std::thread::spawn(move || {
@@ -135,7 +135,7 @@ fn no_message_is_torn() {
 #[test]
 fn a_delay_is_seen_by_the_peer_and_not_by_the_stamp() {
     let delay_us = 20_000;
-    for backend in BACKENDS {
+    for backend in present::backends() {
         // The quickest of ten writes: from the call, and from the stamp, to the peer's read.
         let quickest = |inject: &Inject| {
             let mut pair = pair(backend, inject);
@@ -182,7 +182,7 @@ fn a_stall_comes_as_often_as_asked() {
         return;
     }
     let inject = Inject { stall_ms: 20, stall_every_ms: 50, ..Inject::default() };
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let mut tries = Vec::new();
         let as_asked = (0..5).any(|_| {
             tries.push(long_waits(backend, &inject).len());

@@ -4,3 +4,5 @@
 
 pub mod inject;
 pub(crate) mod readiness;
+mod socket;
+pub(crate) mod uring;

@@ -1,15 +1,14 @@
 //! The backends that ask the kernel which socket is ready (epoll) and then read it: `spin` and
 //! `block`. They differ in [`Streams::wait`] alone.
 
+use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
 use crate::{BELL, Connection, Read, Ready, Sockets, StreamId, Streams, Write};
 use clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Duration;
 
 /// Up to so many streams, spinning reads each in turn: an empty `recv` costs less than asking epoll
 /// first and then reading. With more, epoll says which one.
@@ -19,15 +18,6 @@ const STREAMS_READ_IN_TURN_MAX: usize = 4;
 const TURNS_BETWEEN_EPOLL: u32 = 64;
 /// Events that one call of epoll returns.
 const EVENTS_MAX: usize = 256;
-/// After a failed accept, mostly for want of descriptors, the listener leaves epoll for this long.
-/// Otherwise it would be ready all the time.
-const ACCEPT_AGAIN_NS: u64 = 10_000_000;
-/// The kernel probes a silent peer after this time, and then again and again.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-/// A peer is gone, and its stream fails, if for this long its kernel answered no probe or took no
-/// bytes.
-const PEER_GONE: Duration = Duration::from_secs(30);
 /// The listener's token in epoll; streams have their index.
 const LISTENER: u64 = u64::MAX;
 
@@ -36,9 +26,7 @@ pub(crate) fn spin(clock: Clock) -> io::Result<Box<dyn Sockets>> {
 }
 
 pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Sockets>> {
-    // By default the kernel may wake a sleeper 50 us late to save power.
-    let slack = std::num::NonZeroU64::MIN;
-    rustix::thread::set_current_timer_slack(Some(slack))?;
+    wake_on_time()?;
     Ok(Box::new(Readiness::new(clock, false)?))
 }
 
@@ -144,11 +132,7 @@ impl Readiness {
 impl Streams for Readiness {
     fn add(&mut self, connection: Connection) -> io::Result<StreamId> {
         let stream = connection.into_plain()?;
-        stream.set_nodelay(true)?;
-        sockopt::set_socket_keepalive(&stream, true)?;
-        sockopt::set_tcp_keepidle(&stream, KEEPALIVE_IDLE)?;
-        sockopt::set_tcp_keepintvl(&stream, KEEPALIVE_INTERVAL)?;
-        sockopt::set_tcp_user_timeout(&stream, PEER_GONE.as_millis() as u32)?;
+        prepare(&stream)?;
         stream.set_nonblocking(true)?;
         let index = match self.streams.iter().position(Option::is_none) {
             Some(index) => index,
@@ -276,34 +260,21 @@ impl Sockets for Readiness {
     }
 }
 
-/// Nothing now, or a signal came: either way the caller looks again.
-fn would_block(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The kernel does the rest. A peer that loses its power can't be had here.
-    #[test]
-    fn a_peer_that_is_gone_is_noticed_by_the_kernel() {
-        let mut streams = block(Clock::calibrate()).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let stream = listener.accept().unwrap().0;
-        let same = stream.try_clone().unwrap();
-        streams.add(stream.into()).unwrap();
-        assert!(sockopt::socket_keepalive(&same).unwrap());
-        assert_eq!(sockopt::tcp_keepidle(&same).unwrap(), KEEPALIVE_IDLE);
-        assert_eq!(sockopt::tcp_user_timeout(&same).unwrap(), PEER_GONE.as_millis() as u32);
-    }
-
     /// As for want of descriptors: the listener is ready all the time, and nothing can be accepted.
     #[test]
     fn who_can_not_accept_sleeps() {
+        for backend in crate::present::backends().into_iter().filter(|backend| !backend.spins) {
+            can_not_accept(backend);
+        }
+    }
+
+    fn can_not_accept(backend: &crate::Backend) {
         let clock = Clock::calibrate();
-        let mut streams = block(clock).unwrap();
+        let mut streams = backend.open(clock).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let broken = TcpStream::from(OwnedFd::from(listener.try_clone().unwrap()));
         streams.listen(listener).unwrap();

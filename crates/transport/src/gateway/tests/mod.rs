@@ -4,7 +4,7 @@ mod pairs;
 
 use super::*;
 use crate::stream::readiness;
-use crate::{BACKENDS, Read, Ready, Write};
+use crate::{BACKENDS, Read, Ready, Write, present};
 use pairs::{Before, NUMBER, is_over, pairs, pattern};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -90,7 +90,7 @@ fn one_that_fails_or_panics_later_ends_the_wait_with_its_name() {
 /// Without a reader the gateway stops reading too, and the peer is held back. Then all bytes come.
 #[test]
 fn a_full_ring_to_the_server_holds_the_client_back() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let Some(mut pairs) = pairs(1, backend, 1) else { return };
         let sent = pattern(1, 64 << 20);
         pairs.peers[0].set_nonblocking(true).unwrap();
@@ -115,7 +115,7 @@ fn a_full_ring_to_the_server_holds_the_client_back() {
 /// What the peer doesn't read waits at the gateway up to the window, then with the writer.
 #[test]
 fn a_peer_that_reads_late_gets_everything() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let Some(mut pairs) = pairs(1, backend, 1) else { return };
         let (id, sent) = (pairs.ids[0], pattern(2, 32 << 20));
         let (mut n, mut since) = (0, Instant::now());
@@ -222,7 +222,7 @@ fn a_full_ring_to_a_gateway_takes_no_more() {
 /// What had come of a stream that was removed unread is not taken for its successor's.
 #[test]
 fn a_number_that_is_used_again_brings_nothing_of_the_former_stream() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let Some(mut pairs) = pairs(1, backend, 1) else { return };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         for round in 0..3 {
@@ -258,7 +258,7 @@ fn a_number_that_is_used_again_brings_nothing_of_the_former_stream() {
 /// The peer ends its side and still gets later writes; a peer that is gone makes writes fail.
 #[test]
 fn ends_are_told_as_by_a_backend_itself() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let Some(mut pairs) = pairs(2, backend, 2) else { return };
         let (half, gone) = (pairs.ids[0], pairs.ids[1]);
         pairs.peers[0].write_all(b"last words").unwrap();
@@ -288,7 +288,7 @@ fn ends_are_told_as_by_a_backend_itself() {
 /// until that look is late enough.
 #[test]
 fn a_read_is_stamped_where_it_is_made() {
-    for backend in BACKENDS {
+    for backend in present::backends() {
         let Some(mut pairs) = pairs(1, backend, 1) else { return };
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {

@@ -1,0 +1,139 @@
+//! One stream of the set: its socket, its requests, and what came and was not read yet.
+
+use super::ring::{Completion, PIECES, Piece, Ring};
+use crate::Read;
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::io;
+use std::net::TcpStream;
+
+/// A request that is made again when it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Request {
+    #[default]
+    Off,
+    /// In the list of those that the next wait hands to the kernel.
+    Queued,
+    /// The kernel has it.
+    Armed,
+}
+
+/// Bytes that came in one piece.
+struct Received {
+    piece: Piece,
+    /// Bytes of it that were read.
+    read: usize,
+    stamp_ns: u64,
+}
+
+/// Why nothing more comes.
+enum End {
+    Closed,
+    Failed(Errno),
+}
+
+#[derive(Default)]
+pub(super) struct Lane {
+    pub socket: Option<TcpStream>,
+    pub receive: Request,
+    pub poll: Request,
+    /// Whether the stream is watched until it takes bytes again.
+    pub watched: bool,
+    /// It is in the list of streams with something to read.
+    pub listed: bool,
+    received: VecDeque<Received>,
+    end: Option<End>,
+    /// The end was read.
+    told: bool,
+}
+
+impl Lane {
+    /// Takes a new socket.
+    pub fn open(&mut self, socket: TcpStream) {
+        self.socket = Some(socket);
+        // It may come to have all pieces.
+        self.received.reserve(usize::from(PIECES));
+    }
+
+    /// Whether its number can be used again: a removed stream keeps it to its last completion.
+    pub fn is_vacant(&self) -> bool {
+        self.socket.is_none() && self.receive != Request::Armed && self.poll != Request::Armed
+    }
+
+    pub fn is_readable(&self) -> bool {
+        !self.received.is_empty() || (self.end.is_some() && !self.told)
+    }
+
+    /// Whether more may come.
+    pub fn receives(&self) -> bool {
+        self.socket.is_some() && self.end.is_none()
+    }
+
+    /// Takes a completion of its receive request, with the stamp of the call that brought it.
+    pub fn completed(&mut self, completion: Completion, stamp_ns: u64, ring: &mut Ring) {
+        let Completion { result, piece, .. } = completion;
+        match piece {
+            Some(piece) if piece.len() > 0 && self.receives() => {
+                self.received.push_back(Received { piece, read: 0, stamp_ns });
+                return;
+            }
+            Some(piece) => ring.give_back(piece),
+            None => {}
+        }
+        // What comes after the stream was removed is nobody's.
+        if !self.receives() {
+            return;
+        }
+        if result == 0 {
+            self.end = Some(End::Closed);
+            return;
+        }
+        let errno = Errno::from_raw_os_error(-result);
+        // No piece was left, or something broke the request off: it is made again.
+        let goes_on = [Errno::NOBUFS, Errno::INTR, Errno::AGAIN, Errno::CANCELED].contains(&errno);
+        if result < 0 && !goes_on {
+            self.end = Some(End::Failed(errno));
+        }
+    }
+
+    /// What came with the same stamp, as much as there is room for.
+    #[inline]
+    pub fn read(&mut self, into: &mut [u8], ring: &mut Ring) -> Read {
+        let Some(first) = self.received.front() else { return self.ended() };
+        let stamp_ns = first.stamp_ns;
+        let mut n = 0;
+        while n < into.len()
+            && let Some(received) = self.received.front_mut()
+            && received.stamp_ns == stamp_ns
+        {
+            let rest = &ring.bytes(&received.piece)[received.read..];
+            let taken = rest.len().min(into.len() - n);
+            into[n..n + taken].copy_from_slice(&rest[..taken]);
+            n += taken;
+            received.read += taken;
+            if received.read == received.piece.len()
+                && let Some(Received { piece, .. }) = self.received.pop_front()
+            {
+                ring.give_back(piece);
+            }
+        }
+        Read::Bytes { n, stamp_ns }
+    }
+
+    fn ended(&mut self) -> Read {
+        self.told |= self.end.is_some();
+        match &self.end {
+            None => Read::Empty,
+            Some(End::Closed) => Read::Closed,
+            Some(End::Failed(errno)) => Read::Failed(io::Error::from(*errno)),
+        }
+    }
+
+    /// Gives back what nobody has read and forgets everything but the requests.
+    pub fn clear(&mut self, ring: &mut Ring) {
+        while let Some(Received { piece, .. }) = self.received.pop_front() {
+            ring.give_back(piece);
+        }
+        (self.end, self.told, self.watched) = (None, false, false);
+    }
+}

@@ -1,0 +1,266 @@
+//! Over real sockets: what the tests of all backends can't bring about.
+
+use super::ring::{PIECE_BYTES, PIECES, SEND_BYTES};
+use super::*;
+use crate::present;
+use rustix::net::sockopt;
+use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs `test` in a thread of its own with a sleeping and a spinning set; see [`present`].
+fn each(test: fn(Uring)) {
+    let has = |name| present::backends().iter().any(|backend| backend.name == name);
+    if !has("io_uring") {
+        return;
+    }
+    for spins in [false, true] {
+        let run = move || test(Uring::new(Clock::calibrate(), spins).unwrap());
+        std::thread::spawn(run).join().unwrap();
+    }
+}
+
+/// A stream of the set and its peer.
+fn pair(uring: &mut Uring) -> (StreamId, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    peer.set_read_timeout(Some(PATIENCE)).unwrap();
+    (uring.add(listener.accept().unwrap().0.into()).unwrap(), peer)
+}
+
+/// What one wait of at most 10 ms finds.
+fn wait(uring: &mut Uring) -> Vec<Ready> {
+    let mut ready = Vec::new();
+    uring.wait(uring.clock.now_ns() + 10_000_000, &mut ready).unwrap();
+    ready
+}
+
+/// Waits until `is_so`.
+fn wait_until(uring: &mut Uring, is_so: impl Fn(&mut Uring) -> bool) {
+    let began = Instant::now();
+    while !is_so(uring) {
+        assert!(began.elapsed() < PATIENCE, "it does not come");
+        wait(uring);
+    }
+}
+
+/// Reads a stream whenever it is ready, to its end or until there are so many bytes.
+fn read(uring: &mut Uring, id: StreamId, bytes: usize) -> (Vec<u8>, Read) {
+    let (mut got, mut buffer, began) = (Vec::new(), vec![0; 10_000], Instant::now());
+    while got.len() < bytes {
+        assert!(began.elapsed() < PATIENCE, "{} of {bytes} bytes came", got.len());
+        for _ in wait(uring).iter().filter(|event| **event == Ready::Readable(id)) {
+            match uring.read(id, &mut buffer) {
+                Read::Bytes { n, .. } => got.extend_from_slice(&buffer[..n]),
+                Read::Empty => {}
+                end => return (got, end),
+            }
+        }
+    }
+    (got, Read::Empty)
+}
+
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 13 + at / 241) as u8).collect()
+}
+
+/// Has `peer` write until the kernel has filled every piece, and has found none for the next byte.
+fn fill(uring: &mut Uring, id: StreamId, peer: &TcpStream, sent: &[u8]) -> usize {
+    let mut peer = peer.try_clone().unwrap();
+    peer.set_nonblocking(true).unwrap();
+    let (mut n, began) = (0, Instant::now());
+    while !uring.ring.is_out_of_pieces() || uring.lanes[id.index()].receive != Request::Queued {
+        assert!(began.elapsed() < PATIENCE, "there are pieces after {n} bytes");
+        n += peer.write(&sent[n..]).unwrap_or(0);
+        wait(uring);
+    }
+    n
+}
+
+#[test]
+fn tags_come_back_as_what_they_are_about() {
+    for lane in [0, 1, u32::MAX] {
+        for about in [About::Receive(lane), About::Writable(lane)] {
+            assert_eq!(About::of(about.tag()), about);
+        }
+    }
+    for about in [About::Listener, About::Bell, About::Write, About::Cancel] {
+        assert_eq!(About::of(about.tag()), about);
+    }
+}
+
+/// One stream takes every piece. The kernel ends its request (ENOBUFS), and another stream gets
+/// nothing, until pieces are back; then both go on.
+#[test]
+fn a_burst_of_more_than_all_pieces_arrives_whole() {
+    each(|mut uring| {
+        let (greedy, mut peer) = pair(&mut uring);
+        let (modest, mut other) = pair(&mut uring);
+        let sent = pattern(16 * usize::from(PIECES) * PIECE_BYTES);
+        let n = fill(&mut uring, greedy, &peer, &sent);
+        other.write_all(b"one word").unwrap();
+        wait_until(&mut uring, |uring| uring.lanes[modest.index()].receive == Request::Queued);
+        assert!(matches!(uring.read(modest, &mut [0; 8]), Read::Empty));
+        peer.set_nonblocking(false).unwrap();
+        let rest = sent[n..].to_vec();
+        let writer = std::thread::spawn(move || peer.write_all(&rest));
+        let (got, _) = read(&mut uring, greedy, sent.len());
+        assert!(got == sent, "other bytes");
+        writer.join().unwrap().unwrap();
+        assert_eq!(read(&mut uring, modest, 8).0, b"one word");
+    });
+}
+
+/// Pieces of a stream that is removed unread serve the others.
+#[test]
+fn a_removed_stream_gives_its_pieces_back() {
+    each(|mut uring| {
+        for _ in 0..3 {
+            let (removed, mut peer) = pair(&mut uring);
+            let (kept, mut other) = pair(&mut uring);
+            fill(&mut uring, removed, &peer, &pattern(16 * usize::from(PIECES) * PIECE_BYTES));
+            uring.remove(removed);
+            assert!(matches!(uring.read(removed, &mut [0; 8]), Read::Failed(_)));
+            assert!(uring.lanes[removed.index()].is_vacant(), "its number is free at once");
+            // Its peer is told at once, by an end or by a reset.
+            peer.set_nonblocking(false).unwrap();
+            assert!(!matches!(peer.read(&mut [0; 8]), Ok(1..)));
+            other.write_all(b"go on").unwrap();
+            assert_eq!(read(&mut uring, kept, 5).0, b"go on");
+            uring.remove(kept);
+        }
+    });
+}
+
+#[test]
+fn a_request_that_was_broken_off_is_made_again() {
+    each(|mut uring| {
+        let (id, mut peer) = pair(&mut uring);
+        for round in 0..3 {
+            wait_until(&mut uring, |uring| uring.lanes[id.index()].receive == Request::Armed);
+            wait(&mut uring);
+            uring.ring.cancel(About::Receive(id.0).tag(), About::Cancel.tag()).unwrap();
+            uring.enter().unwrap();
+            wait_until(&mut uring, |uring| {
+                let _ = uring.enter();
+                uring.lanes[id.index()].receive == Request::Queued
+            });
+            peer.write_all(&[round; 100]).unwrap();
+            assert_eq!(read(&mut uring, id, 100).0, [round; 100]);
+        }
+    });
+}
+
+#[test]
+fn bytes_before_an_end_are_read_before_it() {
+    each(|mut uring| {
+        let (id, mut peer) = pair(&mut uring);
+        peer.write_all(b"last words").unwrap();
+        peer.shutdown(Shutdown::Write).unwrap();
+        let (got, end) = read(&mut uring, id, usize::MAX);
+        assert_eq!(got, b"last words");
+        assert!(matches!(end, Read::Closed));
+        // It is reported once, and a sleeping wait sleeps again.
+        assert!(!wait(&mut uring).contains(&Ready::Readable(id)));
+        assert!(matches!(uring.read(id, &mut [0; 8]), Read::Closed));
+        // The other direction is open.
+        assert!(matches!(uring.write(id, b"answer"), Write::Bytes { n: 6, .. }));
+        uring.shutdown(id);
+        let mut answer = String::new();
+        peer.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "answer");
+    });
+}
+
+#[test]
+fn a_peer_that_resets_fails_reads_and_writes() {
+    each(|mut uring| {
+        let (id, peer) = pair(&mut uring);
+        wait(&mut uring);
+        // No time to linger: closing resets the connection.
+        sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+        drop(peer);
+        let Read::Failed(error) = read(&mut uring, id, usize::MAX).1 else { panic!("an end") };
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+        let Write::Failed(error) = uring.write(id, b"to nobody") else { panic!("it was taken") };
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
+    });
+}
+
+/// A peer that does not read: a write is taken in part, then not at all; when the peer reads, the
+/// stream is reported writable, and every byte has come once.
+#[test]
+fn a_full_socket_takes_a_part_and_says_when_it_takes_more() {
+    each(|mut uring| {
+        let (id, mut peer) = pair(&mut uring);
+        let sent = pattern(32 << 20);
+        let (mut n, mut calls, mut parts) = (0, 0, 0);
+        while let Write::Bytes { n: more @ 1.., .. } = uring.write(id, &sent[n..]) {
+            n += more;
+            calls += 1;
+            assert!(more <= SEND_BYTES);
+            parts += u32::from(more < SEND_BYTES);
+        }
+        assert!(n < sent.len() && calls > 1, "{n} bytes in {calls} writes, {parts} in part");
+        uring.watch_writable(id, true).unwrap();
+        assert!(!wait(&mut uring).contains(&Ready::Writable(id)));
+        let length = sent.len();
+        let reader = std::thread::spawn(move || {
+            let mut got = vec![0; length];
+            // The peer stays open: its end would be something to read.
+            peer.read_exact(&mut got).map(|()| (got, peer))
+        });
+        let began = Instant::now();
+        while n < sent.len() {
+            assert!(began.elapsed() < PATIENCE, "{n} bytes were taken");
+            if wait(&mut uring).contains(&Ready::Writable(id)) {
+                let Write::Bytes { n: more, .. } = uring.write(id, &sent[n..]) else { panic!() };
+                n += more;
+            }
+        }
+        let (got, _peer) = reader.join().unwrap().unwrap();
+        assert!(got == sent, "other bytes");
+        uring.watch_writable(id, false).unwrap();
+        wait(&mut uring);
+        assert!(wait(&mut uring).is_empty(), "it is not watched any more");
+    });
+}
+
+/// The stamps lie around what they stamp: a write's before its bytes can come back, a read's after
+/// they were written and not after the wait that found them.
+#[test]
+fn stamps_stand_next_to_the_calls() {
+    each(|mut uring| {
+        let (id, mut peer) = pair(&mut uring);
+        for _ in 0..100 {
+            let before_ns = uring.clock.now_ns();
+            let Write::Bytes { n: 4, stamp_ns } = uring.write(id, b"ping") else { panic!() };
+            let after_ns = uring.clock.now_ns();
+            assert!((before_ns..=after_ns).contains(&stamp_ns));
+            let mut buffer = [0; 8];
+            peer.read_exact(&mut buffer[..4]).unwrap();
+            peer.write_all(b"pong").unwrap();
+            wait_until(&mut uring, |uring| uring.lanes[id.index()].is_readable());
+            let found_ns = uring.clock.now_ns();
+            let Read::Bytes { n: 4, stamp_ns: read_ns } = uring.read(id, &mut buffer) else {
+                panic!()
+            };
+            assert!((after_ns..=found_ns).contains(&read_ns));
+        }
+    });
+}
+
+/// A wait that sleeps returns when it is to, and not before.
+#[test]
+fn a_wait_that_sleeps_ends_in_time() {
+    each(|mut uring| {
+        let (_, _peer) = pair(&mut uring);
+        wait(&mut uring);
+        let until_ns = uring.clock.now_ns() + 20_000_000;
+        let mut ready = Vec::new();
+        uring.wait(until_ns, &mut ready).unwrap();
+        assert!(ready.is_empty());
+        assert_eq!(uring.clock.now_ns() >= until_ns, !uring.spins);
+    });
+}
