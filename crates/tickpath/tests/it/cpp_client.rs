@@ -5,7 +5,7 @@ use crate::support::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-fn client() -> Option<PathBuf> {
+pub fn client() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let client = root.join("clients/cpp/target/build/tickpath-client");
     client.exists().then(|| client.canonicalize().unwrap())

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Its launcher, if it is built.
-fn launcher() -> Option<PathBuf> {
+pub fn launcher() -> Option<PathBuf> {
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/java");
     client.join("target/java-client.jar").exists().then(|| client.join("client"))
 }

@@ -19,6 +19,7 @@ mod live_view;
 mod merge;
 mod network;
 mod noise;
+mod observer;
 mod page;
 mod peers;
 mod raw_ticker;
