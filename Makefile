@@ -53,10 +53,11 @@ feed: setup
 clients:
 	@./scripts/setup cpp
 	@./scripts/setup cpp-client
+	@./scripts/setup java
+	mvn --batch-mode --no-transfer-progress --file clients/feed/pom.xml generate-sources
 	cmake -S clients/cpp -B clients/cpp/target/build
 	cmake --build clients/cpp/target/build --parallel
 	ctest --test-dir clients/cpp/target/build --output-on-failure
-	@./scripts/setup java
 	mvn --batch-mode --no-transfer-progress --file clients/java/pom.xml package
 
 # Benchmarks of the Java client's codec; JMH="…" replaces the arguments.

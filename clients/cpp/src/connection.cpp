@@ -46,7 +46,7 @@ Connection::Connection(const std::string& target, const std::atomic<bool>& stop)
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
     int error = ENOENT;
     for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-        socket_ = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        socket_ = ::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         error = socket_ < 0 ? errno : 0;
         if (error == 0 && connect(socket_, address->ai_addr, address->ai_addrlen) != 0) {
             error = errno;

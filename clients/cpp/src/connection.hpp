@@ -36,6 +36,9 @@ public:
     void write(std::string_view bytes, Deadline deadline) override;
     std::size_t read(std::uint8_t* into, std::size_t size, Deadline deadline) override;
 
+    /// The socket, which stays the connection's.
+    int socket() const { return socket_; }
+
     /// Gives the socket away.
     int release();
 

@@ -48,11 +48,11 @@ std::optional<std::uint64_t> ClientIds::number(std::string_view client_id) const
     return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
 }
 
-Form Form::order(const Load& load, const std::optional<std::string>& account_id) {
+Form Form::order(const Load& load, const std::optional<std::string>& account_id, const char* time_in_force) {
     std::string json = R"({"type":"CREATE_ORDER","order":{"instrument_code":)" + quoted(load.instrument) +
                        R"(,"client_id":")" + std::string(nobody) + R"(","side":")" + load.side +
                        R"(","type":"LIMIT","price":")" + load.price + R"(","amount":")" + load.amount +
-                       R"(","time_in_force":"GOOD_TILL_CANCELLED"})" + account_of(account_id) + "}";
+                       R"(","time_in_force":")" + time_in_force + R"("})" + account_of(account_id) + "}";
     return with_id(std::move(json));
 }
 

@@ -35,7 +35,8 @@ public:
     /// `json` has the client id at `id_at`.
     Form(std::string json, std::size_t id_at) : json_(std::move(json)), id_at_(id_at) {}
 
-    static Form order(const Load& load, const std::optional<std::string>& account_id);
+    static Form order(const Load& load, const std::optional<std::string>& account_id,
+                      const char* time_in_force = "GOOD_TILL_CANCELLED");
     static Form cancel(const Load& load, const std::optional<std::string>& account_id);
 
     std::size_t bytes_max() const { return json_.size() + frame_header_bytes_max; }

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tickpath {
 namespace {
@@ -36,6 +37,26 @@ void varint(std::string& out, std::int64_t value) {
 } // namespace
 
 Histogram::Histogram() : counts_(index_of(highest_ns) / 1024 * 1024 + 1024) {}
+
+std::uint64_t Histogram::highest_of(std::size_t index) {
+    if (index < 2048) {
+        return index;
+    }
+    const std::size_t bucket = (index >> half_bits) - 1;
+    return ((index - (bucket << half_bits) + 1) << bucket) - 1;
+}
+
+std::uint64_t Histogram::at(double share) const {
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(total_)));
+    std::uint64_t seen = 0;
+    for (std::size_t index = 0; total_ > 0 && index <= last_; ++index) {
+        seen += counts_[index];
+        if (seen >= wanted && seen > 0) {
+            return std::min(highest_of(index), max_ns_);
+        }
+    }
+    return 0;
+}
 
 void Histogram::clear() {
     std::fill(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(last_ + 1), 0);

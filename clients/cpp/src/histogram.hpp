@@ -31,6 +31,10 @@ public:
     std::uint64_t total() const { return total_; }
     std::uint64_t max_ns() const { return max_ns_; }
 
+    /// The highest value that `share` (0 to 1) of the values don't exceed, to three digits; 0 if
+    /// there are none.
+    std::uint64_t at(double share) const;
+
     /// The V2 format, compressed, in base64.
     std::string encoded() const;
 
@@ -42,6 +46,9 @@ private:
         const unsigned bucket = static_cast<unsigned>(std::bit_width(value | 2047)) - 11;
         return (std::size_t{bucket} << half_bits) + static_cast<std::size_t>(value >> bucket);
     }
+
+    /// The highest value of a counter.
+    static std::uint64_t highest_of(std::size_t index);
 
     std::vector<std::uint32_t> counts_;
     std::uint64_t total_ = 0;

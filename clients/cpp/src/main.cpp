@@ -2,6 +2,7 @@
 
 #include "connection.hpp"
 #include "error.hpp"
+#include "feed_run.hpp"
 #include "run.hpp"
 
 #include <csignal>
@@ -22,6 +23,7 @@ constexpr int no_result = 2;
 constexpr int incomplete = 3;
 
 constexpr const char* usage = "Usage: tickpath-client [--io-uring] --plan FILE\n"
+                              "       tickpath-client feed HOST:PORT [OPTIONS]\n"
                               "Carry out a plan of tickpath (clients/CONTRACT.md); FILE is - for stdin.\n"
                               "  --io-uring   Use io_uring instead of epoll and the socket calls\n";
 
@@ -77,6 +79,13 @@ std::string text_of(const std::string& path) {
 
 int main(int count, char** words) {
     try {
+        if (count > 1 && std::strcmp(words[1], "feed") == 0) {
+            const auto options = tickpath::FeedOptions::parse({words + 2, words + count});
+            watch_signals();
+            const tickpath::FeedResult result = tickpath::follow_feed(options, stop);
+            std::printf("%s\n", result.json().c_str());
+            return result.is_complete ? 0 : incomplete;
+        }
         const Arguments arguments = arguments_of(count, words);
         const tickpath::Plan plan = tickpath::Plan::parse(text_of(arguments.plan));
         watch_signals();

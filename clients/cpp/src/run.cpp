@@ -26,23 +26,6 @@ double wall_seconds() {
     return std::chrono::duration<double>(now).count();
 }
 
-/// A number that differs from that of other runs against the same exchange.
-std::uint32_t nonce() {
-    const auto micros = static_cast<std::uint64_t>(wall_seconds() * 1e6);
-    return static_cast<std::uint32_t>(SplitMix64(micros << 16 ^ static_cast<std::uint64_t>(getpid())).bits());
-}
-
-void pin(std::size_t core) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    if (core < CPU_SETSIZE) {
-        CPU_SET(core, &cores);
-    }
-    if (sched_setaffinity(0, sizeof cores, &cores) != 0) {
-        throw Error("cannot pin the measuring thread to core " + std::to_string(core) + ": " + kernel_says(errno));
-    }
-}
-
 void set_scheduling(const Scheduling& scheduling) {
     sched_param parameter{};
     parameter.sched_priority = scheduling.priority;
@@ -196,6 +179,22 @@ std::string number(double value) {
 }
 
 } // namespace
+
+std::uint32_t nonce() {
+    const auto micros = static_cast<std::uint64_t>(wall_seconds() * 1e6);
+    return static_cast<std::uint32_t>(SplitMix64(micros << 16 ^ static_cast<std::uint64_t>(getpid())).bits());
+}
+
+void pin(std::size_t core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (core < CPU_SETSIZE) {
+        CPU_SET(core, &cores);
+    }
+    if (sched_setaffinity(0, sizeof cores, &cores) != 0) {
+        throw Error("cannot pin the measuring thread to core " + std::to_string(core) + ": " + kernel_says(errno));
+    }
+}
 
 Result run(const Plan& plan, bool uses_uring, Stop& stop) {
     LogWriter log(plan.hlog, plan.subject);

@@ -21,6 +21,12 @@ struct Result {
     std::string json(const Load& load) const;
 };
 
+/// A number that differs from that of other runs against the same exchange.
+std::uint32_t nonce();
+
+/// Pins the calling thread. Throws Error if the kernel refuses.
+void pin(std::size_t core);
+
 /// Carries a plan out, with the sockets of io_uring or of epoll. Returns soon after `stop` is set,
 /// with what was measured so far. Throws Error or Interrupted if there is no result.
 ///

@@ -112,11 +112,10 @@ void LogOn::upgrade(const std::string& target) {
 
 std::vector<std::string> LogOn::authenticate(const std::vector<std::uint64_t>& tokens) {
     for (const std::uint64_t token : tokens) {
-        send(R"({"type":"AUTHENTICATE","api_token":")" + std::to_string(token) + "\"}");
-        wait_for("AUTHENTICATE", "AUTHENTICATED");
+        ask(R"({"type":"AUTHENTICATE","api_token":")" + std::to_string(token) + "\"}", "AUTHENTICATE", "AUTHENTICATED");
     }
-    send(R"({"type":"SUBSCRIBE","channels":[{"name":"ORDERS"}]})");
-    const Json answer = Json::parse(wait_for("SUBSCRIBE", "SUBSCRIPTIONS"));
+    const Json answer =
+        Json::parse(ask(R"({"type":"SUBSCRIBE","channels":[{"name":"ORDERS"}]})", "SUBSCRIBE", "SUBSCRIPTIONS"));
     std::vector<std::string> names;
     if (const Json* channels = answer.find("channels"); channels != nullptr) {
         for (const Json& channel : channels->items) {
@@ -131,6 +130,11 @@ std::vector<std::string> LogOn::authenticate(const std::vector<std::uint64_t>& t
                     std::to_string(names.size()) + ": give each its own (load.connections = load.accounts)");
     }
     return names;
+}
+
+std::string LogOn::ask(const std::string& json, const char* asked, const char* answer) {
+    send(json);
+    return wait_for(asked, answer);
 }
 
 void LogOn::send(const std::string& json) {

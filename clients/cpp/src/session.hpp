@@ -31,6 +31,10 @@ public:
     /// the same order, if there are several.
     std::vector<std::string> authenticate(const std::vector<std::uint64_t>& tokens);
 
+    /// Sends a message, and returns the first one of type `answer`. Errors name the message as
+    /// `asked`.
+    std::string ask(const std::string& json, const char* asked, const char* answer);
+
 private:
     void send(const std::string& json);
     std::string wait_for(const char* asked, const char* type);

@@ -2,6 +2,7 @@
 // relatives and of operator new, which calls them.
 
 #include "exchange.hpp"
+#include "feed_run.hpp"
 #include "plans.hpp"
 #include "run.hpp"
 
@@ -102,6 +103,26 @@ TEST_P(Allocations, ThereAreNoneWhileMessagesFly) {
         const Result result = run(one, GetParam().uses_uring, stop);
         ASSERT_TRUE(result.is_complete);
         EXPECT_GT(exchange.orders(), 500U);
+        EXPECT_EQ(allocations, 0U);
+    }
+}
+
+TEST(FeedAllocations, ThereAreNoneWhileTicksAreAnswered) {
+    for (const bool spins : {false, true}) {
+        Script script;
+        script.watch = watch;
+        const Exchange exchange(script);
+        FeedOptions options;
+        options.target = exchange.address();
+        options.warm_up_seconds = 0;
+        options.seconds = 2;
+        options.order_every = 1;
+        options.spins = spins;
+        allocations = 0;
+        Stop stop = false;
+        const FeedResult result = follow_feed(options, stop);
+        ASSERT_TRUE(result.is_complete) << result.json();
+        EXPECT_GT(result.orders, 500U);
         EXPECT_EQ(allocations, 0U);
     }
 }

@@ -73,9 +73,7 @@ TEST(Encoder, OrdersAndCancelsHaveTheirGoldenBytes) {
     EXPECT_EQ(filled(Form::order(plain, {})), vector("create_order.json"));
     EXPECT_EQ(filled(Form::cancel(plain, {})), vector("cancel_order.json"));
     const Load other = load("BTC_EUR", "SELL", "64250.5", "0.025");
-    std::string order = filled(Form::order(other, "3002"));
-    order.replace(order.find("GOOD_TILL_CANCELLED"), 19, "IMMEDIATE_OR_CANCELLED");
-    EXPECT_EQ(order, vector("create_order_ioc_account.json"));
+    EXPECT_EQ(filled(Form::order(other, "3002", "IMMEDIATE_OR_CANCELLED")), vector("create_order_ioc_account.json"));
     EXPECT_EQ(filled(Form::cancel(other, "3002")), vector("cancel_order_account.json"));
 }
 

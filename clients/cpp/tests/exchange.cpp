@@ -1,5 +1,6 @@
 #include "exchange.hpp"
 
+#include "feeds.hpp"
 #include "session.hpp"
 
 #include <arpa/inet.h>
@@ -33,7 +34,7 @@ std::string value(const std::string& text, const std::string& key) {
 
 } // namespace
 
-Exchange::Exchange(Script script) : script_(std::move(script)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+Exchange::Exchange(Script script) : script_(std::move(script)), listener_(socket(AF_INET, SOCK_STREAM, 0)), feed_socket_(socket(AF_INET, SOCK_DGRAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -50,6 +51,7 @@ Exchange::~Exchange() {
     stop_ = true;
     thread_.join();
     close(listener_);
+    close(feed_socket_);
 }
 
 void Exchange::serve() {
@@ -61,6 +63,11 @@ void Exchange::serve() {
             asked.push_back({connection.socket, POLLIN, 0});
         }
         if (poll(asked.data(), asked.size(), 20) <= 0) {
+            for (const Connection& connection : connections) {
+                if (connection.feed_port != 0 && script_.fault != Fault::is_silent) {
+                    tick(connection);
+                }
+            }
             continue;
         }
         for (std::size_t i = connections.size(); i > 0; --i) {
@@ -141,11 +148,9 @@ bool Exchange::answer(Connection& connection, const std::string& text) {
         connection.tokens.push_back(value(text, "api_token"));
         send(connection, server_frame(R"({"type":"AUTHENTICATED"})"));
     } else if (type == "SUBSCRIBE") {
-        std::string channels;
-        for (const std::string& token : connection.tokens) {
-            channels += (channels.empty() ? "" : ",") + (R"({"account_id":")" + token + R"(","name":"ORDERS"})");
-        }
-        send(connection, server_frame(R"({"channels":[)" + channels + R"(],"time":1,"type":"SUBSCRIPTIONS"})"));
+        subscribe(connection, text);
+    } else if (connection.feed_port != 0) {
+        return answer_follower(connection, type, text);
     } else {
         const bool is_order = type == "CREATE_ORDER";
         ++(is_order ? orders_ : cancels_);
@@ -165,6 +170,54 @@ bool Exchange::answer(Connection& connection, const std::string& text) {
         }
     }
     return true;
+}
+
+void Exchange::subscribe(Connection& connection, const std::string& text) {
+    std::string channels;
+    for (const std::string& token : connection.tokens) {
+        channels += (channels.empty() ? "" : ",") + (R"({"account_id":")" + token + R"(","name":"ORDERS"})");
+    }
+    if (text.find("FEED") != std::string::npos) {
+        const std::string address = value(text, "address");
+        connection.feed_port = static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)));
+        channels += R"(,{"name":"FEED","session":")" + std::to_string(session) + "\"}";
+    }
+    send(connection, server_frame(R"({"channels":[)" + channels + R"(],"time":1,"type":"SUBSCRIPTIONS"})"));
+}
+
+bool Exchange::answer_follower(Connection& connection, const std::string& type, const std::string& text) {
+    if (type == "FEED_SNAPSHOT") {
+        for (const Datagram& part : snapshot(feed_sequence_)) {
+            send_datagram(connection, part);
+        }
+    } else if (type == "FEED_REPLAY") {
+        const std::uint64_t from = std::stoull(text.substr(text.find("\"from\":") + 7));
+        send_datagram(connection, levels(from, {{101, 1}}, feed::Kind::REPLAY));
+    } else {
+        if (++orders_; script_.watch != nullptr) {
+            script_.watch(orders_);
+        }
+        send(connection, server_frame(R"({"client_id":")" + value(text, "client_id") +
+                                      R"(","status":"EXPIRED","type":"DONE"})"));
+    }
+    tick(connection);
+    return true;
+}
+
+void Exchange::tick(const Connection& connection) {
+    const std::uint64_t number = feed_sequence_++;
+    if (script_.loses_every > 0 && number % script_.loses_every == 0) {
+        return tick(connection);
+    }
+    send_datagram(connection, levels(number, {{101, number}}));
+}
+
+void Exchange::send_datagram(const Connection& connection, const Datagram& datagram) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(connection.feed_port);
+    sendto(feed_socket_, datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&address), sizeof address);
 }
 
 void Exchange::acknowledge(Connection& connection, const std::string& text, bool is_order) {

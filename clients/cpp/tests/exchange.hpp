@@ -21,11 +21,14 @@ struct Script {
     bool is_odd = false;
     /// Answers the upgrade with this status.
     std::string status = "101 Switching Protocols";
+    /// Of the feed's messages, one in so many is only sent on request; 0: all are sent at once.
+    std::uint64_t loses_every = 0;
     /// Called with the number of each order.
     void (*watch)(std::uint64_t orders) = nullptr;
 };
 
-/// An exchange of some lines in a thread of its own, which acknowledges all orders and cancels.
+/// An exchange of some lines in a thread of its own, which acknowledges all orders and cancels. To a
+/// subscriber of the feed it sends the next tick after each order, which expires, and when idle.
 class Exchange {
 public:
     explicit Exchange(Script script);
@@ -44,17 +47,25 @@ private:
         bool is_upgraded = false;
         std::string bytes;
         std::vector<std::string> tokens;
+        /// Where the feed goes; 0: nowhere.
+        std::uint16_t feed_port = 0;
     };
 
     void serve();
     bool read(Connection& connection);
     bool take_frame(Connection& connection);
     bool answer(Connection& connection, const std::string& text);
+    void subscribe(Connection& connection, const std::string& text);
+    bool answer_follower(Connection& connection, const std::string& type, const std::string& text);
+    void tick(const Connection& connection);
+    void send_datagram(const Connection& connection, const std::vector<std::uint8_t>& datagram);
     void acknowledge(Connection& connection, const std::string& text, bool is_order);
     static void send(const Connection& connection, const std::string& bytes);
 
     Script script_;
     int listener_;
+    int feed_socket_;
+    std::uint64_t feed_sequence_ = 10;
     std::string address_;
     std::atomic<bool> stop_ = false;
     std::atomic<std::uint64_t> orders_ = 0;

@@ -5,6 +5,7 @@
 #include "connection.hpp"
 #include "error.hpp"
 #include "exchange.hpp"
+#include "feed_run.hpp"
 #include "plans.hpp"
 #include "vectors.hpp"
 
@@ -183,6 +184,46 @@ TEST_P(Runs, AnExchangeThatIsNoneIsNamed) {
     EXPECT_NE(why().find("with status 503"), std::string::npos) << why();
     stop = true;
     EXPECT_THROW(run(nobody, GetParam().uses_uring, stop), Interrupted);
+}
+
+TEST(FeedRuns, TicksAreAnsweredAndLostMessagesReplayed) {
+    for (const bool spins : {false, true}) {
+        Script script;
+        script.loses_every = 7;
+        const Exchange exchange(script);
+        FeedOptions options;
+        options.target = exchange.address();
+        options.warm_up_seconds = 0;
+        options.seconds = 0.3;
+        options.order_every = 1;
+        options.spins = spins;
+        Stop stop = false;
+        const FeedResult result = follow_feed(options, stop);
+        ASSERT_TRUE(result.is_complete) << result.json();
+        EXPECT_GT(result.orders, 0U);
+        EXPECT_EQ(result.answered, result.orders);
+        EXPECT_EQ(result.orders, exchange.orders());
+        EXPECT_EQ(result.tick_to_trade.total(), result.orders);
+        EXPECT_EQ(result.order_service.total(), result.orders);
+        EXPECT_GT(result.feed.gaps, 0U);
+        EXPECT_EQ(result.feed.replays_asked, result.feed.gaps);
+        EXPECT_EQ(result.feed.faults, 0U);
+    }
+}
+
+TEST(FeedRuns, AFeedThatEndsAndAnExchangeWithoutOneAreNamed) {
+    Script script;
+    script.fault = Fault::is_silent;
+    const Exchange exchange(script);
+    FeedOptions options;
+    options.target = exchange.address();
+    options.seconds = 30;
+    Stop stop = false;
+    const FeedResult result = follow_feed(options, stop);
+    EXPECT_FALSE(result.is_complete);
+    EXPECT_NE(result.json().find("no datagram of the feed for 2 s"), std::string::npos) << result.json();
+    options.target = "127.0.0.1:1";
+    EXPECT_THROW(follow_feed(options, stop), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Runs, testing::ValuesIn(backends), [](const auto& one) { return one.param.label; });
