@@ -99,7 +99,7 @@ pub(crate) enum Command {
     /// `revert` restores the exact previous bytes from it.
     #[command(subcommand)]
     Tune(crate::tune::TuneCommand),
-    /// Find the best place in the cloud: estimate, hunt, sweep, query (`tickpath-cloud`)
+    /// Find, compare and share places in the cloud: hunt, matrix, tiers … (`tickpath-cloud`)
     ///
     /// Runs the program tickpath-cloud, which comes as a Python package; `tickpath cloud --help`
     /// lists its verbs. Exits with its status.
