@@ -1,35 +1,72 @@
-"""Ansible, run as a program of its own: one way for one host or hundreds.
+"""Playbooks, run by ansible-runner: one way for one host or hundreds.
 
-Its `tree` callback leaves each host's last result in a file; those are what is read.
+ansible-runner starts `ansible-playbook`, which is a program of its own, and passes its events on.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
+import shlex
 import shutil
-import subprocess
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
 
 FORKS = 25
-RECAP = re.compile(r"^(\S+)\s+: ok=\d+ .*?unreachable=(\d+) .*?failed=(\d+)", re.MULTILINE)
 PLAYED = (0, 2, 4, 6)  # all well; some hosts failed, were unreachable, or both
 UNREACHABLE = "ssh: the host does not answer"
+# Events that carry one host's result of one task.
+OK, FAILED, LOST = "runner_on_ok", "runner_on_failed", "runner_on_unreachable"
+STATS = "playbook_on_stats"
+
+Tell = Callable[[str], None]
 
 
-def program() -> str:
+def path() -> str:
     """Ansible is where this Python's programs are, or on the PATH."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    found = shutil.which("ansible-playbook", path=path)
-    if found is None:
+    found = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    if shutil.which("ansible-playbook", path=found) is None:
         raise CloudError("ansible-playbook is missing: pip install 'tickpath-cloud[hosts]'")
     return found
+
+
+class Events:
+    """What Ansible says while it runs: the last result of each host, and who failed in the end."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self.tell, self.last, self.stats = tell, {}, {}
+
+    def seen(self, event: dict[str, Any]) -> bool:
+        """Whether ansible-runner keeps the event in a file: results of hosts, and the end."""
+        kind, data = event["event"], event.get("event_data", {})
+        if kind == STATS:
+            self.stats = data
+        elif kind in (OK, FAILED, LOST):
+            self.last[data["host"]] = data["res"]
+            if self.tell is not None:
+                self.tell(self._line(kind, data))
+        return kind in (OK, FAILED, LOST, STATS)
+
+    @staticmethod
+    def _line(kind: str, data: dict[str, Any]) -> str:
+        how = "ok"
+        if kind != OK:
+            how = f"FAILED: {why({**data['res'], 'unreachable': kind == LOST})}"
+        return f"{data['host']}: {data['task']}: {how}"
+
+    def results(self) -> dict[str, dict]:
+        """A rescued or ignored failure is none, so the stats decide."""
+        lost, failed = self.stats.get("dark", {}), self.stats.get("failures", {})
+        return {
+            host: {**self.last.get(host, {}), "unreachable": host in lost, "failed": host in failed}
+            for host in self.stats.get("processed", {})
+        }
 
 
 def play(
@@ -41,29 +78,60 @@ def play(
     sockets: str,
     arguments: Sequence[str] = (),
     collections: Path | None = None,
+    tell: Tell | None = None,
 ) -> tuple[int, str, dict[str, dict]]:
     """Status, what it printed, and each host's last result; an absent host never answered.
 
-    `directory` keeps the log and the hosts' keys; `sockets` must be short: a path has 108 bytes.
+    `directory` keeps the log and the hosts' keys, `results` the events; `sockets` must be short:
+    a path has 108 bytes. `tell` gets a line for each host and task, as it happens.
     """
-    command = [program(), "-i", str(inventory), str(playbook), "-e", json.dumps(variables)]
-    done = subprocess.run(
-        [*command, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        env=environment(directory, results, sockets, collections),
-    )
-    with (directory / "ansible.log").open("ab") as log:
-        log.write(done.stdout)
-    said = done.stdout.decode(errors="replace")
-    return done.returncode, said, _results(results, said)
+    try:
+        import ansible_runner
+    except ImportError as error:
+        raise CloudError(
+            "ansible-runner is missing: pip install 'tickpath-cloud[hosts]'"
+        ) from error
+    events = Events(tell)
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    with signals_restored():
+        done = ansible_runner.run(
+            private_data_dir=str(results), ident="play", playbook=str(playbook),
+            inventory=[str(inventory)], extravars=variables, cmdline=shlex.join(arguments),
+            envvars=environment(directory, sockets, collections), settings={"pexpect_timeout": 1},
+            event_handler=events.seen, status_handler=forget_environment, quiet=True,
+            suppress_env_files=True,
+        )  # fmt: skip
+    said = (results / "artifacts" / "play" / "stdout").read_text(errors="replace")
+    with (directory / "ansible.log").open("a") as log:
+        log.write(said)
+    if done.status == "canceled":
+        raise KeyboardInterrupt
+    return done.rc, said, events.results()
 
 
-def environment(
-    directory: Path, results: Path, sockets: str, collections: Path | None
-) -> dict[str, str]:
+def forget_environment(status: dict[str, Any], runner_config: Any) -> None:
+    """ansible-runner writes the environment into a file, and AWS's secret key with it."""
+    if status["status"] == "running":
+        Path(runner_config.artifact_dir, "command").unlink()
+
+
+@contextmanager
+def signals_restored() -> Iterator[None]:
+    """ansible-runner ends its playbook on Ctrl-C and SIGTERM, and keeps these handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def environment(directory: Path, sockets: str, collections: Path | None) -> dict[str, str]:
+    """On top of this process's own."""
     options = [
         "ControlMaster=auto", "ControlPersist=60s", "StrictHostKeyChecking=accept-new",
         # A kept connection to an instance that died would wait for minutes.
@@ -72,31 +140,19 @@ def environment(
     ]  # fmt: skip
     found = {} if collections is None else {"ANSIBLE_COLLECTIONS_PATH": str(collections)}
     return {
-        **os.environ,
         **found,
-        "ANSIBLE_CALLBACKS_ENABLED": "ansible.builtin.tree",
-        "ANSIBLE_CALLBACK_TREE_DIR": str(results),
         "ANSIBLE_DEPRECATION_WARNINGS": "false",
         "ANSIBLE_FORKS": str(FORKS),
+        "ANSIBLE_HOST_KEY_CHECKING": "true",  # ansible-runner's default is none
         "ANSIBLE_LOCAL_TEMP": sockets,
         "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_STDOUT_CALLBACK": "default",
         "ANSIBLE_SSH_ARGS": " ".join(f"-o {option}" for option in options),
         "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets,
         "ANSIBLE_SSH_PIPELINING": "true",
         "ANSIBLE_TIMEOUT": "10",
         "LC_ALL": "C.UTF-8",
+        "PATH": path(),
     }
-
-
-def _results(directory: Path, said: str) -> dict[str, dict]:
-    """Each host's last result; whether it failed stands in the recap alone."""
-    found: dict[str, dict] = {}
-    for host, unreachable, failed in RECAP.findall(said):
-        file = directory / host
-        result = json.loads(file.read_text()) if file.exists() else {}
-        found[host] = {**result, "unreachable": unreachable != "0", "failed": failed != "0"}
-    return found
 
 
 def good(result: dict | None) -> bool:
