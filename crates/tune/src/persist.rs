@@ -140,7 +140,7 @@ fn udev_line(wish: &Wish) -> Option<String> {
     let (subsystem, device, attribute) = udev_parts(path)?;
     let value = wanted(&wish.want)?;
     Some(format!(
-        "ACTION==\"add|change\", SUBSYSTEM==\"{subsystem}\", KERNEL==\"{device}\", \
+        "ACTION==\"add|change|move\", SUBSYSTEM==\"{subsystem}\", KERNEL==\"{device}\", \
          ATTR{{{attribute}}}=\"{value}\"\n"
     ))
 }
