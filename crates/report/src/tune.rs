@@ -177,6 +177,9 @@ pub fn trial(trial: &Trial, columns: usize) -> String {
         None if trial.chosen.is_empty() => {
             wrap(&mut out, "", "no setting was shown to help: none is chosen");
         }
+        None if trial.restarted => {
+            wrap(&mut out, "", &format!("helps after a restart: {}", trial.chosen.join(", ")));
+        }
         None => wrap(&mut out, "", &format!("helps, not confirmed: {}", trial.chosen.join(", "))),
         Some(one) => {
             wrap(&mut out, "", "all that help, together, on fresh runs:");

@@ -169,12 +169,22 @@ fn in_network(script: &str) -> Option<Output> {
     (!text(&done.stderr).contains("Operation not permitted")).then_some(done)
 }
 
-/// Prints what is there, so that it can be compared.
+/// What the script could not be run without.
+fn missing(done: &Output) -> Option<&'static str> {
+    let said = text(&done.stderr);
+    let needs = [
+        ("Unknown device type", "veth devices"),
+        ("ethtool: command not found", "the program ethtool; `scripts/setup tests` installs it"),
+    ];
+    needs.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, need)| need)
+}
+
+/// Prints what is there, so that it can be compared; queues and offloads as another program reads
+/// them.
 const SHOW: &str = "show() { for file in /sys/class/net/tick0/queues/*/*ps_cpus \
                     /proc/sys/net/ipv4/tcp_{autocorking,no_metrics_save,rmem,wmem}; do \
                     printf '%s ' \"$file\"; cat \"$file\"; done; \
-                    \"$TICKPATH\" tune plan --json --nic tick0 --live-only --setting nic.gro \
-                    --setting nic.channels | grep -A3 '\"place\"' || true; }\n";
+                    ethtool -k tick0; ethtool -l tick0; }\nethtool -K tick0 gro on\n";
 
 const NETWORK: &str = "--nic tick0 --live-only --setting nic.rps --setting nic.xps \
                        --setting nic.gro --setting sysctl.net.ipv4.tcp_autocorking \
@@ -193,9 +203,11 @@ fn queues_go_there_and_back() {
         "{SHOW}for queue in 0 1; do echo 3 > /sys/class/net/tick0/queues/rx-$queue/rps_cpus; done\n\
          show > $STATE/before\n\
          \"$TICKPATH\" tune apply --yes --cores {core} --state $STATE/queues {NETWORK}\n\
+         show > $STATE/applied\n\
+         \"$TICKPATH\" tune status --json --state $STATE/queues > $STATE/status\n\
          \"$TICKPATH\" tune apply --yes --cores {core} --state $STATE/channels --nic tick0 \
          --live-only --setting nic.channels\n\
-         ls /sys/class/net/tick0/queues > $STATE/fewer\n\
+         ethtool -l tick0 > $STATE/fewer\n\
          \"$TICKPATH\" tune revert --state $STATE/channels\n\
          show > $STATE/between\n\
          \"$TICKPATH\" tune revert --state $STATE/queues\n\
@@ -203,8 +215,8 @@ fn queues_go_there_and_back() {
     );
     let script = script.replace("$STATE", &state.path().display().to_string());
     let Some(done) = in_network(&script) else { skip!(Root, "a network and a mount of its own") };
-    if text(&done.stderr).contains("Unknown device type") {
-        skip!(Kernel, "veth devices");
+    if let Some(missing) = missing(&done) {
+        skip!(Kernel, "{missing}");
     }
     assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
     let read = |name: &str| fs::read_to_string(state.path().join(name)).unwrap();
@@ -212,9 +224,14 @@ fn queues_go_there_and_back() {
     assert_ne!(read("before"), read("between"));
     assert!(read("before").contains("rps_cpus 3"), "{}", read("before"));
     let said = text(&done.stdout);
-    for changed in ["rx-0/rps_cpus", "tx-0/xps_cpus", "rx-channels", "tcp_rmem"] {
+    for changed in ["rx-0/rps_cpus", "tx-0/xps_cpus", "rx-channels", "tcp_rmem", "gro"] {
         assert!(said.contains(changed), "{changed}: {said}");
     }
+    assert!(read("before").contains("generic-receive-offload: on"), "{}", read("before"));
+    assert!(read("applied").contains("generic-receive-offload: off"), "{}", read("applied"));
+    assert_ne!(read("before").split("Channel").nth(1), Some(&*read("fewer")));
+    let status: Account = serde_json::from_str(&read("status")).unwrap();
+    assert!(status.ok && !status.results.is_empty(), "{status:?}");
 }
 
 /// Killed after any time, in a network of its own: what the journal names goes back.
@@ -239,8 +256,8 @@ fn a_killed_apply_goes_back() {
     );
     let script = script.replace("$STATE", &state.path().display().to_string());
     let Some(done) = in_network(&script) else { skip!(Root, "a network and a mount of its own") };
-    if text(&done.stderr).contains("Unknown device type") {
-        skip!(Kernel, "veth devices");
+    if let Some(missing) = missing(&done) {
+        skip!(Kernel, "{missing}");
     }
     assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
 }

@@ -39,6 +39,9 @@ pub struct Trial {
     pub run_seconds: f64,
     /// Pairs of runs planned for each setting.
     pub pairs: u32,
+    /// All settings at once, measured before and after a restart of the machine. Nothing was
+    /// selected among several, so there is no confirmation.
+    pub restarted: bool,
     /// Settings that were tried, in order.
     pub tried: Vec<Tried>,
     /// Settings that were not tried.

@@ -168,6 +168,7 @@ fn confirmed(file: &Path) -> anyhow::Result<Vec<String>> {
     }
     match &trial.confirmation {
         Some(one) if one.outcome == Outcome::Better => Ok(trial.chosen),
+        None if trial.restarted && !trial.chosen.is_empty() => Ok(trial.chosen),
         _ => bail!("{name} confirms no setting; name settings yourself: --setting ID"),
     }
 }

@@ -44,7 +44,12 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(arguments: &TrialArguments, scenario: &str, sets: &[String]) -> anyhow::Result<Stage> {
+    fn new(
+        arguments: &TrialArguments,
+        goal: &GoalArguments,
+        scenario: &str,
+        sets: &[String],
+    ) -> anyhow::Result<Stage> {
         let project = Project::find()?;
         let mut scenario = project.scenario(scenario, sets)?;
         // The floor says nothing about a setting, and takes the time of other runs.
@@ -55,7 +60,7 @@ impl Stage {
         crate::run::warn_of(&conduct.preflight()?);
         let cores = conduct.measured_cores()?;
         let root = arguments.root.as_ref().map_or_else(Root::system, Root::at);
-        let seen = seen(&root, &arguments.goal, &cores)?;
+        let seen = seen(&root, goal, &cores)?;
         let out = project.directory(arguments.output.out.as_deref());
         Ok(Stage { conduct, cores, seen, out })
     }
@@ -64,7 +69,7 @@ impl Stage {
 /// Settings that can be switched on and off.
 fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let Stage { conduct, cores, seen, out } =
-        Stage::new(arguments, &arguments.scenario, &arguments.settings.set)?;
+        Stage::new(arguments, &arguments.goal, &arguments.scenario, &arguments.settings.set)?;
     let plan = planned(&seen, &arguments.choice())?;
     let mut trial = blank(&seen, arguments);
     let mut candidates = match arguments.plant.is_empty() {

@@ -4,7 +4,7 @@
 use super::{Stage, blank, finish, journal};
 use crate::print::show;
 use crate::progress::with_screen;
-use crate::tune::arguments::{ChoiceArguments, TrialArguments};
+use crate::tune::arguments::{ChoiceArguments, GoalArguments, TrialArguments};
 use crate::tune::planned;
 use crate::tune::trial::budget::Budget;
 use crate::turn::Turn;
@@ -12,6 +12,7 @@ use crate::{DONE, INCONCLUSIVE, NO_RESULT, signals};
 use ::tune::apply::{OnFailure, apply, boot_id};
 use ::tune::survey::WAITS;
 use anyhow::{Context, bail};
+use host::Cores;
 use record::tune::{SettingState, State, Survey, Trial, Tried, corrected, figures};
 use record::{RunRecord, directory};
 use scenario::conduct::Interrupt;
@@ -49,7 +50,7 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
         bail!("{} waits already: continue it with --resume, or remove the file", file.display());
     }
     let sets = &arguments.settings.set;
-    let stage = Stage::new(arguments, &arguments.scenario, sets)?;
+    let stage = Stage::new(arguments, &arguments.goal, &arguments.scenario, sets)?;
     let needs_reboot = |one: &&SettingState| {
         one.state == State::Better && (!one.boot_words.is_empty() || one.needs_reboot())
     };
@@ -119,7 +120,10 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
         .with_context(|| format!("no trial waits for a reboot: cannot read {name}"))?;
     let waiting: Waiting =
         serde_json::from_str(&text).with_context(|| format!("{name} is no waiting trial"))?;
-    let stage = Stage::new(arguments, &waiting.trial.scenario, &waiting.sets)?;
+    // The settings are for the same cores as before, also if they aren't named again.
+    let cores = Cores::List(waiting.trial.cores.clone());
+    let goal = GoalArguments { cores, ..arguments.goal.clone() };
+    let stage = Stage::new(arguments, &goal, &waiting.trial.scenario, &waiting.sets)?;
     if boot_id(&stage.seen.root) == waiting.boot_id {
         bail!("the machine has not been restarted since the trial began; restart it first");
     }
@@ -164,6 +168,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let outcome = one.outcome;
     trial.pairs = one.pairs as u32;
     trial.tried.push(one);
+    trial.restarted = true;
     if outcome == Outcome::Better {
         trial.chosen = waiting.ids;
     }
