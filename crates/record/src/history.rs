@@ -76,6 +76,8 @@ pub struct Summary {
     pub complete: bool,
     /// The broken rules, in words; empty for a good record.
     pub void_because: Vec<String>,
+    /// Made with `--quick`: its figures don't count.
+    pub smoke_test: bool,
     /// Faults that were injected on purpose.
     pub injected: Vec<String>,
     /// Runs that count.
@@ -91,10 +93,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether it is a result: complete, not void, and its p50 holds.
+    /// Whether it is a result: complete, not void, no smoke test, and its p50 holds.
     pub fn is_result(&self) -> bool {
         let holds = self.headline.as_ref().is_some_and(|headline| headline.series.holds(0.5));
-        self.complete && self.void_because.is_empty() && holds
+        self.complete && self.void_because.is_empty() && !self.smoke_test && holds
     }
 }
 
@@ -214,6 +216,7 @@ pub(crate) fn summarise(record: &RunRecord, fixed: Option<Fixed>) -> Summary {
         machine,
         complete: record.complete,
         void_because: record.void_because.clone(),
+        smoke_test: record.smoke_test,
         injected: record.injected.clone(),
         runs: record.runs,
         headline: headline(record),

@@ -30,7 +30,7 @@ const RUNS_DRAWN_MAX: usize = 24;
 pub fn comparison_page(comparison: &Comparison, json: &str) -> String {
     let is_pair = comparison.others.is_empty();
     let title = match comparison.candidates().last() {
-        Some((last, _)) if !is_pair => format!("A against B to {last}"),
+        Some((last, _)) if !is_pair => format!("A against each of B to {last}"),
         _ => "A against B".to_owned(),
     };
     let differs: Vec<(char, &String)> = comparison

@@ -53,6 +53,7 @@ pub fn history(history: &History, columns: usize) -> String {
 pub(crate) fn verdict(summary: &Summary) -> String {
     match &summary.headline {
         _ if !summary.void_because.is_empty() => "VOID".to_owned(),
+        _ if summary.smoke_test => "smoke".to_owned(),
         _ if !summary.injected.is_empty() => "faults".to_owned(),
         Some(headline) if headline.series.holds(0.5) => {
             short_of(&words::holds_to(&headline.series))

@@ -58,7 +58,11 @@ pub fn draws_logs(record: &RunRecord) -> bool {
 }
 
 fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {
-    let class = if record.holds(0.5) { "verdict good" } else { "verdict bad" };
+    let class = match record.holds(0.5) {
+        true if record.smoke_test => "verdict warn",
+        true => "verdict good",
+        false => "verdict bad",
+    };
     let of = |verdict: Verdict| {
         record.rules.iter().filter(move |rule| rule.verdict == verdict).collect::<Vec<&Rule>>()
     };

@@ -132,7 +132,7 @@ fn several_candidates_stand_in_one_table() {
     "#]]
     .assert_eq(&text);
     let page = report::comparison_page(&of_three(), "{}");
-    for words in ["A against B to C", "C is BETTER than A", "C: rust.order.service.p50"] {
+    for words in ["A against each of B to C", "C is BETTER than A", "C: rust.order.service.p50"] {
         assert!(page.contains(words), "no {words:?} in the page");
     }
     let summary = report::summary::markdown_of_comparison(&of_three());

@@ -107,7 +107,7 @@ fn several_candidates_are_measured_in_one_comparison() {
     let again = text(&output(&["report", &directory.display().to_string()]).stdout);
     assert!(printed.starts_with(&again), "{again}");
     let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
-    assert!(page.contains("A against B to C"), "{page}");
+    assert!(page.contains("A against each of B to C"), "{page}");
 }
 
 #[test]

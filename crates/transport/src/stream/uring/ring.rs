@@ -67,7 +67,7 @@ pub(super) struct Completion {
 pub(super) struct Ring {
     uring: IoUring,
     memory: ManuallyDrop<Memory>,
-    /// Of the ring of pieces: how many were given to the kernel so far.
+    /// Pieces given to the kernel so far.
     tail: u16,
     /// Pieces that are ours now.
     held: u16,
