@@ -84,6 +84,23 @@ pub fn skipped(need: Need, detail: impl Display) {
     });
 }
 
+/// Whether `open` opens the kernel's interface of that name; otherwise counts the running test as
+/// skipped. User-mode emulators have no io_uring, and containers forbid it.
+///
+/// Opens it in a thread of its own: some time after an io_uring was closed, the kernel interrupts a
+/// system call of the thread that had it.
+///
+/// # Panics
+/// If `open` does.
+pub fn opens<T, E: Display + Send>(name: &str, open: impl FnOnce() -> Result<T, E> + Send) -> bool {
+    let opened = std::thread::scope(|scope| scope.spawn(|| open().map(drop)).join());
+    let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    if let Err(error) = &opened {
+        skipped(Need::Kernel, format_args!("{name} is not here: {error}"));
+    }
+    opened.is_ok()
+}
+
 /// The need, the test and the reason, with tabs between them.
 fn line(need: Need, detail: impl Display) -> String {
     let program = std::env::current_exe().unwrap_or_default();
@@ -134,6 +151,12 @@ mod tests {
         let name = "testing::skipping::tests::a_line_names_the_need_the_test_and_the_reason";
         assert_eq!(parts[1], name);
         assert_eq!(parts[2], "no mount here");
+    }
+
+    #[test]
+    fn only_what_opens_is_here() {
+        assert!(opens("a file", || File::open("/dev/null")));
+        assert!(!opens("a file", || File::open("/dev/null/none")));
     }
 
     #[test]

@@ -13,15 +13,20 @@ use transport::gateway::{self, GatewaysError};
 use transport::serve::serve;
 use transport::tls::{self, Acceptor, Pair, Trust};
 
-/// Runs for `seconds` against an exchange with so many gateways; returns messages sent and
-/// allocations made, by both ends together.
-fn run(
+/// One load on so many connections, against an exchange with so many gateways. Both ends have the
+/// same backend.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    backend: &'static str,
     model: Model,
     connections: usize,
     gateways: usize,
     has_tls: bool,
-    seconds: f64,
-) -> (u64, u64) {
+}
+
+/// Runs for `seconds`; returns messages sent and allocations made, by both ends together.
+fn run(case: Case, seconds: f64) -> (u64, u64) {
+    let Case { model, connections, gateways, has_tls, .. } = case;
     let pair = Pair::self_signed(&["127.0.0.1".to_owned()]).unwrap();
     let ca_pem = String::from_utf8(pair.certificate.clone()).ok();
     let tls = has_tls.then(|| Trust { ca_pem, ..Trust::default() });
@@ -34,7 +39,7 @@ fn run(
             let clock = Clock::calibrate();
             let mut exchange = Exchange::new(Config::default()).unwrap();
             let limits = exchange.limits().serve();
-            let backend = transport::backend("block").unwrap();
+            let backend = transport::backend(case.backend).unwrap();
             let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
             let mut streams = match gateways {
                 0 if has_tls => tls::around(backend.open(clock).unwrap(), acceptor, clock),
@@ -48,7 +53,7 @@ fn run(
             subject: "t".into(),
             target,
             wire: Wire::WebsocketJson,
-            backend: "block".into(),
+            backend: case.backend.into(),
             core: None,
             scheduling: host::Scheduling::Other,
             load: Load {
@@ -89,30 +94,39 @@ fn twice_the_messages_take_no_more_allocations() {
         }
         _ => 2,
     };
-    for (model, connections, gateways, has_tls) in [
-        (Model::Open, 4, 0, false),
-        (Model::Open, 2, 0, false),
-        (Model::PingPong, 4, 0, false),
-        (Model::Open, 4, 1, false),
-        (Model::PingPong, 4, 2, false),
-        (Model::Open, 4, 0, true),
-        (Model::PingPong, 4, 1, true),
+    for (backend, model, connections, gateways, has_tls) in [
+        ("block", Model::Open, 4, 0, false),
+        ("block", Model::Open, 2, 0, false),
+        ("block", Model::PingPong, 4, 0, false),
+        ("block", Model::Open, 4, 1, false),
+        ("block", Model::PingPong, 4, 2, false),
+        ("block", Model::Open, 4, 0, true),
+        ("block", Model::PingPong, 4, 1, true),
+        ("io_uring", Model::Open, 4, 0, false),
+        ("io_uring", Model::PingPong, 4, 0, true),
+        ("io_uring", Model::Open, 4, 2, false),
+        ("io_uring_spin", Model::Open, 4, 0, false),
+        ("io_uring_spin", Model::PingPong, 4, 0, false),
     ] {
-        if gateways > gateways_max {
+        let clock = Clock::calibrate();
+        let is_here = || {
+            testing::opens(backend, || transport::backend(backend).unwrap().open(clock).map(drop))
+        };
+        if gateways > gateways_max || !is_here() {
             continue;
         }
-        let (few, allocations_few) = run(model, connections, gateways, has_tls, 0.5);
+        let case = Case { backend, model, connections, gateways, has_tls };
+        let (few, allocations_few) = run(case, 0.5);
         // In ping-pong a busy machine may send fewer messages in a longer run: it was seen to.
         let longer = [0.95, 2.0, 4.0, 8.0].into_iter();
-        let mut runs = longer.map(|seconds| run(model, connections, gateways, has_tls, seconds));
+        let mut runs = longer.map(|seconds| run(case, seconds));
         let enough = runs.find(|(many, _)| *many > few + 1_000);
         let (many, allocations_many) = enough.expect("no longer run had more messages");
         let more = many - few;
         let difference = allocations_many.abs_diff(allocations_few);
         assert!(
             difference * 20 < more,
-            "{model:?} on {connections}, {gateways} gateways, TLS {has_tls}: {allocations_few} allocations for {few} messages, \
-             {allocations_many} for {many}"
+            "{case:?}: {allocations_few} allocations for {few} messages, {allocations_many} for {many}"
         );
     }
 }

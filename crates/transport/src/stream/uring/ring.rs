@@ -67,7 +67,7 @@ pub(super) struct Completion {
 pub(super) struct Ring {
     uring: IoUring,
     memory: ManuallyDrop<Memory>,
-    /// Pieces given to the kernel so far.
+    /// How many pieces were given to the kernel so far: the tail of their ring.
     tail: u16,
     /// Pieces that are ours now.
     held: u16,

@@ -22,27 +22,13 @@ pub fn ways() -> Vec<Way> {
         }
         Err(error) => panic!("{error}"),
     };
-    let backends = backends();
+    let is_here = |backend: &&Backend| {
+        testing::opens(backend.name, || backend.open(Clock::calibrate()).map(drop))
+    };
+    let backends: Vec<_> = BACKENDS.iter().filter(is_here).collect();
     let ways =
         (0..=most).flat_map(|gateways| backends.iter().map(move |backend| (*backend, gateways)));
     ways.map(|(backend, gateways)| Way { backend, gateways }).collect()
-}
-
-/// The backends that this kernel has. User-mode emulators have no io_uring.
-fn backends() -> Vec<&'static Backend> {
-    let is_here = |backend: &&'static Backend| {
-        let backend = *backend;
-        // In a thread of its own: some time after a ring was closed, the kernel breaks off a system
-        // call of the thread that had it.
-        let open = move || backend.open(Clock::calibrate()).map(drop);
-        let opened = std::thread::spawn(open).join().unwrap();
-        if let Err(error) = &opened {
-            let missing = format_args!("{} is not here: {error}", backend.name);
-            testing::skipped(testing::Need::Kernel, missing);
-        }
-        opened.is_ok()
-    };
-    BACKENDS.iter().filter(is_here).collect()
 }
 
 /// The same as names and numbers of gateways.
