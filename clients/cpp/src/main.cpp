@@ -25,7 +25,8 @@ constexpr int incomplete = 3;
 constexpr const char* usage = "Usage: tickpath-client [--io-uring] --plan FILE\n"
                               "       tickpath-client feed HOST:PORT [OPTIONS]\n"
                               "Carry out a plan of tickpath (clients/CONTRACT.md); FILE is - for stdin.\n"
-                              "  --io-uring   Use io_uring instead of epoll and the socket calls\n";
+                              "  --io-uring   Use io_uring instead of epoll and the socket calls, as with\n"
+                              "               the plan's backends io_uring and io_uring_spin\n";
 
 tickpath::Stop stop = false;
 static_assert(tickpath::Stop::is_always_lock_free, "the signal handler sets it");

@@ -155,8 +155,8 @@ Plan Plan::parse(std::string_view text) {
         bad("wire", wire, "this client speaks websocket-json only");
     }
     plan.backend = need(json, "backend").as_string("backend");
-    if (plan.backend != "spin" && plan.backend != "block") {
-        bad("backend", plan.backend, "this client has spin and block");
+    if (plan.backend != "block" && !plan.spins() && !plan.uses_uring()) {
+        bad("backend", plan.backend, "this client has spin, block, io_uring and io_uring_spin");
     }
     if (const Json* core = json.find("core"); core != nullptr) {
         plan.core = core->as_u64("core");

@@ -50,7 +50,7 @@ struct Plan {
     std::string subject;
     /// `HOST:PORT`.
     std::string target;
-    /// `spin` or `block`.
+    /// `spin` or `block`; over io_uring `io_uring_spin` or `io_uring`.
     std::string backend;
     std::optional<std::size_t> core;
     Scheduling scheduling;
@@ -59,6 +59,11 @@ struct Plan {
     double seconds = 0;
     std::string hlog;
     std::optional<Trust> tls;
+
+    /// Whether the measuring thread keeps its core busy while it waits.
+    bool spins() const { return backend == "spin" || backend == "io_uring_spin"; }
+    /// Whether the backend is io_uring's. With another one the command may still ask for io_uring.
+    bool uses_uring() const { return backend == "io_uring" || backend == "io_uring_spin"; }
 
     /// Reads and checks a plan. Throws Error that names the key.
     static Plan parse(std::string_view text);

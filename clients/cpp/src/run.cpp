@@ -114,9 +114,10 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared
         pin(*plan.core);
     }
     const Clock clock = Clock::calibrate();
-    const bool spins = plan.backend == "spin";
+    const bool spins = plan.spins();
     const std::size_t lanes = plan.load.connections;
-    auto streams = uses_uring ? open_uring(clock, spins, lanes) : open_readiness(clock, spins, lanes);
+    const bool is_uring = uses_uring || plan.uses_uring();
+    auto streams = is_uring ? open_uring(clock, spins, lanes) : open_readiness(clock, spins, lanes);
     const std::uint32_t run_nonce = nonce();
     Dialler dialler(plan, stop, run_nonce);
     for (std::size_t lane = 0; lane < lanes; ++lane) {

@@ -27,7 +27,8 @@ std::uint32_t nonce();
 /// Pins the calling thread. Throws Error if the kernel refuses.
 void pin(std::size_t core);
 
-/// Carries a plan out, with the sockets of io_uring or of epoll. Returns soon after `stop` is set,
+/// Carries a plan out, over io_uring if `uses_uring` is set or the plan's backend is io_uring's,
+/// otherwise over epoll. Returns soon after `stop` is set,
 /// with what was measured so far. Throws Error or Interrupted if there is no result.
 ///
 /// Measures on a thread of its own, which alone is pinned to the plan's core. The caller's thread

@@ -49,11 +49,27 @@ TEST(Plans, AGoodOneIsRead) {
     EXPECT_FALSE(plan.tls);
 }
 
+TEST(Plans, TheBackendSaysHowToWaitAndWhetherOverIoUring) {
+    const std::tuple<const char*, bool, bool> expected[] = {
+        {"spin", true, false},
+        {"block", false, false},
+        {"io_uring_spin", true, true},
+        {"io_uring", false, true},
+    };
+    for (const auto& [name, spins, uses_uring] : expected) {
+        std::string text = good;
+        text.replace(text.find("\"spin\""), 6, std::string("\"") + name + "\"");
+        const Plan plan = Plan::parse(text);
+        EXPECT_EQ(plan.spins(), spins) << name;
+        EXPECT_EQ(plan.uses_uring(), uses_uring) << name;
+    }
+}
+
 TEST(Plans, ABadKeyIsNamed) {
     const std::tuple<const char*, const char*, const char*> expected[] = {
         {"\"subject\"", "\"who\"", "has no subject"},
         {"websocket-json", "raw", "websocket-json only"},
-        {"\"spin\"", "\"poll\"", "spin and block"},
+        {"\"spin\"", "\"poll\"", "has spin, block, io_uring and io_uring_spin"},
         {"fifo:10", "fifo:100", "priorities from 1 to 99"},
         {"fifo:10", "deadline", "scheduling = deadline"},
         {"\"connections\":16", "\"connections\":17", "fewer accounts"},

@@ -16,11 +16,12 @@ struct Backend {
     bool uses_uring;
 };
 
-constexpr std::array<Backend, 4> backends = {{
+constexpr std::array<Backend, 5> backends = {{
     {"Spin", "spin", false},
     {"Block", "block", false},
-    {"UringSpin", "spin", true},
-    {"UringBlock", "block", true},
+    {"UringSpin", "io_uring_spin", false},
+    {"UringBlock", "io_uring", false},
+    {"UringByOption", "block", true},
 }};
 
 inline std::ostream& operator<<(std::ostream& out, const Backend& backend) { return out << backend.label; }

@@ -102,7 +102,9 @@ impl Scenario {
             }
             Kind::CoreToCore => {}
             Kind::Endpoint => {
-                transport::backend(&subject.backend)?;
+                let has = ["spin", "block"].contains(&subject.backend.as_str());
+                let why = "it polls a plain socket or sleeps on it: spin or block";
+                require(has, &at("backend"), &subject.backend, why)?;
             }
             Kind::Engine | Kind::Soak | Kind::Journal => {
                 if self.kind == Kind::Journal {

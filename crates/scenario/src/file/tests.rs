@@ -41,6 +41,19 @@ fn a_resolved_scenario_reads_back_as_itself() {
     }
 }
 
+/// An endpoint is probed over plain sockets: a record must not name another backend.
+#[test]
+fn an_endpoint_is_not_probed_over_io_uring() {
+    for (name, is_known) in [("spin", true), ("block", true), ("io_uring", false), ("dpdk", false)]
+    {
+        let found = Scenario::find("endpoint", &[format!("subject.probe.backend={name}")]);
+        assert_eq!(found.is_ok(), is_known, "{name}");
+        if let Err(error) = found {
+            assert!(error.to_string().contains("spin or block"), "{error}");
+        }
+    }
+}
+
 /// A key that a kind lacks can't be set and is not kept in a record.
 #[test]
 fn a_scenario_has_the_keys_of_its_kind_alone() {

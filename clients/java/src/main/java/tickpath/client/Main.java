@@ -37,12 +37,14 @@ public final class Main {
         InternalLoggerFactory.setDefaultFactory(JdkLoggerFactory.INSTANCE);
         try {
             final Options options = Options.parse(arguments);
-            options.transport().require();
             final String line = in.readLine();
             if (line == null) {
                 throw new Refusal("stdin was closed before the plan: it is one line of JSON there");
             }
-            final JsonObject result = onThread(Plan.parse(line), options, stop);
+            final Plan plan = Plan.parse(line);
+            final Transport transport = options.transport(plan);
+            transport.require();
+            final JsonObject result = onThread(plan, transport, options.rehearses(), stop);
             out.println(result);
             out.flush();
             return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
@@ -59,17 +61,21 @@ public final class Main {
         return REFUSED;
     }
 
-    /** What stands on the command line. */
-    record Options(Transport transport, boolean rehearses) {
+    /**
+     * What stands on the command line.
+     *
+     * @param named null: the plan's backend chooses
+     */
+    record Options(Transport named, boolean rehearses) {
         static Options parse(final String[] arguments) throws Refusal {
-            Transport transport = Transport.EPOLL;
+            Transport named = null;
             boolean rehearses = true;
             boolean planned = false;
             for (int index = 0; index < arguments.length; index++) {
                 final String next = index + 1 < arguments.length ? arguments[index + 1] : "";
                 switch (arguments[index]) {
                     case "--transport" -> {
-                        transport = Transport.parse(next);
+                        named = Transport.parse(next);
                         index++;
                     }
                     case "--no-rehearsal" -> rehearses = false;
@@ -83,12 +89,24 @@ public final class Main {
             if (!planned) {
                 throw new Refusal("call it with --plan -, and the plan on stdin; before that, --transport epoll, io_uring or nio");
             }
-            return new Options(transport, rehearses);
+            return new Options(named, rehearses);
+        }
+
+        /** The sockets for this plan. A record must not name io_uring if others were used. */
+        Transport transport(final Plan plan) throws Refusal {
+            if (plan.uring() && named != null && named != Transport.IO_URING) {
+                throw new Refusal("the plan's `backend` is io_uring's and the command has --transport " + named.option()
+                        + ": leave out --transport, or set the backend to spin or block");
+            }
+            if (named != null) {
+                return named;
+            }
+            return plan.uring() ? Transport.IO_URING : Transport.EPOLL;
         }
     }
 
     /** The measuring thread: Netty keeps buffers for threads of this class. */
-    private static JsonObject onThread(final Plan plan, final Options options, final Stop stop)
+    private static JsonObject onThread(final Plan plan, final Transport transport, final boolean rehearses, final Stop stop)
             throws Refusal, IOException, InterruptedException {
         Placement.leave(plan.core());
         Elsewhere.prepare();
@@ -98,10 +116,10 @@ public final class Main {
             try {
                 Placement.pin(Placement.threadId(), plan.core());
                 final Clock clock = new Clock();
-                if (options.rehearses()) {
-                    Rehearsal.of(plan, options.transport(), clock, stop);
+                if (rehearses) {
+                    Rehearsal.of(plan, transport, clock, stop);
                 }
-                result.set(new Run(plan, options.transport(), clock, stop).go());
+                result.set(new Run(plan, transport, clock, stop).go());
             } catch (final Throwable e) {
                 failure.set(e);
             }

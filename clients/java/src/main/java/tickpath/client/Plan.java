@@ -4,6 +4,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
 
@@ -11,6 +12,7 @@ import java.util.OptionalInt;
  * What to do, as {@code clients/CONTRACT.md} has it. Unknown keys are ignored.
  *
  * @param spins wait without sleeping
+ * @param uring over io_uring; otherwise the command line says over what
  * @param core of the measuring thread; empty: don't pin
  * @param tls null: plain text
  */
@@ -19,6 +21,7 @@ record Plan(
         String host,
         int port,
         boolean spins,
+        boolean uring,
         OptionalInt core,
         Scheduling scheduling,
         Load load,
@@ -66,6 +69,7 @@ record Plan(
     private static final int BURST_MAX = 1_000_000;
     private static final int CORE_MAX = 4_095;
     private static final int PORT_MAX = 65_535;
+    private static final List<String> BACKENDS = List.of("spin", "block", "io_uring", "io_uring_spin");
 
     static Plan parse(final String line) throws Refusal {
         final Keys keys = new Keys("", object(line));
@@ -76,13 +80,18 @@ record Plan(
         if (keys.has("inject")) {
             throw new Refusal("the plan asks to `inject` faults, which only tickpath's own client can");
         }
+        final String backend = keys.string("backend");
+        if (!BACKENDS.contains(backend)) {
+            throw new Refusal("`backend` is \"" + backend + "\": this client has " + String.join(", ", BACKENDS));
+        }
         final String target = keys.string("target");
         final int colon = target.lastIndexOf(':');
         return new Plan(
                 keys.string("subject"),
                 host(target, colon),
                 port(target, colon),
-                spins(keys.string("backend")),
+                backend.contains("spin"),
+                backend.contains("io_uring"),
                 keys.has("core") ? OptionalInt.of((int) keys.whole("core", 0, CORE_MAX)) : OptionalInt.empty(),
                 Scheduling.parse(keys.string("scheduling")),
                 load(new Keys("load.", keys.object("load"))),
@@ -95,7 +104,7 @@ record Plan(
     /** The same load for a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
-                subject, "127.0.0.1", port, spins, core, new Scheduling(null, 0), rehearsed, rehearsalSeconds / 2,
+                subject, "127.0.0.1", port, spins, uring, core, new Scheduling(null, 0), rehearsed, rehearsalSeconds / 2,
                 rehearsalSeconds / 2, null, null);
     }
 
@@ -105,11 +114,6 @@ record Plan(
         } catch (final JsonParseException e) {
             throw new Refusal("the plan is no line with one JSON object: " + e.getMessage(), e);
         }
-    }
-
-    /** A backend sleeps if its name says so; the others keep their core busy. */
-    private static boolean spins(final String backend) {
-        return backend.contains("spin");
     }
 
     private static String host(final String target, final int colon) throws Refusal {

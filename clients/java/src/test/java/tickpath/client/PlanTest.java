@@ -29,7 +29,26 @@ class PlanTest {
     }
 
     @Test
+    void theBackendChoosesTheTransportUnlessTheCommandDoes() throws Refusal {
+        final Plan sleeping = plans().with("backend", "io_uring").plan();
+        final Plan spinning = plans().with("backend", "io_uring_spin").plan();
+        assertTrue(!sleeping.spins() && spinning.spins());
+        final Main.Options free = Main.Options.parse(new String[] {"--plan", "-"});
+        assertEquals(Transport.EPOLL, free.transport(plans().plan()));
+        assertEquals(Transport.IO_URING, free.transport(sleeping));
+        assertEquals(Transport.IO_URING, free.transport(spinning));
+        final Main.Options uring = Main.Options.parse(new String[] {"--transport", "io_uring", "--plan", "-"});
+        assertEquals(Transport.IO_URING, uring.transport(plans().plan()));
+        assertEquals(Transport.IO_URING, uring.transport(sleeping));
+        final Main.Options nio = Main.Options.parse(new String[] {"--transport", "nio", "--plan", "-"});
+        assertEquals(Transport.NIO, nio.transport(plans().plan()));
+        final String said = assertThrows(Refusal.class, () -> nio.transport(spinning)).getMessage();
+        assertTrue(said.contains("`backend` is io_uring's") && said.contains("--transport nio"), said);
+    }
+
+    @Test
     void whatItCannotDoIsRefused() {
+        assertRefused("this client has spin, block, io_uring, io_uring_spin", plans().with("backend", "spin2"));
         assertRefused("speaks websocket-json", plans().with("wire", "raw"));
         assertRefused("`inject`", plans().with("inject", new int[] {1}));
         assertRefused("HOST:PORT", plans().with("target", "4000"));
