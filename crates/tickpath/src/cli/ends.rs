@@ -18,7 +18,7 @@ pub(crate) struct ExchangeArguments {
     /// Scheduling class of the threads: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
     pub scheduling: String,
-    /// How to wait for data: spin or block
+    /// How to wait for data: spin, block, io_uring or io_uring_spin
     #[arg(long, default_value = "spin")]
     pub backend: String,
     /// Initial book: synthetic, empty, or a Databento MBO file (.dbn, .dbn.zst)

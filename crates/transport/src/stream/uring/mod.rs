@@ -9,6 +9,8 @@
 //! - **Everything else** (new connections, streams that take bytes again, bells) is polled.
 //!
 //! A request that has ended and is still wanted is made again by the next wait.
+//!
+//! See docs/decisions/019-backends-over-io-uring.md.
 
 mod lane;
 #[allow(unsafe_code)]
