@@ -26,6 +26,9 @@ const CAPTURED_BYTES_MAX: usize = 256 << 20;
 const PACKET_BYTES_MAX: usize = 1 << 16;
 /// A capture that nobody ends is an error.
 const LASTS_MAX: Duration = Duration::from_secs(120);
+/// What is on its way when a capture ends arrives within this time. Where others take the cores, the
+/// kernel hands packets on later than their senders end.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks. The observer sleeps instead of waiting for the socket, so that no packet has
 /// to wake it.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -59,15 +62,18 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Captures everything in `network` from now on.
-    pub fn begin(network: &Network) -> Result<Capture, String> {
+    /// Captures everything in `network` from now on. `is_whole` says whether packets are still on
+    /// their way.
+    pub fn begin(network: &Network, is_whole: fn(&Captured) -> bool) -> Result<Capture, String> {
         let socket = network.within(socket).map_err(|error| error.to_string())??;
         let ends = Arc::new(AtomicBool::new(false));
         let seen = ends.clone();
-        Ok(Capture { ends, thread: std::thread::spawn(move || collect(&socket, &seen)) })
+        let thread = std::thread::spawn(move || collect(&socket, &seen, is_whole));
+        Ok(Capture { ends, thread })
     }
 
-    /// Everything captured; an error if a packet was lost, cut, or not stamped.
+    /// Everything captured, once it is whole or nothing more is to be expected; an error if a packet
+    /// was lost, cut, or not stamped.
     pub fn end(self) -> Result<Captured, String> {
         self.ends.store(true, Ordering::Release);
         self.thread.join().map_err(|_| "the capturing thread panicked".to_owned())?
@@ -90,22 +96,30 @@ fn socket() -> Result<OwnedFd, String> {
     Ok(socket)
 }
 
-fn collect(socket: &OwnedFd, ends: &AtomicBool) -> Result<Captured, String> {
+fn collect(
+    socket: &OwnedFd,
+    ends: &AtomicBool,
+    is_whole: fn(&Captured) -> bool,
+) -> Result<Captured, String> {
     let deadline = Instant::now() + LASTS_MAX;
+    let mut ended_at = None;
     let mut captured = Captured::default();
     let mut packet = vec![0; PACKET_BYTES_MAX];
     loop {
         // Read first: what came before the end is fetched after it.
-        let last = ends.load(Ordering::Acquire);
+        if ends.load(Ordering::Acquire) {
+            ended_at.get_or_insert_with(Instant::now);
+        }
         while fetch(socket, &mut packet, &mut captured)? {
             if captured.bytes.len() > CAPTURED_BYTES_MAX {
                 return Err(format!("more than {CAPTURED_BYTES_MAX} bytes: make the run shorter"));
             }
         }
-        if last {
-            return Ok(captured);
-        }
-        if Instant::now() > deadline {
+        if let Some(at) = ended_at {
+            if at.elapsed() > ARRIVES_WITHIN || is_whole(&captured) {
+                return Ok(captured);
+            }
+        } else if Instant::now() > deadline {
             return Err(format!("nobody ended the capture within {LASTS_MAX:?}"));
         }
         std::thread::sleep(PAUSE);

@@ -23,7 +23,7 @@ pub struct Exchange {
 type Ports = (u16, u16);
 
 /// All orders of all connections in `captured`, as they were sent. An error if anything is missing
-/// or left over: a packet, an ack, the end of a stream.
+/// or left over: a packet, an ack, the end of a stream that may carry orders.
 pub fn exchanges(captured: &Captured) -> Result<Vec<Exchange>, String> {
     let mut streams: HashMap<Ports, Stream> = HashMap::new();
     let mut orders = Orders::default();
@@ -31,6 +31,12 @@ pub fn exchanges(captured: &Captured) -> Result<Vec<Exchange>, String> {
         let sliced = SlicedPacket::from_ip(packet).map_err(|error| error.to_string())?;
         let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { continue };
         let ports = (tcp.source_port(), tcp.destination_port());
+        // The other end of a connection that is reset says no more.
+        if tcp.rst()
+            && let Some(stream) = streams.get_mut(&(ports.1, ports.0))
+        {
+            stream.ended = true;
+        }
         if tcp.syn() {
             streams.insert(ports, Stream::begin(&tcp));
         } else if let Some(stream) = streams.get_mut(&ports) {
@@ -39,7 +45,7 @@ pub fn exchanges(captured: &Captured) -> Result<Vec<Exchange>, String> {
                 .map_err(|why| format!("the stream {} -> {}: {why}", ports.0, ports.1))?;
         }
     }
-    if let Some((ports, _)) = streams.iter().find(|(_, stream)| !stream.ended) {
+    if let Some((ports, _)) = streams.iter().find(|(_, stream)| stream.is_open()) {
         return Err(format!("the end of the stream {} -> {} was not captured", ports.0, ports.1));
     }
     orders.answered()
@@ -75,6 +81,11 @@ impl Stream {
             role,
             ended: false,
         }
+    }
+
+    /// Whether orders or acks may be missing at its end.
+    fn is_open(&self) -> bool {
+        !self.ended && !matches!(self.content, Content::Other)
     }
 
     fn take(&mut self, stamp_ns: u64, tcp: &TcpSlice, orders: &mut Orders) -> Result<(), String> {

@@ -130,12 +130,35 @@ fn a_conversation_with_a_hole_is_void() {
     assert!(exchanges(&wire.captured).unwrap_err().contains("was not captured"));
 }
 
+/// An end that closes what it has not read resets the connection; the other end is then silent.
+#[test]
+fn a_reset_ends_both_directions() {
+    let mut wire = Wire::after_the_upgrade();
+    let sent_ns = wire.client(&order(IDS[0]));
+    let acked_ns = wire.server(&ack(IDS[0]));
+    let number = wire.sent[0];
+    wire.packet(false, number, b"", |tcp| tcp.rst());
+    assert_eq!(exchanges(&wire.captured).unwrap(), [Exchange { sent_ns, acked_ns }]);
+
+    // The end of one direction alone is not that of the other.
+    let mut wire = Wire::after_the_upgrade();
+    let number = wire.sent[0];
+    wire.packet(false, number, b"", |tcp| tcp.fin());
+    assert!(exchanges(&wire.captured).unwrap_err().contains("was not captured"));
+
+    // Nobody listened.
+    let mut wire = Wire::default();
+    wire.packet(false, 0, b"", |tcp| tcp.syn());
+    assert!(exchanges(&wire.captured).unwrap_err().contains("was not captured"));
+    wire.packet(true, 0, b"", |tcp| tcp.rst().ack(1));
+    assert_eq!(exchanges(&wire.captured).unwrap(), []);
+}
+
 #[test]
 fn other_streams_are_passed_over() {
     let mut wire = Wire::default();
     wire.packet(false, 0, b"", |tcp| tcp.syn());
     wire.sent = [1, 0];
     wire.client(&[0x16, 3, 1, 0]);
-    wire.packet(false, 5, b"", |tcp| tcp.rst());
     assert_eq!(exchanges(&wire.captured).unwrap(), []);
 }

@@ -65,7 +65,7 @@ impl Seen {
 
 /// One run of `client` and what the wire shows of it.
 fn observe(client: &Client, network: &Network, sets: &[&str]) -> Result<Seen, String> {
-    let capture = Capture::begin(network)?;
+    let capture = Capture::begin(network, |captured| exchanges(captured).is_ok())?;
     let record = run(client, network, sets);
     let captured = capture.end()?;
     let subject = &record["subjects"][0];
