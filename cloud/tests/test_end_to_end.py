@@ -19,6 +19,11 @@ from tickpath_cloud.hunt.decide import Measure
 ARMS = 4
 DELAYS_MS = [40.0, 48.0, 58.0, 70.0]  # far above what a busy machine adds
 CONTROL_MS = 52.0
+# Blocks that ping the target as somebody else's: one probe at a time, a p50 takes 20 of them.
+ENDPOINT = {
+    "scenario": "endpoint", "connections": 2, "block_seconds": 2.5,
+    "set": ("endpoint.probes_per_second=100", "endpoint.fresh_every=1000"),
+}  # fmt: skip
 
 
 def tickpath():
@@ -38,7 +43,7 @@ class Site:
         self.relay = Relay(self.delay_of)
         self.process, self.relay.target = exchange(tickpath())
 
-    def hunt(self, seed):
+    def hunt(self, seed, **more):
         """A hunt of its own, with its own hidden delays."""
         delays = DELAYS_MS[:]
         random.Random(seed).shuffle(delays)
@@ -62,6 +67,7 @@ class Site:
             target=f"{SUBNET}.254:{PORT}",
             seed=seed,
         )
+        config = replace(config, **more)
         hunt = Hunt(config, self.world, self.directory / str(seed), f"test-{seed}")
         hunt.path.parent.mkdir()
         hunt.hosts = AnsibleHosts(config, hunt.cloud, hunt.path.parent)
@@ -106,8 +112,8 @@ def best(site, hunt, among=None):
 
 @pytest.mark.root
 def test_names_keeps_and_leaves_only_the_planted_best(site):
-    """Three seeds, at the same time: hunts don't see each other."""
-    hunts = [site.hunt(seed) for seed in (1, 2, 3)]
+    """Three seeds, at the same time: hunts don't see each other. The third pings an endpoint."""
+    hunts = [site.hunt(1), site.hunt(2), site.hunt(3, **ENDPOINT)]
     with ThreadPoolExecutor(len(hunts)) as pool:
         states = list(pool.map(lambda hunt: hunt.run(), hunts))
     for hunt, state in zip(hunts, states, strict=True):

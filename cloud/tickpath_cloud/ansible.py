@@ -10,6 +10,7 @@ import random
 import shlex
 import shutil
 import tempfile
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,15 @@ from tickpath_cloud.playbook import PLAYED, good, play, why
 from tickpath_cloud.records import parse_record
 
 ANSWER_SECONDS = 240
+OF_SCENARIO: dict[str, Callable[[int], dict[str, Any]]] = {
+    "ping-pong": lambda connections: {
+        "floor_seconds": 0, "bare_seconds": 0, "load.accounts": connections,
+        "load.connections": connections, "subject.rust.backend": "block",
+    },
+    "endpoint": lambda connections: {
+        "endpoint.connections_kept": connections, "subject.probe.backend": "block",
+    },
+}  # fmt: skip
 
 
 class Addresses(Protocol):
@@ -101,18 +111,17 @@ class AnsibleHosts:
         return found
 
     def command(self) -> str:
-        """One block: fresh connections, one message in flight on each."""
-        seconds = self.config.block_seconds
+        """One block: fresh connections, one message in flight on each, or one probe at a time."""
+        config = self.config
         settings = {
-            "exchange.start": "false", "runs": 1, "seconds": round(0.8 * seconds, 3),
-            "warm_up_seconds": round(0.2 * seconds, 3), "floor_seconds": 0, "bare_seconds": 0,
-            "hiccup_seconds": 0, "load.accounts": self.config.connections,
-            "load.connections": self.config.connections, "subject.rust.backend": "block",
+            "exchange.start": "false", "runs": 1, "seconds": round(0.8 * config.block_seconds, 3),
+            "warm_up_seconds": round(0.2 * config.block_seconds, 3), "hiccup_seconds": 0,
+            **OF_SCENARIO[config.scenario](config.connections),
         }  # fmt: skip
-        words = [f"{self.config.install_dir}/tickpath", "run", "ping-pong", "--json", "--quiet"]
-        words += ["--out", f"{self.config.install_dir}/runs", "--connect", self.config.target]
-        for key, value in settings.items():
-            words += ["--set", f"{key}={value}"]
+        words = [f"{config.install_dir}/tickpath", "run", config.scenario, "--json", "--quiet"]
+        words += ["--out", f"{config.install_dir}/runs", "--connect", config.target]
+        for pair in (*(f"{key}={value}" for key, value in settings.items()), *config.set):
+            words += ["--set", pair]
         return shlex.join(words)
 
     # --- Ansible --------------------------------------------------------------------------------

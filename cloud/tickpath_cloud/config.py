@@ -13,6 +13,11 @@ from tickpath_cloud.errors import CloudError
 
 T = TypeVar("T")
 
+SCENARIOS = ("ping-pong", "endpoint")  # of a block
+OWN_KEYS = ("runs", "seconds", "warm_up_seconds", "exchange.start")  # the hunt sets them
+RATE, RATE_DEFAULT = "endpoint.probes_per_second", "20"  # of scenarios/endpoint.toml
+P99_PROBES = 1000  # a series with fewer values has no p99
+
 
 @dataclass(frozen=True)
 class Config:
@@ -38,6 +43,8 @@ class Config:
     halving_rounds: int = 4
     looks: tuple[int, ...] = (10, 20, 40)
     fresh_rounds: int = 16
+    scenario: str = "ping-pong"  # of a block; "endpoint": the target is no tickpath exchange
+    set: tuple[str, ...] = ()  # KEY=VALUE, for the scenario
     block_seconds: float = 10.0
     connections: int = 8
     probes_at_once: int = 2
@@ -58,6 +65,35 @@ class Config:
             raise CloudError(f"target is {self.target!r}: write HOST:PORT")
         if not self.subnets:
             raise CloudError("subnets is empty: name one subnet for each zone to hunt in")
+        self._check_scenario()
+
+    def _check_scenario(self) -> None:
+        if self.scenario not in SCENARIOS:
+            raise CloudError(f"scenario is {self.scenario!r}: a hunt runs {' or '.join(SCENARIOS)}")
+        if not isinstance(self.set, tuple):
+            raise CloudError(f'set is {self.set!r}: write a list, such as ["tls=true"]')
+        for pair in self.set:
+            key, equals, _ = str(pair).partition("=")
+            if not key or not equals:
+                raise CloudError(f"set has {pair!r}: write KEY=VALUE")
+            if key in OWN_KEYS:
+                raise CloudError(f"set has {pair!r}: the hunt sets {key}; change block_seconds")
+        if self.scenario == "endpoint" and self.p99_limit_us is not None:
+            self._check_probes()
+
+    def _check_probes(self) -> None:
+        """Without a p99 no arm meets the limit, which would show after the money is spent."""
+        rate = dict(pair.split("=", 1) for pair in self.set).get(RATE, RATE_DEFAULT)
+        try:
+            probes = 0.8 * self.block_seconds * float(rate)
+        except ValueError:
+            raise CloudError(f"set has '{RATE}={rate}': write a number") from None
+        if probes < P99_PROBES:
+            raise CloudError(
+                f"p99_limit_us is {self.p99_limit_us:g}, but a block makes at most {probes:.0f} "
+                f"probes and a p99 takes {P99_PROBES}: raise block_seconds or {RATE} (at most "
+                "100), or remove p99_limit_us"
+            )
 
 
 def read(path: Path) -> dict[str, Any]:

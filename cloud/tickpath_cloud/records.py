@@ -55,7 +55,10 @@ def parse_record(run: dict[str, Any], where: str) -> Record:
 
 
 def _main(series: list[dict[str, Any]]) -> dict[str, Any]:
-    """Response time of orders where there is one (open loop); otherwise the first series."""
+    """Response time of orders where there is one (open loop); otherwise the first service time.
+
+    For `endpoint` that is `ping`, or `connect` if the target speaks no WebSocket.
+    """
     for kind in ("response", "service"):
         for entry in series:
             if entry.get("kind") == kind:

@@ -1,0 +1,107 @@
+"""A block: the command that a probe runs, and the figures that the hunt takes from its record."""
+
+import json
+import shlex
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import skip
+from namespaces import exchange
+from test_end_to_end import tickpath
+
+from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.config import load
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.records import parse_record
+
+SHORT = {"block_seconds": 2.0, "connections": 2}
+OFTEN = "endpoint.probes_per_second=100"
+
+
+@pytest.fixture
+def target():
+    """HOST:PORT of an exchange on loopback."""
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    process, (host, port) = exchange(tickpath())
+    yield f"{host}:{port}"
+    process.send_signal(signal.SIGTERM)
+    process.wait(10)
+
+
+def block(config, tmp_path):
+    """The record of one block, run here as a probe would."""
+    words = shlex.split(AnsibleHosts(config, None, tmp_path).command())
+    words[0] = tickpath()
+    words[words.index("--out") + 1] = str(tmp_path / "runs")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 3), done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("more", "main"),
+    [
+        ({"scenario": "ping-pong"}, "order"),
+        ({"scenario": "endpoint", "set": (OFTEN,)}, "ping"),
+        (
+            {
+                "scenario": "endpoint",
+                "set": (OFTEN, "endpoint.protocol=tcp", "endpoint.fresh_every=1"),
+            },
+            "connect",
+        ),
+    ],
+)
+def test_the_figures_of_a_block_are_those_of_its_main_series(config, target, tmp_path, more, main):
+    record = block(replace(config, target=target, **SHORT, **more), tmp_path)
+    found = parse_record(record, "a block")
+    assert (found.scenario, found.main.name) == (more["scenario"], main)
+    [same] = [s for s in record["subjects"][0]["series"] if s["name"] == main]
+    assert found.main.p50_ns == same["pooled"]["p50"] > 0
+    assert found.main.p99_ns == same["pooled"]["p99"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('scenario = "endpoints"', "scenario is 'endpoints': a hunt runs ping-pong or endpoint"),
+        ('set = "tls=true"', "set is 'tls=true': write a list"),
+        ('set = ["tls"]', "set has 'tls': write KEY=VALUE"),
+        ('set = ["seconds=90"]', "the hunt sets seconds; change block_seconds"),
+        ('scenario = "endpoint"\np99_limit_us = 400', "at most 160 probes and a p99 takes 1000"),
+        (
+            'scenario = "endpoint"\np99_limit_us = 400\nset = ["endpoint.probes_per_second=x"]',
+            "write a number",
+        ),
+    ],
+)
+def test_a_wrong_scenario_or_setting_is_said(tmp_path, lines, said):
+    with pytest.raises(CloudError, match=said):
+        load(written(tmp_path, lines))
+
+
+def test_the_file_names_the_scenario_and_its_settings(tmp_path):
+    found = load(written(tmp_path, 'scenario = "endpoint"\nset = ["tls=true"]'))
+    words = shlex.split(AnsibleHosts(found, None, tmp_path).command())
+    assert words[1:3] == ["run", "endpoint"] and words[-2:] == ["--set", "tls=true"]
+    assert load(written(tmp_path, "")).scenario == "ping-pong"
+
+
+def written(directory: Path, lines: str) -> Path:
+    file = directory / "hunt.toml"
+    file.write_text(f"""
+name = "n"
+region = "eu-west-1"
+subnets = ["subnet-1"]
+image = "ami-1"
+target = "10.0.0.5:443"
+budget = 5
+instance_types = ["c6i.large"]
+ssh_from = "198.51.100.7/32"
+{lines}
+""")
+    return file
