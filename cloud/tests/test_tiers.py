@@ -27,6 +27,19 @@ def test_templates_pass_cfn_lint(name):
     assert [str(match) for match in lint_file(Path(str(TEMPLATES / f"{name}.yaml")))] == []
 
 
+def test_cloudfront_connects_by_the_name_in_the_certificate():
+    from cfnlint.decode import cfn_yaml
+
+    held = cfn_yaml.load(str(TEMPLATES / "exchange.yaml"))
+    config = held["Resources"]["Edge"]["Properties"]["DistributionConfig"]
+    assert [origin["DomainName"] for origin in config["Origins"]] == [{"Ref": "EdgeName"}]
+    # AllViewerExceptHostHeader: with the viewer's Host, CloudFront checks for that name instead.
+    policy = "b689b0a8-53d0-40ab-baf2-68738e2966ac"
+    assert config["DefaultCacheBehavior"]["OriginRequestPolicyId"] == policy
+    balancer = held["Outputs"]["EdgeBalancerName"]["Value"]
+    assert balancer == {"Fn::GetAtt": ["EdgeBalancer", "DNSName"]}
+
+
 def test_templates_are_printed(capsys):
     assert cli.main(["tiers", "template", "client"]) == 0
     assert "VPCPeeringConnection" in capsys.readouterr().out
