@@ -14,13 +14,14 @@ from urllib.parse import parse_qsl
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from fake_aws import ec2, network, stacks
+from fake_aws import ec2, endpoints, network, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
 from fake_aws.world import ON_DEMAND, WORLD, World
 
 ec2.install()
 network.install()
+endpoints.install()
 stacks.install()
 FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
 

@@ -46,10 +46,14 @@ def server():
 @pytest.fixture
 def world(server, monkeypatch):
     """Two accounts: `me` may do what the hunt's policy allows, `admin` and `other` anything."""
+    from moto.cloudformation.models import cloudformation_backends
+    from moto.cloudfront.models import cloudfront_backends
     from moto.ec2.models import ec2_backends
+    from moto.elbv2.models import elbv2_backends
 
-    for backends in ec2_backends.values():
-        backends.clear()
+    for service in (ec2_backends, elbv2_backends, cloudfront_backends, cloudformation_backends):
+        for backends in service.values():
+            backends.clear()
     WORLD.reset()
     WORLD.add_key("admin", ME, None)
     WORLD.add_key("me", ME, policy.policy("hunt"))

@@ -18,11 +18,12 @@ INTERFACES = {
 }  # fmt: skip
 ROUTES = {
     "VpcPeeringConnectionId": "peering", "TransitGatewayId": "Transit Gateway",
-    "NatGatewayId": "NAT gateway, then the internet", "NetworkInterfaceId": "an instance or "
-    "appliance that routes", "InstanceId": "an instance that routes",
+    "NatGatewayId": "NAT gateway", "InstanceId": "inspection appliance",
+    "NetworkInterfaceId": "inspection appliance",
     "EgressOnlyInternetGatewayId": "egress-only internet gateway", "CarrierGatewayId": "carrier "
     "gateway", "LocalGatewayId": "local gateway",
 }  # fmt: skip
+HOPS_MAX = 8  # routes may lead in a circle
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,14 @@ def check(region: str, instance: str, target: str) -> Way:
     host = found[0]["Instances"][0]
     address = ipaddress.ip_address(target)
     there = _interface(ec2, target)
-    hop = _route(ec2, host, address)
-    hops = [hop] if hop else []
+    hops = _hops(ec2, host, address)
     warnings = []
     if there is not None and (kind := there.get("InterfaceType")) in INTERFACES:
         hops.append(INTERFACES[kind])
-        if kind.endswith("load_balancer"):
-            warnings.append("a load balancer lies on the way: peering to the host is shorter")
+    elif there is not None and there.get("Description", "").startswith("ELB "):
+        hops.append("load balancer")
+    if any("load balancer" in step for step in hops):
+        warnings.append("a load balancer lies on the way: peering to the host is shorter")
     warnings += _zone(ec2, host, there)
     warnings += _group(ec2, host, there)
     warnings += [
@@ -61,16 +63,45 @@ def check(region: str, instance: str, target: str) -> Way:
     return Way(tuple(hops), tuple(warnings))
 
 
-def _route(ec2: Any, host: dict, address: Any) -> str:
-    """The most specific route decides; empty: the VPC's own."""
-    best, hop = -1, "no route: the target can't be reached"
-    for route in _table(ec2, host)["Routes"]:
-        cidr = route.get("DestinationCidrBlock")
-        if cidr is None or address not in (network := ipaddress.ip_network(cidr)):
-            continue
-        if network.prefixlen > best:
-            best, hop = network.prefixlen, _hop(route)
-    return hop
+def _hops(ec2: Any, host: dict, address: Any) -> list[str]:
+    """Route by route: behind an appliance or a NAT gateway its own subnet's routes decide."""
+    hops: list[str] = []
+    where: dict | None = host
+    while where is not None and len(hops) < HOPS_MAX:
+        route = _route(ec2, where, address)
+        if name := "no route: the target can't be reached" if route is None else _hop(route):
+            hops.append(name)
+        where = _behind(ec2, route or {})
+    return hops
+
+
+def _route(ec2: Any, host: dict, address: Any) -> dict | None:
+    """The most specific one."""
+    fitting = [
+        route
+        for route in _table(ec2, host)["Routes"]
+        if (cidr := route.get("DestinationCidrBlock")) and address in ipaddress.ip_network(cidr)
+    ]
+    return max(fitting, key=_length, default=None)
+
+
+def _length(route: dict) -> int:
+    return ipaddress.ip_network(route["DestinationCidrBlock"]).prefixlen
+
+
+def _behind(ec2: Any, route: dict) -> dict | None:
+    """Subnet and VPC of the host that forwards; None: the way leaves this account's hosts."""
+    if known := route.get("InstanceId"):
+        found = call(ec2.describe_instances, InstanceIds=[known])["Reservations"]
+        return found[0]["Instances"][0] if found else None
+    if known := route.get("NetworkInterfaceId"):
+        interfaces = call(ec2.describe_network_interfaces, NetworkInterfaceIds=[known])
+        return next(iter(interfaces["NetworkInterfaces"]), None)
+    if known := route.get("NatGatewayId"):
+        return next(
+            iter(call(ec2.describe_nat_gateways, NatGatewayIds=[known])["NatGateways"]), None
+        )
+    return None
 
 
 def _hop(route: dict) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.tiers import check, measure, page
+from tickpath_cloud.tiers.endpoint import Service
 from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
 
 DONE, NO_RESULT = 0, 3
@@ -59,9 +60,15 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
     verb = sub.add_parser("destroy", help=text, description=text)
     verb.set_defaults(act=_destroy)
     verb.add_argument("name")
-    for name in ("deploy", "stacks", "destroy"):
+
+    text = "Accept an account's connections to the endpoint service of a stack"
+    verb = sub.add_parser("accept", help=text, description=text)
+    verb.set_defaults(act=_accept)
+    verb.add_argument("name", help="of the exchange's stack: tickpath-tiers-NAME")
+    verb.add_argument("--account", required=True, help="that may connect, 12 digits")
+    for name in ("deploy", "stacks", "destroy", "accept"):
         sub.choices[name].add_argument("--region", required=True)
-    for name in ("deploy", "destroy"):
+    for name in ("deploy", "destroy", "accept"):
         sub.choices[name].add_argument("--apply", action="store_true", help="do it")
 
 
@@ -105,6 +112,17 @@ def _deploy(options: argparse.Namespace) -> int:
 def _stacks(options: argparse.Namespace) -> int:
     found = Stacks(options.region, time.time).find()
     print("\n".join(map(str, found)) if found else f"no stack of tiers is in {options.region}")
+    return DONE
+
+
+def _accept(options: argparse.Namespace) -> int:
+    service = Service(options.region, options.name, time.time)
+    if options.apply:
+        service.accept(options.account)
+    found = service.connections()
+    print("\n".join(map(str, found)) if found else f"nobody asks to connect to {service.id}")
+    if not options.apply:
+        print(f"nothing was accepted: --apply accepts those of {options.account}")
     return DONE
 
 
