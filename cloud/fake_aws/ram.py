@@ -69,11 +69,14 @@ class Ram:
 
     def _create_resource_share(self, account: str, body: dict) -> dict:
         for arn in body["resourceArns"]:
-            if not any(g.arn == arn and g.owner == account for g in self.world.groups.values()):
+            if ":subnet/" in arn and f":{account}:" in arn:
+                if not any(account in members for members in self.organizations.values()):
+                    raise RamError("OperationNotPermittedException", "subnets need an organisation")
+            elif not any(g.arn == arn and g.owner == account for g in self.world.groups.values()):
                 raise RamError("MalformedArnException", f"{arn} can't be shared by {account}")
         for principal in body["principals"]:
-            organization = self.organizations.get(principal)
-            if not organization and not body.get("allowExternalPrincipals", True):
+            inside = principal in self.organizations or self._fellow(account, principal)
+            if not inside and not body.get("allowExternalPrincipals", True):
                 raise RamError("OperationNotPermittedException", f"{principal} is external")
         arn = f"arn:aws:ram:eu-west-1:{account}:resource-share/{self.world.random.integers(10**15)}"
         share = Share(
@@ -82,7 +85,7 @@ class Ram:
             {tag["key"]: tag["value"] for tag in body.get("tags", [])},
         )  # fmt: skip
         for principal in share.principals:
-            if principal not in self.organizations:
+            if principal not in self.organizations and not self._fellow(account, principal):
                 invited = re.search(r"\d{12}", principal)
                 assert invited is not None
                 self._invite(share, invited[0])
@@ -169,7 +172,13 @@ class Ram:
         found = {a for a, (_, status, _) in share.invitations.items() if status == "ACCEPTED"}
         for principal in share.principals:
             found |= self.organizations.get(principal, set())
+            if self._fellow(share.owner, principal):
+                found.add(principal)
         return found
+
+    def _fellow(self, account: str, principal: str) -> bool:
+        """Both accounts are of one organisation: nobody is invited then."""
+        return any({account, principal} <= members for members in self.organizations.values())
 
     def _apply(self) -> None:
         for group in self.world.groups.values():

@@ -170,6 +170,31 @@ def test_the_edge_through_a_nat_gateway(sides):
     sides.nothing_is_left(("other", "c1"))
 
 
+def peered(sides, way):
+    venue = sides.exchange()
+    made = sides.client_of("admin", way, ExchangeVpc=venue.outputs["VpcId"])
+    ec2 = admin(sides.server)
+    pending = [{"Name": "status-code", "Values": ["pending-acceptance"]}]
+    [request] = ec2.describe_vpc_peering_connections(Filters=pending)["VpcPeeringConnections"]
+    known = request["VpcPeeringConnectionId"]
+    ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=known)
+    return sides.hops("admin", made, venue.outputs["Address"]), known
+
+
+def test_peering_and_an_inspection_appliance_before_it(sides):
+    way, peering = peered(sides, "peering")
+    assert way.hops == (f"peering {peering}",)
+    assert sides.stacks("admin").destroy("c1") == []
+    assert sides.stacks("admin").destroy("venue") == []
+    way, peering = peered(sides, "appliance")
+    assert way.hops[0].startswith("inspection appliance ")
+    assert way.hops[1:] == (f"peering {peering}",)
+    assert "appliance lies on the way: peering needs none" in way.warnings
+    forwards = [i for i in sides.world.instances.values() if i.source_dest_check is False]
+    assert len(forwards) == 1, "AWS drops what a host forwards unless the check is off"
+    sides.nothing_is_left(("admin", "c1"), ("admin", "venue"))
+
+
 def test_a_transit_gateway(sides):
     ec2 = admin(sides.server, "other")
     gateway = ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
@@ -178,6 +203,28 @@ def test_a_transit_gateway(sides):
     assert way.hops == (f"Transit Gateway {gateway}",)
     assert "Transit Gateway lies on the way: peering needs none" in way.warnings
     sides.nothing_is_left(("other", "c1"))
+
+
+def test_the_same_vpc_in_the_group_or_not_and_a_shared_subnet(sides):
+    ec2 = admin(sides.server)
+    ec2.create_placement_group(GroupName="g", Strategy="cluster")
+    [group] = sides.world.groups.values()
+    organization = "arn:aws:organizations::1:organization/o-a"
+    sides.world.ram.organizations[organization] = {ME, OTHER}
+    venue = sides.exchange(PlacementGroup="g", SharedWith=OTHER)
+    [share] = sides.world.ram.shares.values()
+    assert share.resources[0].endswith(f"subnet/{venue.outputs['SubnetId']}")
+    assert share.principals == [OTHER]
+    asked = {"VpcId": venue.outputs["VpcId"], "SubnetId": venue.outputs["SubnetId"], **SSH}
+    asked["Image"] = HOST["Image"]
+    for placed in (group.id, ""):
+        side = sides.stacks("admin")
+        made = side.deploy("same-vpc", "near", {**asked, "PlacementGroupId": placed})
+        way = sides.hops("admin", made, venue.outputs["Address"])
+        assert way.hops == ()
+        assert any("same placement group" in text for text in way.warnings) == (not placed)
+        assert side.destroy("near") == []
+    sides.nothing_is_left(("admin", "venue"))
 
 
 def test_a_stack_s_host_ends_itself(sides):
