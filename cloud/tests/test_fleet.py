@@ -155,7 +155,9 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     hosts.end(SimpleNamespace(id="deaf"))
     inventory = tmp_path / "inventory.json"
     inventory.write_text(json.dumps(variables(hosts, held)))
-    fleet = Fleet(settings(inventory, binary=tickpath(), doctor=False), tmp_path / "run")
+    told = []
+    asked = settings(inventory, binary=tickpath(), doctor=False)
+    fleet = Fleet(asked, tmp_path / "run", told.append)
     watch = threading.Thread(target=kill_when_measuring, args=(hosts, fleet.directory))
     watch.start()
     lines = {line.host: line for line in fleet.measure()}
@@ -164,6 +166,7 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     assert sorted(lines) == sorted(names), said
     assert "ssh" in lines["deaf"].why and lines["dies"].figures is None, said
     assert "another binary" in lines["other"].why and lines["other"].figures, said
+    assert {line.split(": ")[0] for line in told} == set(names), told
     good = [lines["good-1"], lines["good-2"]]
     assert all(line.figures and not line.why for line in good), said
     merged = fleet.merge(list(lines.values()))

@@ -19,7 +19,7 @@ from tickpath_cloud.config import Config
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.hunt.decide import Measure
 from tickpath_cloud.hunt.run import Block, RoundResult
-from tickpath_cloud.playbook import PLAYED, good, play, why
+from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
 from tickpath_cloud.records import parse_record
 
 ANSWER_SECONDS = 240
@@ -41,8 +41,11 @@ class Addresses(Protocol):
 class AnsibleHosts:
     """The `Hosts` of a real hunt."""
 
-    def __init__(self, config: Config, cloud: Addresses, directory: Path) -> None:
+    def __init__(
+        self, config: Config, cloud: Addresses, directory: Path, tell: Tell | None = None
+    ) -> None:
         self.config, self.cloud, self.directory = config, cloud, directory.resolve()
+        self.tell = tell  # while hosts are provisioned; rounds are in the live table
         self.answer_seconds = ANSWER_SECONDS
         self._sockets = tempfile.mkdtemp(prefix="tp-")  # short: a socket's path has 108 bytes
 
@@ -144,7 +147,7 @@ class AnsibleHosts:
         ours = resources.files("tickpath_cloud").joinpath("playbooks", f"{name}.yml")
         status, _, found = play(
             playbook or Path(str(ours)), inventory, variables, self.directory, step / "results",
-            self._sockets,
+            self._sockets, tell=self.tell if name == "settle" else None,
         )  # fmt: skip
         if status not in PLAYED:
             raise CloudError(

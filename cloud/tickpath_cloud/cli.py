@@ -26,6 +26,7 @@ from tickpath_cloud.matrix.cells import cells, check, features, load_matrix
 from tickpath_cloud.matrix.table import table as matrix_table
 from tickpath_cloud.plan import make_plan
 from tickpath_cloud.plan import text as plan_text
+from tickpath_cloud.playbook import progress
 from tickpath_cloud.policy import VERBS, policy
 from tickpath_cloud.query import query
 from tickpath_cloud.share import command as share
@@ -152,7 +153,7 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
             raise CloudError(f"{directory} has no plan: begin anew with `hunt FILE --apply`")
         settings = opened.events[0]["settings"]
         cloud = Ec2(config, settings["hunt"], clock)
-        hosts = AnsibleHosts(config, cloud, directory)
+        hosts = AnsibleHosts(config, cloud, directory, progress)
         state = Runner(opened, cloud, hosts, clock, show).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
@@ -194,7 +195,7 @@ def _matrix(options: argparse.Namespace) -> int:
 def measure_matrix(directory: Path) -> int:
     """Begins or resumes; the directory's name is that of the matrix."""
     config, name = load(directory / CONFIG), directory.resolve().name
-    hosts = AnsibleHosts(config, Ec2(config, name), directory)
+    hosts = AnsibleHosts(config, Ec2(config, name), directory, progress)
     with journal.Journal(directory / JOURNAL) as opened:
         found = load_matrix(directory / CONFIG)
         rows = matrix.measure(config, found, name, hosts, time.time, opened)

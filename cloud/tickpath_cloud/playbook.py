@@ -28,6 +28,11 @@ STATS = "playbook_on_stats"
 Tell = Callable[[str], None]
 
 
+def progress(line: str) -> None:
+    """To a person who waits; results go to stdout."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def path() -> str:
     """Ansible is where this Python's programs are, or on the PATH."""
     found = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"

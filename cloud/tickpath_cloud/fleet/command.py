@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tickpath_cloud.fleet.measure import Fleet, Settings, table
+from tickpath_cloud.playbook import progress
 
 DONE, NO_RESULT = 0, 3
 
@@ -38,7 +39,7 @@ def _fleet(options: argparse.Namespace) -> Fleet:
         binary=options.binary, collection=options.collection, tune=options.tune,
         at_once=options.at_once, tickpath=options.binary or "tickpath",
     )  # fmt: skip
-    return Fleet(settings, options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
+    return Fleet(settings, options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"), progress)
 
 
 def _plan(options: argparse.Namespace) -> int:

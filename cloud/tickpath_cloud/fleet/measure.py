@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.playbook import PLAYED, good, play, why
+from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
 from tickpath_cloud.records import Series, parse_record
 
 PLAYBOOK = Path("playbooks/fleet.yml")
@@ -50,8 +50,8 @@ class Line:
 
 
 class Fleet:
-    def __init__(self, settings: Settings, directory: Path) -> None:
-        self.settings, self.directory = settings, directory.resolve()
+    def __init__(self, settings: Settings, directory: Path, tell: Tell | None = None) -> None:
+        self.settings, self.directory, self.tell = settings, directory.resolve(), tell
         self.playbook = (settings.collection / PLAYBOOK).resolve()
         if not self.playbook.exists():
             raise CloudError(
@@ -88,7 +88,7 @@ class Fleet:
             status, said, found = play(
                 self.playbook, self.settings.inventory.resolve(), variables, self.directory, last,
                 sockets, [*self._binary(), *arguments, *self.settings.extra],
-                self.playbook.parents[4],
+                self.playbook.parents[4], self.tell,
             )  # fmt: skip
         if status not in PLAYED:
             end = "\n".join(said.strip().splitlines()[-5:])

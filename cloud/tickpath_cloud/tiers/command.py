@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
+from tickpath_cloud.playbook import progress
 from tickpath_cloud.tiers import check, measure, page
 from tickpath_cloud.tiers.endpoint import Service
 from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
@@ -79,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         collection=options.collection, tickpath=options.binary or "tickpath",
     )  # fmt: skip
     directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    rows = measure.measure(settings, fleet, directory, print)
+    rows = measure.measure(settings, fleet, directory, progress)
     print(measure.table(rows))
     (directory / "report.html").write_text(page.page(rows))
     print(f"page, records and the log are in {directory}")

@@ -84,7 +84,7 @@ def measure(
             fleet, inventory=inventory, scenario=settings.scenario,
             set=(*settings.set, *asked), doctor=False,
         )  # fmt: skip
-        lines = {line.host: line for line in Fleet(of_load, directory / name).measure()}
+        lines = {line.host: line for line in Fleet(of_load, directory / name, show).measure()}
         rows += [_row(name, tier.name, lines.get(tier.name)) for tier in settings.tiers]
     return rows
 
