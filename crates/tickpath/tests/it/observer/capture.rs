@@ -26,8 +26,8 @@ const CAPTURED_BYTES_MAX: usize = 256 << 20;
 const PACKET_BYTES_MAX: usize = 1 << 16;
 /// A capture that nobody ends is an error.
 const LASTS_MAX: Duration = Duration::from_secs(120);
-/// What is on its way when a capture ends arrives within this time. Where others take the cores, the
-/// kernel hands packets on later than their senders end.
+/// A packet that is on its way when a capture ends arrives within this time. Where others take the
+/// cores, the kernel hands packets on later than their senders end.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks. The observer sleeps instead of waiting for the socket, so that no packet has
 /// to wake it.
@@ -72,8 +72,8 @@ impl Capture {
         Ok(Capture { ends, thread })
     }
 
-    /// Everything captured, once it is whole or nothing more is to be expected; an error if a packet
-    /// was lost, cut, or not stamped.
+    /// Everything captured, once it is whole or nothing more is to be expected; an error if a
+    /// packet was lost, cut, or not stamped.
     pub fn end(self) -> Result<Captured, String> {
         self.ends.store(true, Ordering::Release);
         self.thread.join().map_err(|_| "the capturing thread panicked".to_owned())?

@@ -158,12 +158,15 @@ fn each_clients_service_time_encloses_the_packets() {
                 .unwrap_or_else(|why| panic!("{} {name}: {why}", client.name));
             assert_eq!(seen.contradiction(), None, "{} {name}: {seen:?}", client.name);
             assert!(seen.wire.min >= DELAY_US * 1000, "{} {name}: {seen:?}", client.name);
-            least_ns = least_ns.min(seen.offset_ns("p50").unwrap());
+            // A disturbed run may have too few orders for a p50. The minimum tells a stamp at the
+            // wrong call as well: it is off in each order.
+            let offset_ns = seen.offset_ns("p50").or_else(|| seen.offset_ns("min"));
+            least_ns = least_ns.min(offset_ns.unwrap());
             if least_ns < (DELAY_US * 1000 / 2).cast_signed() {
                 break;
             }
         }
-        println!("{} {name}: p50 is {least_ns} ns above the packets'", client.name);
+        println!("{} {name}: {least_ns} ns above the packets'", client.name);
         // Ten times what it is on a machine that sleeps between the messages.
         assert!(least_ns < (DELAY_US * 1000 / 2).cast_signed(), "{} {name}", client.name);
     }
