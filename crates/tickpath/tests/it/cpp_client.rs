@@ -168,3 +168,33 @@ fn a_client_that_is_not_built_is_named() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// Follows the `LEVELS` feed of our exchange and answers ticks; at the end both books have the same
+/// hash at the same message. With a low rate a datagram is lost only if the machine stands still.
+#[test]
+fn the_feeds_follower_keeps_the_exchanges_book() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    let feed = ["--any-token", "--feed", "unicast", "--flow", "synthetic"];
+    let flow = ["--flow-rate", "500", "--flow-seconds", "1.2"];
+    let exchange = Exchange::start(&[&feed[..], &flow].concat());
+    let done = std::process::Command::new(client)
+        .args(["feed", &exchange.address, "--flow", "--order-every", "10"])
+        .args(["--warm-up", "0.2", "--seconds", "2"])
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", text_of(&done));
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(told["complete"], true, "{told}");
+    let (feed, orders) = (&told["feed"], &told["orders"]);
+    assert_eq!(feed["sequence"], feed["exchange"]["sequence"], "{told}");
+    assert_eq!(feed["book_hash"], feed["exchange"]["book_hash"], "{told}");
+    // The books of an exchange without a flow would be the same, too.
+    assert!(feed["ticks"].as_u64() > Some(100) && told["top"][0]["levels"].as_u64() > Some(0));
+    assert!(orders["sent"].as_u64() > Some(0), "{told}");
+    assert_eq!(orders["sent"], orders["answered"], "{told}");
+    let count = told["tick_to_trade_ns"]["count"].as_u64();
+    assert!(count > Some(0) && count <= orders["sent"].as_u64(), "{told}");
+    exchange.end();
+}
