@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -63,6 +64,25 @@ def test_a_void_record_is_refused(tmp_path):
     bad = record(tmp_path, "bad", 300_000, void=["a message was lost"])
     with pytest.raises(CloudError, match="void: a message was lost"):
         estimate("same-zone", {"same-zone": bad})
+
+
+def test_a_smoke_test_is_refused(tmp_path):
+    quick = record(tmp_path, "quick", 300_000)
+    run = json.loads((quick / "run.json").read_text())
+    (quick / "run.json").write_text(json.dumps({**run, "smoke_test": True}))
+    with pytest.raises(CloudError, match="smoke test: make a record without --quick"):
+        estimate("same-zone", {"same-zone": quick})
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = "from tickpath_cloud.cli import main; raise SystemExit(main(['policy', 'hunt']))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=writer, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_query_reads_many_records_and_no_void_ones(tmp_path):

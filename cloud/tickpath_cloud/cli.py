@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -39,10 +40,15 @@ JOURNAL, PAGE, CONFIG = "hunt.jsonl", "report.html", "hunt.toml"
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
-        return options.act(options)
+        status = options.act(options)
+        sys.stdout.flush()  # here, where a closed pipe can be told from a fault
+        return status
     except CloudError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE
+    except BrokenPipeError:  # the reader, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     except KeyboardInterrupt:
         print(
             "interrupted: `hunt --resume DIR` goes on; other verbs may be repeated", file=sys.stderr

@@ -35,9 +35,11 @@ def read_record(path: Path) -> Record:
 
 
 def parse_record(run: dict[str, Any], where: str) -> Record:
-    """Refuses a void record, as every reader of records does."""
+    """Refuses a void record and a smoke test, as every reader of records does."""
     if run.get("void_because"):
         raise CloudError(f"{where} is void: {run['void_because'][0]}")
+    if run.get("smoke_test"):
+        raise CloudError(f"{where} is a smoke test: make a record without --quick")
     try:
         subject = next(s for s in run["subjects"] if s["name"] not in ("floor", "bare", "hiccup"))
         series = _main(subject["series"])
