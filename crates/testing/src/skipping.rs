@@ -39,6 +39,8 @@ pub enum Need {
     Root,
     /// The kernel's tracepoints, through `perf_event_open` and tracefs.
     Tracepoints,
+    /// The program `udevadm`. `scripts/setup tests` installs it.
+    Udev,
 }
 
 impl Need {
@@ -58,6 +60,7 @@ impl Need {
             Need::QuietCore => "quiet-core",
             Need::Root => "root",
             Need::Tracepoints => "tracepoints",
+            Need::Udev => "udev",
         }
     }
 }
