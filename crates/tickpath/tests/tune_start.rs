@@ -291,7 +291,9 @@ fn a_trial_over_a_restart_has_a_verdict_that_apply_takes() {
          \"$TICKPATH\" $apply --cores {client} > applied || true; show > files-applied\n\
          \"$TICKPATH\" tune revert --json --state journal > undone; show > files-undone\n"
     );
-    let Some(done) = in_namespaces(&["--net"], &state, &script) else { skip!(Root, "mounts of its own") };
+    let Some(done) = in_namespaces(&["--net"], &state, &script) else {
+        skip!(Root, "mounts of its own")
+    };
     let said = text(&done.stderr);
     if said.contains("runs were made before") {
         skip!(QuietCore, "six runs of 0.2 s in three minutes: {said}");
