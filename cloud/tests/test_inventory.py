@@ -1,17 +1,22 @@
-"""Ansible: the inventory that ships, asked of the fake by amazon.aws.aws_ec2; what a run leaves."""
+"""Ansible: the inventory that ships, asked of the fake by amazon.aws.aws_ec2; what a run leaves.
+
+Ctrl-C once left Ansible's workers, and what they had started, running until their tasks ended.
+"""
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from conftest import use
 
-from tickpath_cloud.playbook import good, play, why
+from tickpath_cloud.playbook import good, marked, play, why
 
 SHIPPED = resources.files("tickpath_cloud").joinpath("inventories", "tickpath.aws_ec2.yml")
 
@@ -70,3 +75,37 @@ def test_each_host_has_a_line_and_a_result_and_no_file_has_a_secret(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 4
     assert not [path for path in files if b"a-secret-of-the-test" in path.read_bytes()]
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from tickpath_cloud.playbook import play
+here = Path(sys.argv[1])
+play(here / "slow.yml", here / "inventory.json", {}, here, here / "results", str(here / "s"))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_playbook_leaves_no_process(local, tmp_path, number):
+    began = tmp_path / "began"
+    task = {"ansible.builtin.command": f"sh -c 'echo $$ >> {began}; exec sleep 120'"}
+    play_book = [{"hosts": "all", "gather_facts": False, "tasks": [task]}]
+    (tmp_path / "slow.yml").write_text(json.dumps(play_book))
+    running = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, tmp_path], stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 60
+    while not (began.exists() and len(began.read_text().split()) == 2):
+        assert time.monotonic() < until and running.poll() is None
+        time.sleep(0.05)
+    tasks = [Path("/proc") / word for word in began.read_text().split()]
+    marks = [word for word in (tasks[0] / "environ").read_bytes().split(b"\0") if b"PLAY=" in word]
+    until = time.monotonic() + 60
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode != 0 and said.strip().endswith("KeyboardInterrupt")
+    assert marks and not marked(marks[0].decode())
+    while [task for task in tasks if task.exists()]:  # until process 1 has asked for them
+        assert time.monotonic() < until
+        time.sleep(0.05)

@@ -11,14 +11,17 @@ import shutil
 import signal
 import sys
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
 
 FORKS = 25
+MARK = "TICKPATH_PLAY"  # in the environment of all that belongs to one run of a playbook
 PLAYED = (0, 2, 4, 6)  # all well; some hosts failed, were unreachable, or both
 UNREACHABLE = "ssh: the host does not answer"
 # Events that carry one host's result of one task.
@@ -96,23 +99,48 @@ def play(
         raise CloudError(
             "ansible-runner is missing: pip install 'tickpath-cloud[hosts]'"
         ) from error
-    events = Events(tell)
+    events, mark = Events(tell), f"{MARK}={uuid.uuid4()}"
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
     with signals_restored():
         done = ansible_runner.run(
             private_data_dir=str(results), ident="play", playbook=str(playbook),
             inventory=[str(inventory)], extravars=variables, cmdline=shlex.join(arguments),
-            envvars=environment(directory, sockets, collections), settings={"pexpect_timeout": 1},
-            event_handler=events.seen, status_handler=forget_environment, quiet=True,
-            suppress_env_files=True,
+            envvars=environment(directory, sockets, collections, mark),
+            settings={"pexpect_timeout": 1}, event_handler=events.seen,
+            status_handler=forget_environment, quiet=True, suppress_env_files=True,
         )  # fmt: skip
     said = (results / "artifacts" / "play" / "stdout").read_text(errors="replace")
     with (directory / "ansible.log").open("a") as log:
         log.write(said)
     if done.status == "canceled":
+        end_marked(mark)
         raise KeyboardInterrupt
     return done.rc, said, events.results()
+
+
+def end_marked(mark: str) -> None:
+    """Ends the processes whose environment has the mark.
+
+    ansible-runner ends its playbook's session. Ansible's workers left it (`os.setsid` in
+    ansible/executor/process/worker.py) and would wait for their hosts' tasks, for minutes.
+    """
+    until = time.monotonic() + 5.0
+    while (found := marked(mark)) and time.monotonic() < until:
+        for process in found:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def marked(mark: str) -> list[int]:
+    """A process that has ended has no environment, even while its parent doesn't ask for it."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (directory / "environ").read_bytes().split(b"\0"):
+                found.append(int(directory.name))
+    return found
 
 
 def forget_environment(status: dict[str, Any], runner_config: Any) -> None:
@@ -135,7 +163,9 @@ def signals_restored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def environment(directory: Path, sockets: str, collections: Path | None) -> dict[str, str]:
+def environment(
+    directory: Path, sockets: str, collections: Path | None, mark: str
+) -> dict[str, str]:
     """On top of this process's own."""
     options = [
         "ControlMaster=auto", "ControlPersist=60s", "StrictHostKeyChecking=accept-new",
@@ -157,6 +187,7 @@ def environment(directory: Path, sockets: str, collections: Path | None) -> dict
         "ANSIBLE_TIMEOUT": "10",
         "LC_ALL": "C.UTF-8",
         "PATH": path(),
+        MARK: mark.removeprefix(f"{MARK}="),
     }
 
 
