@@ -63,6 +63,9 @@ fn a_slower_exchange_is_worse_and_fails_its_gate() {
         ],
     );
     let comparison = json(&done);
+    if comparison["outcome"] == "inconclusive" && !testing::cores::is_quiet(0.2) {
+        return;
+    }
     assert_eq!(comparison["outcome"], "worse", "{comparison:#}");
     assert_eq!(comparison["gates"][0]["outcome"], "failed", "{comparison:#}");
     assert_eq!(done.status.code(), Some(1));
@@ -91,8 +94,13 @@ fn several_candidates_are_measured_in_one_comparison() {
     let out = tempfile::tempdir().unwrap();
     let delays = [0, 1_000, 2_000].map(|us| format!("exchange.inject.delay_us={us}"));
     let delays: Vec<&str> = delays.iter().map(String::as_str).collect();
-    let gate = ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s"];
+    // A p50 needs twenty orders.
+    let gate =
+        ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s", "--set", "seconds=1.5"];
     let done = compare(out.path(), &[&gate, delays.as_slice()].concat());
+    if done.status.code() == Some(4) && !testing::cores::is_quiet(0.2) {
+        return;
+    }
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let printed = text(&done.stdout);
     for words in ["B is neither", "C is neither", "A B C … C B A", "C gate passed", "C differs"] {

@@ -19,7 +19,7 @@ fn p(record: &Value, subject: &str, kind: &str, figure: &str) -> u64 {
 
 #[test]
 fn a_reply_that_the_exchange_drops_is_lost_and_makes_the_run_void() {
-    let (status, record, table) = run_with(&["exchange.inject.drop_every=25"]);
+    let (status, record, table) = run_with(&["exchange.inject.drop_every=10"]);
     assert_eq!(status, Some(3), "{table}");
     assert!(is_void(&record));
     assert_eq!(rule(&record, "rust.replies")["verdict"], "broken");
@@ -28,21 +28,21 @@ fn a_reply_that_the_exchange_drops_is_lost_and_makes_the_run_void() {
     for held in ["rust.accounted", "rust.state", "floor.replies"] {
         assert_eq!(rule(&record, held)["verdict"], "held", "{record}");
     }
-    assert_eq!(record["injected"], serde_json::json!(["exchange drop_every=25"]));
+    assert_eq!(record["injected"], serde_json::json!(["exchange drop_every=10"]));
     let warning = record["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("faults were injected on purpose"), "{warning}");
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("· faults injected: exchange drop_every=25"), "{table}");
+    assert!(words.contains("· faults injected: exchange drop_every=10"), "{table}");
 }
 
 #[test]
 fn a_message_that_the_client_drops_never_comes_to_the_exchange() {
-    let (status, record, table) = run_with(&["subject.rust.inject.drop_every=25"]);
+    let (status, record, table) = run_with(&["subject.rust.inject.drop_every=10"]);
     assert_eq!(status, Some(3), "{table}");
     assert_eq!(rule(&record, "rust.replies")["verdict"], "broken");
     assert_eq!(rule(&record, "rust.accounted")["verdict"], "broken");
     assert_eq!(rule(&record, "floor.replies")["verdict"], "held");
-    assert_eq!(record["injected"], serde_json::json!(["rust drop_every=25"]));
+    assert_eq!(record["injected"], serde_json::json!(["rust drop_every=10"]));
 }
 
 /// A delay of 5 ms before each answer is in every latency of the subject, and in none of the

@@ -153,7 +153,8 @@ fn a_feed_with_gaps_ends_in_the_same_book() {
     // book.
     let sets = [
         "flow.rate_per_second=3000",
-        "feed.inject.drop_every=1009",
+        "seconds=3",
+        "feed.inject.drop_every=499",
         "feed.inject.duplicate_every=701",
         "feed.inject.reorder_every=503",
     ];
@@ -162,7 +163,7 @@ fn a_feed_with_gaps_ends_in_the_same_book() {
     let tick = &rust(&record)["load"]["tick"][0];
     assert!(tick["gaps"].as_u64() > Some(0), "{tick}");
     assert!(tick["messages_replayed"].as_u64() > Some(0), "{tick}");
-    let injected = "feed drop_every=1009 duplicate_every=701 reorder_every=503";
+    let injected = "feed drop_every=499 duplicate_every=701 reorder_every=503";
     assert_eq!(record["injected"], serde_json::json!([injected]));
 }
 

@@ -154,12 +154,12 @@ pub fn children(pid: u32, word: &str) -> Vec<u32> {
 
 /// Waits until `find` finds something.
 pub fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what} did not come in 20 s");
+        assert!(Instant::now() < deadline, "{what} did not come in 60 s");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
