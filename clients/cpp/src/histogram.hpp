@@ -35,6 +35,16 @@ public:
     /// there are none.
     std::uint64_t at(double share) const;
 
+    /// Calls `visit(lowest_ns, highest_ns, count)` for each counter that isn't zero, ascending.
+    template <typename Visit>
+    void each(Visit visit) const {
+        for (std::size_t index = 0; total_ > 0 && index <= last_; ++index) {
+            if (counts_[index] > 0) {
+                visit(index == 0 ? 0 : highest_of(index - 1) + 1, highest_of(index), counts_[index]);
+            }
+        }
+    }
+
     /// The V2 format, compressed, in base64.
     std::string encoded() const;
 

@@ -5,6 +5,9 @@
 #include "feed_run.hpp"
 #include "run.hpp"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -76,6 +79,16 @@ std::string text_of(const std::string& path) {
     return all(file);
 }
 
+/// Prints a line for tickpath. It is dropped if nobody reads: what doesn't block doesn't delay the
+/// log.
+void tell(const std::string& line) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLOUT) != 0) {
+        std::printf("%s\n", line.c_str());
+        std::fflush(stdout);
+    }
+}
+
 } // namespace
 
 int main(int count, char** words) {
@@ -90,7 +103,7 @@ int main(int count, char** words) {
         const Arguments arguments = arguments_of(count, words);
         const tickpath::Plan plan = tickpath::Plan::parse(text_of(arguments.plan));
         watch_signals();
-        const tickpath::Result result = tickpath::run(plan, arguments.uses_uring, stop);
+        const tickpath::Result result = tickpath::run(plan, arguments.uses_uring, stop, tell);
         std::printf("%s\n", result.json(plan.load).c_str());
         return result.is_complete ? 0 : incomplete;
     } catch (const tickpath::Interrupted&) {

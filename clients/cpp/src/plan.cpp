@@ -167,6 +167,9 @@ Plan Plan::parse(std::string_view text) {
     plan.seconds = real(json, "seconds", seconds_max);
     plan.hlog = need(json, "hlog").as_string("hlog");
     plan.tls = trust_of(json);
+    if (const Json* progress = json.find("progress"); progress != nullptr) {
+        plan.has_progress = progress->truth;
+    }
     if (json.find("inject") != nullptr) {
         throw Error("the plan asks for faults of the client, which only `tickpath trade` can inject");
     }

@@ -59,6 +59,8 @@ struct Plan {
     double seconds = 0;
     std::string hlog;
     std::optional<Trust> tls;
+    /// A person watches: print a line a second.
+    bool has_progress = false;
 
     /// Whether the measuring thread keeps its core busy while it waits.
     bool spins() const { return backend == "spin" || backend == "io_uring_spin"; }

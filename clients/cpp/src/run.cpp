@@ -3,22 +3,23 @@
 #include "connection.hpp"
 #include "error.hpp"
 #include "json.hpp"
+#include "progress.hpp"
 #include "session.hpp"
 #include "tls.hpp"
 
 #include <sched.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace tickpath {
 namespace {
 
-/// The thread that writes the log of a long run looks for intervals this often.
+/// The thread beside the measuring one looks for intervals this often.
 constexpr auto drain_pause = std::chrono::milliseconds(200);
 
 double wall_seconds() {
@@ -149,35 +150,70 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared
     result.clock_cost_ns = clock.cost_ns();
 }
 
-/// Writes the intervals that have ended so far.
-void drain(Shared& shared, LogWriter& log) {
-    while (Interval* interval = shared.recorder.next()) {
-        log.write(*interval);
-        shared.recorder.give_back(interval);
-    }
-    log.flush();
-}
+/// What the thread beside the measuring one does: it writes the log and tells of progress. The log
+/// of a short run waits until the run is over, so that nothing is encoded while it lasts.
+class Drain {
+public:
+    Drain(const Plan& plan, Shared& shared, LogWriter& log, const Tell& tell)
+        : shared_(shared), log_(log), tell_(tell), progress_(plan.load.model),
+          is_long_(plan.seconds > Recorder::seconds_in_memory_max),
+          tells_(plan.has_progress && tell && (!plan.core || keep_off(*plan.core))) {}
 
-/// Writes the log of a long run until its measuring thread has ended.
-void drain_beside(Shared& shared, LogWriter& log) {
-    bool has_begun = false;
-    while (!shared.has_ended.load(std::memory_order_acquire)) {
-        std::this_thread::sleep_for(drain_pause);
-        if (!has_begun && shared.has_begun.load(std::memory_order_acquire)) {
-            log.begin(shared.start_wall_seconds, shared.start_ns);
-            has_begun = true;
-        }
-        if (has_begun) {
-            drain(shared, log);
+    /// Returns when the measuring thread has ended.
+    void beside() {
+        while ((is_long_ || tells_) && !shared_.has_ended.load(std::memory_order_acquire)) {
+            std::this_thread::sleep_for(drain_pause);
+            take();
         }
     }
-}
 
-std::string number(double value) {
-    char text[40];
-    const auto end = std::to_chars(text, text + sizeof text, value);
-    return std::string(text, end.ptr);
-}
+    /// Takes and writes what is left after the run.
+    void finish() {
+        take();
+        begin();
+        for (Interval* interval : std::exchange(kept_, {})) {
+            log_.write(*interval);
+        }
+        log_.flush();
+    }
+
+private:
+    void take() {
+        if (!shared_.has_begun.load(std::memory_order_acquire)) {
+            return;
+        }
+        while (Interval* interval = shared_.recorder.next()) {
+            if (tells_) {
+                if (const auto line = progress_.line(*interval)) {
+                    tell_(*line);
+                }
+            }
+            if (is_long_) {
+                begin();
+                log_.write(*interval);
+                shared_.recorder.give_back(interval);
+            } else {
+                kept_.push_back(interval);
+            }
+        }
+        log_.flush();
+    }
+
+    void begin() {
+        if (!std::exchange(is_begun_, true)) {
+            log_.begin(shared_.start_wall_seconds, shared_.start_ns);
+        }
+    }
+
+    Shared& shared_;
+    LogWriter& log_;
+    const Tell& tell_;
+    ProgressLines progress_;
+    bool is_long_;
+    bool tells_;
+    bool is_begun_ = false;
+    std::vector<Interval*> kept_;
+};
 
 } // namespace
 
@@ -197,9 +233,10 @@ void pin(std::size_t core) {
     }
 }
 
-Result run(const Plan& plan, bool uses_uring, Stop& stop) {
+Result run(const Plan& plan, bool uses_uring, Stop& stop, const Tell& tell) {
     LogWriter log(plan.hlog, plan.subject);
     Shared shared(plan);
+    Drain drain(plan, shared, log, tell);
     std::thread measuring([&] {
         try {
             measure(plan, uses_uring, stop, shared);
@@ -208,12 +245,9 @@ Result run(const Plan& plan, bool uses_uring, Stop& stop) {
         }
         shared.has_ended.store(true, std::memory_order_release);
     });
-    const bool is_long = plan.seconds > Recorder::seconds_in_memory_max;
     std::string log_error;
     try {
-        if (is_long) {
-            drain_beside(shared, log);
-        }
+        drain.beside();
     } catch (const Error& error) {
         // Without a log there is no point in measuring on.
         log_error = error.what();
@@ -224,11 +258,8 @@ Result run(const Plan& plan, bool uses_uring, Stop& stop) {
         std::rethrow_exception(shared.error);
     }
     try {
-        if (!is_long) {
-            log.begin(shared.start_wall_seconds, shared.start_ns);
-        }
         if (log_error.empty()) {
-            drain(shared, log);
+            drain.finish();
         }
     } catch (const Error& error) {
         log_error = error.what();

@@ -6,8 +6,11 @@
 #include "error.hpp"
 #include "exchange.hpp"
 #include "feed_run.hpp"
+#include "json.hpp"
 #include "plans.hpp"
 #include "vectors.hpp"
+
+#include <thread>
 
 namespace tickpath::tests {
 
@@ -78,6 +81,35 @@ TEST_P(Runs, OpenLoopSendsItsScheduleOverSharedConnections) {
     for (const char* tag : {"Tag=cpp.order.response,", "Tag=cpp.send.lateness,", "Tag=cpp.cancel.response,"}) {
         EXPECT_NE(text.find(tag), std::string::npos) << tag;
     }
+}
+
+TEST_P(Runs, ProgressIsToldOnceASecondAndChangesNoLog) {
+    const Log log;
+    const Exchange exchange(Script{});
+    Plan open = plan(Model::open, log);
+    open.target = exchange.address();
+    open.backend = GetParam().name;
+    open.seconds = 2;
+    open.has_progress = true;
+    std::vector<std::string> lines;
+    const auto on = std::this_thread::get_id();
+    const Result result = run(open, GetParam().uses_uring, stop, [&](const std::string& line) {
+        EXPECT_EQ(std::this_thread::get_id(), on);
+        lines.push_back(line);
+    });
+    expect_clean(result);
+    // A machine that stands still makes an interval longer.
+    EXPECT_FALSE(lines.empty());
+    std::uint64_t counted = 0;
+    for (const std::string& line : lines) {
+        const Json json = Json::parse(line);
+        for (const Json& pair : json.find("progress")->find("buckets")->items) {
+            counted += pair.items[1].as_u64("count");
+        }
+    }
+    EXPECT_LE(counted, result.counters.received / 2);
+    EXPECT_GT(counted, 0U);
+    EXPECT_NE(file(log.path()).find("Tag=cpp.order.response,"), std::string::npos);
 }
 
 TEST_P(Runs, UnknownKeysPingsAndTornRepliesDoNoHarm) {

@@ -158,6 +158,14 @@ fn refusal(client: &Path, address: &str) -> String {
 }
 
 #[test]
+fn the_seconds_that_it_tells_agree_with_its_result() {
+    let Some(client) = client() else {
+        testing::skip!(CppClient, "the client in C++ is not built; `make clients` does it");
+    };
+    progress::seconds_agree_with_the_result(|| std::process::Command::new(&client));
+}
+
+#[test]
 fn a_client_that_is_not_built_is_named() {
     let elsewhere = tempfile::tempdir().unwrap();
     let done = tickpath().current_dir(elsewhere.path()).args(["run", "stacks"]).output().unwrap();

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod progress;
 pub mod websocket;
 
 use std::io::{BufRead, BufReader};
