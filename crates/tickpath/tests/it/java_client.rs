@@ -124,6 +124,18 @@ fn orders_go_over_tls_and_the_certificate_is_checked() {
     assert!(said.contains("the TLS handshake failed"), "{said}");
 }
 
+#[test]
+fn the_seconds_that_it_tells_agree_with_its_result() {
+    let Some(launcher) = launcher() else {
+        testing::skip!(JavaClient, "the client in Java is not built; `make clients` does it");
+    };
+    progress::seconds_agree_with_the_result(|| {
+        let mut command = Command::new(&launcher);
+        command.arg("--no-rehearsal");
+        command
+    });
+}
+
 /// The sentence with which it refuses this trust.
 fn refusal(launcher: &Path, target: &str, tls: Value) -> String {
     let plan = json!({

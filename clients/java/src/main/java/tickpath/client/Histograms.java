@@ -17,7 +17,7 @@ import org.agrona.concurrent.MessageHandler;
 
 /**
  * The thread that keeps the histograms and writes the log. It drains the ring after a run of at
- * most a minute, and once a second in a longer one.
+ * most a minute, and once a second in a longer one or where a person watches.
  */
 final class Histograms implements MessageHandler {
     /** A longer run is drained while it lasts. */
@@ -39,6 +39,8 @@ final class Histograms implements MessageHandler {
     private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
     private final OutputStream file;
     private final boolean writesMeanwhile;
+    /** Null: nobody watches. */
+    private final Progress progress;
     private final HistogramLogWriter log;
     private final PrintStream lines;
     private final Thread thread = new Thread(this::drain, "histograms");
@@ -51,15 +53,17 @@ final class Histograms implements MessageHandler {
      * Opens the log, to append to it.
      *
      * @param path null: there is none
+     * @param progress null: nobody watches
      * @param startNs now, on the recorder's clock
      * @param failed called when the log can't be written
      */
     Histograms(final Recorder recorder, final String subject, final Path path, final boolean writesMeanwhile,
-            final long startNs, final Runnable failed) throws Refusal {
+            final Progress progress, final long startNs, final Runnable failed) throws Refusal {
         this.recorder = recorder;
         this.subject = subject;
         this.path = path;
         this.writesMeanwhile = writesMeanwhile;
+        this.progress = progress;
         this.startNs = startNs;
         this.failed = failed;
         for (int series = 0; series < SERIES.length; series++) {
@@ -109,7 +113,7 @@ final class Histograms implements MessageHandler {
                 if (isLast) {
                     break;
                 }
-                LockSupport.parkNanos(this, writesMeanwhile ? Recorder.INTERVAL_NS : TimeUnit.DAYS.toNanos(1));
+                LockSupport.parkNanos(this, writesMeanwhile || progress != null ? Recorder.INTERVAL_NS : TimeUnit.DAYS.toNanos(1));
             }
         }
         write();
@@ -134,6 +138,9 @@ final class Histograms implements MessageHandler {
     }
 
     private void roll(final long endNs) {
+        if (progress != null) {
+            progress.tell(intervalNs, endNs, current);
+        }
         for (int series = 0; series < SERIES.length; series++) {
             final Histogram histogram = current[series];
             if (histogram.getTotalCount() > 0) {

@@ -10,6 +10,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
 /** The client in Java, called as clients/CONTRACT.md says. */
 public final class Main {
@@ -44,7 +45,7 @@ public final class Main {
             final Plan plan = Plan.parse(line);
             final Transport transport = options.transport(plan);
             transport.require();
-            final JsonObject result = onThread(plan, transport, options.rehearses(), stop);
+            final JsonObject result = onThread(plan, transport, options.rehearses(), stop, out);
             out.println(result);
             out.flush();
             return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
@@ -106,12 +107,14 @@ public final class Main {
     }
 
     /** The measuring thread: Netty keeps buffers for threads of this class. */
-    private static JsonObject onThread(final Plan plan, final Transport transport, final boolean rehearses, final Stop stop)
-            throws Refusal, IOException, InterruptedException {
-        Placement.leave(plan.core());
+    private static JsonObject onThread(final Plan plan, final Transport transport, final boolean rehearses, final Stop stop,
+            final PrintStream out) throws Refusal, IOException, InterruptedException {
+        final boolean isApart = Placement.leave(plan.core());
         Elsewhere.prepare();
         final AtomicReference<JsonObject> result = new AtomicReference<>();
         final AtomicReference<Throwable> failure = new AtomicReference<>();
+        final Teller teller = new Teller(out);
+        final Consumer<String> tell = isApart ? teller::tell : null;
         final Thread trading = new FastThreadLocalThread(() -> {
             try {
                 Placement.pin(Placement.threadId(), plan.core());
@@ -119,13 +122,14 @@ public final class Main {
                 if (rehearses) {
                     Rehearsal.of(plan, transport, clock, stop);
                 }
-                result.set(new Run(plan, transport, clock, stop).go());
+                result.set(new Run(plan, transport, clock, stop, tell).go());
             } catch (final Throwable e) {
                 failure.set(e);
             }
         }, "trading");
         trading.start();
         trading.join();
+        teller.close();
         final Throwable thrown = failure.get();
         if (thrown instanceof Refusal e) {
             throw e;

@@ -28,9 +28,9 @@ final class Placement {
 
     /**
      * Moves all threads of this process away from the measured core, if it may run on others;
-     * threads to come inherit that.
+     * threads to come inherit that. False if there is no other core.
      */
-    static void leave(final OptionalInt measured) throws Refusal, IOException {
+    static boolean leave(final OptionalInt measured) throws Refusal, IOException {
         final BitSet allowed = allowedCores();
         final BitSet others = (BitSet) allowed.clone();
         measured.ifPresent(others::clear);
@@ -39,6 +39,7 @@ final class Placement {
             final String process = Long.toString(ProcessHandle.current().pid());
             run("pin all threads to cores " + list, "taskset", "-apc", list, process);
         }
+        return !others.isEmpty();
     }
 
     private static BitSet allowedCores() throws IOException {

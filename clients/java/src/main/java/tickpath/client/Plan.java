@@ -15,6 +15,7 @@ import java.util.OptionalInt;
  * @param uring over io_uring; otherwise the command line says over what
  * @param core of the measuring thread; empty: don't pin
  * @param tls null: plain text
+ * @param progress a person watches: print a line a second
  */
 record Plan(
         String subject,
@@ -28,7 +29,8 @@ record Plan(
         double warmUpSeconds,
         double seconds,
         Path hlog,
-        Trust tls) {
+        Trust tls,
+        boolean progress) {
 
     /** `load` of a plan. */
     record Load(
@@ -98,14 +100,15 @@ record Plan(
                 keys.number("warm_up_seconds", 0, SECONDS_MAX),
                 keys.number("seconds", 0, SECONDS_MAX),
                 Path.of(keys.string("hlog")),
-                keys.has("tls") ? trust(new Keys("tls.", keys.object("tls"))) : null);
+                keys.has("tls") ? trust(new Keys("tls.", keys.object("tls"))) : null,
+                keys.flag("progress"));
     }
 
     /** The same load for a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
                 subject, "127.0.0.1", port, spins, uring, core, new Scheduling(null, 0), rehearsed, rehearsalSeconds / 2,
-                rehearsalSeconds / 2, null, null);
+                rehearsalSeconds / 2, null, null, false);
     }
 
     private static JsonObject object(final String line) throws Refusal {
@@ -186,6 +189,18 @@ record Plan(
                 throw new Refusal("the plan has no `" + prefix + key + "`");
             }
             return object.get(key);
+        }
+
+        /** False if there is none. */
+        boolean flag(final String key) throws Refusal {
+            if (!has(key)) {
+                return false;
+            }
+            final JsonElement value = get(key);
+            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isBoolean()) {
+                return value.getAsBoolean();
+            }
+            throw wrong(key, "true or false");
         }
 
         JsonObject object(final String key) throws Refusal {

@@ -27,7 +27,7 @@ final class Rehearsal {
             throws Refusal, IOException, InterruptedException {
         try (StubExchange exchange = new StubExchange()) {
             final Plan rehearsed = plan.rehearsal(exchange.port(), load(plan.load()), SECONDS);
-            final JsonObject result = new Run(rehearsed, transport, clock, stop).go();
+            final JsonObject result = new Run(rehearsed, transport, clock, stop, null).go();
             if (!result.get("complete").getAsBoolean() && !stop.isSet()) {
                 // It may be too much for a busy machine; what it was for is done all the same.
                 return;

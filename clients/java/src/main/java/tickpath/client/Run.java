@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** One run of one plan, on the calling thread: connect, log on, warm up, measure, drain, report. */
 final class Run {
@@ -15,13 +16,16 @@ final class Run {
     private final Transport transport;
     private final Clock clock;
     private final Stop stop;
+    private final Consumer<String> tell;
     private final int nonce;
 
-    Run(final Plan plan, final Transport transport, final Clock clock, final Stop stop) {
+    /** @param tell takes lines on another thread, if the plan asks for progress; or null */
+    Run(final Plan plan, final Transport transport, final Clock clock, final Stop stop, final Consumer<String> tell) {
         this.plan = plan;
         this.transport = transport;
         this.clock = clock;
         this.stop = stop;
+        this.tell = tell;
         nonce = (int) new SplitMix64(System.currentTimeMillis() << 20 ^ ProcessHandle.current().pid()).bits();
     }
 
@@ -40,9 +44,11 @@ final class Run {
     private JsonObject measure(final ManualIoEventLoop loop, final List<Lane> lanes, final Forms forms, final Usage usage)
             throws Refusal, IOException, InterruptedException {
         final boolean isLong = plan.seconds() > Histograms.SECONDS_IN_MEMORY_MAX;
-        final Recorder recorder = new Recorder(plan, isLong);
+        final boolean watched = plan.progress() && tell != null;
+        final Recorder recorder = new Recorder(plan, isLong || watched);
+        final Progress progress = watched ? new Progress(plan.load().open(), tell) : null;
         final Histograms histograms =
-                new Histograms(recorder, plan.subject(), plan.hlog(), isLong, clock.nowNs(), stop::set);
+                new Histograms(recorder, plan.subject(), plan.hlog(), isLong, progress, clock.nowNs(), stop::set);
         histograms.begin();
         final Desk desk = new Desk(clock, loop, transport, plan, lanes, forms, recorder, usage);
         // Last, so that the set-up above does not run in a real-time class.

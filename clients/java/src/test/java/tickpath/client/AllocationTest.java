@@ -36,7 +36,7 @@ class AllocationTest {
                 final Clock clock = new Clock();
                 final Stop stop = new Stop();
                 Rehearsal.of(plan, transport, clock, stop);
-                return new Run(plan, transport, clock, stop).go();
+                return new Run(plan, transport, clock, stop, null).go();
             }
         });
         new FastThreadLocalThread(task, "trading").start();

@@ -25,6 +25,7 @@ class PlanTest {
         assertEquals(1, plan.core().getAsInt());
         assertTrue(plan.spins() && plan.scheduling().isRealtime() && plan.load().open());
         assertTrue(!plans().plan().spins() && plans().plan().core().isEmpty());
+        assertTrue(plans().with("progress", true).plan().progress() && !plan.progress());
         assertEquals("::1", plans().with("target", "[::1]:80").plan().host());
     }
 
@@ -61,6 +62,11 @@ class PlanTest {
         assertRefused("`load.rate_per_second` is 0", plans().withLoad("rate_per_second", 0));
         assertRefused("uniform, poisson or burst", plans().withLoad("arrival", "even"));
         assertRefused("`seconds` is \"1\"", plans().with("seconds", "1"));
+    }
+
+    @Test
+    void progressIsTrueOrFalse() {
+        assertRefused("`progress` is 1, and must be true or false", plans().with("progress", 1));
     }
 
     @Test

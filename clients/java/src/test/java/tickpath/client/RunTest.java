@@ -63,7 +63,7 @@ class RunTest {
     }
 
     private static JsonObject run(final Plan plan, final Transport transport) throws Exception {
-        return onThread(() -> new Run(plan, transport, new Clock(), new Stop()).go());
+        return onThread(() -> new Run(plan, transport, new Clock(), new Stop(), null).go());
     }
 
     private void awaitOrders(final long orders) {
@@ -192,7 +192,7 @@ class RunTest {
         });
         stopper.start();
         final Plan plan = plans("open").with("seconds", 60).withLoad("cancel_after", 1000).plan();
-        final JsonObject result = onThread(() -> new Run(plan, Transport.EPOLL, new Clock(), stop).go());
+        final JsonObject result = onThread(() -> new Run(plan, Transport.EPOLL, new Clock(), stop, null).go());
         stopper.join();
         final JsonObject load = result.getAsJsonObject("load");
         assertTrue(!result.get("complete").getAsBoolean());
