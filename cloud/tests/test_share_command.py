@@ -41,11 +41,11 @@ def said(capsys, two, side, *words, status=0):
 def test_both_sides_by_command_line(two, tmp_path, capsys):
     grant = ("grant", "--to", RECEIVER)
     plan = said(capsys, two, "owner", *grant).out
-    assert "nothing was made" in plan and "10.64.0.0/24" in plan and not two.world.groups
+    assert "nothing was created" in plan and "10.64.0.0/24" in plan and not two.world.groups
     assert "it holds no secret" in said(capsys, two, "owner", *grant, "--apply").out
     accept = ("accept", f"{RECEIVER}.offer.json")
     plan = said(capsys, two, "receiver", *accept).out
-    assert "nothing was made" in plan and not two.world.instances
+    assert "nothing was created" in plan and not two.world.instances
     assert "`share reconcile` must accept" in said(capsys, two, "receiver", *accept, "--apply").out
     assert f"covered by {RECEIVER}" in said(capsys, two, "owner", "reconcile").out
     assert not two.rules()

@@ -53,8 +53,8 @@ class AnsibleHosts:
         binary = shutil.which(self.config.tickpath)
         if binary is None:
             raise CloudError(
-                f"tickpath = {self.config.tickpath!r} is no program: name the binary that the "
-                "hosts shall run"
+                f"tickpath = {self.config.tickpath!r} is not a program: name the binary that "
+                "the hosts run"
             )
         variables = {
             "answer_seconds": self.answer_seconds, "tickpath": str(Path(binary).resolve()),
@@ -151,9 +151,8 @@ class AnsibleHosts:
         )  # fmt: skip
         if status not in PLAYED:
             raise CloudError(
-                f"ansible-playbook ended with {status}: see "
-                f"{self.directory / 'ansible.log'}, mend it, and go on with "
-                f"`hunt --resume {self.directory}`"
+                f"ansible-playbook ended with {status}: {self.directory / 'ansible.log'} says why. "
+                f"Continue with `hunt --resume {self.directory}`"
             )
         return found
 

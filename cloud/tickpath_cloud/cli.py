@@ -51,7 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     except KeyboardInterrupt:
         print(
-            "interrupted: `hunt --resume DIR` goes on; other verbs may be repeated", file=sys.stderr
+            "interrupted: commands that hosts have begun may run on. To continue a hunt or a "
+            "matrix, add --resume DIR; repeat any other verb. `tickpath cloud destroy DIR --apply` "
+            "removes the hosts of a hunt.",
+            file=sys.stderr,
         )
         return NO_RESULT
 
@@ -142,7 +145,7 @@ def _hunt(options: argparse.Namespace) -> int:
     if options.dry_run:
         print(expectation(simulate.expect(plan.settings, simulate.World(), options.hunts)))
     if not options.apply:
-        print("nothing was made: --apply does it, --dry-run simulates it")
+        print("nothing was created: add --apply to create it, or --dry-run to simulate it")
         return DONE
     directory = options.out / name
     directory.mkdir(parents=True)
@@ -163,7 +166,8 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
         state = Runner(opened, cloud, hosts, clock, show).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
-    print(f"journal and page are in {directory}; `tickpath cloud destroy {directory}` ends it all")
+    print(f"journal and page are in {directory}")
+    print(f"`tickpath cloud destroy {directory} --apply` removes what is left of the hunt")
     return DONE if state.decided else NO_RESULT
 
 
@@ -190,7 +194,7 @@ def _matrix(options: argparse.Namespace) -> int:
     config, table_of = load(options.file), load_matrix(options.file)
     print(check(config, table_of, cells(config, table_of), features(config)))
     if not options.apply:
-        print("nothing was made: --apply does it")
+        print("nothing was created: add --apply to create it")
         return DONE
     directory = options.out / _name(config)
     directory.mkdir(parents=True)

@@ -13,7 +13,7 @@ from tickpath_cloud.share import offer, owner, receiver
 from tickpath_cloud.share.reconcile import Event
 from tickpath_cloud.share.template import template
 
-DONE, NOTHING_MADE = 0, "nothing was made: --apply does it"
+DONE, NOTHING_MADE = 0, "nothing was created: add --apply to create it"
 
 
 def add(verbs: argparse._SubParsersAction) -> None:

@@ -104,7 +104,7 @@ def _deploy(options: argparse.Namespace) -> int:
     stacks, asked = Stacks(options.region, time.time), parameters(options.set)
     print(stacks.plan(options.template, options.name, asked, options.budget))
     if not options.apply:
-        print("nothing was made: --apply does it")
+        print("nothing was created: add --apply to create it")
         return DONE
     print(stacks.deploy(options.template, options.name, asked))
     return DONE
