@@ -8,11 +8,11 @@
 #include "tls.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -218,8 +218,7 @@ private:
 } // namespace
 
 std::uint32_t nonce() {
-    const auto micros = static_cast<std::uint64_t>(wall_seconds() * 1e6);
-    return static_cast<std::uint32_t>(SplitMix64(micros << 16 ^ static_cast<std::uint64_t>(getpid())).bits());
+    return std::random_device()();
 }
 
 void pin(std::size_t core) {

@@ -22,7 +22,8 @@ struct Result {
     std::string json(const Load& load) const;
 };
 
-/// A number that differs from that of other runs against the same exchange.
+/// A number that differs from that of other runs against the same exchange. Not from time and
+/// process id: hosts of a fleet begin together, and in containers they share process ids.
 std::uint32_t nonce();
 
 /// Pins the calling thread. Throws Error if the kernel refuses.

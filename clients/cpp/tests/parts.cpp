@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 namespace tickpath::tests {
 namespace {
@@ -43,6 +44,16 @@ std::vector<std::uint64_t> offsets(Load load, std::size_t n) {
 }
 
 } // namespace
+
+/// Two containers of a fleet had one process id and began together: one's orders were refused as
+/// the other's duplicates.
+TEST(Runs, ThoseThatBeginTogetherHaveClientIdsOfTheirOwn) {
+    std::set<std::uint32_t> nonces;
+    for (int run = 0; run < 100; ++run) {
+        nonces.insert(nonce());
+    }
+    EXPECT_EQ(nonces.size(), 100U);
+}
 
 TEST(Plans, AGoodOneIsRead) {
     const Plan plan = Plan::parse(good);

@@ -2,8 +2,9 @@
 //! logging on. Also the client ids of a run.
 
 use crate::session::form::CLIENT_ID_BYTES;
+use clock::Deadline;
 use clock::random::SplitMix64;
-use clock::{Deadline, wall_ms};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 use transport::Connection;
@@ -166,9 +167,10 @@ fn wait_at_most(stream: &Connection, deadline: Deadline) -> io::Result<()> {
     stream.set_read_timeout(Some(left))
 }
 
-/// A number that differs from that of other runs against the same exchange.
+/// A number that differs from that of other runs against the same exchange. Not from time and
+/// process id: hosts of a fleet begin together, and in containers they share process ids.
 pub(crate) fn nonce() -> u32 {
-    SplitMix64::new(wall_ms() << 20 ^ u64::from(std::process::id())).bits() as u32
+    RandomState::new().hash_one(()) as u32
 }
 
 /// Position of the order's number in the client id, as 12 hex digits.
@@ -205,9 +207,18 @@ impl ClientIds {
 }
 
 #[cfg(test)]
-mod wait_tests {
+mod tests {
     use super::*;
+    use std::collections::HashSet;
     use std::net::TcpListener;
+
+    /// Two containers of a fleet had the same process id and began in the same millisecond. The
+    /// nonce came from these two, so one's orders were refused as the other's duplicates.
+    #[test]
+    fn runs_that_begin_together_have_client_ids_of_their_own() {
+        let nonces: HashSet<u32> = (0..100).map(|_| nonce()).collect();
+        assert_eq!(nonces.len(), 100);
+    }
 
     /// A server that does not know `DESCRIBE` once led to an error that named no message.
     #[test]

@@ -1,6 +1,7 @@
 package tickpath.client;
 
 import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
 import java.util.Arrays;
 
 /** The client ids of a run: {@code xxxxxxxx-0000-4000-8000-} and the order's number, 12 digits. */
@@ -19,6 +20,14 @@ final class ClientIds {
 
     ClientIds(final int nonce) {
         prefix = String.format("%08x-0000-4000-8000-", nonce).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /**
+     * A number that differs from that of other runs against the same exchange. Not from time and
+     * process id: hosts of a fleet begin together, and in containers they share process ids.
+     */
+    static int nonce() {
+        return new SecureRandom().nextInt();
     }
 
     /** The id of order 0, as a form has it. */

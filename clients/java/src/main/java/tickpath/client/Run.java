@@ -26,7 +26,7 @@ final class Run {
         this.clock = clock;
         this.stop = stop;
         this.tell = tell;
-        nonce = (int) new SplitMix64(System.currentTimeMillis() << 20 ^ ProcessHandle.current().pid()).bits();
+        nonce = ClientIds.nonce();
     }
 
     /** Carries the plan out. A run that broke off has a result that says so. */

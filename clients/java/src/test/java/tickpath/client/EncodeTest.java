@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What the client writes, against the golden bytes. */
@@ -46,6 +47,15 @@ class EncodeTest {
         assertEquals(Vectors.text("cancel_order.json"), text(Form.cancel(LOAD, Vectors.CLIENT_ID, null), VECTORS_NUMBER));
         final String named = text(Form.cancel(LOAD, Vectors.CLIENT_ID, "3002"), VECTORS_NUMBER);
         assertEquals(Vectors.text("cancel_order_account.json").replace("BTC_EUR", "BTC_USDT"), named);
+    }
+
+    /**
+     * Two containers of a fleet had one process id and began together: one's orders were refused as
+     * the other's duplicates.
+     */
+    @Test
+    void runsThatBeginTogetherHaveClientIdsOfTheirOwn() {
+        assertEquals(100, IntStream.range(0, 100).map(run -> ClientIds.nonce()).distinct().count());
     }
 
     @Test
