@@ -16,13 +16,13 @@ use record::machine::Probes;
 use crate::cache_line::{self, GRACE, report_of, start_on};
 
 /// Time for each of the two probes.
-pub const PROBE_BUDGET: Duration = Duration::from_millis(100);
+pub const PROBE_BUDGET: Duration = Duration::from_millis(40);
 /// Fewer samples than this give no median.
 pub const SAMPLES_MIN: usize = 100;
 /// Bytes each way in the blocking round trip: the documents' average payload.
 pub const PAYLOAD_BYTES: usize = 120;
 
-const SAMPLES: usize = 1000;
+const SAMPLES: usize = 400;
 const SAMPLES_WARM_UP: usize = 50;
 
 /// How often each probe is taken; the best counts. A hypervisor places a virtual core anew when it

@@ -92,7 +92,9 @@ impl Planted {
     fn command(&self, budget: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tickpath"));
         command.stdin(Stdio::null()).current_dir(self.directory.path());
-        command.args(["tune", "trial", "--scenario", "ping-pong", "--json", "--quiet"]);
+        // Open loop: with one message in flight a pause hits a single message, however long it is,
+        // and a second thread that takes the same core shows in nothing.
+        command.args(["tune", "trial", "--scenario", "order-to-ack", "--json", "--quiet"]);
         command.args(["--budget", budget, "--state", "state"]);
         let [server, client] = self.cores;
         let cores =
