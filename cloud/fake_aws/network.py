@@ -51,6 +51,8 @@ def _passes(peering: dict, entry: dict) -> bool:
     name, values = entry["Name"], entry["Values"]
     if name.startswith("tag:"):
         return any(t["Key"] == name[4:] and t["Value"] in values for t in peering["Tags"])
+    if name == "tag-key":
+        return any(t["Key"] in values for t in peering["Tags"])
     if name == "status-code":
         return peering["Status"]["Code"] in values
     if name == "accepter-vpc-info.vpc-id":
@@ -173,12 +175,7 @@ def describe_capacity_reservations(self: Any) -> ActionResult:
         name, values = entry["Name"], entry["Values"]
         if name == "state":
             found = [r for r in found if r["State"] in values]
-        elif name.startswith("tag:"):
-            found = [
-                r for r in found
-                if any(t["Key"] == name[4:] and t["Value"] in values for t in r["Tags"])
-            ]  # fmt: skip
-        else:
+        else:  # AWS has no filters by tag here
             raise EC2ClientError("InvalidParameterValue", f"The filter '{name}' is invalid")
     return ActionResult({"CapacityReservations": found})
 

@@ -19,6 +19,7 @@ from tickpath_cloud.errors import CloudError
 from tickpath_cloud.estimate import estimate, first_layer, table
 from tickpath_cloud.hunt import page
 from tickpath_cloud.hunt.table import table as live_table
+from tickpath_cloud.policy import policy
 from tickpath_cloud.query import query, rows
 
 
@@ -194,11 +195,27 @@ def test_destroy_and_sweep_by_command_line(config, world, tmp_path, capsys, monk
     file.write_text(HUNT.format(subnet=config.subnets[0]))
     hunt = Hunt(replace(config, arms=3, finalists=2, budget=Decimal(20)), world, tmp_path)
     hunt.run()
+    world.policies["me"] = policy("sweep")["Statement"]
     assert cli.main(["sweep", "--region", "eu-west-1"]) == 0
     assert "test-1" in capsys.readouterr().out
+    world.policies["me"] = policy("destroy")["Statement"]
     assert cli.main(["destroy", str(tmp_path)]) == 0
     assert "nothing was removed" in capsys.readouterr().out
     assert cli.main(["destroy", str(tmp_path), "--apply"]) == 0
     assert "nothing is left" in capsys.readouterr().out
     assert cli.main(["hunt", "--replay", str(tmp_path)]) == 0
+    assert hunt.alive() == []
+
+
+@pytest.mark.parametrize("damaged", [b"", b"no json\n", b"{}\n"])
+def test_destroy_works_without_the_journal(config, world, tmp_path, capsys, damaged):
+    """The error of a damaged journal advised `destroy`, which read the journal and failed too."""
+    directory = tmp_path / "test-1"
+    hunt = Hunt(replace(config, arms=3, finalists=2, budget=Decimal(20)), world, directory)
+    hunt.run()
+    assert hunt.alive() != []
+    (directory / "hunt.toml").write_text(HUNT.format(subnet=config.subnets[0]))
+    hunt.path.write_bytes(damaged)
+    assert cli.main(["destroy", str(directory), "--apply"]) == 0
+    assert "nothing is left of test-1" in capsys.readouterr().out
     assert hunt.alive() == []

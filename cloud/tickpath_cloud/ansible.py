@@ -1,6 +1,8 @@
 """The hosts of a hunt, reached by Ansible.
 
-The inventory of each step stays in the hunt's directory, so that a user's playbooks can use it.
+The inventory of each step is a file of our own: a round's random order, the control probe's place
+before and after it, and each host's command are not in EC2's tags. It stays in the hunt's
+directory, so that a user's playbooks can use it.
 """
 
 from __future__ import annotations

@@ -96,7 +96,8 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("dir", type=Path, help="the hunt's directory")
     verb.add_argument("--apply", action="store_true", help="do it")
 
-    verb = _verb(verbs, "sweep", _sweep, "Find what hunts left behind; --apply removes orphans")
+    about = "Find what hunts and receivers left behind; --apply removes orphans"
+    verb = _verb(verbs, "sweep", _sweep, about)
     verb.add_argument("--region", required=True)
     verb.add_argument("--apply", action="store_true", help="do it")
 
@@ -217,9 +218,17 @@ def _name(config: Config) -> str:
     return f"{config.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
 
 
+def _name_of(directory: Path) -> str:
+    """From the journal; if that is damaged or empty, the directory's, which was named so."""
+    try:
+        return journal.read(directory / JOURNAL)[0]["settings"]["hunt"]
+    except (CloudError, LookupError):
+        return directory.resolve().name
+
+
 def _destroy(options: argparse.Namespace) -> int:
     config = load(options.dir / CONFIG)
-    name = journal.read(options.dir / JOURNAL)[0]["settings"]["hunt"]
+    name = _name_of(options.dir)
     cloud = Ec2(config, name)
     if not options.apply:
         left = cloud.leftovers()
@@ -236,11 +245,13 @@ def _destroy(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     ec2 = client("ec2", options.region)
     found = sweep.find(ec2, time.time())
-    print("\n".join(map(str, found)) if found else f"nothing of any hunt is in {options.region}")
+    print("\n".join(map(str, found)) if found else f"nothing of ours is in {options.region}")
     orphans = [left for left in found if left.orphan]
     if orphans and options.apply:
-        sweep.remove(ec2, orphans)
-        print(f"removed {len(orphans)}; sweep again for groups that these instances held")
+        refused = sweep.remove(ec2, orphans)
+        print(f"removed {len(orphans) - len(refused)}; sweep again for what instances held")
+        if refused:
+            raise CloudError("AWS refused to remove:\n" + "\n".join(refused))
     elif orphans:
         print(f"{len(orphans)} orphans: --apply removes them")
     return DONE

@@ -129,17 +129,33 @@ _OWNER = [
     },
 ]
 _MADE = ["vpc/*", "subnet/*", "vpc-peering-connection/*", "internet-gateway/*"]
+_LOOK_AT_NETWORKS = [
+    "ec2:DescribeCapacityReservations",
+    "ec2:DescribeInternetGateways",
+    "ec2:DescribeRouteTables",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcPeeringConnections",
+    "ec2:DescribeVpcs",
+]
+_END_ROUTES = _allow(["ec2:DeleteRoute"], ["route-table/*"])
+_LEAVE = _allow(
+    [
+        "ec2:CancelCapacityReservation",
+        "ec2:DeleteInternetGateway",
+        "ec2:DeleteSubnet",
+        "ec2:DeleteVpc",
+        "ec2:DeleteVpcPeeringConnection",
+        "ec2:DetachInternetGateway",
+    ],
+    [*_MADE, "capacity-reservation/*"],
+    _OURS,
+)
 _RECEIVER = [
     _allow(
         [
             *_LOOK,
+            *_LOOK_AT_NETWORKS,
             "ec2:DescribeAvailabilityZones",
-            "ec2:DescribeCapacityReservations",
-            "ec2:DescribeInternetGateways",
-            "ec2:DescribeRouteTables",
-            "ec2:DescribeSubnets",
-            "ec2:DescribeVpcPeeringConnections",
-            "ec2:DescribeVpcs",
             "pricing:GetProducts",
             "ram:GetResourceShareInvitations",
         ],
@@ -161,7 +177,7 @@ _RECEIVER = [
         _NEW,
     ),
     _allow(["ec2:CreateSubnet", "ec2:CreateVpcPeeringConnection"], ["vpc/*"]),
-    _allow(["ec2:CreateRoute", "ec2:DeleteRoute", "ec2:ReplaceRoute"], ["route-table/*"]),
+    _allow(["ec2:CreateRoute", "ec2:ReplaceRoute"], ["route-table/*"]),
     _allow(["ec2:CreateCapacityReservation"], ["capacity-reservation/*"], _NEW),
     _allow(["ec2:CreateCapacityReservation"], ["placement-group/*"]),
     _RUN,
@@ -171,27 +187,20 @@ _RECEIVER = [
         "CreateCapacityReservation", "CreateInternetGateway", "CreateSecurityGroup",
         "CreateSubnet", "CreateVpc", "CreateVpcPeeringConnection", "RunInstances",
     ),
+    _allow(["ec2:AttachInternetGateway"], ["vpc/*", "internet-gateway/*"], _OURS),
     _allow(
-        [
-            "ec2:AttachInternetGateway",
-            "ec2:CancelCapacityReservation",
-            "ec2:DeleteInternetGateway",
-            "ec2:DeleteSecurityGroup",
-            "ec2:DeleteSubnet",
-            "ec2:DeleteVpc",
-            "ec2:DeleteVpcPeeringConnection",
-            "ec2:DetachInternetGateway",
-            "ec2:TerminateInstances",
-        ],
-        [*_MADE, "security-group/*", "instance/*", "capacity-reservation/*"],
+        ["ec2:DeleteSecurityGroup", "ec2:TerminateInstances"],
+        ["security-group/*", "instance/*"],
         _OURS,
     ),
+    _END_ROUTES,
+    _LEAVE,
 ]  # fmt: skip
 
 _STATEMENTS = {
     "matrix": _MATRIX,
     "hunt": [_allow([*_LOOK, *_PLAN], ["*"]), *_MAKE, _END],
-    "sweep": [_allow(_LOOK, ["*"]), _END],
+    "sweep": [_allow([*_LOOK, *_LOOK_AT_NETWORKS], ["*"]), _END, _END_ROUTES, _LEAVE],
     "destroy": [_allow(_LOOK, ["*"]), _END],
     "share-owner": _OWNER,
     "share-receiver": _RECEIVER,

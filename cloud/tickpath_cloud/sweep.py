@@ -1,24 +1,31 @@
-"""Finds what hunts left behind, in a region, by its tags. Removes it only when told to."""
+"""Finds what hunts and receivers left behind, in a region, by its tags. Removes it when told to.
+
+What belongs to a stack is left to CloudFormation: `tiers stacks` lists orphans, `tiers destroy`
+removes them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from tickpath_cloud import tags
-from tickpath_cloud.ec2 import LIVE, call, pages
+from tickpath_cloud import removal, tags
+from tickpath_cloud.ec2 import call, instances
+from tickpath_cloud.errors import Refused
 
-_ANY = [{"Name": "tag-key", "Values": [tags.HUNT]}]
+_STACK = "aws:cloudformation:stack-name"
+INSTANCE = "instance"
 
 
 @dataclass(frozen=True)
 class Left:
-    kind: str  # instance | placement group | security group
+    kind: str  # instance, or the name of one of removal.ALL
     id: str
     hunt: str
     role: str
     expires: str
     orphan: bool  # past its expiry
+    resource: dict
 
     def __str__(self) -> str:
         state = "ORPHAN, expired" if self.orphan else "expires"
@@ -26,39 +33,44 @@ class Left:
 
 
 def find(ec2: Any, now: float) -> list[Left]:
-    """Everything that a hunt made and that still exists; instances first."""
-    live = [*_ANY, {"Name": "instance-state-name", "Values": LIVE}]
-    reservations = pages(ec2, "describe_instances", "Reservations", Filters=live)
-    instances = [i for r in reservations for i in r["Instances"]]
-    groups = call(ec2.describe_placement_groups, Filters=_ANY)["PlacementGroups"]
-    security = call(ec2.describe_security_groups, Filters=_ANY)["SecurityGroups"]
+    """Everything that carries our tag and still exists, in the order in which AWS lets go."""
+    running = _ours(instances(ec2, removal.OURS))
     # A group lives as long as instances of its hunt and role do: anchors get a later expiry.
-    held = [(tags.value(i, tags.HUNT), tags.value(i, tags.ROLE)) for i in instances]
+    # All else of a hunt lives as long as any of its instances.
+    held = {(tags.value(i, tags.HUNT), tags.value(i, tags.ROLE)) for i in running}
     hunts = {hunt for hunt, _ in held}
-    found = [_left("instance", i["InstanceId"], i, now, False) for i in instances]
-    for group in groups:
-        key = (tags.value(group, tags.HUNT), tags.value(group, tags.ROLE))
-        found.append(_left("placement group", group["GroupName"], group, now, key in held))
-    for group in security:
-        used = tags.value(group, tags.HUNT) in hunts
-        found.append(_left("security group", group["GroupId"], group, now, used))
+    found = [_left(INSTANCE, i["InstanceId"], i, now, False) for i in running]
+    for kind in removal.ALL:
+        for resource in _ours(kind.find(ec2)):
+            hunt, role = tags.value(resource, tags.HUNT), tags.value(resource, tags.ROLE)
+            used = (hunt, role) in held if kind is removal.GROUP else hunt in hunts
+            found.append(_left(kind.name, resource[kind.id], resource, now, used))
     return found
+
+
+def _ours(resources: list[dict]) -> list[dict]:
+    return [resource for resource in resources if tags.value(resource, _STACK) is None]
 
 
 def _left(kind: str, name: str, resource: dict, now: float, used: bool) -> Left:
     expires = tags.value(resource, tags.EXPIRES) or ""
     orphan = not used and (not expires or tags.seconds(expires) <= now)
     hunt, role = tags.value(resource, tags.HUNT), tags.value(resource, tags.ROLE)
-    return Left(kind, name, hunt or "", role or "", expires, orphan)
+    return Left(kind, name, hunt or "", role or "", expires, orphan, resource)
 
 
-def remove(ec2: Any, orphans: list[Left]) -> None:
-    """Instances end; groups that were theirs are orphans at the next sweep."""
-    ids = [left.id for left in orphans if left.kind == "instance"]
+def remove(ec2: Any, orphans: list[Left]) -> list[str]:
+    """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS refused."""
+    ids = [left.id for left in orphans if left.kind == INSTANCE]
     if ids:
         call(ec2.terminate_instances, InstanceIds=ids)
+    by_name = {kind.name: kind for kind in removal.ALL}
+    refused = []
     for left in orphans:
-        if left.kind == "placement group":
-            call(ec2.delete_placement_group, GroupName=left.id)
-        elif left.kind == "security group":
-            call(ec2.delete_security_group, GroupId=left.id)
+        if left.kind == INSTANCE:
+            continue
+        try:
+            by_name[left.kind].remove(ec2, left.resource)
+        except Refused as why:
+            refused.append(f"{left.kind} {left.id}: {why}")
+    return refused

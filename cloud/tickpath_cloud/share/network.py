@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tickpath_cloud import tags
-from tickpath_cloud.ec2 import call
-from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud import removal, tags
+from tickpath_cloud.ec2 import call, of_hunt
+from tickpath_cloud.errors import CloudError
 from tickpath_cloud.share.offer import Offer
 
-ALIVE = ["initiating-request", "pending-acceptance", "provisioning", "active"]
 SSH, EVERYWHERE = 22, "0.0.0.0/0"
 
 
@@ -56,7 +55,7 @@ class ReceiverNetwork:
     # --- peering and routes ---------------------------------------------------------------------
 
     def peering(self, vpc: str) -> dict:
-        found = self._peerings()
+        found = removal.PEERING.find(self.ec2, self.name)
         if found:
             return found[0]
         return self._make(
@@ -64,12 +63,6 @@ class ReceiverNetwork:
             PeerVpcId=self.offer.owner_vpc, PeerOwnerId=self.offer.owner,
             PeerRegion=self.offer.region,
         )["VpcPeeringConnection"]  # fmt: skip
-
-    def _peerings(self) -> list[dict]:
-        alive = [{"Name": "status-code", "Values": ALIVE}, *self._ours()]
-        return call(self.ec2.describe_vpc_peering_connections, Filters=alive)[
-            "VpcPeeringConnections"
-        ]
 
     def routes(self, vpc: str, subnet: str, peering: str) -> None:
         """To the owner's networks, and to the world from a VPC that was made: ssh must come in."""
@@ -143,70 +136,29 @@ class ReceiverNetwork:
     # --- leave ----------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        """In the order in which AWS lets go. A VPC and a subnet of the receiver's own stay."""
-        for peering in self._peerings():
-            self._unroute(peering)
-            known = peering["VpcPeeringConnectionId"]
-            self._drop(self.ec2.delete_vpc_peering_connection, VpcPeeringConnectionId=known)
-        for group in self._find("describe_security_groups", "SecurityGroups"):
-            self._drop(self.ec2.delete_security_group, GroupId=group["GroupId"])
-        for gateway in self._find("describe_internet_gateways", "InternetGateways"):
-            known = gateway["InternetGatewayId"]
-            for attached in gateway.get("Attachments", []):
-                self._drop(
-                    self.ec2.detach_internet_gateway, InternetGatewayId=known,
-                    VpcId=attached["VpcId"],
-                )  # fmt: skip
-            self._drop(self.ec2.delete_internet_gateway, InternetGatewayId=known)
-        for subnet in self._find("describe_subnets", "Subnets"):
-            self._drop(self.ec2.delete_subnet, SubnetId=subnet["SubnetId"])
-        for vpc in self._find("describe_vpcs", "Vpcs"):
-            self._drop(self.ec2.delete_vpc, VpcId=vpc["VpcId"])
-
-    def _unroute(self, peering: dict) -> None:
-        """Routes of a VPC of the receiver's own would be left behind."""
-        vpc = peering["RequesterVpcInfo"]["VpcId"]
-        filters = [{"Name": "vpc-id", "Values": [vpc]}]
-        for table in call(self.ec2.describe_route_tables, Filters=filters)["RouteTables"]:
-            for route in table["Routes"]:
-                if route.get("VpcPeeringConnectionId") == peering["VpcPeeringConnectionId"]:
-                    self._drop(
-                        self.ec2.delete_route, RouteTableId=table["RouteTableId"],
-                        DestinationCidrBlock=route["DestinationCidrBlock"],
-                    )  # fmt: skip
+        """A VPC and a subnet of the receiver's own have no tag of ours, and stay."""
+        for kind in removal.NETWORK:
+            for resource in kind.find(self.ec2, self.name):
+                kind.remove(self.ec2, resource)
 
     def leftovers(self) -> list[str]:
-        found = [peering["VpcPeeringConnectionId"] for peering in self._peerings()]
-        for operation, key, name in (
-            ("describe_security_groups", "SecurityGroups", "GroupId"),
-            ("describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
-            ("describe_subnets", "Subnets", "SubnetId"), ("describe_vpcs", "Vpcs", "VpcId"),
-        ):  # fmt: skip
-            found += [resource[name] for resource in self._find(operation, key)]
-        return found
+        return [
+            resource[kind.id]
+            for kind in removal.NETWORK
+            for resource in kind.find(self.ec2, self.name)
+        ]
 
     # --- what is ours ---------------------------------------------------------------------------
 
-    def _ours(self) -> list[dict]:
-        return [{"Name": f"tag:{tags.HUNT}", "Values": [self.name]}]
-
     def _find(self, operation: str, key: str, named: dict | str = "") -> list[dict]:
         """What the settings name, or what carries our tag."""
-        arguments = named if isinstance(named, dict) else {"Filters": self._ours()}
+        arguments = named if isinstance(named, dict) else {"Filters": of_hunt(self.name)}
         return call(getattr(self.ec2, operation), **arguments)[key]
 
     def _make(self, operation: Callable[..., Any], kind: str, **arguments: Any) -> Any:
         held = tags.tags(self.name, "network", tags.seconds(self.offer.expires))
         spec = [{"ResourceType": kind, "Tags": held}]
         return call(operation, **arguments, TagSpecifications=spec)
-
-    def _drop(self, operation: Callable[..., Any], **arguments: Any) -> None:
-        """Gone already is gone."""
-        try:
-            call(operation, **arguments)
-        except Refused as refused:
-            if "NotFound" not in refused.code and refused.code != "InvalidStateTransition":
-                raise
 
 
 def cidrs(vpc: dict) -> list[str]:

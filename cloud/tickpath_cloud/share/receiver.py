@@ -15,9 +15,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tickpath_cloud import tags
+from tickpath_cloud import removal, tags
 from tickpath_cloud.config import read, settings_of
-from tickpath_cloud.ec2 import call, client, instances, user_data
+from tickpath_cloud.ec2 import call, client, instances, of_hunt, user_data
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price
@@ -192,13 +192,7 @@ class Receiver:
         return [{"ResourceType": kind, "Tags": held} for kind in kinds]
 
     def reservation(self) -> str | None:
-        found = call(
-            self.ec2.describe_capacity_reservations,
-            Filters=[
-                {"Name": f"tag:{tags.HUNT}", "Values": [self.name]},
-                {"Name": "state", "Values": ["active", "pending"]},
-            ],
-        )["CapacityReservations"]
+        found = removal.RESERVATION.find(self.ec2, self.name)
         return found[0]["CapacityReservationId"] if found else None
 
     def _reserve(self, zone: str) -> str:
@@ -216,10 +210,7 @@ class Receiver:
     def instances(self) -> list[dict]:
         """Those in the shared group, as AWS lists them."""
         found = [{"Name": "placement-group-id", "Values": [self.offer.group]}]
-        return instances(self.ec2, [*found, *self._ours()])
-
-    def _ours(self) -> list[dict]:
-        return [{"Name": f"tag:{tags.HUNT}", "Values": [self.name]}]
+        return instances(self.ec2, [*found, *of_hunt(self.name)])
 
     def _launch(self, subnet: str, security: str) -> list[dict]:
         missing = self.settings.count - len(self.instances())
@@ -249,14 +240,14 @@ class Receiver:
 
     def leave(self) -> list[str]:
         """Removes all that `accept` made. Returns what is still there: nothing, if it could."""
-        found = instances(self.ec2, self._ours())
+        found = instances(self.ec2, of_hunt(self.name))
         ids = [i["InstanceId"] for i in found if i["State"]["Name"] != "shutting-down"]
         if ids:
             call(self.ec2.terminate_instances, InstanceIds=ids)
-        if (there := self.reservation()) is not None:
-            call(self.ec2.cancel_capacity_reservation, CapacityReservationId=there)
+        for reservation in removal.RESERVATION.find(self.ec2, self.name):
+            removal.RESERVATION.remove(self.ec2, reservation)
         deadline = time.monotonic() + WAIT_SECONDS
-        while instances(self.ec2, self._ours()):
+        while instances(self.ec2, of_hunt(self.name)):
             if time.monotonic() > deadline:
                 raise CloudError(f"instances did not end in {WAIT_SECONDS} s: leave again")
             time.sleep(2)
@@ -264,6 +255,6 @@ class Receiver:
         return self.leftovers()
 
     def leftovers(self) -> list[str]:
-        found = [i["InstanceId"] for i in instances(self.ec2, self._ours())]
+        found = [i["InstanceId"] for i in instances(self.ec2, of_hunt(self.name))]
         there = self.reservation()
         return [*found, *([there] if there else []), *self.network.leftovers()]

@@ -1,0 +1,112 @@
+"""What we make besides instances, in the order in which AWS lets go of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tickpath_cloud import tags
+from tickpath_cloud.ec2 import call, of_hunt
+from tickpath_cloud.errors import Refused
+
+OURS = [{"Name": "tag-key", "Values": [tags.HUNT]}]
+PEERED = ["initiating-request", "pending-acceptance", "provisioning", "active"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of resource: how it is found, and removed."""
+
+    name: str
+    operation: str  # describes those that there are
+    key: str  # of the answer
+    id: str
+    remove: Callable[[Any, dict], None]
+    alive: tuple[str, list[str]] | None = None  # filter: AWS shows for a while what is gone
+    tag_filters: bool = True  # the operation has them
+
+    def find(self, ec2: Any, hunt: str | None = None) -> list[dict]:
+        """Those of one hunt, or of all."""
+        alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
+        tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
+        found = call(getattr(ec2, self.operation), Filters=[*tagged, *alive])[self.key]
+        held = [(tags.value(resource, tags.HUNT), resource) for resource in found]
+        return [resource for of, resource in held if of is not None and hunt in (None, of)]
+
+
+def _drop(operation: Callable[..., Any], **arguments: Any) -> None:
+    """Gone already is gone."""
+    try:
+        call(operation, **arguments)
+    except Refused as refused:
+        if "NotFound" not in refused.code and refused.code != "InvalidStateTransition":
+            raise
+
+
+def _cancel(ec2: Any, reservation: dict) -> None:
+    known = reservation["CapacityReservationId"]
+    _drop(ec2.cancel_capacity_reservation, CapacityReservationId=known)
+
+
+def _delete_group(ec2: Any, group: dict) -> None:
+    _drop(ec2.delete_placement_group, GroupName=group["GroupName"])
+
+
+def _end_peering(ec2: Any, peering: dict) -> None:
+    """With its routes: in a VPC that is not ours they would be left behind."""
+    known = peering["VpcPeeringConnectionId"]
+    filters = [{"Name": "vpc-id", "Values": [peering["RequesterVpcInfo"]["VpcId"]]}]
+    for table in call(ec2.describe_route_tables, Filters=filters)["RouteTables"]:
+        for route in table["Routes"]:
+            if route.get("VpcPeeringConnectionId") == known:
+                _drop(
+                    ec2.delete_route, RouteTableId=table["RouteTableId"],
+                    DestinationCidrBlock=route["DestinationCidrBlock"],
+                )  # fmt: skip
+    _drop(ec2.delete_vpc_peering_connection, VpcPeeringConnectionId=known)
+
+
+def _delete_security(ec2: Any, group: dict) -> None:
+    _drop(ec2.delete_security_group, GroupId=group["GroupId"])
+
+
+def _delete_gateway(ec2: Any, gateway: dict) -> None:
+    known = gateway["InternetGatewayId"]
+    for attached in gateway.get("Attachments", []):
+        _drop(ec2.detach_internet_gateway, InternetGatewayId=known, VpcId=attached["VpcId"])
+    _drop(ec2.delete_internet_gateway, InternetGatewayId=known)
+
+
+def _delete_subnet(ec2: Any, subnet: dict) -> None:
+    _drop(ec2.delete_subnet, SubnetId=subnet["SubnetId"])
+
+
+def _delete_vpc(ec2: Any, vpc: dict) -> None:
+    _drop(ec2.delete_vpc, VpcId=vpc["VpcId"])
+
+
+RESERVATION = Kind(
+    "reservation", "describe_capacity_reservations", "CapacityReservations",
+    "CapacityReservationId", _cancel, ("state", ["active", "pending"]), tag_filters=False,
+)  # fmt: skip
+GROUP = Kind(
+    "placement group", "describe_placement_groups", "PlacementGroups", "GroupName", _delete_group
+)
+PEERING = Kind(
+    "peering", "describe_vpc_peering_connections", "VpcPeeringConnections",
+    "VpcPeeringConnectionId", _end_peering, ("status-code", PEERED),
+)  # fmt: skip
+NETWORK = (
+    PEERING,
+    Kind(
+        "security group", "describe_security_groups", "SecurityGroups", "GroupId", _delete_security
+    ),
+    Kind(
+        "internet gateway", "describe_internet_gateways", "InternetGateways", "InternetGatewayId",
+        _delete_gateway,
+    ),
+    Kind("subnet", "describe_subnets", "Subnets", "SubnetId", _delete_subnet),
+    Kind("VPC", "describe_vpcs", "Vpcs", "VpcId", _delete_vpc),
+)  # fmt: skip
+ALL = (RESERVATION, GROUP, *NETWORK)
