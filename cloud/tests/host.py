@@ -19,7 +19,8 @@ for real in {Path(p).resolve() for p in ("/sbin/shutdown", "/sbin/reboot", "/sbi
     if real.exists():
         subprocess.run(["mount", "--bind", shutdown, real], check=True)
 # No log-in scripts of this machine's: those of a version manager took seconds, and its lock.
-for place in ("/mnt", os.path.expanduser("~")):
+# No settings of this machine's either: /var/lib has the journal of `tune`.
+for place in ("/mnt", "/var/lib", os.path.expanduser("~")):
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
 path = f"{bin_dir}:/usr/sbin:/usr/bin:/sbin:/bin"
 (directory / "sshd.conf").write_text(f"""

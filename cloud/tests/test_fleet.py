@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,17 +20,16 @@ from conftest import skip
 from namespaces import Hosts, missing
 from test_end_to_end import tickpath
 
-from tickpath_cloud.fleet.measure import Fleet, Line, Settings, table
+from tickpath_cloud.fleet.measure import COLLECTION, Fleet, Line, Settings, table
 from tickpath_cloud.records import Series
 
-COLLECTION = Path(__file__).parents[2] / "deploy/ansible_collections/tickpath/fleet"
 SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_seconds=0",
        "hiccup_seconds=0", "subject.rust.backend=block", "exchange.backend=block")  # fmt: skip
 
 
 def settings(inventory, **changes):
     return Settings(
-        inventory=inventory, scenario="ping-pong", set=SET, collection=COLLECTION,
+        inventory=inventory, scenario="ping-pong", set=SET,
         answer_seconds=20, tickpath=tickpath() or "tickpath", **changes,
     )  # fmt: skip
 
@@ -203,6 +203,27 @@ def test_two_traders_measure_one_exchange(hosts, tmp_path):
     assert json.loads((fleet.directory / "results/venue.doctor.json").read_text())
 
 
+@pytest.mark.root
+def test_what_a_run_left_is_removed_and_nothing_else(hosts, tmp_path):
+    """`own` had its binary before: it stays. A check removes nothing."""
+    launch(hosts, "copied")
+    launch(hosts, "own")
+    held = {name: {"ansible_host": hosts.address(name)} for name in hosts.numbers}
+    held["copied"]["tickpath_fleet_binary"] = tickpath()
+    held["own"]["tickpath_fleet_path"] = tickpath()
+    inventory = tmp_path / "inventory.json"
+    inventory.write_text(json.dumps(variables(hosts, held)))
+    run = Fleet(settings(inventory, doctor=False), tmp_path / "run")
+    lines = {line.host: line for line in run.measure()}
+    assert all(line.figures for line in lines.values()), [line.why for line in lines.values()]
+    fleet = Fleet(settings(inventory), tmp_path / "remove")
+    expected = {"copied": "binary, records", "own": "records"}
+    assert fleet.remove(really=False) == expected
+    assert fleet.remove(really=True) == expected
+    assert fleet.remove(really=True) == dict.fromkeys(expected, "nothing")
+    assert Path(tickpath()).exists()
+
+
 def variables(hosts, held, groups=None):
     children = {name: {"hosts": dict.fromkeys(of, {})} for name, of in (groups or {}).items()}
     return {"all": {"hosts": held, "children": children, "vars": {
@@ -252,11 +273,31 @@ def test_the_collection_passes_ansible_lint(tmp_path):
     assert done.returncode == 0 and "0 failure(s)" in done.stderr, done.stdout + done.stderr
 
 
+def test_the_package_has_the_collection(tmp_path):
+    """Outside a checkout there is no deploy/: `fleet` had no playbook there."""
+    root = Path(__file__).parents[2]
+    ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
+    for part in ("cloud", "deploy"):
+        shutil.copytree(root / part, tmp_path / part, symlinks=True, ignore=ignored)
+    words = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path)]
+    done = subprocess.run(
+        [*words, str(tmp_path / "cloud")], capture_output=True, text=True, check=False
+    )
+    if "No matching distribution found for setuptools" in done.stderr:
+        skip("registry", "pip can't fetch setuptools, which builds the package")
+    assert done.returncode == 0, done.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if "ansible_collections" in name}
+    files = (tmp_path / "deploy/ansible_collections").rglob("*")
+    there = {file.relative_to(tmp_path / "deploy") for file in files if file.is_file()}
+    assert held == {f"tickpath_cloud/{file}" for file in there} and len(held) > 20
+
+
 def test_the_packer_template_is_well_formed():
     """Syntax alone; the plugins are declared in a file of their own, newer than Debian's Packer."""
     if shutil.which("packer") is None:
         skip("packer", "packer is missing")
-    file = COLLECTION.parents[2] / "packer" / "tickpath.pkr.hcl"
+    file = Path(__file__).parents[2] / "deploy/packer/tickpath.pkr.hcl"
     words = ["packer", "validate", "-syntax-only", str(file)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,7 +11,7 @@ import pytest
 from conftest import REGION, admin, skip
 from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing
 from test_end_to_end import tickpath
-from test_fleet import COLLECTION, launch
+from test_fleet import launch
 
 from tickpath_cloud import cli
 from tickpath_cloud.errors import CloudError
@@ -317,7 +317,7 @@ class Site:
         self.delays = delays
         settings = self.settings()
         fleet = FleetSettings(
-            inventory=Path("-"), scenario="ping-pong", binary=tickpath(), collection=COLLECTION,
+            inventory=Path("-"), scenario="ping-pong", binary=tickpath(),
             answer_seconds=60,
         )  # fmt: skip
         directory = self.directory / name

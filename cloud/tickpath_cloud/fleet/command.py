@@ -27,10 +27,25 @@ def add(verbs: argparse._SubParsersAction) -> None:
         verb.add_argument("scenario", nargs="?", default="order-to-ack")
         verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
         verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
-        verb.add_argument("--collection", type=Path, default=Settings.collection)
         verb.add_argument("--tune", action="store_true", help="apply `tickpath tune` first")
         verb.add_argument("--at-once", type=int, default=0, help="hosts at a time; 0: all")
-        verb.add_argument("--out", type=Path, default=Path("fleet"), help="directory of results")
+        _add_common(verb)
+    text = "Take settings back and delete records and the copied binary on all hosts"
+    verb = sub.add_parser("remove", help=text, description=text)
+    verb.set_defaults(act=_remove)
+    verb.add_argument("inventory", type=Path, help="that of the run")
+    verb.add_argument("--apply", action="store_true", help="do it")
+    _add_common(verb)
+
+
+def _add_common(verb: argparse.ArgumentParser) -> None:
+    yours = "your own tickpath.fleet"
+    verb.add_argument("--collection", type=Path, default=Settings.collection, help=yours)
+    verb.add_argument("--out", type=Path, default=Path("fleet"), help="directory of results")
+
+
+def _directory(options: argparse.Namespace) -> Path:
+    return options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def _fleet(options: argparse.Namespace) -> Fleet:
@@ -39,7 +54,7 @@ def _fleet(options: argparse.Namespace) -> Fleet:
         binary=options.binary, collection=options.collection, tune=options.tune,
         at_once=options.at_once, tickpath=options.binary or "tickpath",
     )  # fmt: skip
-    return Fleet(settings, options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"), progress)
+    return Fleet(settings, _directory(options), progress)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -54,3 +69,15 @@ def _run(options: argparse.Namespace) -> int:
     print(table(lines, merged))
     print(f"records, doctor's findings and the log are in {fleet.directory}")
     return DONE if merged else NO_RESULT
+
+
+def _remove(options: argparse.Namespace) -> int:
+    settings = Settings(inventory=options.inventory, scenario="", collection=options.collection)
+    fleet = Fleet(settings, _directory(options), progress)
+    found = fleet.remove(really=options.apply)
+    for host in sorted(found):
+        print(f"{host:<24} {found[host]}")
+    if not options.apply:
+        print("nothing was removed: --apply does it")
+    failed = any(said.startswith("FAILED") for said in found.values())
+    return NO_RESULT if failed else DONE

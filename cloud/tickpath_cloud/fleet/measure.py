@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from tickpath_cloud.errors import CloudError
 from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
 from tickpath_cloud.records import Series, parse_record
 
-PLAYBOOK = Path("playbooks/fleet.yml")
+# As files: Ansible reads them. In a checkout this is a link to deploy/, in a package a copy.
+COLLECTION = Path(str(resources.files("tickpath_cloud"))) / "ansible_collections/tickpath/fleet"
+MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
 RECORD_BYTES_MAX = 1 << 30  # of one host's record, unpacked
 
 
@@ -30,7 +33,7 @@ class Settings:
     scenario: str
     set: tuple[str, ...] = ()
     binary: str = ""  # to copy; empty: it is on the hosts
-    collection: Path = Path("deploy/ansible_collections/tickpath/fleet")
+    collection: Path = COLLECTION
     tune: bool = False
     doctor: bool = True
     at_once: int = 0
@@ -52,26 +55,34 @@ class Line:
 class Fleet:
     def __init__(self, settings: Settings, directory: Path, tell: Tell | None = None) -> None:
         self.settings, self.directory, self.tell = settings, directory.resolve(), tell
-        self.playbook = (settings.collection / PLAYBOOK).resolve()
-        if not self.playbook.exists():
+        self.collection = settings.collection.resolve()
+        if not (self.collection / MEASURE).exists():
             raise CloudError(
-                f"{settings.collection} has no {PLAYBOOK}: name the collection tickpath.fleet "
+                f"{settings.collection} has no {MEASURE}: name the collection tickpath.fleet "
                 "with --collection"
             )
 
     def plan(self) -> str:
         """Hosts and tasks as Ansible sees them. Reaches no host."""
-        _, said = self._play(["--list-hosts", "--list-tasks"])
+        _, said = self._play(MEASURE, ["--list-hosts", "--list-tasks"])
         return said
+
+    def remove(self, *, really: bool) -> dict[str, str]:
+        """What it takes from each host, or would take; or why it could not."""
+        found, _ = self._play(REMOVE, [] if really else ["--check"])
+        return {
+            host: str(result.get("msg")) if good(result) else f"FAILED: {why(result)}"
+            for host, result in found.items()
+        }
 
     def measure(self) -> list[Line]:
         results = self.directory / "results"
         results.mkdir(parents=True)
-        found, _ = self._play([])
+        found, _ = self._play(MEASURE, [])
         lines = [self._line(host, found[host]) for host in sorted(found)]
         return same_binary([line for line in lines if line is not None], results)
 
-    def _play(self, arguments: Sequence[str]) -> tuple[dict[str, dict], str]:
+    def _play(self, playbook: Path, arguments: Sequence[str]) -> tuple[dict[str, dict], str]:
         self.directory.mkdir(parents=True, exist_ok=True)
         variables: dict[str, Any] = {
             "tickpath_fleet_results": str(self.directory / "results"),
@@ -86,9 +97,10 @@ class Fleet:
         last = self.directory / "last"
         with tempfile.TemporaryDirectory(prefix="tp-") as sockets:
             status, said, found = play(
-                self.playbook, self.settings.inventory.resolve(), variables, self.directory, last,
-                sockets, [*self._binary(), *arguments, *self.settings.extra],
-                self.playbook.parents[4], self.tell,
+                self.collection / playbook, self.settings.inventory.resolve(), variables,
+                self.directory, last, sockets,
+                [*self._binary(), *arguments, *self.settings.extra],
+                self.collection.parents[2], self.tell,
             )  # fmt: skip
         if status not in PLAYED:
             end = "\n".join(said.strip().splitlines()[-5:])

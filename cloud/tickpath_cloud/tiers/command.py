@@ -28,7 +28,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.set_defaults(act=_run)
     verb.add_argument("file", type=Path, help="tiers.toml")
     verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
-    verb.add_argument("--collection", type=Path, default=FleetSettings.collection)
+    yours = "your own tickpath.fleet"
+    verb.add_argument("--collection", type=Path, default=FleetSettings.collection, help=yours)
     verb.add_argument("--out", type=Path, default=Path("tiers"), help="directory of results")
 
     text = "Show the hops between an instance and an address"
