@@ -227,8 +227,9 @@ impl Sum {
         if layout != self.bounds
             && let Some((last, _)) = counts.last()
         {
+            // All of the last counter is within bounds: up to where another one would begin.
             let (value, most) =
-                (layout.value(*last as usize), self.bounds.value(self.bounds.len - 1));
+                (layout.value(*last as usize), self.bounds.value(self.bounds.len) - 1);
             if value > most {
                 return Err(format!("its maximum {value} is out of bounds, which end at {most}"));
             }

@@ -1,3 +1,4 @@
+use super::sparse::Layout;
 use super::*;
 use base64::Engine;
 use clock::recorder::{INTERVAL_NS, LATENCY_NS_MAX, Series, histogram, recorder};
@@ -178,4 +179,19 @@ fn our_own_longest_latency_opens() {
     let mut log = Vec::new();
     drain.run("s", &mut log, std::time::SystemTime::now(), 0, &|| ()).unwrap();
     assert!(totals(&log[..]).unwrap()["s.a.stage"].max() >= LATENCY_NS_MAX);
+}
+
+/// Another layout's counter can begin within ours that is the last: it was refused.
+#[test]
+fn values_up_to_the_end_of_the_last_counter_are_in_bounds() {
+    let bounds = histogram();
+    let most = Layout::of(&bounds).value(bounds.distinct_values()) - 1;
+    let mut finer = Histogram::<u64>::new_with_bounds(4, 1 << 41, 4).unwrap();
+    finer.record(most).unwrap();
+    let sum = totals(line("a", 0.0, 1.0, &finer, false).as_bytes()).unwrap();
+    assert_eq!(sum["a"].max(), most);
+    let mut wider = Histogram::<u64>::new_with_bounds(4, 1 << 50, 4).unwrap();
+    wider.record(most + 1).unwrap();
+    let error = totals(line("a", 0.0, 1.0, &wider, false).as_bytes()).unwrap_err().to_string();
+    assert!(error.ends_with(&format!("out of bounds, which end at {most}")), "{error}");
 }
