@@ -21,6 +21,8 @@ class Need:
     existing: Tags = field(default_factory=dict)
     requested: Tags = field(default_factory=dict)
     create_action: str | None = None
+    via: str | None = None  # the service that asks in the caller's name
+    id: str = "id"
 
 
 def allowed(statements: list[dict], need: Need) -> bool:
@@ -32,8 +34,7 @@ def _matches(statement: dict, need: Need) -> bool:
     actions = _list(statement["Action"])
     if not any(fnmatchcase(need.action.lower(), pattern.lower()) for pattern in actions):
         return False
-    arn = f"arn:aws:ec2:region:account:{need.kind}/id" if need.kind != "*" else "*"
-    if not any(_covers(pattern, arn) for pattern in _list(statement["Resource"])):
+    if not any(_covers(pattern, need) for pattern in _list(statement["Resource"])):
         return False
     conditions = statement.get("Condition", {})
     return all(
@@ -43,11 +44,11 @@ def _matches(statement: dict, need: Need) -> bool:
     )
 
 
-def _covers(pattern: str, arn: str) -> bool:
+def _covers(pattern: str, need: Need) -> bool:
     if pattern == "*":
         return True
-    kind = arn.rpartition(":")[2].partition("/")[0]
-    return arn != "*" and pattern.rpartition(":")[2].partition("/")[0] in ("*", kind)
+    resource = pattern.rpartition(":")[2]
+    return need.kind != "*" and fnmatchcase(f"{need.kind}/{need.id}", resource)
 
 
 def _context(need: Need, key: str) -> str | None:
@@ -55,13 +56,15 @@ def _context(need: Need, key: str) -> str | None:
         return need.requested.get(key.removeprefix("aws:RequestTag/"))
     if key.startswith("aws:ResourceTag/"):
         return need.existing.get(key.removeprefix("aws:ResourceTag/"))
+    if key == "aws:CalledVia":
+        return need.via
     return need.create_action if key == "ec2:CreateAction" else None
 
 
 def _holds(operator: str, value: str | None, wanted: list[str]) -> bool:
     if operator == "StringLike":
         return value is not None and any(fnmatchcase(value, pattern) for pattern in wanted)
-    if operator == "StringEquals":
+    if operator in ("StringEquals", "ForAnyValue:StringEquals"):
         return value in wanted
     raise ValueError(f"the fake does not know the condition {operator}")
 
@@ -87,7 +90,7 @@ MAKES = {
 KINDS = {
     "i-": "instance", "vpc-": "vpc", "subnet-": "subnet", "rtb-": "route-table",
     "igw-": "internet-gateway", "pcx-": "vpc-peering-connection", "sg-": "security-group",
-    "cr-": "capacity-reservation",
+    "cr-": "capacity-reservation", "vpce-": "vpc-endpoint-service",
 }  # fmt: skip
 # What of these an action does not need a permission for.
 ASIDE = {
@@ -101,6 +104,9 @@ def needs(
 ) -> Iterator[Need]:
     if service == "ram":
         yield _ram_need(world, action, form)
+        return
+    if service == "cloudformation":
+        yield from _stack_needs(action, form)
         return
     if service != "ec2":
         yield Need(f"{service}:{action}")
@@ -133,6 +139,15 @@ def _run_needs(form: dict[str, str], made: dict[str, Tags]) -> Iterator[Need]:
         yield Need(name, "placement-group")
     if "KeyName" in form:
         yield Need(name, "key-pair")
+
+
+def _stack_needs(action: str, form: dict[str, str]) -> Iterator[Need]:
+    name = f"cloudformation:{action}"
+    if stack := form.get("StackName"):
+        yield Need(name, "stack", id=f"{stack}/id")
+    else:
+        yield Need(name)
+        yield Need("cloudformation:ListStacks")  # of whoever describes all
 
 
 def _ram_need(world: World, action: str, form: dict[str, Any]) -> Need:

@@ -17,6 +17,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from fake_aws import ec2, endpoints, network, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
+from fake_aws.stack_actions import CALLER
 from fake_aws.world import ON_DEMAND, WORLD, World
 
 ec2.install()
@@ -62,6 +63,7 @@ class Fake:
                 return _json(start, self.world.ram.answer(self.world.accounts[key], action, form))
             except RamError as error:
                 return _error(start, service, 400, error.code, str(error))
+        CALLER.set(self.world.policies[key])
         return self.moto(environ, start)
 
     def _refusal(
@@ -123,6 +125,12 @@ def _error(start: Callable, service: str, status: int, code: str, message: str) 
         body = (
             f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error>"
             "</Errors><RequestID>fake</RequestID></Response>"
+        )
+        return _answer(start, status, "text/xml", body)
+    if service == "cloudformation":
+        body = (
+            f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code>"
+            f"<Message>{message}</Message></Error><RequestId>fake</RequestId></ErrorResponse>"
         )
         return _answer(start, status, "text/xml", body)
     error = {"__type": code, "message": message}

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from moto.cloudformation import parsing
 from moto.cloudformation.models import CloudFormationBackend
 from moto.cloudformation.parsing import ResourceMap
 from moto.cloudfront.models import cloudfront_backends
@@ -17,7 +18,7 @@ from moto.ec2.models.instances import Instance
 from moto.ec2.models.subnets import SubnetRouteTableAssociation
 from moto.elbv2.models import FakeLoadBalancer, FakeTargetGroup, elbv2_backends
 
-from fake_aws import ec2
+from fake_aws import ec2, stack_actions
 from fake_aws.world import WORLD
 
 _make = Instance.create_from_cloudformation_json.__func__  # type: ignore[attr-defined]
@@ -304,8 +305,21 @@ def delete(self: ResourceMap) -> None:
     backend = ec2_backends[self._account_id][self._region_name]
     for name, resource in reversed(list(self._parsed_resources.items())):
         if name in self._resource_json_map and resource is not None:
-            DELETE[self._resource_json_map[name]["Type"]](backend, resource)
+            kind = self._resource_json_map[name]["Type"]
+            stack_actions.ask(kind, create=False)
+            DELETE[kind](backend, resource)
             del self._parsed_resources[name]
+
+
+_create = parsing.parse_and_create_resource
+
+
+def create(logical_id: str, resource_json: dict, resources_map: ResourceMap, **place: str) -> Any:
+    """With the permissions of who creates the stack; moto asks for none."""
+    condition = resource_json.get("Condition")
+    if not condition or resources_map.lazy_condition_map[condition]:
+        stack_actions.ask(resource_json["Type"], create=True)
+    return _create(logical_id, resource_json, resources_map, **place)
 
 
 _delete_stack = CloudFormationBackend.delete_stack
@@ -331,6 +345,7 @@ def associate(self: Any, route_table_id: str, subnet_id: str) -> SubnetRouteTabl
 
 def install() -> None:
     """Replaces methods of moto's classes."""
+    parsing.parse_and_create_resource = create
     ResourceMap.delete = delete
     CloudFormationBackend.delete_stack = delete_stack
     EC2Backend.create_subnet_association = associate

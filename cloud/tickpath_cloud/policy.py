@@ -197,6 +197,98 @@ _RECEIVER = [
     _LEAVE,
 ]  # fmt: skip
 
+# --- tiers: CloudFormation acts in the caller's name ---------------------------------------------
+
+_STACKS = ["arn:aws:cloudformation:*:*:stack/tickpath-tiers-*/*"]
+_BY_STACKS = {"ForAnyValue:StringEquals": {"aws:CalledVia": ["cloudformation.amazonaws.com"]}}
+_TIERS = [
+    {
+        "Effect": "Allow",
+        "Action": ["cloudformation:CreateStack", "cloudformation:DeleteStack"],
+        "Resource": _STACKS,
+    },
+    _allow(
+        [
+            "cloudformation:DescribeStacks",
+            "cloudformation:ListStacks",
+            "ec2:DescribeInstances",
+            "ec2:DescribeNatGateways",
+            "ec2:DescribeNetworkInterfaces",
+            "ec2:DescribeRouteTables",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeVpcEndpointConnections",
+            "pricing:GetProducts",
+        ],
+        ["*"],
+    ),
+    _allow(["ec2:AcceptVpcEndpointConnections"], ["vpc-endpoint-service/*"]),
+    # Writing one by one; what the handlers of the types read differs between their versions.
+    _allow(
+        [
+            "cloudfront:CreateDistribution",
+            "cloudfront:CreateDistributionWithTags",
+            "cloudfront:DeleteDistribution",
+            "cloudfront:GetDistribution*",
+            "cloudfront:TagResource",
+            "ec2:AcceptVpcPeeringConnection",
+            "ec2:AllocateAddress",
+            "ec2:AssociateRouteTable",
+            "ec2:AttachInternetGateway",
+            "ec2:AuthorizeSecurityGroupIngress",
+            "ec2:CreateInternetGateway",
+            "ec2:CreateLaunchTemplate",
+            "ec2:CreateNatGateway",
+            "ec2:CreateRoute",
+            "ec2:CreateRouteTable",
+            "ec2:CreateSecurityGroup",
+            "ec2:CreateSubnet",
+            "ec2:CreateTags",
+            "ec2:CreateTransitGatewayVpcAttachment",
+            "ec2:CreateVpc",
+            "ec2:CreateVpcEndpoint",
+            "ec2:CreateVpcEndpointServiceConfiguration",
+            "ec2:CreateVpcPeeringConnection",
+            "ec2:DeleteInternetGateway",
+            "ec2:DeleteLaunchTemplate",
+            "ec2:DeleteNatGateway",
+            "ec2:DeleteRoute",
+            "ec2:DeleteRouteTable",
+            "ec2:DeleteSecurityGroup",
+            "ec2:DeleteSubnet",
+            "ec2:DeleteTransitGatewayVpcAttachment",
+            "ec2:DeleteVpc",
+            "ec2:DeleteVpcEndpointServiceConfigurations",
+            "ec2:DeleteVpcEndpoints",
+            "ec2:DeleteVpcPeeringConnection",
+            "ec2:Describe*",
+            "ec2:DetachInternetGateway",
+            "ec2:DisassociateRouteTable",
+            "ec2:ModifyInstanceAttribute",
+            "ec2:ModifySubnetAttribute",
+            "ec2:ModifyVpcAttribute",
+            "ec2:ModifyVpcEndpointServicePermissions",
+            "ec2:ReleaseAddress",
+            "ec2:RunInstances",
+            "ec2:TerminateInstances",
+            "elasticloadbalancing:AddTags",
+            "elasticloadbalancing:CreateListener",
+            "elasticloadbalancing:CreateLoadBalancer",
+            "elasticloadbalancing:CreateTargetGroup",
+            "elasticloadbalancing:DeleteListener",
+            "elasticloadbalancing:DeleteLoadBalancer",
+            "elasticloadbalancing:DeleteTargetGroup",
+            "elasticloadbalancing:Describe*",
+            "elasticloadbalancing:RegisterTargets",
+            "ram:CreateResourceShare",
+            "ram:DeleteResourceShare",
+            "ram:GetResourceShares",
+            "ram:TagResource",
+        ],
+        ["*"],
+        _BY_STACKS,
+    ),
+]
+
 _STATEMENTS = {
     "matrix": _MATRIX,
     "hunt": [_allow([*_LOOK, *_PLAN], ["*"]), *_MAKE, _END],
@@ -205,6 +297,7 @@ _STATEMENTS = {
     "share-owner": _OWNER,
     "share-receiver": _RECEIVER,
     "share-reconcile": _RECONCILE,
+    "tiers": _TIERS,
 }
 VERBS = tuple(_STATEMENTS)
 

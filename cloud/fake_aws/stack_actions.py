@@ -1,0 +1,152 @@
+"""What CloudFormation does in its caller's name, for the types of resources that our templates use.
+
+From `handlers` in the types' schemas (`aws cloudformation describe-type`), without what belongs to
+properties that no template of ours has. AWS checks each of these against the caller's policies.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from moto.ec2.exceptions import EC2ClientError
+
+from fake_aws.permissions import Need, allowed
+
+VIA = "cloudformation.amazonaws.com"
+CALLER: ContextVar[list[dict] | None] = ContextVar("policy of who calls", default=None)
+
+_TAG = "ec2:CreateTags"
+
+# By type: to create one, to delete one.
+ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "AWS::CloudFront::Distribution": (
+        (
+            "cloudfront:CreateDistribution", "cloudfront:CreateDistributionWithTags",
+            "cloudfront:GetDistribution", "cloudfront:TagResource",
+        ),
+        (
+            "cloudfront:DeleteDistribution", "cloudfront:GetDistribution",
+            "cloudfront:GetDistributionConfig",
+        ),
+    ),
+    "AWS::EC2::EIP": (
+        ("ec2:AllocateAddress", "ec2:DescribeAddresses", _TAG),
+        ("ec2:ReleaseAddress", "ec2:DescribeAddresses"),
+    ),
+    "AWS::EC2::Instance": (
+        (
+            "ec2:RunInstances", "ec2:DescribeInstances", "ec2:DescribeVolumes",
+            "ec2:ModifyInstanceAttribute", _TAG,
+        ),
+        ("ec2:TerminateInstances", "ec2:DescribeInstances"),
+    ),
+    "AWS::EC2::InternetGateway": (
+        ("ec2:CreateInternetGateway", "ec2:DescribeInternetGateways", _TAG),
+        ("ec2:DeleteInternetGateway", "ec2:DescribeInternetGateways"),
+    ),
+    "AWS::EC2::LaunchTemplate": (
+        ("ec2:CreateLaunchTemplate", "ec2:DescribeLaunchTemplates", _TAG),
+        ("ec2:DeleteLaunchTemplate", "ec2:DescribeLaunchTemplates"),
+    ),
+    "AWS::EC2::NatGateway": (
+        ("ec2:CreateNatGateway", "ec2:DescribeNatGateways", _TAG),
+        ("ec2:DeleteNatGateway", "ec2:DescribeNatGateways"),
+    ),
+    "AWS::EC2::Route": (
+        ("ec2:CreateRoute", "ec2:DescribeRouteTables"),
+        ("ec2:DeleteRoute", "ec2:DescribeRouteTables"),
+    ),
+    "AWS::EC2::RouteTable": (
+        ("ec2:CreateRouteTable", "ec2:DescribeRouteTables", _TAG),
+        ("ec2:DeleteRouteTable", "ec2:DescribeRouteTables"),
+    ),
+    "AWS::EC2::SecurityGroup": (
+        (
+            "ec2:CreateSecurityGroup", "ec2:AuthorizeSecurityGroupIngress",
+            "ec2:DescribeSecurityGroups", _TAG,
+        ),
+        ("ec2:DeleteSecurityGroup", "ec2:DescribeSecurityGroups"),
+    ),
+    "AWS::EC2::Subnet": (
+        ("ec2:CreateSubnet", "ec2:ModifySubnetAttribute", "ec2:DescribeSubnets", _TAG),
+        ("ec2:DeleteSubnet", "ec2:DescribeSubnets"),
+    ),
+    "AWS::EC2::SubnetRouteTableAssociation": (
+        ("ec2:AssociateRouteTable", "ec2:DescribeRouteTables"),
+        ("ec2:DisassociateRouteTable", "ec2:DescribeRouteTables"),
+    ),
+    "AWS::EC2::TransitGatewayAttachment": (
+        (
+            "ec2:CreateTransitGatewayVpcAttachment", "ec2:DescribeTransitGatewayVpcAttachments",
+            _TAG,
+        ),
+        ("ec2:DeleteTransitGatewayVpcAttachment", "ec2:DescribeTransitGatewayVpcAttachments"),
+    ),
+    "AWS::EC2::VPC": (
+        ("ec2:CreateVpc", "ec2:ModifyVpcAttribute", "ec2:DescribeVpcs", _TAG),
+        ("ec2:DeleteVpc", "ec2:DescribeVpcs"),
+    ),
+    "AWS::EC2::VPCEndpoint": (
+        ("ec2:CreateVpcEndpoint", "ec2:DescribeVpcEndpoints", _TAG),
+        ("ec2:DeleteVpcEndpoints", "ec2:DescribeVpcEndpoints"),
+    ),
+    "AWS::EC2::VPCEndpointService": (
+        (
+            "ec2:CreateVpcEndpointServiceConfiguration",
+            "ec2:DescribeVpcEndpointServiceConfigurations", _TAG,
+        ),
+        (
+            "ec2:DeleteVpcEndpointServiceConfigurations",
+            "ec2:DescribeVpcEndpointServiceConfigurations",
+        ),
+    ),
+    "AWS::EC2::VPCEndpointServicePermissions": (
+        ("ec2:ModifyVpcEndpointServicePermissions", "ec2:DescribeVpcEndpointServicePermissions"),
+        ("ec2:ModifyVpcEndpointServicePermissions", "ec2:DescribeVpcEndpointServicePermissions"),
+    ),
+    "AWS::EC2::VPCGatewayAttachment": (
+        ("ec2:AttachInternetGateway", "ec2:DescribeInternetGateways"),
+        ("ec2:DetachInternetGateway", "ec2:DescribeInternetGateways"),
+    ),
+    "AWS::EC2::VPCPeeringConnection": (
+        (
+            "ec2:CreateVpcPeeringConnection", "ec2:AcceptVpcPeeringConnection",
+            "ec2:DescribeVpcPeeringConnections", _TAG,
+        ),
+        ("ec2:DeleteVpcPeeringConnection", "ec2:DescribeVpcPeeringConnections"),
+    ),
+    "AWS::ElasticLoadBalancingV2::Listener": (
+        ("elasticloadbalancing:CreateListener", "elasticloadbalancing:DescribeListeners"),
+        ("elasticloadbalancing:DeleteListener", "elasticloadbalancing:DescribeListeners"),
+    ),
+    "AWS::ElasticLoadBalancingV2::LoadBalancer": (
+        (
+            "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:AddTags",
+            "elasticloadbalancing:DescribeLoadBalancers",
+        ),
+        ("elasticloadbalancing:DeleteLoadBalancer", "elasticloadbalancing:DescribeLoadBalancers"),
+    ),
+    "AWS::ElasticLoadBalancingV2::TargetGroup": (
+        (
+            "elasticloadbalancing:CreateTargetGroup", "elasticloadbalancing:RegisterTargets",
+            "elasticloadbalancing:AddTags", "elasticloadbalancing:DescribeTargetGroups",
+        ),
+        ("elasticloadbalancing:DeleteTargetGroup", "elasticloadbalancing:DescribeTargetGroups"),
+    ),
+    "AWS::RAM::ResourceShare": (
+        ("ram:CreateResourceShare", "ram:TagResource"),
+        ("ram:DeleteResourceShare", "ram:GetResourceShares"),
+    ),
+}  # fmt: skip
+
+
+def ask(kind: str, *, create: bool) -> None:
+    """Raises what AWS answers if the caller may not do it."""
+    statements = CALLER.get()
+    if statements is None:
+        return
+    for action in ACTIONS[kind][0 if create else 1]:
+        if not allowed(statements, Need(action, via=VIA)):
+            raise EC2ClientError(
+                "UnauthorizedOperation", f"You are not authorized to perform {action} for {kind}"
+            )

@@ -1,0 +1,131 @@
+"""Stacks of tiers are made and removed with the policy `tiers`, and with no action less."""
+
+import copy
+import json
+
+import pytest
+from conftest import ME, REGION, admin
+from test_tiers_stacks import HOST, SSH, Sides
+
+from tickpath_cloud import policy
+from tickpath_cloud.errors import CloudError
+from tickpath_cloud.tiers import check, endpoint, stacks
+
+MANAGED_POLICY_CHARACTERS = 6144  # IAM counts no white space
+DENIED = "not authorized|DELETE_FAILED|UnauthorizedOperation|AccessDenied"
+
+
+class Limited(Sides):
+    """One account for both sides, with a policy; `admin` prepares what a stack is told."""
+
+    def __init__(self, world, server, monkeypatch):
+        self.world, self.server, self.monkeypatch = world, server, monkeypatch
+        monkeypatch.setattr(stacks.time, "sleep", lambda seconds: None)
+        admin(server).create_key_pair(KeyName="ops")
+
+    def allow(self, document):
+        self.world.add_key("me", ME, document)
+
+    def make(self, kind, name, asked):
+        side = self.stacks("me")
+        side.plan(kind, name, asked, 100)
+        return side.deploy(kind, name, asked)
+
+    def venue(self, **more):
+        return self.make("exchange", "venue", {**HOST, "SecondZone": f"{REGION}b", **more})
+
+    def one(self, way, **more):
+        return self.make("client", "c1", {**HOST, **SSH, "Way": way, **more})
+
+    def look(self, made, target):
+        self.stacks("me")
+        return check.check(REGION, made.outputs["Instance"], target)
+
+    def end(self, *names):
+        for name in names:
+            assert self.stacks("me").destroy(name) == []
+
+
+def appliance(sides):
+    venue = sides.venue()
+    made = sides.one("appliance", ExchangeVpc=venue.outputs["VpcId"])
+    sides.look(made, venue.outputs["Address"])
+    sides.end("c1", "venue")
+
+
+def behind_endpoint(sides):
+    venue = sides.venue(ClientPrincipal=f"arn:aws:iam::{ME}:root")
+    sides.one("endpoint", ServiceName=venue.outputs["ServiceName"])
+    assert endpoint.Service(REGION, "venue", sides.world.now).accept(ME)
+    sides.end("c1", "venue")
+
+
+def edge_through_nat(sides):
+    certificate = sides.client("admin", "acm").request_certificate(DomainName="x.example")
+    prefixes = admin(sides.server).create_managed_prefix_list(
+        PrefixListName="cloudfront", MaxEntries=5, AddressFamily="IPv4"
+    )["PrefixList"]["PrefixListId"]
+    sides.venue(
+        EdgeCertificate=certificate["CertificateArn"], CloudFrontPrefixes=prefixes,
+        EdgeName="x.example",
+    )  # fmt: skip
+    sides.look(sides.one("edge-through-nat"), "198.51.100.200")
+    sides.end("c1", "venue")
+
+
+def transit_gateway(sides):
+    gateway = admin(sides.server).create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    sides.one("transit-gateway", TransitGateway=gateway)
+    sides.end("c1")
+
+
+def shared_subnet(sides):
+    organization = "arn:aws:organizations::1:organization/o-a"
+    sides.world.ram.organizations[organization] = {ME, "222222222222"}
+    sides.venue(SharedWith="222222222222")
+    sides.end("venue")
+
+
+ACTS = (transit_gateway, appliance, behind_endpoint, edge_through_nat, shared_subnet)
+PIECES = [
+    pytest.param(number, action, id=f"{number}-{action}")
+    for number, statement in enumerate(policy.policy("tiers")["Statement"])
+    for action in statement["Action"]
+]
+
+
+@pytest.fixture
+def limited(world, server, monkeypatch):
+    return Limited(world, server, monkeypatch)
+
+
+def test_the_policy_is_enough(limited):
+    limited.allow(policy.policy("tiers"))
+    for act in ACTS:
+        act(limited)
+
+
+@pytest.mark.parametrize(("number", "action"), PIECES)
+def test_the_policy_is_minimal(limited, number, action):
+    less = copy.deepcopy(policy.policy("tiers"))
+    less["Statement"][number]["Action"].remove(action)
+    less["Statement"] = [s for s in less["Statement"] if s["Action"]]
+    limited.allow(less)
+    with pytest.raises(CloudError, match=DENIED):
+        for act in ACTS:
+            act(limited)
+
+
+def test_only_by_a_stack_and_only_by_ours(limited):
+    limited.allow(policy.policy("tiers"))
+    ec2, api = limited.client("me", "ec2"), limited.client("me", "cloudformation")
+    with pytest.raises(Exception, match="UnauthorizedOperation"):
+        ec2.create_vpc(CidrBlock="10.1.0.0/16")
+    with pytest.raises(Exception, match="AccessDenied"):
+        api.delete_stack(StackName="payroll")
+
+
+@pytest.mark.parametrize("verb", policy.VERBS)
+def test_a_policy_fits_into_a_managed_policy(verb):
+    text = json.dumps(policy.policy(verb), separators=(",", ":"))
+    assert len(text) <= MANAGED_POLICY_CHARACTERS
