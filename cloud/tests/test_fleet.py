@@ -20,6 +20,7 @@ from conftest import skip
 from namespaces import Hosts, missing
 from test_end_to_end import tickpath
 
+from tickpath_cloud import cli
 from tickpath_cloud.fleet.measure import COLLECTION, Fleet, Line, Settings, table
 from tickpath_cloud.records import Series
 
@@ -47,6 +48,18 @@ def test_the_same_playbooks_over_500_hosts(tmp_path):
     assert counts == [500, 10, 490]
     for task in ("Copy tickpath", "Doctor", "Apply", "Run the scenario", "Bring it here"):
         assert task in said
+
+
+@pytest.mark.parametrize("verb", ["plan", "run", "remove"])
+def test_an_inventory_without_hosts_is_refused(tmp_path, capsys, verb):
+    """Ansible calls it a success: `remove` said that it had nothing to remove."""
+    fleet = ["fleet", verb, "--out", str(tmp_path / "out")]
+    assert cli.main([*fleet, str(tmp_path / "nowhere.ini")]) == 2
+    assert "there is no inventory" in capsys.readouterr().err
+    empty = tmp_path / "empty.ini"
+    empty.write_text("[traders]\n")
+    assert cli.main([*fleet, str(empty)]) == 2
+    assert "Ansible found no host in" in capsys.readouterr().err
 
 
 def test_the_report_has_a_line_for_every_host():

@@ -24,6 +24,7 @@ from tickpath_cloud.records import Series, parse_record
 # As files: Ansible reads them. In a checkout this is a link to deploy/, in a package a copy.
 COLLECTION = Path(str(resources.files("tickpath_cloud"))) / "ansible_collections/tickpath/fleet"
 MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
+NO_HOSTS = "provided hosts list is empty"  # of Ansible, which calls that a success
 RECORD_BYTES_MAX = 1 << 30  # of one host's record, unpacked
 
 
@@ -60,6 +61,11 @@ class Fleet:
             raise CloudError(
                 f"{settings.collection} has no {MEASURE}: name the collection tickpath.fleet "
                 "with --collection"
+            )
+        if not settings.inventory.exists():
+            raise CloudError(
+                f"there is no inventory {settings.inventory}: name a file or a directory that "
+                "Ansible reads, such as hosts.ini"
             )
 
     def plan(self) -> str:
@@ -106,6 +112,11 @@ class Fleet:
             end = "\n".join(said.strip().splitlines()[-5:])
             raise CloudError(
                 f"ansible-playbook ended with {status}: {end}\nsee {self.directory}/ansible.log"
+            )
+        if NO_HOSTS in said:
+            raise CloudError(
+                f"Ansible found no host in {self.settings.inventory}: "
+                f"`ansible-inventory -i {self.settings.inventory} --graph` shows what it reads"
             )
         return found, said
 
