@@ -168,6 +168,15 @@ class Ram:
             for action in PERMISSIONS[arn]
         }  # fmt: skip
 
+    def shared_with(self, account: str) -> list[tuple[str, str]]:
+        """Owner and ARN of what other accounts share with this one."""
+        return [
+            (share.owner, arn)
+            for share in self.shares.values()
+            if share.status == "ACTIVE" and account in self._members(share)
+            for arn in share.resources
+        ]  # fmt: skip
+
     def _members(self, share: Share) -> set[str]:
         found = {a for a, (_, status, _) in share.invitations.items() if status == "ACCEPTED"}
         for principal in share.principals:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from fake_aws import ec2, endpoints, network, stacks
+from fake_aws import ec2, endpoints, network, shared_subnets, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
 from fake_aws.stack_actions import CALLER
@@ -23,6 +23,7 @@ from fake_aws.world import ON_DEMAND, WORLD, World
 ec2.install()
 network.install()
 endpoints.install()
+shared_subnets.install()
 stacks.install()
 FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
 

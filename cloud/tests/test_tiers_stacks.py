@@ -3,6 +3,7 @@
 import functools
 
 import pytest
+from botocore.exceptions import ClientError
 from conftest import ME, OTHER, REGION, admin, session, use
 
 from tickpath_cloud import cli
@@ -225,6 +226,38 @@ def test_the_same_vpc_in_the_group_or_not_and_a_shared_subnet(sides):
         assert any("same placement group" in text for text in way.warnings) == (not placed)
         assert side.destroy("near") == []
     sides.nothing_is_left(("admin", "venue"))
+
+
+def test_another_account_launches_into_the_shared_subnet(sides):
+    """Into the owner's group too; with a share ends the right to launch."""
+    ec2 = admin(sides.server)
+    ec2.create_placement_group(GroupName="g", Strategy="cluster")
+    [group] = sides.world.groups.values()
+    organization = "arn:aws:organizations::1:organization/o-a"
+    sides.world.ram.organizations[organization] = {ME, OTHER}
+    venue = sides.exchange(PlacementGroup="g", SharedWith=OTHER)
+    ram = sides.client("admin", "ram")
+    shared = ram.create_resource_share(name="g", resourceArns=[group.arn], principals=[OTHER])
+    asked = {
+        "VpcId": venue.outputs["VpcId"], "SubnetId": venue.outputs["SubnetId"],
+        "Image": HOST["Image"], "PlacementGroupId": group.id, **SSH,
+    }  # fmt: skip
+    side = sides.stacks("other")
+    made = side.deploy("same-vpc", "guest", asked)
+    guest = sides.world.instances[made.outputs["Instance"]]
+    assert guest.ec2_backend.account_id == OTHER and guest in group.live()
+    assert guest.subnet_id == venue.outputs["SubnetId"]
+    way = sides.hops("other", made, venue.outputs["Address"])
+    assert way.hops == () and "another account's" in way.warnings[0]
+    assert side.destroy("guest") == []
+    other = admin(sides.server, "other")
+    launch = {"MinCount": 1, "MaxCount": 1, "ImageId": HOST["Image"], "SubnetId": asked["SubnetId"]}
+    ram.delete_resource_share(resourceShareArn=shared["resourceShare"]["resourceShareArn"])
+    with pytest.raises(ClientError, match=group.id):
+        other.run_instances(**launch, Placement={"GroupId": group.id})
+    sides.nothing_is_left(("other", "guest"), ("admin", "venue"))
+    with pytest.raises(ClientError, match="InvalidSubnetID.NotFound"):
+        other.run_instances(**launch)
 
 
 def test_a_stack_s_host_ends_itself(sides):
