@@ -142,7 +142,21 @@ pub trait Streams {
     /// # Errors
     /// If the kernel refuses the registration.
     fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()>;
+
+    /// Whether [`wait`](Streams::wait) shall report that there is something to read; it does until
+    /// told otherwise. Afterwards it may still report that the stream broke, and what the backend
+    /// has already received, at most [`RECEIVED_AHEAD_BYTES_MAX`]: read that, since it takes up
+    /// memory that all streams share.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or the set can't stop one stream, as that of gateway threads can't.
+    fn watch_readable(&mut self, _id: StreamId, _watch: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
+
+/// The most that a backend, with TLS around it or not, receives of a stream before it is read.
+pub const RECEIVED_AHEAD_BYTES_MAX: usize = 2 << 20;
 
 /// What a gateway's thread asks of its backend beyond [`Streams`].
 pub(crate) trait Sockets: Streams {

@@ -264,6 +264,10 @@ impl Streams for Injected {
     fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
         self.streams.watch_writable(id, watch)
     }
+
+    fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        self.streams.watch_readable(id, watch)
+    }
 }
 
 #[cfg(test)]

@@ -30,12 +30,19 @@ pub(crate) fn block(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     Ok(Box::new(Readiness::new(clock, false)?))
 }
 
+/// A stream and what it is watched for.
+struct Watched {
+    stream: TcpStream,
+    readable: bool,
+    writable: bool,
+}
+
 struct Readiness {
     clock: Clock,
     spins: bool,
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
-    streams: Vec<Option<TcpStream>>,
+    streams: Vec<Option<Watched>>,
     open: usize,
     listener: Option<TcpListener>,
     /// When it is to be in epoll again, if it is out of it.
@@ -58,11 +65,26 @@ impl Readiness {
         })
     }
 
-    fn stream(&mut self, id: StreamId) -> io::Result<&mut TcpStream> {
+    fn watched(&mut self, id: StreamId) -> io::Result<&mut Watched> {
         self.streams
             .get_mut(id.index())
             .and_then(Option::as_mut)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the stream was removed"))
+    }
+
+    fn stream(&mut self, id: StreamId) -> io::Result<&mut TcpStream> {
+        self.watched(id).map(|watched| &mut watched.stream)
+    }
+
+    /// Changes what a stream is watched for.
+    fn watch(&mut self, id: StreamId, change: impl FnOnce(&mut Watched)) -> io::Result<()> {
+        change(self.watched(id)?);
+        let Some(Some(watched)) = self.streams.get(id.index()) else { return Ok(()) };
+        let mut flags = epoll::EventFlags::empty();
+        flags.set(epoll::EventFlags::IN, watched.readable);
+        flags.set(epoll::EventFlags::OUT, watched.writable);
+        let token = epoll::EventData::new_u64(u64::from(id.0));
+        Ok(epoll::modify(&self.epoll, &watched.stream, token, flags)?)
     }
 
     fn watch_listener(&self) -> io::Result<()> {
@@ -143,7 +165,7 @@ impl Streams for Readiness {
         };
         let token = epoll::EventData::new_u64(index as u64);
         epoll::add(&self.epoll, &stream, token, epoll::EventFlags::IN)?;
-        self.streams[index] = Some(stream);
+        self.streams[index] = Some(Watched { stream, readable: true, writable: false });
         self.open += 1;
         Ok(StreamId(index as u32))
     }
@@ -173,7 +195,7 @@ impl Streams for Readiness {
     }
 
     fn peer(&self, id: StreamId) -> Option<SocketAddr> {
-        self.streams.get(id.index())?.as_ref()?.peer_addr().ok()
+        self.streams.get(id.index())?.as_ref()?.stream.peer_addr().ok()
     }
 
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
@@ -186,7 +208,7 @@ impl Streams for Readiness {
             return self.ask_epoll(0, ready);
         }
         for (index, stream) in self.streams.iter().enumerate() {
-            if stream.is_some() {
+            if stream.as_ref().is_some_and(|watched| watched.readable) {
                 ready.push(Ready::Readable(StreamId(index as u32)));
             }
         }
@@ -223,12 +245,11 @@ impl Streams for Readiness {
     }
 
     fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
-        let mut flags = epoll::EventFlags::IN;
-        flags.set(epoll::EventFlags::OUT, watch);
-        let token = epoll::EventData::new_u64(u64::from(id.0));
-        let stream = self.streams.get(id.index()).and_then(Option::as_ref);
-        let stream = stream.ok_or(io::ErrorKind::NotConnected)?;
-        Ok(epoll::modify(&self.epoll, stream, token, flags)?)
+        self.watch(id, |watched| watched.writable = watch)
+    }
+
+    fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        self.watch(id, |watched| watched.readable = watch)
     }
 }
 

@@ -373,6 +373,10 @@ impl<S: Streams + ?Sized> Streams for TlsStreams<S> {
         }
         self.inner.watch_writable(id, watch)
     }
+
+    fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        self.inner.watch_readable(id, watch)
+    }
 }
 
 impl<S: Sockets + ?Sized> Sockets for TlsStreams<S> {

@@ -39,6 +39,8 @@ pub(super) struct Lane {
     pub poll: Request,
     /// Whether the stream is watched until it takes bytes again.
     pub watched: bool,
+    /// Nothing more is to be received for now.
+    pub paused: bool,
     /// It is in the list of streams with something to read.
     pub listed: bool,
     received: VecDeque<Received>,
@@ -67,6 +69,11 @@ impl Lane {
     /// Whether more may come.
     pub fn receives(&self) -> bool {
         self.socket.is_some() && self.end.is_none()
+    }
+
+    /// Whether a receive request is to be made.
+    pub fn wants_request(&self) -> bool {
+        self.receives() && !self.paused
     }
 
     /// Takes a completion of its receive request, with the stamp of the call that brought it.
@@ -134,6 +141,6 @@ impl Lane {
         while let Some(Received { piece, .. }) = self.received.pop_front() {
             ring.give_back(piece);
         }
-        (self.end, self.told, self.watched) = (None, false, false);
+        (self.end, self.told, self.watched, self.paused) = (None, false, false, false);
     }
 }

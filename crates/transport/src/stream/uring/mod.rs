@@ -144,7 +144,7 @@ impl Uring {
             About::Receive(index) => {
                 let lane = &mut lanes[index as usize];
                 lane.receive = Request::Off;
-                if let Some(socket) = lane.socket.as_ref().filter(|_| lane.receives()) {
+                if let Some(socket) = lane.socket.as_ref().filter(|_| lane.wants_request()) {
                     ring.receive(socket.as_fd(), tag)?;
                     lane.receive = Request::Armed;
                 }
@@ -227,7 +227,7 @@ impl Uring {
         lane.completed(completion, stamp_ns, &mut self.ring);
         if has_ended {
             lane.receive = Request::Off;
-            if lane.receives() {
+            if lane.wants_request() {
                 lane.receive = Request::Queued;
                 self.queued.push(About::Receive(index));
             }
@@ -391,6 +391,24 @@ impl Streams for Uring {
         if watch && lane.poll == Request::Off {
             lane.poll = Request::Queued;
             self.queued.push(About::Writable(id.0));
+        }
+        Ok(())
+    }
+
+    fn watch_readable(&mut self, id: StreamId, watch: bool) -> io::Result<()> {
+        self.socket(id)?;
+        let lane = &mut self.lanes[id.index()];
+        lane.paused = !watch;
+        match lane.receive {
+            Request::Off if watch => {
+                lane.receive = Request::Queued;
+                self.queued.push(About::Receive(id.0));
+            }
+            // Its last completion comes with a later call, and makes no new request while paused.
+            Request::Armed if !watch => {
+                self.ring.cancel(About::Receive(id.0).tag(), About::Cancel.tag())?;
+            }
+            _ => {}
         }
         Ok(())
     }
