@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   trader ──────────────┐                      ┌── exchange, echo: a `Service` run by `serve`
+//!                        │                      ├── gateway process: `forward`
 //!                        v                      v
 //!                     Streams: wait, read, write, accept
 //!                        ├── inject: harm on purpose, around any
@@ -21,6 +22,7 @@
 mod connection;
 pub mod datagram;
 pub mod echo;
+pub mod forward;
 pub mod gateway;
 #[cfg(test)]
 mod present;
