@@ -1,19 +1,18 @@
 //! `tickpath exchange`: the exchange, or the raw echo in its place.
 
+use crate::DONE;
 use crate::cli::ExchangeArguments;
 use crate::plant;
-use crate::process::{die_with, raise_descriptors};
+use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
 use crate::secure::Secure;
 use crate::security_log;
 use crate::snapshots::Snapshots;
-use crate::{DONE, signals};
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Root, Scheduling};
 use record::ExchangeResult;
-use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -33,13 +32,8 @@ const AHEAD_NS_TOLD: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
-    let secure = Secure::new(arguments)?;
-    let stop = match &secure {
-        Some(secure) if !arguments.tls_self_signed => {
-            signals::stop_flag_or_hang_up(secure.reload())?
-        }
-        _ => signals::stop_flag()?,
-    };
+    let secure = Secure::new(&arguments.tls, &arguments.listen)?;
+    let stop = Secure::stop_flag(secure.as_ref())?;
     let threads = Threads::new(arguments)?;
     let clock = clock(arguments)?;
     // First the core, so that memory comes from its NUMA node.
@@ -112,7 +106,7 @@ fn bare(
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
     let spins = transport::backend(&arguments.backend)?.spins;
-    let listener = bind(arguments)?;
+    let listener = bind(&arguments.listen)?;
     host::thread::set_scheduling(threads.scheduling)?;
     say_ready(listener.local_addr()?, clock, None)?;
     match plant::ticker(&arguments.market_data, clock)? {
@@ -309,42 +303,12 @@ fn listen(
     let streams = open(arguments, threads, secure, clock)
         .with_context(|| format!("cannot open backend {}", arguments.backend))?;
     let mut streams = inject::around(streams, &inject, clock);
-    let listener = bind(arguments)?;
+    let listener = bind(&arguments.listen)?;
     let address = listener.local_addr()?;
     streams.listen(listener)?;
     host::thread::set_scheduling(scheduling)?;
     say_ready(address, clock, secure.and_then(Secure::certificate))?;
     Ok(serve(&mut *streams, service, limits, clock, stop)?)
-}
-
-fn bind(arguments: &ExchangeArguments) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(&arguments.listen).map_err(|error| {
-        let advice = match error.kind() {
-            ErrorKind::AddrInUse => {
-                "another process listens there: end it, or use port 0 and let the system choose"
-            }
-            ErrorKind::PermissionDenied => {
-                "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one"
-            }
-            ErrorKind::AddrNotAvailable => {
-                "this machine has no such address: `ip address` lists them"
-            }
-            _ => "write --listen HOST:PORT with a port from 0 to 65535",
-        };
-        let address = &arguments.listen;
-        anyhow!("cannot listen on {address}: {error}; {advice}")
-    })
-}
-
-/// The first line of an exchange: where it listens, its clock, and the certificate that it made.
-fn say_ready(address: SocketAddr, clock: Clock, certificate: Option<&str>) -> anyhow::Result<()> {
-    let clock = serde_json::to_string(&clock)?;
-    let certificate = match certificate {
-        None => String::new(),
-        Some(pem) => format!(r#","certificate":{}"#, serde_json::to_string(pem)?),
-    };
-    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}}}"#));
-    Ok(())
 }
 
 /// The streams of one thread, or of gateways.
@@ -365,10 +329,4 @@ fn open(
     }
     let place = move |gateway| threads.place_gateway(gateway).map_err(io::Error::other);
     Ok(gateway::open(arguments.gateways, backend, acceptor, clock, place)?)
-}
-
-/// One line on stdout. Nobody may be listening there any more.
-fn say(line: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

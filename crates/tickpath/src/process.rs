@@ -1,10 +1,13 @@
-//! What every process of a run does for itself: limits, cores, progress for its parent.
+//! What every process of a run does for itself: limits, cores, where it listens, lines for its
+//! parent.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
+use clock::Clock;
 use record::progress::{ProgressLine, Second};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener};
 
 /// Descriptors beside those of connections: standard streams, epoll, files.
 const DESCRIPTORS_SPARE: u64 = 128;
@@ -60,4 +63,44 @@ pub(crate) fn tell(second: &Second) {
         // Nobody may be listening any more.
         let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
     }
+}
+
+/// Listens on `address`, which is `HOST:PORT`.
+pub(crate) fn bind(address: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "another process listens there: end it, or use port 0 and let the system choose"
+            }
+            ErrorKind::PermissionDenied => {
+                "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one"
+            }
+            ErrorKind::AddrNotAvailable => {
+                "this machine has no such address: `ip address` lists them"
+            }
+            _ => "write --listen HOST:PORT with a port from 0 to 65535",
+        };
+        anyhow!("cannot listen on {address}: {error}; {advice}")
+    })
+}
+
+/// The first line of a process that listens: where, its clock, and the certificate that it made.
+pub(crate) fn say_ready(
+    address: SocketAddr,
+    clock: Clock,
+    certificate: Option<&str>,
+) -> anyhow::Result<()> {
+    let clock = serde_json::to_string(&clock)?;
+    let certificate = match certificate {
+        None => String::new(),
+        Some(pem) => format!(r#","certificate":{}"#, serde_json::to_string(pem)?),
+    };
+    say(&format!(r#"{{"listening":"{address}","clock":{clock}{certificate}}}"#));
+    Ok(())
+}
+
+/// One line on stdout. Nobody may be listening there any more.
+pub(crate) fn say(line: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

@@ -1,14 +1,15 @@
-//! The exchange's TLS: which certificate, its reload, and the log of failed handshakes.
+//! The TLS of a server: which certificate, its reload, and the log of failed handshakes.
 
-use crate::cli::ExchangeArguments;
-use crate::security_log;
+use crate::cli::TlsArguments;
+use crate::{security_log, signals};
 use exchange::Limits;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::tls::{Acceptor, Pair};
 
-/// What an exchange that speaks TLS has.
+/// What a server that speaks TLS has.
 pub(crate) struct Secure {
     acceptor: Arc<Acceptor>,
     /// The certificate that was made for this run, in PEM.
@@ -16,12 +17,12 @@ pub(crate) struct Secure {
 }
 
 impl Secure {
-    /// As the command line asks; `None` for plain text.
-    pub(crate) fn new(arguments: &ExchangeArguments) -> anyhow::Result<Option<Secure>> {
+    /// As the command line of a server at `listen` asks; `None` for plain text.
+    pub(crate) fn new(arguments: &TlsArguments, listen: &str) -> anyhow::Result<Option<Secure>> {
         let (acceptor, certificate) = match (&arguments.tls_certificate, &arguments.tls_key) {
             (Some(certificate), Some(key)) => (Acceptor::read(certificate, key)?, None),
             _ if arguments.tls_self_signed => {
-                let pair = Pair::self_signed(&names(&arguments.listen))?;
+                let pair = Pair::self_signed(&names(listen))?;
                 let certificate = String::from_utf8(pair.certificate.clone())?;
                 (Acceptor::of(&pair)?, Some(certificate))
             }
@@ -40,8 +41,19 @@ impl Secure {
         self.certificate.as_deref()
     }
 
+    /// The flag that ends the server. A hang-up reloads a certificate that was read from files, and
+    /// ends a server without one.
+    pub(crate) fn stop_flag(secure: Option<&Secure>) -> anyhow::Result<Arc<AtomicBool>> {
+        match secure {
+            Some(secure) if secure.certificate.is_none() => {
+                signals::stop_flag_or_hang_up(secure.reload())
+            }
+            _ => signals::stop_flag(),
+        }
+    }
+
     /// What a hang-up signal does. It says how that went.
-    pub(crate) fn reload(&self) -> impl Fn() + Send + 'static {
+    fn reload(&self) -> impl Fn() + Send + 'static {
         let acceptor = self.acceptor();
         move || match acceptor.reload() {
             Ok(()) => eprintln!("reloaded the TLS certificate and its key"),

@@ -38,16 +38,8 @@ pub(crate) struct ExchangeArguments {
     /// Accept any token as the account with that name. For benchmarks only
     #[arg(long, conflicts_with = "tokens")]
     pub any_token: bool,
-    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it. SIGHUP
-    /// reloads it and the key
-    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "echo")]
-    pub tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate: a PEM file
-    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
-    pub tls_key: Option<PathBuf>,
-    /// Speak TLS 1.3 with a certificate made for this run; the first line of output has it
-    #[arg(long, conflicts_with_all = ["tls_certificate", "echo"])]
-    pub tls_self_signed: bool,
+    #[command(flatten)]
+    pub tls: TlsArguments,
     /// Maximum number of simultaneous connections
     #[arg(long, value_name = "N")]
     pub connections_max: Option<usize>,
@@ -81,7 +73,7 @@ pub(crate) struct ExchangeArguments {
     pub clock: Option<String>,
     /// Run the raw echo, which gives the floor, instead of an exchange; with --feed also the raw
     /// ticker
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["tls_certificate", "tls_self_signed"])]
     pub echo: bool,
     /// Run an echo that only receives and sends, one connection at a time: the cost of the raw echo
     #[arg(long, requires = "echo")]
@@ -92,6 +84,20 @@ pub(crate) struct ExchangeArguments {
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,
+}
+
+#[derive(Args)]
+pub(crate) struct TlsArguments {
+    /// Speak TLS 1.3 with this certificate: a PEM file, with the authorities' behind it. SIGHUP
+    /// reloads it and the key
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate: a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub tls_key: Option<PathBuf>,
+    /// Speak TLS 1.3 with a certificate made for this run; the first line of output has it
+    #[arg(long, conflicts_with = "tls_certificate")]
+    pub tls_self_signed: bool,
 }
 
 #[derive(Args)]
