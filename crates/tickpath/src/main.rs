@@ -11,6 +11,7 @@ mod cloud;
 mod compare;
 mod doctor;
 mod exchange;
+mod gateway;
 mod ipc_bench;
 mod manual;
 mod merge;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         cli::Command::Noise(arguments) => noise::noise(&arguments),
         cli::Command::Cloud(arguments) => cloud::cloud(&arguments),
         cli::Command::Exchange(arguments) => exchange::exchange(&arguments),
+        cli::Command::Gateway(arguments) => gateway::gateway(&arguments),
         cli::Command::Trade(arguments) => trade::trade(&arguments),
         cli::Command::Replay(arguments) => replay::replay(&arguments),
         cli::Command::Audit(arguments) => audit::audit(&arguments),

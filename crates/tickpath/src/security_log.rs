@@ -1,11 +1,12 @@
-//! The operator's log of failed logins and TLS handshakes: lines on stderr, each kind written by a
-//! thread of its own.
+//! The operator's log of failed logins, TLS handshakes and connections to the exchange: lines on
+//! stderr, each kind written by a thread of its own.
 
 use exchange::FailedLogin;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
+use transport::forward::Unreachable;
 use transport::tls::FailedHandshake;
 
 /// Failures that wait to be written; more are only counted.
@@ -30,6 +31,17 @@ pub(crate) fn start() -> io::Result<SyncSender<FailedLogin>> {
 pub(crate) fn start_handshakes() -> io::Result<SyncSender<FailedHandshake>> {
     start_log("tls-log", |FailedHandshake { peer, error, count }| {
         (format!("{error}; the client is {}", from(peer)), count)
+    })
+}
+
+/// The same of clients of a gateway process that it could not connect to the exchange.
+///
+/// # Errors
+/// The system has no thread for it.
+pub(crate) fn start_unreachable() -> io::Result<SyncSender<Unreachable>> {
+    start_log("gateway-log", |Unreachable { address, error, count }| {
+        let advice = "the gateway closed a client; is the exchange running, and is its port open?";
+        (format!("cannot reach the exchange at {address}: {error}; {advice}"), count)
     })
 }
 

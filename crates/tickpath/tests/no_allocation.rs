@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trader::plan::{Load, Model, Plan, Wire};
+use transport::forward::{self, forward};
 use transport::gateway::{self, GatewaysError};
 use transport::serve::serve;
 use transport::tls::{self, Acceptor, Pair, Trust};
@@ -22,6 +23,8 @@ struct Case {
     connections: usize,
     gateways: usize,
     has_tls: bool,
+    /// Through a gateway process's loop, which then ends the TLS.
+    is_forwarded: bool,
 }
 
 /// Runs for `seconds`; returns messages sent and allocations made, by both ends together.
@@ -32,7 +35,10 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
     let tls = has_tls.then(|| Trust { ca_pem, ..Trust::default() });
     let directory = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let target = listener.local_addr().unwrap().to_string();
+    let exchange = listener.local_addr().unwrap();
+    let front = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = if case.is_forwarded { front.local_addr().unwrap() } else { exchange };
+    let target = target.to_string();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
@@ -40,6 +46,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             let mut exchange = Exchange::new(Config::default()).unwrap();
             let limits = exchange.limits().serve();
             let backend = transport::backend(case.backend).unwrap();
+            let has_tls = has_tls && !case.is_forwarded;
             let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
             let mut streams = match gateways {
                 0 if has_tls => tls::around(backend.open(clock).unwrap(), acceptor, clock),
@@ -48,6 +55,18 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
             };
             streams.listen(listener).unwrap();
             serve(&mut *streams, &mut exchange, limits, clock, &stop).unwrap();
+        });
+        let gateway = case.is_forwarded.then(|| {
+            scope.spawn(|| {
+                let clock = Clock::calibrate();
+                let streams = transport::backend(case.backend).unwrap().open(clock).unwrap();
+                let acceptor = has_tls.then(|| Arc::new(Acceptor::of(&pair).unwrap()));
+                let mut streams = tls::around(streams, acceptor, clock);
+                streams.listen(front).unwrap();
+                let limits = forward::Limits::default();
+                let mut report = |failed| panic!("{failed:?}");
+                forward(&mut *streams, &[exchange], limits, clock, &stop, &mut report).unwrap()
+            })
         });
         let plan = Plan {
             subject: "t".into(),
@@ -75,6 +94,10 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
         let allocations = allocations_of_process() - before;
         stop.store(true, Ordering::Relaxed);
         server.join().unwrap();
+        if let Some(gateway) = gateway {
+            let counts = gateway.join().unwrap();
+            assert!(counts.to_exchange.residence_ns.len() > result.load.sent / 4);
+        }
         assert!(result.complete, "{result:?}");
         assert_eq!((result.load.rejected, result.load.unexpected), (0, 0), "{result:?}");
         (result.load.sent, allocations)
@@ -94,7 +117,7 @@ fn twice_the_messages_take_no_more_allocations() {
         }
         _ => 2,
     };
-    for (backend, model, connections, gateways, has_tls) in [
+    let cases = [
         ("block", Model::Open, 4, 0, false),
         ("block", Model::Open, 2, 0, false),
         ("block", Model::PingPong, 4, 0, false),
@@ -107,7 +130,16 @@ fn twice_the_messages_take_no_more_allocations() {
         ("io_uring", Model::Open, 4, 2, false),
         ("io_uring_spin", Model::Open, 4, 0, false),
         ("io_uring_spin", Model::PingPong, 4, 0, false),
-    ] {
+    ];
+    let forwarded = [
+        ("block", Model::PingPong, 4, 0, false),
+        ("block", Model::Open, 4, 0, true),
+        ("io_uring", Model::Open, 4, 0, false),
+    ];
+    let cases = cases.map(|case| (case, false)).into_iter();
+    for ((backend, model, connections, gateways, has_tls), is_forwarded) in
+        cases.chain(forwarded.map(|case| (case, true)))
+    {
         let clock = Clock::calibrate();
         let is_here = || {
             testing::opens(backend, || transport::backend(backend).unwrap().open(clock).map(drop))
@@ -115,7 +147,7 @@ fn twice_the_messages_take_no_more_allocations() {
         if gateways > gateways_max || !is_here() {
             continue;
         }
-        let case = Case { backend, model, connections, gateways, has_tls };
+        let case = Case { backend, model, connections, gateways, has_tls, is_forwarded };
         let (few, allocations_few) = run(case, 0.5);
         // In ping-pong a busy machine may send fewer messages in a longer run: it was seen to.
         let longer = [0.95, 2.0, 4.0, 8.0].into_iter();

@@ -1,4 +1,5 @@
-//! Arguments of the two ends as processes of their own, and of the clients that runs start.
+//! Arguments of the two ends and of the gateway between them as processes of their own, and of the
+//! clients that runs start.
 
 use crate::plant::MarketDataArguments;
 use clap::Args;
@@ -98,6 +99,35 @@ pub(crate) struct TlsArguments {
     /// Speak TLS 1.3 with a certificate made for this run; the first line of output has it
     #[arg(long, conflicts_with = "tls_certificate")]
     pub tls_self_signed: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct GatewayArguments {
+    /// Address of the exchange, in plain text. Its name is resolved once, at the start; it need not
+    /// be reachable then
+    #[arg(long, value_name = "HOST:PORT")]
+    pub exchange: String,
+    /// Address to listen on for clients (port 0: the system chooses one)
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    pub listen: String,
+    /// Core to pin to (default: the kernel places the thread)
+    #[arg(long, value_name = "N")]
+    pub core: Option<usize>,
+    /// Scheduling class of the thread: other, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, default_value = "other")]
+    pub scheduling: String,
+    /// How to wait for data: spin, block, io_uring or io_uring_spin
+    #[arg(long, default_value = "spin")]
+    pub backend: String,
+    #[command(flatten)]
+    pub tls: TlsArguments,
+    /// Maximum number of simultaneous clients; one more is closed at once
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub connections_max: u32,
+    /// End when this parent process ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
 }
 
 #[derive(Args)]

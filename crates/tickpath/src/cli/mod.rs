@@ -76,6 +76,15 @@ pub(crate) enum Command {
     /// A WebSocket/JSON order gateway in front of a limit order book. Prints
     /// {"listening":"HOST:PORT","clock":…} when it is ready, and its counts when it ends.
     Exchange(Box<ExchangeArguments>),
+    /// Run an order gateway on a host of its own, in front of an exchange
+    ///
+    /// Accepts clients, ends their TLS where asked, and carries the bytes of each one to the
+    /// exchange over a TCP connection of its own, and the replies back. It runs on while the
+    /// exchange is away. Prints {"listening":"HOST:PORT","clock":…} when it is ready. When it ends
+    /// (SIGINT, SIGTERM, or SIGHUP without a certificate), prints its counts and, for each
+    /// direction, the time from a read's return to the write's call (residence_ns). The gateway
+    /// threads of `exchange --gateways` are another thing.
+    Gateway(GatewayArguments),
     /// Replay a journal of an exchange and print the resulting state
     ///
     /// Replays from the latest good snapshot to the end. Prints the state hash, inputs and events

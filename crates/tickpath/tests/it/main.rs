@@ -9,6 +9,7 @@ mod docs;
 mod doctor;
 mod endpoint;
 mod engine;
+mod gateway_process;
 mod gateways;
 mod history;
 mod inject;
