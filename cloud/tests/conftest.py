@@ -9,6 +9,7 @@ import boto3
 import botocore.loaders
 import botocore.session
 import pytest
+from namespaces import Hosts, missing, tickpath
 
 from fake_aws.hosts import SimulatedHosts
 from fake_aws.server import WORLD, Server, environment
@@ -92,6 +93,16 @@ def config(world, server):
         ssh_from="198.51.100.7/32", arms=6, keep=1, finalists=3, halving_rounds=2, looks=(8, 9),
         fresh_rounds=8, keep_hours=2,
     )  # fmt: skip
+
+
+@pytest.fixture
+def hosts(world):
+    if need := missing():
+        skip("root", f"{need} is missing")
+    if tickpath() is None:
+        skip("tickpath", "no binary in target/: cargo build -p tickpath")
+    with Hosts(world) as hosts:
+        yield hosts
 
 
 class Hunt:

@@ -39,6 +39,14 @@ def missing():
     return "namespaces" if probe.returncode else ""
 
 
+def tickpath():
+    """The binary under test: TICKPATH, or what cargo built last."""
+    root = Path(__file__).parents[2] / "target"
+    built = [path for kind in ("release", "debug") if (path := root / kind / "tickpath").exists()]
+    found = os.environ.get("TICKPATH") or max(built, key=lambda p: p.stat().st_mtime, default=None)
+    return str(found) if found else shutil.which("tickpath")
+
+
 class Hosts:
     """Namespaces in the making of `World`: it starts and ends hosts as the fake says."""
 

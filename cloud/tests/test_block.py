@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import skip
-from namespaces import exchange
-from test_end_to_end import tickpath
+from namespaces import exchange, tickpath
 
 from tickpath_cloud.ansible import AnsibleHosts
 from tickpath_cloud.config import load

@@ -1,16 +1,13 @@
 """A whole hunt: the fake AWS, hosts in namespaces, Ansible, the real tickpath on each host."""
 
-import os
 import random
-import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from conftest import Hunt, skip
-from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing
+from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing, tickpath
 
 from tickpath_cloud.ansible import AnsibleHosts
 from tickpath_cloud.hunt import table
@@ -24,14 +21,6 @@ ENDPOINT = {
     "scenario": "endpoint", "connections": 2, "block_seconds": 2.5,
     "set": ("endpoint.probes_per_second=100", "endpoint.fresh_every=1000"),
 }  # fmt: skip
-
-
-def tickpath():
-    """The binary under test: TICKPATH, or what cargo built last."""
-    root = Path(__file__).parents[2] / "target"
-    built = [path for kind in ("release", "debug") if (path := root / kind / "tickpath").exists()]
-    found = os.environ.get("TICKPATH") or max(built, key=lambda p: p.stat().st_mtime, default=None)
-    return str(found) if found else shutil.which("tickpath")
 
 
 class Site:

@@ -1,6 +1,5 @@
 """The fleet over hosts in network namespaces; the playbooks over an inventory of 500."""
 
-import base64
 import json
 import os
 import re
@@ -9,30 +8,20 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 import zipfile
-import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from conftest import skip
-from namespaces import Hosts, missing
-from test_end_to_end import tickpath
+from fleet_hosts import commands, launch, settings, variables, wait_until
+from hdr_by_hand import counts, percentile
+from namespaces import tickpath
 
 from tickpath_cloud import cli
-from tickpath_cloud.fleet.measure import COLLECTION, Fleet, Line, Settings, table
+from tickpath_cloud.fleet.measure import COLLECTION, Fleet, Line
+from tickpath_cloud.fleet.table import figures, table
 from tickpath_cloud.records import Series
-
-SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_seconds=0",
-       "hiccup_seconds=0", "subject.rust.backend=block", "exchange.backend=block")  # fmt: skip
-
-
-def settings(inventory, **changes):
-    return Settings(
-        inventory=inventory, scenario="ping-pong", set=SET,
-        answer_seconds=20, tickpath=tickpath() or "tickpath", **changes,
-    )  # fmt: skip
 
 
 def test_the_same_playbooks_over_500_hosts(tmp_path):
@@ -45,8 +34,9 @@ def test_the_same_playbooks_over_500_hosts(tmp_path):
     )
     said = Fleet(settings(inventory), tmp_path / "run").plan()
     counts = [int(n) for n in re.findall(r"hosts \((\d+)\)", said)]
-    assert counts == [500, 10, 490]
-    for task in ("Copy tickpath", "Doctor", "Apply", "Run the scenario", "Bring it here"):
+    assert counts == [500]
+    for task in ("Copy tickpath", "Doctor", "Apply", "It listens", "Run the scenario",
+                 "Bring it here", "End it"):  # fmt: skip
         assert task in said
 
 
@@ -63,98 +53,35 @@ def test_an_inventory_without_hosts_is_refused(tmp_path, capsys, verb):
 
 
 def test_the_report_has_a_line_for_every_host():
-    def line(host, p50, why=""):
-        return Line(host, Path("x"), Series("order", 100, p50, 2 * p50, None), why)
+    def line(host, p50, why="", holds_to=0.99):
+        series = Series("order", 100, {"p50": p50, "p99": 2 * p50}, None, holds_to)
+        return Line(host, Path("x"), series, why)
 
-    lines = [line("a", 10_000), line("b", 30_000), Line("c", why="ssh: no"), line("d", 9, "other")]
-    said = table(lines, line("merged", 20_000)).splitlines()
-    assert [row.split()[0] for row in said] == ["host", "b", "a", "d", "merged", "spread", "c"]
+    lines = [
+        line("a", 10_000), line("b", 30_000, holds_to=0.5), Line("c", why="ssh: no"),
+        line("d", 9, "other"),
+    ]  # fmt: skip
+    said = table(lines, line("merged", 20_000), {}).splitlines()
+    names = ["host", "b", "a", "d", "merged", "spread", "c", "?"]
+    assert [row.split()[0] for row in said] == names
+    assert "30.00 " in said[1] and "60.00?" in said[1], "its p99 does not hold"
     assert "10.00 to 30.00 us, x 3.00" in said[5] and "FAILED: ssh: no" in said[6]
+    assert not said[5].endswith("?")
+    held = figures(lines, line("merged", 20_000), {})
+    assert [host["host"] for host in held["hosts"]] == ["a", "b", "c", "d"]
+    assert held["hosts"][2] == {"host": "c", "why": "ssh: no"}
+    assert held["merged"]["pooled"]["p50"] == 20_000
 
 
-# --- the merge by hand: HdrHistogram's V2 encoding, without tickpath ----------------------------
-
-
-def counts(record):
-    """Value -> count over all logs of a record's `order` series."""
-    found = {}
-    for log in record.glob("*.hlog"):
-        for row in log.read_text().splitlines():
-            tag = re.match(r"Tag=(?!floor|bare|hiccup)[^,]*order[^,]*,", row)
-            if tag:
-                for value, count in decode(row.rsplit(",", 1)[1]).items():
-                    found[value] = found.get(value, 0) + count
-    return found
-
-
-def decode(text):
-    data = base64.b64decode(text)
-    raw = zlib.decompress(data[8:])
-    digits = int.from_bytes(raw[12:16], "big")
-    payload = raw[40 : 40 + int.from_bytes(raw[4:8], "big")]
-    largest = 2 * 10**digits
-    sub = 1 << (largest - 1).bit_length()
-    found, index, at = {}, 0, 0
-    while at < len(payload):
-        number, shift = 0, 0
-        while True:
-            byte = payload[at]
-            at += 1
-            number |= (byte & 0x7F) << shift if shift < 56 else byte << shift
-            shift += 7
-            if byte < 0x80 or shift > 56:
-                break
-        number = (number >> 1) ^ -(number & 1)
-        if number < 0:
-            index -= number
-            continue
-        if number:
-            found[highest(index, sub)] = number
-        index += 1
-    return found
-
-
-def highest(index, sub):
-    """The highest value that counts at this index."""
-    half = sub // 2
-    bucket, rest = (index // half) - 1, index % half + half
-    if bucket < 0:
-        bucket, rest = 0, index
-    return (rest << bucket) + (1 << bucket) - 1
-
-
-def percentile(found, share):
-    total, seen = sum(found.values()), 0
-    for value in sorted(found):
-        seen += found[value]
-        if seen >= share * total:
-            return value
-    raise AssertionError("nothing was counted")
+def test_a_spread_of_figures_that_do_not_hold_is_marked():
+    lines = [
+        Line(host, Path("x"), Series("order", 100, {"p50": p50}, holds_to=to))
+        for host, p50, to in (("a", 10_000, 0.99), ("b", 30_000, 0.0))
+    ]
+    assert "x 3.00?" in table(lines, None, {})
 
 
 # --- five hosts, three of which have their trouble ----------------------------------------------
-
-
-class Data:
-    """The user data of an instance, as the fake has it."""
-
-    def decode(self):
-        return "#!/bin/sh\n"
-
-
-@pytest.fixture
-def hosts(world):
-    if need := missing():
-        skip("root", f"{need} is missing")
-    if tickpath() is None:
-        skip("tickpath", "no binary in target/: cargo build -p tickpath")
-    with Hosts(world) as hosts:
-        yield hosts
-
-
-def launch(hosts, name):
-    nic = SimpleNamespace(private_ip_address="", public_ip=None)
-    hosts.launch(SimpleNamespace(id=name, nics=[nic], user_data=Data()))
 
 
 @pytest.mark.root
@@ -171,7 +98,7 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     told = []
     asked = settings(inventory, binary=tickpath(), doctor=False)
     fleet = Fleet(asked, tmp_path / "run", told.append)
-    watch = threading.Thread(target=kill_when_measuring, args=(hosts, fleet.directory))
+    watch = threading.Thread(target=kill_when_measuring, args=(hosts,), daemon=True)
     watch.start()
     lines = {line.host: line for line in fleet.measure()}
     watch.join()
@@ -189,31 +116,46 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     assert merged.figures.count == sum(by_hand.values()) == sum(g.figures.count for g in good)
     assert merged.figures.p50_ns == percentile(by_hand, 0.5)
     assert merged.figures.p99_ns == percentile(by_hand, 0.99)
-    text = table(list(lines.values()), merged)
+    text = table(list(lines.values()), merged, {})
     assert all(name in text for name in (*names, "merged", "spread")) and text.count("FAILED") == 2
 
 
 @pytest.mark.root
 def test_two_traders_measure_one_exchange(hosts, tmp_path):
-    """The layout of pairs; a trader whose exchange does not exist is a line."""
-    for name in ("venue", "trader-1", "trader-2", "lost"):
+    """One of them through a gateway. The exchange of `lost` does not start: both have a line."""
+    for name in ("venue", "taken", "gate", "trader-1", "trader-2", "lost"):
         launch(hosts, name)
     held = {name: {"ansible_host": hosts.address(name)} for name in hosts.numbers}
-    for name in ("trader-1", "trader-2"):
-        held[name]["tickpath_fleet_peer"] = "venue"
-    held["lost"]["tickpath_fleet_connect"] = f"{hosts.address('lost')}:1"
+    held["trader-1"]["tickpath_fleet_peer"] = "venue"
+    held["trader-2"]["tickpath_fleet_peer"] = "gate"
+    held["gate"]["tickpath_fleet_behind"] = "venue"
+    held["taken"]["tickpath_fleet_listen"] = f"{hosts.address('taken')}:2222"  # of its ssh server
+    held["lost"]["tickpath_fleet_peer"] = "taken"
     inventory = tmp_path / "inventory.json"
-    inventory.write_text(json.dumps(variables(hosts, held, {"exchanges": ["venue"]})))
+    groups = {"exchanges": ["venue", "taken"], "gateways": ["gate"]}
+    inventory.write_text(json.dumps(variables(hosts, held, groups)))
     fleet = Fleet(settings(inventory, binary=tickpath(), doctor=True), tmp_path / "run")
     lines = {line.host: line for line in fleet.measure()}
     said = (fleet.directory / "ansible.log").read_text()[-3000:]
-    assert sorted(lines) == ["lost", "trader-1", "trader-2"], said
+    assert sorted(lines) == ["lost", "taken", "trader-1", "trader-2"], said
     assert lines["trader-1"].figures and lines["trader-2"].figures, said
     assert lines["lost"].why and not lines["lost"].figures, said
+    assert "listens at" in lines["taken"].why, said
     # Really over the network: the record names the exchange that was measured.
     run = (lines["trader-1"].record / "run.json").read_text()
     assert f"{hosts.address('venue')}:8888" in run
     assert json.loads((fleet.directory / "results/venue.doctor.json").read_text())
+    run = (lines["trader-2"].record / "run.json").read_text()
+    assert f"{hosts.address('gate')}:8888" in run
+    [(name, gateway)] = fleet.gateways().items()
+    assert name == "gate"
+    inside = gateway["to_exchange"]["residence_ns"]
+    assert inside["count"] > lines["trader-2"].figures.count
+    assert "gateway, us inside it" in table(list(lines.values()), None, fleet.gateways())
+    # Both were ended: the next run may be with another binary.
+    counts = (fleet.directory / "results/venue.exchange.txt").read_text().splitlines()
+    assert json.loads(counts[-1])["orders"] > 0
+    assert not commands(hosts, "venue", b"exchange") + commands(hosts, "gate", b"gateway")
 
 
 @pytest.mark.root
@@ -237,16 +179,6 @@ def test_what_a_run_left_is_removed_and_nothing_else(hosts, tmp_path):
     assert Path(tickpath()).exists()
 
 
-def variables(hosts, held, groups=None):
-    children = {name: {"hosts": dict.fromkeys(of, {})} for name, of in (groups or {}).items()}
-    return {"all": {"hosts": held, "children": children, "vars": {
-        "ansible_user": "root", "ansible_port": 2222,
-        "ansible_ssh_private_key_file": str(hosts.directory / "id"),
-        "ansible_python_interpreter": "/usr/bin/python3",
-        "tickpath_fleet_path": "/mnt/tickpath", "tickpath_fleet_directory": "/mnt/records",
-    }}}  # fmt: skip
-
-
 def other_binary(directory):
     """The same program in other bytes: another checksum is another build."""
     path = directory / "other"
@@ -257,19 +189,10 @@ def other_binary(directory):
     return path
 
 
-def kill_when_measuring(hosts, directory):
+def kill_when_measuring(hosts):
     """`dies` loses its processes while its scenario runs."""
-    deadline = time.monotonic() + 300
-    name = f"{hosts.tag}-{hosts.numbers['dies']}"
-    while time.monotonic() < deadline:
-        words = ["ip", "netns", "pids", name]
-        found = subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
-        for pid in found:
-            line = Path(f"/proc/{pid}/cmdline")
-            if line.exists() and b"ping-pong" in line.read_bytes():
-                hosts.end(SimpleNamespace(id="dies"))
-                return
-        time.sleep(0.2)
+    wait_until(lambda: commands(hosts, "dies", b"ping-pong"))
+    hosts.end(SimpleNamespace(id="dies"))
 
 
 def test_the_collection_passes_ansible_lint(tmp_path):

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 from conftest import skip
-from namespaces import SUBNET, Hosts, missing
-from test_end_to_end import tickpath
+from namespaces import SUBNET, Hosts, missing, tickpath
 
 from tickpath_cloud.ansible import AnsibleHosts
 from tickpath_cloud.ec2 import Ec2

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import Hunt, skip
-from test_end_to_end import tickpath
+from namespaces import tickpath
 
 from fake_aws.hosts import SimulatedHosts
 from tickpath_cloud import cli

@@ -52,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(
             "interrupted: commands that hosts have begun may run on. To continue a hunt or a "
-            "matrix, add --resume DIR; repeat any other verb. `tickpath cloud destroy DIR --apply` "
-            "removes the hosts of a hunt.",
+            "matrix, add --resume DIR; a fleet or tiers, `fleet resume DIR` or `tiers resume DIR`; "
+            "repeat any other verb. `tickpath cloud destroy DIR --apply` removes the hosts of a "
+            "hunt.",
             file=sys.stderr,
         )
         return NO_RESULT

@@ -3,21 +3,79 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
+
+RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+BESIDE = ("floor", "bare", "hiccup")  # subjects that tickpath adds
+# What the marks of `Series.cell` mean, in the words of tickpath's own tables.
+DISTURBED = "? does not hold: disturbance may be more than a tenth of it"
+UNCERTAIN = "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"
 
 
 @dataclass(frozen=True)
 class Series:
     name: str
     count: int
-    p50_ns: float
-    p99_ns: float | None  # None: too few samples
-    p50_interval_ns: tuple[float, float] | None
-    pooled: dict[str, float | None] = field(default_factory=dict)  # p50, p90, p99, p99_9, max, …
+    pooled: dict[str, float | None]  # p50, p90, p99, p99_9, max, … in ns; None: too few samples
+    p50_interval_ns: tuple[float, float] | None = None  # None: fewer than six runs
+    holds_to: float | None = None  # rank up to which figures hold; None: nobody could judge it
+    not_judged: str = ""  # why
+    uncertain: tuple[str, ...] = ()
+
+    @property
+    def p50_ns(self) -> float:
+        return float(self.pooled["p50"] or 0.0)
+
+    @property
+    def p99_ns(self) -> float | None:
+        return self.pooled.get("p99")
+
+    def holds(self, name: str) -> bool:
+        return self.holds_to is not None and RANKS[name] <= self.holds_to
+
+    def cell(self, name: str) -> str:
+        """Microseconds, marked as in tickpath's own tables."""
+        value = self.pooled.get(name)
+        if value is None:
+            return "-"
+        before = "~" if name in self.uncertain else ""
+        return f"{before}{us(value)}{'' if self.holds(name) else '?'}"
+
+    def interval(self) -> str:
+        """Of the median over runs."""
+        if self.p50_interval_ns is None:
+            return "-"
+        return "-".join(map(us, self.p50_interval_ns))
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs. Nanoseconds."""
+        return {
+            "series": self.name, "pooled": self.pooled, "p50_interval": self.p50_interval_ns,
+            "holds_to": self.holds_to, "not_judged": self.not_judged,
+            "uncertain": list(self.uncertain),
+        }  # fmt: skip
+
+
+def us(value_ns: float) -> str:
+    return f"{value_ns / 1000:.2f}"
+
+
+def marks(series: list[Series], names: tuple[str, ...]) -> list[str]:
+    """Lines below a table of these percentiles: what its marks mean."""
+    shown = [(one, name) for one in series for name in names if one.pooled.get(name) is not None]
+    judged = any(not one.holds(name) and not one.not_judged for one, name in shown)
+    reasons = {one.not_judged for one, name in shown if not one.holds(name) and one.not_judged}
+    uncertain = any(name in one.uncertain for one, name in shown)
+    return [
+        *([DISTURBED] if judged else []),
+        *(f"? not judged: {reason}" for reason in sorted(reasons)),
+        *([UNCERTAIN] if uncertain or len(shown) < len(series) * len(names) else []),
+    ]
 
 
 @dataclass(frozen=True)
@@ -41,15 +99,18 @@ def parse_record(run: dict[str, Any], where: str) -> Record:
     if run.get("smoke_test"):
         raise CloudError(f"{where} is a smoke test: make a record without --quick")
     try:
-        subject = next(s for s in run["subjects"] if s["name"] not in ("floor", "bare", "hiccup"))
+        subject = next(s for s in run["subjects"] if s["name"] not in BESIDE)
         series = _main(subject["series"])
         pooled = series["pooled"]
+        float(pooled["p50"])  # without one it is no result
         interval = (series.get("interval") or {}).get("p50")
         return Record(
             run["scenario"],
             Series(
-                series["name"], pooled["count"], float(pooled["p50"]), pooled.get("p99"),
-                (float(interval[0]), float(interval[1])) if interval else None, pooled,
+                series["name"], pooled["count"], pooled,
+                (float(interval[0]), float(interval[1])) if interval else None,
+                series.get("holds_to"), series.get("not_judged", ""),
+                tuple(series.get("uncertain", ())),
             ),
         )  # fmt: skip
     except (KeyError, StopIteration, TypeError) as error:
@@ -66,3 +127,42 @@ def _main(series: list[dict[str, Any]]) -> dict[str, Any]:
             if entry.get("kind") == kind:
                 return entry
     return series[0]
+
+
+# --- when it was measured, by its logs (HdrHistogram log format, one interval a second) ----------
+
+Window = tuple[float, float]  # seconds since the epoch
+
+
+def windows(record: Path) -> list[Window]:
+    """When the subjects of a record were measured, a window for each stretch without a pause."""
+    found: list[Window] = []
+    for log in sorted(record.glob("*.hlog")):
+        for window in _intervals(log):
+            if found and window[0] - found[-1][1] < 0.5:
+                found[-1] = (found[-1][0], max(found[-1][1], window[1]))
+            else:
+                found.append(window)
+    return found
+
+
+def _intervals(log: Path) -> Iterator[Window]:
+    began = 0.0
+    with log.open() as lines:
+        for line in lines:
+            if line.startswith("#[StartTime:"):
+                began = float(line.split()[1])
+            elif line.startswith("Tag=") and line[4:].partition(".")[0] not in BESIDE:
+                _, start, length, _ = line.split(",", 3)
+                yield began + float(start), began + float(start) + float(length)
+
+
+def at_once(each: list[list[Window]]) -> float:
+    """The share of the measured time in which all were measured, 0 to 1."""
+    ends = sorted({end for windows in each for window in windows for end in window})
+    any_of, all_of = 0.0, 0.0
+    for low, high in zip(ends, ends[1:], strict=False):
+        busy = sum(any(w[0] <= low and high <= w[1] for w in windows) for windows in each)
+        any_of += (high - low) * (busy > 0)
+        all_of += (high - low) * (busy == len(each))
+    return all_of / any_of if any_of else 0.0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tickpath_cloud.fleet.measure import Fleet, Settings, table
+from tickpath_cloud.fleet.measure import Fleet, Settings, load
+from tickpath_cloud.fleet.table import figures, table
 from tickpath_cloud.playbook import progress
 
 DONE, NO_RESULT = 0, 3
@@ -29,7 +31,17 @@ def add(verbs: argparse._SubParsersAction) -> None:
         verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
         verb.add_argument("--tune", action="store_true", help="apply `tickpath tune` first")
         verb.add_argument("--at-once", type=int, default=0, help="hosts at a time; 0: all")
+        verb.add_argument(
+            "--seconds-max", type=int, default=Settings.seconds_max, metavar="N",
+            help="end a host's run after this long",
+        )  # fmt: skip
         _add_common(verb)
+    text = "Continue a run whose controller died"
+    verb = sub.add_parser("resume", help=text, description=text)
+    verb.set_defaults(act=_resume)
+    verb.add_argument("dir", type=Path, help="the run's directory of results")
+    for name in ("run", "resume"):
+        sub.choices[name].add_argument("--json", action="store_true", help="print figures as JSON")
     text = "Take settings back and delete records and the copied binary on all hosts"
     verb = sub.add_parser("remove", help=text, description=text)
     verb.set_defaults(act=_remove)
@@ -52,7 +64,8 @@ def _fleet(options: argparse.Namespace) -> Fleet:
     settings = Settings(
         inventory=options.inventory, scenario=options.scenario, set=tuple(options.set),
         binary=options.binary, collection=options.collection, tune=options.tune,
-        at_once=options.at_once, tickpath=options.binary or "tickpath",
+        at_once=options.at_once, seconds_max=options.seconds_max,
+        tickpath=options.binary or "tickpath",
     )  # fmt: skip
     return Fleet(settings, _directory(options), progress)
 
@@ -63,11 +76,21 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    fleet = _fleet(options)
+    return _measure(_fleet(options), options.json)
+
+
+def _resume(options: argparse.Namespace) -> int:
+    return _measure(Fleet(load(options.dir), options.dir, progress, resumed=True), options.json)
+
+
+def _measure(fleet: Fleet, as_json: bool) -> int:
     lines = fleet.measure()
     merged = fleet.merge(lines)
-    print(table(lines, merged))
-    print(f"records, doctor's findings and the log are in {fleet.directory}")
+    gateways = fleet.gateways()
+    held = json.dumps(figures(lines, merged, gateways), indent=1)
+    (fleet.directory / "fleet.json").write_text(held + "\n")
+    print(held if as_json else table(lines, merged, gateways))
+    progress(f"figures, records, doctor's findings and the log are in {fleet.directory}")
     return DONE if merged else NO_RESULT
 
 

@@ -7,12 +7,14 @@ a percentile of percentiles is no percentile.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from tickpath_cloud.records import Series, parse_record
 COLLECTION = Path(str(resources.files("tickpath_cloud"))) / "ansible_collections/tickpath/fleet"
 MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
 NO_HOSTS = "provided hosts list is empty"  # of Ansible, which calls that a success
+SETTINGS = "settings.json"  # in a run's directory: resumes it
 RECORD_BYTES_MAX = 1 << 30  # of one host's record, unpacked
 
 
@@ -38,9 +41,17 @@ class Settings:
     tune: bool = False
     doctor: bool = True
     at_once: int = 0
+    seconds_max: int = 3600  # a run that takes longer is ended
     answer_seconds: int = 60
     tickpath: str = "tickpath"  # here: merges the records
     extra: tuple[str, ...] = ()  # arguments of ansible-playbook
+
+    def to_json(self) -> dict[str, Any]:
+        """Paths as they are from every directory."""
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        for key in ("inventory", "collection"):
+            held[key] = str(held[key].resolve())
+        return {**held, "binary": self.binary and str(Path(self.binary).resolve())}
 
 
 @dataclass(frozen=True)
@@ -53,9 +64,26 @@ class Line:
     why: str = ""  # it is not part of the merged record
 
 
+def load(directory: Path) -> Settings:
+    """Those of the run in that directory."""
+    file = directory / SETTINGS
+    try:
+        held = json.loads(file.read_text())
+        for key in ("inventory", "collection"):
+            held[key] = Path(held[key])
+        return Settings(**{k: tuple(v) if isinstance(v, list) else v for k, v in held.items()})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CloudError(f"cannot read {file} ({error}): name a run's directory") from error
+
+
 class Fleet:
-    def __init__(self, settings: Settings, directory: Path, tell: Tell | None = None) -> None:
+    """`resumed`: its controller died; what hosts have measured or still measure is not repeated."""
+
+    def __init__(
+        self, settings: Settings, directory: Path, tell: Tell | None = None, resumed: bool = False
+    ) -> None:
         self.settings, self.directory, self.tell = settings, directory.resolve(), tell
+        self.resumed = resumed
         self.collection = settings.collection.resolve()
         if not (self.collection / MEASURE).exists():
             raise CloudError(
@@ -83,7 +111,9 @@ class Fleet:
 
     def measure(self) -> list[Line]:
         results = self.directory / "results"
-        results.mkdir(parents=True)
+        results.mkdir(parents=True, exist_ok=self.resumed)
+        file = self.directory / SETTINGS
+        file.write_text(json.dumps(self.settings.to_json(), indent=1) + "\n")
         found, _ = self._play(MEASURE, [])
         lines = [self._line(host, found[host]) for host in sorted(found)]
         return same_binary([line for line in lines if line is not None], results)
@@ -97,6 +127,8 @@ class Fleet:
             "tickpath_fleet_set": list(self.settings.set),
             "tickpath_fleet_at_once": self.settings.at_once,
             "tickpath_fleet_answer_seconds": self.settings.answer_seconds,
+            "tickpath_fleet_seconds_max": self.settings.seconds_max,
+            "tickpath_fleet_resumed": self.resumed,
             "tickpath_fleet_tune": self.settings.tune,
             "tickpath_fleet_doctor_wanted": self.settings.doctor,
         }
@@ -145,6 +177,16 @@ class Fleet:
             return Line(host, why=str(error))
         return Line(host, record, figures)
 
+    def gateways(self) -> dict[str, dict]:
+        """What each gateway said at its end, by host."""
+        found = {}
+        for file in sorted((self.directory / "results").glob("*.exchange.txt")):
+            with suppress(ValueError, IndexError):  # it ended without its last line
+                last = json.loads(file.read_text().splitlines()[-1])
+                if "to_exchange" in last:
+                    found[file.name.removesuffix(".exchange.txt")] = last
+        return found
+
     def merge(self, lines: list[Line]) -> Line | None:
         """By tickpath: histograms, not percentiles."""
         records = [str(line.record) for line in lines if line.record and not line.why]
@@ -166,6 +208,7 @@ class Fleet:
 
 def unpack(packed: Path, into: Path) -> Path:
     """The one record in it. Nothing leaves the directory, whatever the archive says."""
+    shutil.rmtree(into, ignore_errors=True)  # of a controller that died
     into.mkdir(parents=True)
     with tarfile.open(packed) as archive:
         if sum(member.size for member in archive.getmembers()) > RECORD_BYTES_MAX:
@@ -203,39 +246,3 @@ def _other(binary: tuple[str, str], usual: tuple[str | None, str]) -> str:
         f"not merged: another binary, {binary[1]} sha256 {binary[0][:12]}; the others have "
         f"{usual[1]} sha256 {(usual[0] or '')[:12]}"
     )
-
-
-def table(lines: list[Line], merged: Line | None) -> str:
-    """Slowest host first: it is the one to look at."""
-    head = f"{'host':<24} {'count':>10} {'p50 us':>10} {'p99 us':>10}  "
-    out = [head.rstrip()]
-    measured = [line for line in lines if line.figures]
-    for line in sorted(measured, key=lambda line: -_p50(line)):
-        out.append(_row(line))
-    if merged is not None:
-        out.append(
-            _row(merged if merged.host == "merged" else Line("merged", None, merged.figures))
-        )
-    counted = [_p50(line) for line in measured if not line.why]
-    if len(counted) > 1:
-        low, high = min(counted) / 1000, max(counted) / 1000
-        out.append(
-            f"spread of the p50 over {len(counted)} hosts: {low:.2f} to {high:.2f} us, "
-            f"x {high / low:.2f}"
-        )
-    out += [f"{line.host:<24} FAILED: {line.why}" for line in lines if not line.figures]
-    return "\n".join(out)
-
-
-def _p50(line: Line) -> float:
-    assert line.figures is not None
-    return line.figures.p50_ns
-
-
-def _row(line: Line) -> str:
-    figures = line.figures
-    assert figures is not None
-    p99 = "-" if figures.p99_ns is None else f"{figures.p99_ns / 1000:.2f}"
-    return (
-        f"{line.host:<24} {figures.count:>10} {figures.p50_ns / 1000:>10.2f} {p99:>10}  {line.why}"
-    ).rstrip()
