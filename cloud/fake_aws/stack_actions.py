@@ -67,6 +67,10 @@ ACTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("ec2:DeleteSecurityGroup", "ec2:DescribeSecurityGroups"),
     ),
+    "AWS::EC2::SecurityGroupIngress": (
+        ("ec2:AuthorizeSecurityGroupIngress", "ec2:DescribeSecurityGroupRules"),
+        ("ec2:RevokeSecurityGroupIngress", "ec2:DescribeSecurityGroupRules"),
+    ),
     "AWS::EC2::Subnet": (
         ("ec2:CreateSubnet", "ec2:ModifySubnetAttribute", "ec2:DescribeSubnets", _TAG),
         ("ec2:DeleteSubnet", "ec2:DescribeSubnets"),

@@ -15,7 +15,9 @@ from moto.core.common_models import CloudFormationModel
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance
+from moto.ec2.models.security_groups import SecurityGroupIngress
 from moto.ec2.models.subnets import SubnetRouteTableAssociation
+from moto.ec2.models.vpc_peering_connections import VPCPeeringConnection
 from moto.elbv2.models import FakeLoadBalancer, FakeTargetGroup, elbv2_backends
 
 from fake_aws import ec2, stack_actions
@@ -23,6 +25,7 @@ from fake_aws.world import WORLD
 
 _make = Instance.create_from_cloudformation_json.__func__  # type: ignore[attr-defined]
 _make_balancer = FakeLoadBalancer.create_from_cloudformation_json.__func__  # type: ignore
+_make_peering = VPCPeeringConnection.create_from_cloudformation_json.__func__  # type: ignore
 _make_targets = FakeTargetGroup.create_from_cloudformation_json.__func__  # type: ignore
 
 
@@ -91,6 +94,15 @@ def make_targets(
     made = _make_targets(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs)
     made.register(cloudformation_json["Properties"].get("Targets", []))
     return made
+
+
+def make_peering(
+    cls: type[VPCPeeringConnection], resource_name: str, cloudformation_json: Any, account_id: str,
+    region_name: str, **kwargs: Any,
+) -> VPCPeeringConnection:  # fmt: skip
+    """Within one account CloudFormation accepts it too."""
+    made = _make_peering(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs)
+    return ec2_backends[account_id][region_name].accept_vpc_peering_connection(made.id)
 
 
 # --- types that moto does not have --------------------------------------------------------------
@@ -233,6 +245,14 @@ def _delete_endpoint(ec2: Any, made: Any) -> None:
     del ec2.vpc_end_points[made.id]
 
 
+def _revoke(ec2: Any, made: Any) -> None:
+    asked = made.properties
+    ec2.revoke_security_group_ingress(
+        asked["GroupId"], asked["IpProtocol"], asked["FromPort"], asked["ToPort"],
+        [{"CidrIp": asked["CidrIp"], "Description": asked["Description"]}],
+    )  # fmt: skip
+
+
 def _delete_subnet(ec2: Any, subnet: Any) -> None:
     if held := [e.id for e in ec2.enis.values() if e.subnet.id == subnet.id]:
         raise EC2ClientError(
@@ -275,9 +295,12 @@ DELETE: dict[str, Callable[[Any, Any], Any]] = {
     "AWS::EC2::InternetGateway": lambda ec2, gateway: ec2.delete_internet_gateway(gateway.id),
     "AWS::EC2::LaunchTemplate": lambda ec2, made: ec2.delete_launch_template(None, made.id),
     "AWS::EC2::NatGateway": _delete_nat,
-    "AWS::EC2::Route": _nothing,
+    "AWS::EC2::Route": lambda ec2, route: ec2.delete_route(
+        route.route_table.id, route.destination_cidr_block
+    ),
     "AWS::EC2::RouteTable": lambda ec2, table: ec2.delete_route_table(table.id),
     "AWS::EC2::SecurityGroup": lambda ec2, group: ec2.delete_security_group(group_id=group.id),
+    "AWS::EC2::SecurityGroupIngress": _revoke,
     "AWS::EC2::Subnet": _delete_subnet,
     "AWS::EC2::SubnetRouteTableAssociation": _disassociate,
     "AWS::EC2::TransitGatewayAttachment": lambda ec2, made: (
@@ -350,5 +373,7 @@ def install() -> None:
     CloudFormationBackend.delete_stack = delete_stack
     EC2Backend.create_subnet_association = associate
     Instance.create_from_cloudformation_json = classmethod(make_instance)
+    VPCPeeringConnection.create_from_cloudformation_json = classmethod(make_peering)
+    SecurityGroupIngress.physical_resource_id = property(lambda made: f"ingress-{id(made)}")
     FakeLoadBalancer.create_from_cloudformation_json = classmethod(make_balancer)
     FakeTargetGroup.create_from_cloudformation_json = classmethod(make_targets)

@@ -9,15 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import REGION, admin, skip
-from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing
-from test_end_to_end import tickpath
-from test_fleet import launch
+from fleet_hosts import launch
+from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing, tickpath
 
 from tickpath_cloud import cli
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
-from tickpath_cloud.tiers import check, measure, page
+from tickpath_cloud.records import Series, at_once, windows
+from tickpath_cloud.tiers import check, command, measure, page
 from tickpath_cloud.tiers.stacks import TEMPLATES, Stacks, names
+from tickpath_cloud.tiers.table import DOCUMENTS, figures, table
 
 
 @pytest.mark.parametrize("name", names())
@@ -157,8 +158,12 @@ def test_hops_by_the_most_specific_route(net):
     assert "nowhere" in net.way(address).hops[0], "it was not accepted yet"
     net.ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
     assert net.way(address).hops == (f"peering {peering}",)
-    [warning] = net.way(address).warnings
-    assert "placement group" in warning
+    back, group = net.way(address).warnings
+    assert "no way back to 10.64.0." in back and "placement group" in group
+    found = net.ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [other]}])
+    net.table = found["RouteTables"][0]["RouteTableId"]
+    net.route("10.64.0.0/16", VpcPeeringConnectionId=peering)
+    assert net.way(address).warnings == (group,)
 
 
 def test_an_address_is_asked_for(net, capsys):
@@ -169,21 +174,61 @@ def test_an_address_is_asked_for(net, capsys):
 # --- the table ----------------------------------------------------------------------------------
 
 
-def row(load, tier, p50):
-    figures = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "p99_9": None}
-    return measure.Row(load, tier, figures, 1000)
+def row(tier, p50, holds_to=0.99):
+    pooled = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "p99_9": None}
+    return measure.Row(tier, Series("order", 1000, pooled, (p50 - 10, p50 + 10), holds_to))
 
 
 def test_the_table_has_the_documents_beside_it():
-    rows = [
-        row("low", "edge", 900_000), row("low", "shared-group", 60_000),
-        measure.Row("low", "peering", None, why="ssh: no"), row("high", "edge", 1e6),
+    low = [
+        row("edge", 900_000), row("shared-group", 60_000),
+        measure.Row("peering", None, "ssh: no"),
     ]  # fmt: skip
-    said = measure.table(rows).splitlines()
-    assert [line.split()[1] for line in said[1:]] == ["shared-group", "edge", "peering", "edge"]
+    loads = [measure.Load("low", low, 0.97), measure.Load("high", [row("edge", 1e6, 0.0)], 1.0)]
+    said = table(loads).splitlines()
+    assert [line.split()[1] for line in said[1:5]] == ["shared-group", "edge", "peering", "edge"]
     assert "below 74 us" in said[1] and " 840.00 " in said[2] and "FAILED: ssh: no" in said[3]
-    drawn = page.page(rows)
-    assert drawn.count("<polyline") == 3 and "http" not in drawn
+    assert " 899.99-900.01 " in said[2] and "1000.00?" in said[4]
+    assert "?" not in said[1] + said[2] and "does not hold" in "".join(said[5:])
+    assert said[-1] == "load low: all tiers were measured at once for 97% of the time"
+    assert "with care" in table([measure.Load("low", low, 0.4)])
+    drawn = page.page(loads, "shared-group, i-1 to 10.0.0.1:8888:\n  client\n  target")
+    assert drawn.count("<polyline") == 3 and "http" not in drawn and "Hops on each way" in drawn
+    held = figures(loads)
+    assert held[0]["tiers"][2] == {"tier": "peering", "failed": "ssh: no"}
+    assert held[0]["at_once"] == 0.97 and held[1]["tiers"][0]["pooled"]["p50"] == 1e6
+
+
+def test_when_tiers_were_measured_is_read_from_their_logs(tmp_path):
+    """Two runs with a pause between them; what is no subject does not count."""
+    head = "#[StartTime: 1000.500 (seconds since epoch)]\n"
+    for number, start in (("001", 0.0), ("002", 10.0)):
+        rows = [f"Tag=rust.order.service,{start + i:.3f},1.000,9.000,HIST\n" for i in range(3)]
+        beside = "Tag=hiccup.core1.noise,5.000,0.500,9.000,HIST\n"
+        (tmp_path / f"{number}.hlog").write_text(head + beside + "".join(rows))
+    assert windows(tmp_path) == [(1000.5, 1003.5), (1010.5, 1013.5)]
+    assert at_once([windows(tmp_path)] * 2) == 1.0
+    assert at_once([[(0.0, 10.0)], [(5.0, 15.0)]]) == pytest.approx(1 / 3)
+    assert at_once([[(0.0, 1.0)], [(2.0, 3.0)]]) == 0.0
+
+
+def test_the_hops_are_shown_before_a_run(net, tmp_path):
+    file = tmp_path / "tiers.toml"
+    tiers = "".join(
+        f'[[tier]]\nname = "{name}"\nhost = "h"\nconnect = "{to}:8888"\n{more}'
+        for name, to, more in (
+            ("near", net.grouped(net.subnet)["PrivateIpAddress"], f'instance = "{net.client}"\n'),
+            ("far", "10.9.9.9", f'instance = "{net.client}"\n'),
+            ("unknown", "10.9.9.9", ""),
+        )
+    )
+    file.write_text(tiers + "[load]\nlow = []\n")
+    with pytest.raises(CloudError, match="name its region"):
+        measure.load(file)
+    file.write_text(f'region = "{REGION}"\n{tiers}[load]\nlow = []\n')
+    said = command._ways(measure.load(file))
+    assert said.startswith(f"near, {net.client} to ") and "no route" in said
+    assert "unknown" not in said
 
 
 def test_a_file_without_tiers_is_refused(tmp_path):
@@ -284,7 +329,7 @@ class Site:
         self.process, self.relay.target = exchange(tickpath())
         self.hops = Hops(directory)
         self.hops.start()
-        for name in measure.DOCUMENTS:
+        for name in DOCUMENTS:
             launch(hosts, name)
 
     def delay_of(self, address):
@@ -321,10 +366,12 @@ class Site:
             answer_seconds=60,
         )  # fmt: skip
         directory = self.directory / name
-        rows = measure.measure(settings, fleet, directory, lambda text: None)
+        loads = measure.measure(settings, fleet, directory, lambda text: None)
         log = "\n".join(p.read_text()[-2500:] for p in directory.glob("*/ansible.log"))
-        assert all(row.figures for row in rows), f"{measure.table(rows)}\n{log}"
-        return {(row.load, row.tier): row.figures["p50"] for row in rows}
+        rows = [(load.name, row) for load in loads for row in load.rows]
+        assert all(row.series for _, row in rows), f"{table(loads)}\n{log}"
+        assert all(0 < load.at_once <= 1 for load in loads), table(loads)
+        return {(name, row.tier): row.series.p50_ns for name, row in rows}
 
     def close(self):
         self.hops.stop()
@@ -349,7 +396,7 @@ def site(world, tmp_path):
 
 @pytest.mark.root
 def test_four_tiers_at_once_and_swapped_delays_swap_the_table(site):
-    tiers = list(measure.DOCUMENTS)
+    tiers = list(DOCUMENTS)
     hidden = [20.0, 45.0, 75.0, 115.0]  # ms: far above what a busy machine adds
     random.Random(7).shuffle(hidden)
     first = dict(zip(tiers, hidden, strict=True))
@@ -366,5 +413,5 @@ def test_the_inventory_names_every_tier(tmp_path):
     hosts = SimpleNamespace(address=lambda name: "10.0.0.1", directory=tmp_path)
     site = SimpleNamespace(hosts=hosts, directory=tmp_path)
     held = measure._inventory(Site.settings(site))["all"]["hosts"]
-    assert list(held) == list(measure.DOCUMENTS)
+    assert list(held) == list(DOCUMENTS)
     assert held["edge"]["tickpath_fleet_set_host"][0] == "tls=true"

@@ -48,7 +48,11 @@ class Limited(Sides):
 
 def appliance(sides):
     venue = sides.venue()
-    made = sides.one("appliance", ExchangeVpc=venue.outputs["VpcId"])
+    held = venue.outputs
+    made = sides.one(
+        "appliance", ExchangeVpc=held["VpcId"], ExchangeRouteTable=held["RouteTable"],
+        ExchangeSecurityGroup=held["SecurityGroup"],
+    )  # fmt: skip
     sides.look(made, venue.outputs["Address"])
     sides.end("c1", "venue")
 

@@ -171,23 +171,40 @@ def test_the_edge_through_a_nat_gateway(sides):
     sides.nothing_is_left(("other", "c1"))
 
 
-def peered(sides, way):
+def peered(sides, way, *, back=True):
     venue = sides.exchange()
-    made = sides.client_of("admin", way, ExchangeVpc=venue.outputs["VpcId"])
-    ec2 = admin(sides.server)
-    pending = [{"Name": "status-code", "Values": ["pending-acceptance"]}]
-    [request] = ec2.describe_vpc_peering_connections(Filters=pending)["VpcPeeringConnections"]
-    known = request["VpcPeeringConnectionId"]
-    ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=known)
-    return sides.hops("admin", made, venue.outputs["Address"]), known
+    held = venue.outputs
+    asked = {"ExchangeVpc": held["VpcId"]}
+    if back:
+        asked |= {
+            "ExchangeRouteTable": held["RouteTable"],
+            "ExchangeSecurityGroup": held["SecurityGroup"],
+        }
+    made = sides.client_of("admin", way, **asked)
+    wanted = [{"Name": "status-code", "Values": ["active"]}]
+    found = admin(sides.server).describe_vpc_peering_connections(Filters=wanted)
+    [peering] = [p["VpcPeeringConnectionId"] for p in found["VpcPeeringConnections"]]
+    return sides.hops("admin", made, held["Address"]), peering, held["SecurityGroup"]
+
+
+def lets_in(sides, group):
+    [found] = admin(sides.server).describe_security_groups(GroupIds=[group])["SecurityGroups"]
+    return sorted(r["CidrIp"] for p in found["IpPermissions"] for r in p["IpRanges"])
 
 
 def test_peering_and_an_inspection_appliance_before_it(sides):
-    way, peering = peered(sides, "peering")
+    way, peering, group = peered(sides, "peering")
     assert way.hops == (f"peering {peering}",)
+    assert not any("no way back" in text for text in way.warnings), way
+    assert lets_in(sides, group) == ["10.0.0.0/16", "10.64.0.0/24"]
+    assert sides.stacks("admin").destroy("c1") == []
+    assert lets_in(sides, group) == ["10.0.0.0/16"], "the client's stack takes its rule with it"
+    assert sides.stacks("admin").destroy("venue") == []
+    way, _, _ = peered(sides, "peering", back=False)
+    assert any("no way back to 10.64.0." in text for text in way.warnings)
     assert sides.stacks("admin").destroy("c1") == []
     assert sides.stacks("admin").destroy("venue") == []
-    way, peering = peered(sides, "appliance")
+    way, peering, _ = peered(sides, "appliance")
     assert way.hops[0].startswith("inspection appliance ")
     assert way.hops[1:] == (f"peering {peering}",)
     assert "appliance lies on the way: peering needs none" in way.warnings

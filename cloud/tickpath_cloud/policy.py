@@ -268,6 +268,7 @@ _TIERS = [
             "ec2:ModifyVpcAttribute",
             "ec2:ModifyVpcEndpointServicePermissions",
             "ec2:ReleaseAddress",
+            "ec2:RevokeSecurityGroupIngress",
             "ec2:RunInstances",
             "ec2:TerminateInstances",
             "elasticloadbalancing:AddTags",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +44,8 @@ def check(region: str, instance: str, target: str) -> Way:
     if not found:
         raise CloudError(f"{instance} does not exist in {region}: name the client's instance")
     host = found[0]["Instances"][0]
-    address = ipaddress.ip_address(target)
-    there = _interface(ec2, target)
+    address = _address(target)
+    there = _interface(ec2, str(address))
     hops = _hops(ec2, host, address)
     warnings = []
     if there is not None and (kind := there.get("InterfaceType")) in INTERFACES:
@@ -53,6 +54,7 @@ def check(region: str, instance: str, target: str) -> Way:
         hops.append("load balancer")
     if any("load balancer" in step for step in hops):
         warnings.append("a load balancer lies on the way: peering to the host is shorter")
+    warnings += _way_back(ec2, host, there)
     warnings += _zone(ec2, host, there)
     warnings += _group(ec2, host, there)
     warnings += [
@@ -61,6 +63,18 @@ def check(region: str, instance: str, target: str) -> Way:
         if any(word in step for step in hops)
     ]
     return Way(tuple(hops), tuple(warnings))
+
+
+def _address(target: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Of a name: what it means on this machine, where a private one may mean nothing."""
+    try:
+        return ipaddress.ip_address(target)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.ip_address(socket.gethostbyname(target))
+    except OSError as error:
+        raise CloudError(f"{target} has no address here ({error}): name an IP address") from error
 
 
 def _hops(ec2: Any, host: dict, address: Any) -> list[str]:
@@ -73,6 +87,23 @@ def _hops(ec2: Any, host: dict, address: Any) -> list[str]:
             hops.append(name)
         where = _behind(ec2, route or {})
     return hops
+
+
+def _way_back(ec2: Any, host: dict, there: dict | None) -> list[str]:
+    """Answers take the routes of the target's subnet, if those are this account's to see."""
+    if there is None:
+        return []
+    route = _route(ec2, there, ipaddress.ip_address(host["PrivateIpAddress"]))
+    if route is None or route.get("State") == "blackhole" or _is_internet(route):
+        return [
+            f"the target's subnet has no way back to {host['PrivateIpAddress']}: no answer arrives"
+        ]
+    return []
+
+
+def _is_internet(route: dict) -> bool:
+    """Private addresses end there."""
+    return route.get("GatewayId", "").startswith("igw-")
 
 
 def _route(ec2: Any, host: dict, address: Any) -> dict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,11 +12,12 @@ from pathlib import Path
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.playbook import progress
-from tickpath_cloud.tiers import check, measure, page
+from tickpath_cloud.tiers import check, measure, page, table
 from tickpath_cloud.tiers.endpoint import Service
 from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
 
 DONE, NO_RESULT = 0, 3
+CONFIG = "tiers.toml"  # in the directory of results: resumes it
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
@@ -27,10 +29,18 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb = sub.add_parser("run", help=text, description=text)
     verb.set_defaults(act=_run)
     verb.add_argument("file", type=Path, help="tiers.toml")
-    verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
-    yours = "your own tickpath.fleet"
-    verb.add_argument("--collection", type=Path, default=FleetSettings.collection, help=yours)
     verb.add_argument("--out", type=Path, default=Path("tiers"), help="directory of results")
+
+    text = "Continue a run whose controller died"
+    verb = sub.add_parser("resume", help=text, description=text)
+    verb.set_defaults(act=_resume)
+    verb.add_argument("dir", type=Path, help="the run's directory of results")
+    for name in ("run", "resume"):
+        verb = sub.choices[name]
+        verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
+        yours = "your own tickpath.fleet"
+        verb.add_argument("--collection", type=Path, default=FleetSettings.collection, help=yours)
+        verb.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     text = "Show the hops between an instance and an address"
     verb = sub.add_parser("check", help=text, description=text)
@@ -75,24 +85,48 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    settings = measure.load(options.file)
+    measure.load(options.file)
+    directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    directory.mkdir(parents=True)
+    (directory / CONFIG).write_bytes(options.file.read_bytes())
+    return _measure(directory, options)
+
+
+def _resume(options: argparse.Namespace) -> int:
+    return _measure(options.dir, options)
+
+
+def _measure(directory: Path, options: argparse.Namespace) -> int:
+    """Begins or resumes."""
+    settings = measure.load(directory / CONFIG)
     fleet = FleetSettings(
-        inventory=options.file, scenario=settings.scenario, binary=options.binary,
+        inventory=directory / CONFIG, scenario=settings.scenario, binary=options.binary,
         collection=options.collection, tickpath=options.binary or "tickpath",
     )  # fmt: skip
-    directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    rows = measure.measure(settings, fleet, directory, progress)
-    print(measure.table(rows))
-    (directory / "report.html").write_text(page.page(rows))
-    print(f"page, records and the log are in {directory}")
-    return DONE if any(row.figures for row in rows) else NO_RESULT
+    ways = _ways(settings)
+    if ways:
+        progress(ways)
+    loads = measure.measure(settings, fleet, directory, progress)
+    figures = json.dumps(table.figures(loads), indent=1)
+    (directory / "tiers.json").write_text(figures + "\n")
+    (directory / "report.html").write_text(page.page(loads, ways))
+    print(figures if options.json else table.table(loads))
+    progress(f"page, figures, records and the log are in {directory}")
+    return DONE if any(table.measured(load) for load in loads) else NO_RESULT
+
+
+def _ways(settings: measure.Settings) -> str:
+    """The hops of each tier whose instance is known, before anything is measured."""
+    return "\n".join(
+        f"{tier.name}, {tier.instance} to {tier.connect}:\n"
+        f"{check.check(settings.region, tier.instance, tier.connect.rpartition(':')[0])}"
+        for tier in settings.tiers
+        if tier.instance
+    )
 
 
 def _check(options: argparse.Namespace) -> int:
-    try:
-        print(check.check(options.region, options.instance, options.target))
-    except ValueError as error:
-        raise CloudError(f"{options.target}: {error}; name an IP address") from error
+    print(check.check(options.region, options.instance, options.target))
     return DONE
 
 

@@ -1,4 +1,4 @@
-"""One scenario over all tiers at the same time, at each load; the table and the page."""
+"""One scenario over all tiers at the same time, at each load."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ from tickpath_cloud.config import read, settings_of
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Fleet, Line
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
+from tickpath_cloud.records import Series, at_once, windows
 
 TIERS_MAX = 25  # at the same time: Ansible's forks
-COLUMNS = ("p50", "p90", "p99", "p99_9")
-# Names of a tier -> what the documents say of it (001, 000). There are no other public figures.
-DOCUMENTS = {
-    "shared-group": "001: below 74 us; 98 % below edge and 41 % below peering (p99, high rate)",
-    "peering": "001: the base of the 41 %; 000: a common group took 35 % off its TCP p50",
-    "endpoint": "no public figure that can be trusted; more hops than peering (000)",
-    "edge": "001: the base of the 98 %",
-}
 
 
 @dataclass(frozen=True)
@@ -30,6 +23,7 @@ class Tier:
     host: str  # that measures: reached by ssh
     connect: str  # HOST:PORT of the tier's entry
     set: tuple[str, ...] = ()  # such as tls=true
+    instance: str = ""  # the host's id at AWS: its way to the entry is checked first
 
 
 @dataclass(frozen=True)
@@ -40,6 +34,8 @@ class Settings:
     load: dict[str, list[str]]  # name -> settings of the scenario: low and high rate
     scenario: str = "ping-pong"
     set: tuple[str, ...] = ()
+    seconds_max: int = 3600  # a run that takes longer is ended
+    region: str = ""  # of the instances
     ssh_user: str = "ubuntu"
     ssh_port: int = 22
     ssh_key: str = "~/.ssh/id_ed25519"
@@ -53,11 +49,18 @@ class Settings:
 
 @dataclass(frozen=True)
 class Row:
-    load: str
     tier: str
-    figures: dict[str, float | None] | None  # ns
-    count: int = 0
-    why: str = ""
+    series: Series | None
+    why: str = ""  # there is no series
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was measured at one load."""
+
+    name: str
+    rows: list[Row]
+    at_once: float  # share of the measured time in which all tiers were measured, 0 to 1
 
 
 def load(path: Path) -> Settings:
@@ -67,26 +70,42 @@ def load(path: Path) -> Settings:
         raise CloudError(f"{path}: name 2 to {TIERS_MAX} different tiers, each as a [[tier]]")
     if not settings.load:
         raise CloudError(f"{path}: [load] is empty: name at least one, such as low = []")
+    if any(tier.instance for tier in settings.tiers) and not settings.region:
+        raise CloudError(f"{path}: tiers have an instance, so name its region")
     return settings
 
 
 def measure(
     settings: Settings, fleet: FleetSettings, directory: Path, show: Callable[[str], None]
-) -> list[Row]:
-    """One load after the other; in each, all tiers at once."""
+) -> list[Load]:
+    """One load after the other; in each, all tiers at once. Goes on where a controller died."""
     directory.mkdir(parents=True, exist_ok=True)
     inventory = directory / "inventory.json"
     inventory.write_text(json.dumps(_inventory(settings), indent=1))
-    rows: list[Row] = []
+    found = []
     for name, asked in settings.load.items():
         show(f"load {name}: {len(settings.tiers)} tiers at the same time")
         of_load = replace(
             fleet, inventory=inventory, scenario=settings.scenario,
-            set=(*settings.set, *asked), doctor=False,
+            set=(*settings.set, *asked), doctor=False, seconds_max=settings.seconds_max,
         )  # fmt: skip
-        lines = {line.host: line for line in Fleet(of_load, directory / name, show).measure()}
-        rows += [_row(name, tier.name, lines.get(tier.name)) for tier in settings.tiers]
-    return rows
+        resumed = (directory / name).exists()
+        of_all = Fleet(of_load, directory / name, show, resumed)
+        lines = {line.host: line for line in of_all.measure()}
+        found.append(_load(name, [lines.get(tier.name) for tier in settings.tiers], settings))
+    return found
+
+
+def _load(name: str, lines: list[Line | None], settings: Settings) -> Load:
+    rows = [_row(tier.name, line) for tier, line in zip(settings.tiers, lines, strict=True)]
+    held = [windows(line.record) for line in lines if line and line.record]
+    return Load(name, rows, at_once(held))
+
+
+def _row(tier: str, line: Line | None) -> Row:
+    if line is None or line.figures is None or line.why:
+        return Row(tier, None, line.why if line else "no result")
+    return Row(tier, line.figures)
 
 
 def _inventory(settings: Settings) -> dict:
@@ -104,44 +123,3 @@ def _inventory(settings: Settings) -> dict:
         "tickpath_fleet_path": settings.path, "tickpath_fleet_directory": settings.directory,
     }  # fmt: skip
     return {"all": {"hosts": hosts, "vars": variables}}
-
-
-def _row(load_name: str, tier: str, line: Line | None) -> Row:
-    if line is None or line.figures is None or line.why:
-        return Row(load_name, tier, None, why=line.why if line else "no result")
-    return Row(load_name, tier, line.figures.pooled, line.figures.count)
-
-
-def table(rows: list[Row]) -> str:
-    """Tiers in the order of their medians; the last column is against the fastest of its load."""
-    lines = [
-        f"{'load':<10} {'tier':<16} {'count':>9} "
-        + " ".join(f"{name.replace('_', '.') + ' us':>10}" for name in COLUMNS)
-        + f" {'added us':>10}  documents"
-    ]
-    for load_name in dict.fromkeys(row.load for row in rows):
-        measured = sorted(
-            (row for row in rows if row.load == load_name and row.figures), key=_p50
-        )  # fmt: skip
-        for row in measured:
-            assert row.figures is not None
-            cells = " ".join(f"{_us(row.figures.get(name)):>10}" for name in COLUMNS)
-            added = _us(_p50(row) - _p50(measured[0]))
-            lines.append(
-                f"{load_name:<10} {row.tier:<16} {row.count:>9} {cells} {added:>10}  "
-                f"{DOCUMENTS.get(row.tier, '')}".rstrip()
-            )
-        lines += [
-            f"{load_name:<10} {row.tier:<16} FAILED: {row.why}"
-            for row in rows
-            if row.load == load_name and not row.figures
-        ]
-    return "\n".join(lines)
-
-
-def _p50(row: Row) -> float:
-    return float((row.figures or {}).get("p50") or 0.0)
-
-
-def _us(value: float | None) -> str:
-    return "-" if value is None else f"{value / 1000:.2f}"

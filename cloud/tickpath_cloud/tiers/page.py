@@ -5,58 +5,96 @@ from __future__ import annotations
 import math
 from html import escape
 
-from tickpath_cloud.tiers.measure import COLUMNS, Row, table
+from tickpath_cloud.records import Series
+from tickpath_cloud.tiers.measure import Load
+from tickpath_cloud.tiers.table import COLUMNS, measured, table
 
-WIDTH, HEIGHT, LEFT, TOP = 860, 320, 70, 20
+WIDTH, HEIGHT, LEFT, RIGHT, TOP = 860, 320, 70, 180, 20
+LABEL_APART = 15  # of names beside the curves
+STEPS = (1, 2, 5)  # of the scale, in each decade
 COLOURS = ("#3867b5", "#1a7f4b", "#b5651d", "#8a2be2", "#b22222", "#5f6b6d")
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
        color: #1a1a1a; background: #fff }
-pre { background: #f5f5f2; padding: .8rem; overflow-x: auto }
+pre { background: #f5f5f2; padding: .8rem; overflow-x: auto; font-size: 13px }
+svg { max-width: 860px }
 text { font: 12px system-ui, sans-serif; fill: #333 }
+.grid { stroke: #ddd }
 """
 
 
-def page(rows: list[Row]) -> str:
+def page(loads: list[Load], ways: str = "") -> str:
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
         f"<title>tiers</title><style>{STYLE}</style><h1>Tiers, measured at the same time</h1>",
-        f"<pre>{escape(table(rows))}</pre>",
+        f"<pre>{escape(table(loads))}</pre>",
     ]
-    for load in dict.fromkeys(row.load for row in rows):
-        of_load = [row for row in rows if row.load == load and row.figures]
-        if of_load:
-            parts += [f"<h2>Load {escape(load)}</h2>", _drawing(of_load)]
+    for load in loads:
+        if of_load := measured(load):
+            parts += [f"<h2>Load {escape(load.name)}</h2>", _drawing(of_load)]
+    if ways:
+        parts.append(f"<h2>Hops on each way</h2><pre>{escape(ways)}</pre>")
     return "\n".join(parts)
 
 
-def _drawing(rows: list[Row]) -> str:
-    values = [v for row in rows for name in COLUMNS if (v := (row.figures or {}).get(name))]
-    low, high = min(values), max(values)
-    span = math.log(high / low) or 1.0
-    step = (WIDTH - LEFT - 180) / (len(COLUMNS) - 1)
+class Scale:
+    """Logarithmic, of all the drawing's values in ns; y in pixels."""
 
-    def y(value: float) -> float:
-        return TOP + (HEIGHT - 2 * TOP) * (1 - math.log(value / low) / span)
+    def __init__(self, values: list[float]) -> None:
+        self.low, self.high = min(values) / 1.1, max(values) * 1.1
 
-    lines = [f"<svg viewBox='0 0 {WIDTH} {HEIGHT + 20}' role=img aria-label='percentiles'>"]
+    def y(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return TOP + (HEIGHT - 2 * TOP) * (1 - share)
+
+    def ticks(self) -> list[float]:
+        first, last = (math.floor(math.log10(end)) for end in (self.low, self.high))
+        every = [step * 10.0**decade for decade in range(first, last + 1) for step in STEPS]
+        return [tick for tick in every if self.low <= tick <= self.high]
+
+
+def _drawing(tiers: list[tuple[str, Series]]) -> str:
+    scale = Scale([v for _, series in tiers for name in COLUMNS if (v := series.pooled.get(name))])
+    step = (WIDTH - LEFT - RIGHT) / (len(COLUMNS) - 1)
+    lines = [
+        f"<svg viewBox='0 0 {WIDTH} {HEIGHT + 20}' role=img "
+        "aria-label='percentiles of each tier; a hollow point does not hold'>"
+    ]
     for number, name in enumerate(COLUMNS):
-        x = LEFT + number * step
-        lines.append(f"<text x={x:.0f} y={HEIGHT + 14}>{name.replace('_', '.')}</text>")
-    for value in (low, high):
-        lines.append(f"<text x=0 y={y(value) + 4:.0f}>{value / 1000:.1f} us</text>")
-    for number, row in enumerate(rows):
-        colour = COLOURS[number % len(COLOURS)]
-        points = [
-            (LEFT + i * step, y(value))
-            for i, name in enumerate(COLUMNS)
-            if (value := (row.figures or {}).get(name))
-        ]
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        lines.append(f"<polyline points='{path}' fill=none stroke='{colour}' stroke-width=2 />")
-        lines += [f"<circle cx={a:.1f} cy={b:.1f} r=3 fill='{colour}' />" for a, b in points]
         lines.append(
-            f"<text x={points[-1][0] + 10:.0f} y={points[-1][1] + 4:.0f}>{escape(row.tier)}</text>"
+            f"<text x={LEFT + number * step:.0f} y={HEIGHT + 14} text-anchor=middle>"
+            f"{name.replace('_', '.')}</text>"
         )
+    for tick in scale.ticks():
+        y = scale.y(tick)
+        lines.append(f"<line class=grid x1={LEFT} x2={WIDTH - RIGHT} y1={y:.1f} y2={y:.1f} />")
+        lines.append(f"<text x={LEFT - 12} y={y + 4:.0f} text-anchor=end>{tick / 1000:g} us</text>")
+    ends: list[float] = []
+    for number, (tier, series) in enumerate(reversed(tiers)):  # the slowest name is the topmost
+        lines += _curve(tier, series, scale, step, COLOURS[number % len(COLOURS)], ends)
     return "\n".join([*lines, "</svg>"])
+
+
+def _curve(
+    tier: str, series: Series, scale: Scale, step: float, colour: str, ends: list[float]
+) -> list[str]:
+    """A tier's line; its name stands below the names that are there, whose heights are `ends`."""
+    points = [
+        (LEFT + i * step, scale.y(value), series.holds(name))
+        for i, name in enumerate(COLUMNS)
+        if (value := series.pooled.get(name))
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
+    lines = [f"<polyline points='{path}' fill=none stroke='{colour}' stroke-width=2 />"]
+    lines += [
+        f"<circle cx={x:.1f} cy={y:.1f} r=4 stroke='{colour}' stroke-width=2 "
+        f"fill='{colour if holds else '#fff'}' />"
+        for x, y, holds in points
+    ]
+    x, y, _ = points[-1]
+    ends.append(max([y, *(end + LABEL_APART for end in ends)]))
+    lines.append(
+        f"<text x={x + 12:.0f} y={ends[-1] + 4:.0f} style='fill:{colour}'>{escape(tier)}</text>"
+    )
+    return lines
