@@ -14,21 +14,27 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from conftest import use
+from conftest import ME, use
 
+from tickpath_cloud import policy
 from tickpath_cloud.playbook import good, marked, play, why
 
 SHIPPED = resources.files("tickpath_cloud").joinpath("inventories", "tickpath.aws_ec2.yml")
 
 
 def test_the_inventory_that_ships_finds_the_kept_hosts_by_their_tags(hunt, tmp_path):
-    """A copy, as a user owns it, with the permissions of the hunt alone."""
+    """A copy, as a user owns it, with the policy of a fleet, which has nothing to spare."""
     state = hunt.run()
     [kept] = state.decided
+    address = hunt.cloud.addresses()[kept]
     copy = tmp_path / "mine.aws_ec2.yml"
     shutil.copy(str(SHIPPED), copy)
     program = Path(sys.executable).with_name("ansible-inventory")
     words = [program, "-i", str(copy), "--list"]
+    hunt.world.add_key("me", ME, {"Statement": []})
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ)
+    assert "UnauthorizedOperation" in done.stderr
+    hunt.world.add_key("me", ME, policy.policy("fleet"))
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -37,7 +43,6 @@ def test_the_inventory_that_ships_finds_the_kept_hosts_by_their_tags(hunt, tmp_p
     groups = {group for group, held in found.items() if name in held.get("hosts", [])}
     assert groups >= {"hunt_test_1", f"arm_{kept.replace('-', '_')}", "arms"}
     assert not groups & {"controls", "exchanges"}
-    address = hunt.cloud.addresses()[kept]
     # Ansible marks what comes from outside as no template.
     host = found["_meta"]["hostvars"][name]["ansible_host"]
     assert host == {"__ansible_unsafe": address}

@@ -295,6 +295,7 @@ _STATEMENTS = {
     "hunt": [_allow([*_LOOK, *_PLAN], ["*"]), *_MAKE, _END],
     "sweep": [_allow([*_LOOK, *_LOOK_AT_NETWORKS], ["*"]), _END, _END_ROUTES, _LEAVE],
     "destroy": [_allow(_LOOK, ["*"]), _END],
+    "fleet": [_allow(["ec2:DescribeInstances"], ["*"])],  # an inventory of EC2's tags
     "share-owner": _OWNER,
     "share-receiver": _RECEIVER,
     "share-reconcile": _RECONCILE,
