@@ -223,13 +223,17 @@ def test_a_transit_gateway(sides):
     sides.nothing_is_left(("other", "c1"))
 
 
-def test_the_same_vpc_in_the_group_or_not_and_a_shared_subnet(sides):
-    ec2 = admin(sides.server)
-    ec2.create_placement_group(GroupName="g", Strategy="cluster")
+def shared_venue(sides):
+    """In a placement group; its subnet is shared with an account of the same organisation."""
+    admin(sides.server).create_placement_group(GroupName="g", Strategy="cluster")
     [group] = sides.world.groups.values()
     organization = "arn:aws:organizations::1:organization/o-a"
     sides.world.ram.organizations[organization] = {ME, OTHER}
-    venue = sides.exchange(PlacementGroup="g", SharedWith=OTHER)
+    return group, sides.exchange(PlacementGroup="g", SharedWith=OTHER)
+
+
+def test_the_same_vpc_in_the_group_or_not_and_a_shared_subnet(sides):
+    group, venue = shared_venue(sides)
     [share] = sides.world.ram.shares.values()
     assert share.resources[0].endswith(f"subnet/{venue.outputs['SubnetId']}")
     assert share.principals == [OTHER]
@@ -247,12 +251,7 @@ def test_the_same_vpc_in_the_group_or_not_and_a_shared_subnet(sides):
 
 def test_another_account_launches_into_the_shared_subnet(sides):
     """Into the owner's group too; with a share ends the right to launch."""
-    ec2 = admin(sides.server)
-    ec2.create_placement_group(GroupName="g", Strategy="cluster")
-    [group] = sides.world.groups.values()
-    organization = "arn:aws:organizations::1:organization/o-a"
-    sides.world.ram.organizations[organization] = {ME, OTHER}
-    venue = sides.exchange(PlacementGroup="g", SharedWith=OTHER)
+    group, venue = shared_venue(sides)
     ram = sides.client("admin", "ram")
     shared = ram.create_resource_share(name="g", resourceArns=[group.arn], principals=[OTHER])
     asked = {
