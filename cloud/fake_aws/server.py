@@ -18,7 +18,7 @@ from fake_aws import ec2, endpoints, network, shared_subnets, stacks
 from fake_aws.permissions import allowed, needs
 from fake_aws.ram import RamError
 from fake_aws.stack_actions import CALLER
-from fake_aws.world import ON_DEMAND, WORLD, World
+from fake_aws.world import BY_HOUR, ON_DEMAND, WORLD, World
 
 ec2.install()
 network.install()
@@ -88,12 +88,20 @@ class Fake:
 
     def _prices(self, request: dict) -> dict:
         wanted = {entry["Field"]: entry["Value"] for entry in request["Filters"]}
-        kind = wanted["instanceType"]
-        if kind not in ON_DEMAND:
-            return {"PriceList": []}
-        price = {"pricePerUnit": {"USD": str(ON_DEMAND[kind])}, "unit": "Hrs"}
-        product = {"terms": {"OnDemand": {"a": {"priceDimensions": {"b": price}}}}}
-        return {"PriceList": [json.dumps(product)]}
+        if (kind := wanted.get("instanceType")) is not None:
+            usages = {f"BoxUsage:{kind}": ON_DEMAND[kind]} if kind in ON_DEMAND else {}
+        else:
+            usages = BY_HOUR.get(wanted.get("productFamily") or wanted["operation"], {})
+        return {"PriceList": [json.dumps(_product(*pair)) for pair in usages.items()]}
+
+
+def _product(usage: str, dollars: float) -> dict:
+    """An entry of the price list."""
+    price = {"pricePerUnit": {"USD": str(dollars)}, "unit": "Hrs"}
+    return {
+        "product": {"attributes": {"usagetype": f"EU-{usage}"}},
+        "terms": {"OnDemand": {"a": {"priceDimensions": {"b": price}}}},
+    }
 
 
 # RAM names its operations in the path, in lower case.

@@ -18,6 +18,14 @@ ON_DEMAND = {  # US dollars per hour, near the public ones of us-east-1 in 2026
     "c7i.24xlarge": 4.284, "c7i.metal-24xl": 4.284, "m5zn.metal": 3.9641,
 }  # fmt: skip
 SPOT_SHARE = 0.4
+BY_HOUR = {  # by product family or operation; usage -> price, with what is no hour of ours
+    "Load Balancer-Network": {"LCUUsage": 0.006, "LoadBalancerUsage": 0.0225},
+    "Load Balancer-Application": {"LCUUsage": 0.008, "LoadBalancerUsage": 0.0225},
+    "VpcEndpoint": {"VpcEndpoint-Bytes": 0.01, "VpcEndpoint-Hours": 0.01},
+    "NAT Gateway": {"RegionalNatGateway-Hours": 9.0, "NatGateway-Bytes": 0.045,
+                    "NatGateway-Hours": 0.045},
+    "TransitGatewayVPC": {"TransitGateway-Bytes": 0.02, "TransitGateway-Hours": 0.05},
+}  # fmt: skip
 
 
 @dataclass

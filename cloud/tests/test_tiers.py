@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from conftest import REGION, admin, skip
 from fleet_hosts import launch
 from namespaces import PORT, SUBNET, Hosts, Relay, exchange, missing, tickpath
 
-from tickpath_cloud import cli
+from tickpath_cloud import cli, policy
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.records import Series, at_once, windows
@@ -57,7 +58,7 @@ def test_a_stack_is_planned_made_listed_and_destroyed(net, world, capsys):
     deploy = ["tiers", "deploy", "client", "one", "--region", REGION, *words]
     stacks = Stacks(REGION, world.now)
     assert cli.main([*deploy, "--budget", "1"]) == 0
-    assert "$0.36 at worst" in capsys.readouterr().out and stacks.find() == []
+    assert "costs      $0.36 in 240 min" in capsys.readouterr().out and stacks.find() == []
     assert cli.main([*deploy, "--budget", "0.1", "--apply"]) == 2
     assert "the budget is $0.10" in capsys.readouterr().err
     for _ in range(2):
@@ -75,6 +76,27 @@ def test_a_stack_is_planned_made_listed_and_destroyed(net, world, capsys):
         assert cli.main([*destroy, "--apply"]) == 0
         assert "nothing is left" in capsys.readouterr().out
     assert stacks.find() == []
+
+
+def test_a_plan_has_the_price_of_what_does_not_end_by_itself(world, capsys):
+    world.policies["me"] = policy.policy("tiers")["Statement"]
+    client = {"Image": "ami-1", "Zone": "a", "KeyName": "k", "SshFrom": "198.51.100.7/32"}
+    exchange = {"Image": "ami-1", "Zone": "a", "SecondZone": "b"}
+    cases = (
+        ("exchange", exchange, ("$0.36 in",)),
+        ("exchange", {**exchange, "ClientPrincipal": "arn", "EdgeCertificate": "arn"},
+         ("network load balancer, $0.03", "application load balancer, $0.03", "$0.54 in")),
+        ("client", {**client, "Way": "endpoint"}, ("interface endpoint, $0.01", "$0.40 in")),
+        ("client", {**client, "Way": "edge-through-nat"}, ("NAT gateway, $0.05", "$0.54 in")),
+        ("client", {**client, "Way": "transit-gateway"},
+         ("Transit Gateway attachment, $0.05", "goes on    what is besides", "$0.56 in")),
+        ("client", {**client, "Way": "appliance"}, ("2 c7i.large, $0.18 an hour", "$0.72 in")),
+    )  # fmt: skip
+    for kind, asked, said in cases:
+        plan = Stacks(REGION, world.now).plan(kind, "x", asked, Decimal(5))
+        assert all(text in plan for text in said), plan
+    with pytest.raises(CloudError, match=r"costs \$0.54 in 240 min, the budget is \$0.50"):
+        Stacks(REGION, world.now).plan(*cases[1][:1], "x", cases[1][1], Decimal("0.5"))
 
 
 def test_a_stack_needs_its_parameters(world, capsys):

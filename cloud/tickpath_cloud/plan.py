@@ -134,7 +134,11 @@ def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
     found = call(pricing.get_products, ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
     if not found:
         raise CloudError(f"AWS has no price for {kind} in {region}: is the type offered there?")
-    product = json.loads(found[0])
+    return hourly_usd(json.loads(found[0]))
+
+
+def hourly_usd(product: dict[str, Any]) -> Decimal:
+    """Of an entry of AWS's price list."""
     term = next(iter(product["terms"]["OnDemand"].values()))
     dimension = next(iter(term["priceDimensions"].values()))
     return Decimal(dimension["pricePerUnit"]["USD"])

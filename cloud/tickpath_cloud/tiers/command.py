@@ -63,7 +63,7 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
     verb.add_argument("template", choices=names())
     verb.add_argument("name", help="of the stack: tickpath-tiers-NAME")
     verb.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE")
-    verb.add_argument("--budget", type=Decimal, required=True, help="US dollars, for the host")
+    verb.add_argument("--budget", type=Decimal, required=True, help="US dollars, for TtlMinutes")
 
     text = "List the stacks of tiers; those past their expiry are orphans"
     sub.add_parser("stacks", help=text, description=text).set_defaults(act=_stacks)

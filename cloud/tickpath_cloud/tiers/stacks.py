@@ -15,6 +15,7 @@ from tickpath_cloud.ec2 import call, client
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price
+from tickpath_cloud.tiers import prices
 
 TEMPLATES = resources.files("tickpath_cloud") / "tiers" / "templates"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
@@ -85,21 +86,32 @@ class Stacks:
         needed = {key for key, optional in known.items() if not optional}
         if missing := sorted(needed - set(asked)):
             raise CloudError(f"{kind} needs {', '.join(missing)}: --set {missing[0]}=…")
-        kind_of = asked.get("InstanceType", INSTANCE_TYPE)
-        price = on_demand_price(self.pricing, kind_of, self.region)
-        worst = cost(price, 60 * self._ttl_minutes(asked))
+        return self._costs(kind, name, asked, budget)
+
+    def _costs(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
+        minutes, host = self._ttl_minutes(asked), asked.get("InstanceType", INSTANCE_TYPE)
+        count, price = prices.hosts(asked), on_demand_price(self.pricing, host, self.region)
+        lasting = {
+            item.name: prices.hourly(self.pricing, item, self.region)
+            for item in prices.items(asked)
+        }
+        known = sum((each for each in lasting.values() if each is not None), Decimal(0))
+        worst = cost(count * price + known, 60 * minutes)
         if worst > budget:
             raise CloudError(
-                f"the host costs {dollars(worst)} at worst, the budget is {dollars(budget)}: raise "
-                "--budget, or lower TtlMinutes"
+                f"the stack costs {dollars(worst)} in {minutes} min, the budget is "
+                f"{dollars(budget)}: raise --budget, or lower TtlMinutes"
             )
-        return (
-            f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}\n"
-            f"  host       {kind_of}, {dollars(price)} an hour, {dollars(worst)} at worst: it ends "
-            f"itself after {self._ttl_minutes(asked)} min\n"
-            "  besides    load balancers, endpoints, NAT gateways and CloudFront cost by hour and "
-            "byte until `tiers destroy`"
-        )
+        lines = [
+            f"makes the stack {self._full(name)} of {kind}.yaml in {self.region}",
+            f"  hosts      {count} {host}, {dollars(count * price)} an hour; they end themselves "
+            f"after {minutes} min",
+            *(f"  besides    {name}, {_an_hour(each)}" for name, each in lasting.items()),
+            f"  costs      {dollars(worst)} in {minutes} min, and the bytes",
+        ]
+        if lasting:
+            lines.append("  goes on    what is besides costs until `tiers destroy`")
+        return "\n".join(lines)
 
     def deploy(self, kind: str, name: str, asked: dict[str, str]) -> Stack:
         """A stack that is there already is not made again."""
@@ -163,3 +175,7 @@ class Stacks:
         if not minutes.isdigit():
             raise CloudError(f"TtlMinutes is {minutes!r}: write minutes, 10 or more")
         return int(minutes)
+
+
+def _an_hour(price: Decimal | None) -> str:
+    return "AWS's list has no price for it here" if price is None else f"{dollars(price)} an hour"
