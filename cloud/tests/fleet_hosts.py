@@ -5,8 +5,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from namespaces import tickpath
-
 from tickpath_cloud.fleet.measure import Settings
 
 SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_seconds=0",
@@ -16,7 +14,7 @@ SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_se
 def settings(inventory, **changes):
     return Settings(
         inventory=inventory, scenario="ping-pong", set=SET,
-        answer_seconds=20, tickpath=tickpath() or "tickpath", **changes,
+        answer_seconds=20, **changes,
     )  # fmt: skip
 
 

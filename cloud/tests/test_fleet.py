@@ -50,35 +50,38 @@ def test_an_inventory_without_hosts_is_refused(tmp_path, capsys, verb):
     empty.write_text("[traders]\n")
     assert cli.main([*fleet, str(empty)]) == 2
     assert "Ansible found no host in" in capsys.readouterr().err
+    if verb == "run":
+        assert cli.main([*fleet, str(empty), "--seconds-max", "0"]) == 2
+        assert "a run may take 0 s" in capsys.readouterr().err
+
+
+def line(host, p50, why="", holds_to=0.99, path="exchange"):
+    series = Series("order", 100, {"p50": p50, "p99": 2 * p50}, None, holds_to)
+    return Line(host, Path("x"), series, why, path)
 
 
 def test_the_report_has_a_line_for_every_host():
-    def line(host, p50, why="", holds_to=0.99):
-        series = Series("order", 100, {"p50": p50, "p99": 2 * p50}, None, holds_to)
-        return Line(host, Path("x"), series, why)
-
     lines = [
         line("a", 10_000), line("b", 30_000, holds_to=0.5), Line("c", why="ssh: no"),
-        line("d", 9, "other"),
+        line("d", 9, "other"), line("e", 50_000, path="gateway"),
     ]  # fmt: skip
-    said = table(lines, line("merged", 20_000), {}).splitlines()
-    names = ["host", "b", "a", "d", "merged", "spread", "c", "?"]
+    merged = [line("merged exchange", 20_000)]
+    said = table(lines, merged, {}).splitlines()
+    names = ["host", "e", "b", "a", "d", "merged", "spread", "c", "?"]
     assert [row.split()[0] for row in said] == names
-    assert "30.00 " in said[1] and "60.00?" in said[1], "its p99 does not hold"
-    assert "10.00 to 30.00 us, x 3.00" in said[5] and "FAILED: ssh: no" in said[6]
-    assert not said[5].endswith("?")
-    held = figures(lines, line("merged", 20_000), {})
-    assert [host["host"] for host in held["hosts"]] == ["a", "b", "c", "d"]
-    assert held["hosts"][2] == {"host": "c", "why": "ssh: no"}
-    assert held["merged"]["pooled"]["p50"] == 20_000
+    assert "30.00 " in said[2] and "60.00?" in said[2], "its p99 does not hold"
+    assert "over 2 hosts, exchange: 10.00 to 30.00 us, x 3.00" in said[6], "and not the gateway's"
+    assert not said[6].endswith("?") and "FAILED: ssh: no" in said[7]
+    held = figures(lines, merged, {})
+    assert [host["host"] for host in held["hosts"]] == ["a", "b", "c", "d", "e"]
+    assert held["hosts"][2] == {"host": "c", "path": "", "why": "ssh: no"}
+    assert held["merged"][0]["pooled"]["p50"] == 20_000
+    failed = [Line("merged exchange", why="no tickpath runs on this machine")]
+    assert "merged exchange          FAILED: no tickpath" in table(lines, failed, {})
 
 
 def test_a_spread_of_figures_that_do_not_hold_is_marked():
-    lines = [
-        Line(host, Path("x"), Series("order", 100, {"p50": p50}, holds_to=to))
-        for host, p50, to in (("a", 10_000, 0.99), ("b", 30_000, 0.0))
-    ]
-    assert "x 3.00?" in table(lines, None, {})
+    assert "x 3.00?" in table([line("a", 10_000), line("b", 30_000, holds_to=0.0)], [], {})
 
 
 # --- five hosts, three of which have their trouble ----------------------------------------------
@@ -109,14 +112,14 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
     assert {line.split(": ")[0] for line in told} == set(names), told
     good = [lines["good-1"], lines["good-2"]]
     assert all(line.figures and not line.why for line in good), said
-    merged = fleet.merge(list(lines.values()))
+    [merged] = fleet.merge(list(lines.values()))
     by_hand = counts(good[0].record)
     for value, count in counts(good[1].record).items():
         by_hand[value] = by_hand.get(value, 0) + count
     assert merged.figures.count == sum(by_hand.values()) == sum(g.figures.count for g in good)
     assert merged.figures.p50_ns == percentile(by_hand, 0.5)
     assert merged.figures.p99_ns == percentile(by_hand, 0.99)
-    text = table(list(lines.values()), merged, {})
+    text = table(list(lines.values()), [merged], {})
     assert all(name in text for name in (*names, "merged", "spread")) and text.count("FAILED") == 2
 
 
@@ -151,7 +154,8 @@ def test_two_traders_measure_one_exchange(hosts, tmp_path):
     assert name == "gate"
     inside = gateway["to_exchange"]["residence_ns"]
     assert inside["count"] > lines["trader-2"].figures.count
-    assert "gateway, us inside it" in table(list(lines.values()), None, fleet.gateways())
+    assert "gateway, us inside it" in table(list(lines.values()), [], fleet.gateways())
+    assert (lines["trader-1"].path, lines["trader-2"].path) == ("exchange", "gateway")
     # Both were ended: the next run may be with another binary.
     counts = (fleet.directory / "results/venue.exchange.txt").read_text().splitlines()
     assert json.loads(counts[-1])["orders"] > 0

@@ -258,6 +258,11 @@ def test_a_file_without_tiers_is_refused(tmp_path):
     file.write_text('[load]\nlow = []\n[[tier]]\nname = "a"\nhost = "h"\nconnect = "h:1"\n')
     with pytest.raises(CloudError, match="2 to 25 different tiers"):
         measure.load(file)
+    two = "".join(f'[[tier]]\nname = "{n}"\nhost = "h"\nconnect = "h:1"\n' for n in "ab")
+    file.write_text(f'{two}[load]\n"../low" = []\n')
+    with pytest.raises(CloudError, match="'../low' names a directory"):
+        measure.load(file)
+    assert cli.main(["tiers", "resume", str(tmp_path / "nowhere")]) == 2
 
 
 # --- four tiers on one machine ------------------------------------------------------------------

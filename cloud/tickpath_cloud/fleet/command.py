@@ -65,7 +65,6 @@ def _fleet(options: argparse.Namespace) -> Fleet:
         inventory=options.inventory, scenario=options.scenario, set=tuple(options.set),
         binary=options.binary, collection=options.collection, tune=options.tune,
         at_once=options.at_once, seconds_max=options.seconds_max,
-        tickpath=options.binary or "tickpath",
     )  # fmt: skip
     return Fleet(settings, _directory(options), progress)
 
@@ -91,7 +90,7 @@ def _measure(fleet: Fleet, as_json: bool) -> int:
     (fleet.directory / "fleet.json").write_text(held + "\n")
     print(held if as_json else table(lines, merged, gateways))
     progress(f"figures, records, doctor's findings and the log are in {fleet.directory}")
-    return DONE if merged else NO_RESULT
+    return DONE if any(line.figures and not line.why for line in lines) else NO_RESULT
 
 
 def _remove(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ COLLECTION = Path(str(resources.files("tickpath_cloud"))) / "ansible_collections
 MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
 NO_HOSTS = "provided hosts list is empty"  # of Ansible, which calls that a success
 SETTINGS = "settings.json"  # in a run's directory: resumes it
+SECONDS_MAX = 31 * 86_400  # of a run
 RECORD_BYTES_MAX = 1 << 30  # of one host's record, unpacked
 
 
@@ -43,8 +44,17 @@ class Settings:
     at_once: int = 0
     seconds_max: int = 3600  # a run that takes longer is ended
     answer_seconds: int = 60
-    tickpath: str = "tickpath"  # here: merges the records
     extra: tuple[str, ...] = ()  # arguments of ansible-playbook
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.seconds_max <= SECONDS_MAX:
+            raise CloudError(
+                f"a run may take {self.seconds_max} s at most: write 1 to {SECONDS_MAX}"
+            )
+        if self.binary and not Path(self.binary).is_file():
+            raise CloudError(f"--binary {self.binary}: there is no such file")
+        if self.at_once < 0:
+            raise CloudError(f"{self.at_once} hosts at once: write 0 for all, or a number")
 
     def to_json(self) -> dict[str, Any]:
         """Paths as they are from every directory."""
@@ -62,6 +72,7 @@ class Line:
     record: Path | None = None
     figures: Series | None = None
     why: str = ""  # it is not part of the merged record
+    path: str = ""  # loopback, exchange or gateway: what lies at the other end
 
 
 def load(directory: Path) -> Settings:
@@ -173,9 +184,10 @@ class Fleet:
         try:
             record = unpack(packed, self.directory / "records" / host)
             figures = parse_record(json.loads((record / "run.json").read_text()), host).main
+            path = (self.directory / "results" / f"{host}.path").read_text().strip()
         except (CloudError, OSError, ValueError, tarfile.TarError) as error:
             return Line(host, why=str(error))
-        return Line(host, record, figures)
+        return Line(host, record, figures, path=path)
 
     def gateways(self) -> dict[str, dict]:
         """What each gateway said at its end, by host."""
@@ -187,23 +199,49 @@ class Fleet:
                     found[file.name.removesuffix(".exchange.txt")] = last
         return found
 
-    def merge(self, lines: list[Line]) -> Line | None:
-        """By tickpath: histograms, not percentiles."""
-        records = [str(line.record) for line in lines if line.record and not line.why]
-        if not records:
-            return None
-        if len(records) == 1:
-            return next(line for line in lines if line.record and not line.why)
-        out = self.directory / "merged"
-        done = subprocess.run(
-            [self.settings.tickpath, "report", "--merge", "--out", str(out), *records],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        made = sorted(out.glob("*/run.json")) if out.exists() else []
-        if not made:
-            raise CloudError(f"tickpath report --merge failed: {done.stderr.strip()[-300:]}")
-        run = json.loads(made[-1].read_text())
-        return Line("merged", made[-1].parent, parse_record(run, "the merged record").main)
+    def merge(self, lines: list[Line]) -> list[Line]:
+        """By tickpath: histograms, not percentiles. A line for each path of several hosts."""
+        return [
+            self._merge(path, [str(line.record) for line in of_path])
+            for path, of_path in by_path(lines).items()
+            if len(of_path) > 1
+        ]
+
+    def _merge(self, path: str, records: list[str]) -> Line:
+        out = self.directory / "merged" / path
+        shutil.rmtree(out, ignore_errors=True)  # of a run that is resumed
+        words = ["report", "--merge", "--out", str(out), *records]
+        try:
+            done = subprocess.run(
+                [self._tickpath(), *words], capture_output=True, text=True, check=False
+            )
+            made = sorted(out.glob("*/run.json")) if out.exists() else []
+            if not made:
+                raise CloudError(f"tickpath report --merge failed: {done.stderr.strip()[-300:]}")
+            run = json.loads(made[-1].read_text())
+            figures = parse_record(run, "the merged record").main
+        except (CloudError, OSError, ValueError) as error:
+            return Line(f"merged {path}", why=str(error), path=path)
+        return Line(f"merged {path}", made[-1].parent, figures, path=path)
+
+    def _tickpath(self) -> str:
+        """The hosts' binary, unless it is of another processor."""
+        for program in filter(None, (self.settings.binary, shutil.which("tickpath"))):
+            with suppress(OSError, subprocess.CalledProcessError):
+                subprocess.run([program, "--version"], capture_output=True, check=True)
+                return program
+        raise CloudError(
+            "no tickpath runs on this machine: put one on the PATH, then `fleet resume` merges"
+        )
+
+
+def by_path(lines: list[Line]) -> dict[str, list[Line]]:
+    """The lines that count; those of different paths are different measurements."""
+    counted = [line for line in lines if line.record and not line.why]
+    return {
+        path: [line for line in counted if line.path == path]
+        for path in sorted({line.path for line in counted})
+    }
 
 
 def unpack(packed: Path, into: Path) -> Path:
@@ -236,7 +274,7 @@ def same_binary(lines: list[Line], results: Path) -> list[Line]:
     return [
         line
         if line.why or binaries.get(line.host, usual) == usual
-        else Line(line.host, line.record, line.figures, _other(binaries[line.host], usual))
+        else replace(line, why=_other(binaries[line.host], usual))
         for line in lines
     ]
 

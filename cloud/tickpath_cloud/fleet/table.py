@@ -1,33 +1,38 @@
-"""The fleet's report: a line for each host, the merged record, the spread."""
+"""The fleet's report: a line for each host; merged records and the spread of each path."""
 
 from __future__ import annotations
 
-from tickpath_cloud.fleet.measure import Line
+from tickpath_cloud.fleet.measure import Line, by_path
 from tickpath_cloud.records import Series, marks, us
 
 COLUMNS = ("p50", "p99")
 
 
-def table(lines: list[Line], merged: Line | None, gateways: dict[str, dict]) -> str:
+def table(lines: list[Line], merged: list[Line], gateways: dict[str, dict]) -> str:
     """Slowest host first: it is the one to look at."""
     head = f"{'host':<24} {'count':>10} {'p50 us':>10} {'p50 interval':>19} {'p99 us':>10}"
     measured = sorted(
         ((line, line.figures) for line in lines if line.figures), key=lambda pair: -pair[1].p50_ns
     )
     out = [head, *(_row(line.host, figures, line.why) for line, figures in measured)]
-    if merged is not None and merged.figures is not None:
-        out.append(_row("merged", merged.figures))
-    counted = [figures.p50_ns for line, figures in measured if not line.why]
-    if len(counted) > 1:
-        low, high = min(counted), max(counted)
-        held = all(figures.holds("p50") for line, figures in measured if not line.why)
-        out.append(
-            f"spread of the p50 over {len(counted)} hosts: {us(low)} to {us(high)} us, "
-            f"x {high / low:.2f}{'' if held else '?'}"
-        )
+    out += [_row(line.host, line.figures) for line in merged if line.figures]
+    out += [
+        _spread(path, [line.figures for line in of_path if line.figures])
+        for path, of_path in by_path(lines).items()
+        if len(of_path) > 1
+    ]
     out += [_gateway(host, said) for host, said in gateways.items()]
-    out += [f"{line.host:<24} FAILED: {line.why}" for line in lines if not line.figures]
+    out += [f"{line.host:<24} FAILED: {line.why}" for line in (*lines, *merged) if not line.figures]
     return "\n".join(out + marks([figures for _, figures in measured], COLUMNS))
+
+
+def _spread(path: str, held: list[Series]) -> str:
+    values = [figures.p50_ns for figures in held]
+    mark = "" if all(figures.holds("p50") for figures in held) else "?"
+    return (
+        f"spread of the p50 over {len(held)} hosts, {path}: {us(min(values))} to "
+        f"{us(max(values))} us, x {max(values) / min(values):.2f}{mark}"
+    )
 
 
 def _row(host: str, figures: Series, why: str = "") -> str:
@@ -47,16 +52,16 @@ def _gateway(host: str, said: dict) -> str:
     return f"{host:<24} gateway, us inside it (p50 / p99): {', '.join(ways)}"
 
 
-def figures(lines: list[Line], merged: Line | None, gateways: dict[str, dict]) -> dict:
+def figures(lines: list[Line], merged: list[Line], gateways: dict[str, dict]) -> dict:
     """The report for programs. Nanoseconds."""
     return {
-        "gateways": gateways,
         "hosts": [_entry(line) for line in lines],
-        "merged": merged.figures.to_json() if merged and merged.figures else None,
+        "merged": [_entry(line) for line in merged],
+        "gateways": gateways,
     }
 
 
 def _entry(line: Line) -> dict:
-    """`why` says why the host is not part of the merged record."""
+    """`why` says why a host is not part of the merged record."""
     held = line.figures.to_json() if line.figures else {}
-    return {"host": line.host, **held, "why": line.why}
+    return {"host": line.host, "path": line.path, **held, "why": line.why}

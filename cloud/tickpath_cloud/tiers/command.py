@@ -101,7 +101,7 @@ def _measure(directory: Path, options: argparse.Namespace) -> int:
     settings = measure.load(directory / CONFIG)
     fleet = FleetSettings(
         inventory=directory / CONFIG, scenario=settings.scenario, binary=options.binary,
-        collection=options.collection, tickpath=options.binary or "tickpath",
+        collection=options.collection,
     )  # fmt: skip
     ways = _ways(settings)
     if ways:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from tickpath_cloud.fleet.measure import Fleet, Line
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
 from tickpath_cloud.records import Series, at_once, windows
 
+NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 TIERS_MAX = 25  # at the same time: Ansible's forks
 
 
@@ -68,6 +70,9 @@ def load(path: Path) -> Settings:
     names = [tier.name for tier in settings.tiers]
     if not 1 < len(set(names)) == len(names) <= TIERS_MAX:
         raise CloudError(f"{path}: name 2 to {TIERS_MAX} different tiers, each as a [[tier]]")
+    for name in (*names, *settings.load):
+        if not NAME.fullmatch(name):
+            raise CloudError(f"{path}: {name!r} names a directory: use letters, digits, _, . and -")
     if not settings.load:
         raise CloudError(f"{path}: [load] is empty: name at least one, such as low = []")
     if any(tier.instance for tier in settings.tiers) and not settings.region:
