@@ -73,3 +73,30 @@ def test_a_damaged_offer_and_a_strange_account(two, tmp_path, capsys):
     two.world.accounts["receiver"] = "333333333333"
     wrong = said(capsys, two, "receiver", "accept", f"{RECEIVER}.offer.json", status=2).err
     assert f"the offer is for account {RECEIVER}" in wrong
+
+
+def test_the_reconciler_repeats_until_ctrl_c(two, tmp_path, capsys, monkeypatch):
+    """A refusal ends no round but its own, and between rounds other verbs have the audit."""
+    said(capsys, two, "owner", "grant", "--to", RECEIVER, "--apply")
+    rounds = []
+
+    def sleep(seconds):
+        rounds.append(seconds)
+        if len(rounds) == 1:
+            two.allow("owner", {"Statement": []})
+        elif len(rounds) == 2:
+            two.allow("owner", None)
+            two.ask("receiver", two.vpc("receiver", "10.64.0.0/24"))
+        elif len(rounds) == 4:
+            assert cli.main(["share", "revoke", RECEIVER, "--apply"]) == 0
+        elif len(rounds) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tickpath_cloud.share.command.time.sleep", sleep)
+    lines = said(capsys, two, "owner", "reconcile", "--apply", "--every", "60").out.splitlines()
+    told = [line for line in lines if line.startswith(("open: ", "error: "))]
+    assert [told[0], *told[2:]] == ["open: none", f"open: {RECEIVER}", "open: none"]
+    assert "error: not allowed to call GetResourceShares" in told[1]
+    assert rounds == [60.0] * 5 and not two.rules()
+    error = said(capsys, two, "owner", "reconcile", "--apply", "--every", "0", status=2).err
+    assert "wait 1 s or more" in error

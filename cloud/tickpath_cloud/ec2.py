@@ -22,6 +22,7 @@ NO_CAPACITY = {
     "SpotMaxPriceTooLow", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded",
     "InstanceLimitExceeded", "Unsupported",
 }  # fmt: skip
+DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
 LIVE = ["pending", "running", "stopping", "stopped", "shutting-down"]
 WAIT_SECONDS = 300
 EXCHANGE = "-exchange"  # ends the name of a pair's second host
@@ -39,7 +40,7 @@ def call(operation: Callable[..., Any], **arguments: Any) -> Any:
         return operation(**arguments)
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
-        if code == "UnauthorizedOperation":
+        if code in DENIED:
             name = error.operation_name
             message = (
                 f"not allowed to call {name}: give this identity the policy that "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tickpath_cloud.errors import CloudError
@@ -13,6 +14,7 @@ from tickpath_cloud.share import offer, owner, receiver
 from tickpath_cloud.share.reconcile import Event
 from tickpath_cloud.share.template import template
 
+EVERY_SECONDS_MIN = 1  # AWS throttles who asks more often
 DONE, NOTHING_MADE = 0, "nothing was created: add --apply to create it"
 
 
@@ -33,7 +35,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("--reserve", action="store_true", help="allow CreateCapacityReservation")
     verb.add_argument("--out", type=Path, help="the offer's file; default: NAME.offer.json")
 
-    _owner(sub, "reconcile", _reconcile, "Let in who was granted, put out who was not; once")
+    verb = _owner(sub, "reconcile", _reconcile, "Let in what was granted, take out what was not")
+    verb.add_argument("--every", type=float, metavar="SECONDS", help="repeat until Ctrl-C")
     _owner(sub, "list", _list, "Show grants and their peerings", apply=False)
     verb = _owner(sub, "revoke", _revoke, "End a grant: no new instances, no network")
     verb.add_argument("grant")
@@ -110,14 +113,39 @@ def _grant(options: argparse.Namespace) -> int:
 
 
 def _reconcile(options: argparse.Namespace) -> int:
-    with Audited(options.file) as side:
-        if not options.apply:
+    if not options.apply:
+        with Audited(options.file) as side:
             for line in side.preview():
                 print(line)
-            print("nothing was changed: --apply does it")
-            return DONE
+        print("nothing was changed: --apply does it")
+        return DONE
+    if options.every is None:
+        print(_reconciled(options.file))
+        return DONE
+    return _repeat(options.file, options.every)
+
+
+def _reconciled(file: Path) -> str:
+    with Audited(file) as side:
         opened = side.reconcile()
-    print(f"open: {', '.join(sorted(o.grant.name for o in opened)) or 'none'}")
+    return f"open: {', '.join(sorted(o.grant.name for o in opened)) or 'none'}"
+
+
+def _repeat(file: Path, seconds: float) -> int:
+    """Between two rounds other verbs have the audit. What AWS refuses now is tried again."""
+    if not seconds >= EVERY_SECONDS_MIN:  # not a number, too
+        raise CloudError(f"--every {seconds:g}: wait {EVERY_SECONDS_MIN} s or more")
+    said = ""
+    with suppress(KeyboardInterrupt):
+        while True:
+            try:
+                state = _reconciled(file)
+            except CloudError as error:
+                state = f"error: {error}"
+            if state != said:
+                print(state, flush=True)
+            said = state
+            time.sleep(seconds)
     return DONE
 
 
