@@ -1,11 +1,13 @@
 //! Evaluates a core's records: the windows in which its measured thread wanted to run and something
 //! else did.
 
+use crate::account::names::{Name, Names};
 use crate::trace::records::Switch;
 use std::collections::BTreeMap;
 
-/// Limit on the windows of one core: a day of fifty per second.
-pub const WINDOWS_MAX: usize = 1 << 22;
+/// Limit on the windows, and on the faults, of one core that are kept one by one; of later ones
+/// only sums are kept, so that an account of a day takes no more memory than one of an hour.
+pub const WINDOWS_MAX: usize = 1 << 18;
 /// If a thread leaves its core voluntarily this soon after a page fault, it waits for the page, ns.
 const FAULT_WAITS_NS: u64 = 50_000;
 /// Time of one switch between two threads, ns.
@@ -20,8 +22,28 @@ pub struct Window {
     pub start_ns: u64,
     /// End, the same.
     pub end_ns: u64,
-    /// The thread that ran for most of it; 0 if only the measured thread is visible.
-    pub by: i32,
+    /// What ran for most of it.
+    pub by: Name,
+}
+
+/// What other threads of one name took from a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Windows.
+    pub windows: u64,
+    /// Their time, ns.
+    pub ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+}
+
+impl Taken {
+    /// Adds a window of `ns`.
+    pub fn add(&mut self, ns: u64) {
+        self.windows += 1;
+        self.ns += ns;
+        self.longest_ns = self.longest_ns.max(ns);
+    }
 }
 
 /// The evaluation of one core.
@@ -32,14 +54,25 @@ pub struct CoreAccount {
     /// Its measured thread: of all threads of the measured processes, the one that ran longest
     /// here.
     pub thread: Option<i32>,
-    /// In order of time, without overlaps.
+    /// The first [`WINDOWS_MAX`], in order of time, without overlaps.
     pub windows: Vec<Window>,
-    /// Times of that thread's page faults, ns on `CLOCK_MONOTONIC`.
+    /// Those after them, by name.
+    pub windows_later: BTreeMap<Name, Taken>,
+    /// Times of that thread's first [`WINDOWS_MAX`] page faults, ns on `CLOCK_MONOTONIC`.
     pub faults: Vec<u64>,
+    /// Faults after them.
+    pub faults_later: u64,
     /// Share of the core's time that the hypervisor says it stole, to a hundredth of a second.
     pub stolen_share: f64,
-    /// Records or windows without room.
+    /// Records without room.
     pub lost: u64,
+}
+
+impl CoreAccount {
+    /// Whether every window and fault is kept by itself.
+    pub fn is_exact(&self) -> bool {
+        self.windows_later.is_empty() && self.faults_later == 0
+    }
 }
 
 /// The measured thread is off its core.
@@ -60,8 +93,10 @@ pub(super) struct Core {
     /// The thread before it, with start and end.
     before: Option<(i32, u64, u64)>,
     away: Option<Away>,
-    /// Run times of other threads since the measured thread left.
-    others: BTreeMap<i32, u64>,
+    /// When the measured thread faulted last.
+    fault_ns: Option<u64>,
+    /// Run times of other threads since the measured thread left, by name.
+    others: BTreeMap<Name, u64>,
 }
 
 impl Core {
@@ -72,6 +107,7 @@ impl Core {
             running: None,
             before: None,
             away: None,
+            fault_ns: None,
             others: BTreeMap::new(),
         }
     }
@@ -86,17 +122,19 @@ impl Core {
     }
 
     /// Takes one record. `measured` are the measured processes.
-    pub(super) fn take(&mut self, switch: Switch, measured: &[i32]) {
+    pub(super) fn take(&mut self, switch: Switch, measured: &[i32], names: &Names) {
         match switch {
             Switch::On { thread, at_ns, .. } => self.on(thread, at_ns),
             Switch::Off { process, thread, at_ns, preempted } => {
-                self.off(thread, at_ns, preempted, measured.contains(&process));
+                let name = names.of_thread(thread);
+                self.off(thread, name, at_ns, preempted, measured.contains(&process));
             }
             Switch::Fault { thread, at_ns } if self.account.thread == Some(thread) => {
+                self.fault_ns = Some(at_ns);
                 if self.account.faults.len() < WINDOWS_MAX {
                     self.account.faults.push(at_ns);
                 } else {
-                    self.account.lost += 1;
+                    self.account.faults_later += 1;
                 }
             }
             Switch::Fault { .. } => {}
@@ -125,15 +163,15 @@ impl Core {
             _ => return,
         };
         let most = self.others.iter().max_by_key(|(_, ns)| **ns);
-        let by = most.map_or(0, |(thread, _)| *thread);
+        let by = most.map_or(Name::UNKNOWN, |(name, _)| *name);
         if self.account.windows.len() < WINDOWS_MAX {
             self.account.windows.push(Window { start_ns, end_ns: at_ns, by });
         } else {
-            self.account.lost += 1;
+            self.account.windows_later.entry(by).or_default().add(at_ns - start_ns);
         }
     }
 
-    fn off(&mut self, thread: i32, at_ns: u64, preempted: bool, is_measured: bool) {
+    fn off(&mut self, thread: i32, name: Name, at_ns: u64, preempted: bool, is_measured: bool) {
         let from_ns = match self.running.take() {
             Some((running, since_ns)) if running == thread => since_ns,
             _ => at_ns,
@@ -143,12 +181,11 @@ impl Core {
             self.ran(thread, at_ns - from_ns);
         }
         if self.account.thread == Some(thread) {
-            let fault_ns = self.account.faults.last().copied();
-            let waits_for_a_page = fault_ns.is_some_and(|ns| at_ns < ns + FAULT_WAITS_NS);
+            let waits_for_a_page = self.fault_ns.is_some_and(|ns| at_ns < ns + FAULT_WAITS_NS);
             self.away = Some(Away { since_ns: at_ns, preempted: preempted || waits_for_a_page });
             self.others.clear();
         } else if thread != IDLE {
-            *self.others.entry(thread).or_default() += at_ns - from_ns;
+            *self.others.entry(name).or_default() += at_ns - from_ns;
         }
     }
 

@@ -9,8 +9,8 @@
 mod core;
 mod names;
 
-pub use self::core::{CoreAccount, WINDOWS_MAX, Window};
-pub use self::names::Names;
+pub use self::core::{CoreAccount, Taken, WINDOWS_MAX, Window};
+pub use self::names::{Name, Names};
 
 use self::core::Core;
 use crate::trace::Ended;
@@ -49,7 +49,7 @@ struct Keeping {
 pub struct Accounted {
     /// One entry per core, in the given order.
     pub cores: Vec<CoreAccount>,
-    /// Names of threads by number.
+    /// Names of threads.
     pub names: Names,
     /// Why there is no account, or an incomplete one; otherwise empty.
     pub missing: String,
@@ -201,7 +201,7 @@ impl Keeper {
             let core = &mut self.cores[source.core];
             for switch in switches(&bytes, source.thread) {
                 self.names.see(&switch);
-                core.take(switch, &measured);
+                core.take(switch, &measured, &self.names);
             }
         }
     }
@@ -230,7 +230,7 @@ impl Keeper {
             .collect();
         let lost = lost + cores.iter().map(|core| core.lost).sum::<u64>();
         if lost > 0 && missing.is_empty() {
-            missing = format!("the kernel, or the account, had no room for {lost} records");
+            missing = format!("the kernel had no room for {lost} records");
         }
         Accounted { cores, names: self.names, missing }
     }

@@ -16,16 +16,50 @@ fn process_of(thread: i32) -> i32 {
     if [MEASURED, HELPER].contains(&thread) { PROCESS } else { thread }
 }
 
-/// Threads that run after one another on a core: number, start, end, and whether it was preempted.
-fn told(runs: &[(i32, u64, u64, bool)]) -> Vec<(u64, u64, i32)> {
-    let mut core = Core::new(0);
-    for &(thread, from_ns, to_ns, preempted) in runs {
-        let process = process_of(thread);
-        core.take(Switch::On { process, thread, at_ns: from_ns }, &[PROCESS]);
-        core.take(Switch::Off { process, thread, at_ns: to_ns, preempted }, &[PROCESS]);
+fn names() -> Names {
+    let mut names = Names::default();
+    for thread in [5, MEASURED, HELPER, OTHER] {
+        names.know(thread, &thread.to_string());
     }
-    let windows = core.finish().windows;
-    windows.iter().map(|one| (one.start_ns, one.end_ns, one.by)).collect()
+    names
+}
+
+/// Threads that run after one another on a core: number, start, end, and whether it was preempted.
+fn account(runs: impl IntoIterator<Item = (i32, u64, u64, bool)>) -> CoreAccount {
+    let (mut core, names) = (Core::new(0), names());
+    for (thread, from_ns, to_ns, preempted) in runs {
+        let process = process_of(thread);
+        core.take(Switch::On { process, thread, at_ns: from_ns }, &[PROCESS], &names);
+        core.take(Switch::Off { process, thread, at_ns: to_ns, preempted }, &[PROCESS], &names);
+    }
+    core.finish()
+}
+
+fn told(runs: &[(i32, u64, u64, bool)]) -> Vec<(u64, u64, i32)> {
+    let (windows, names) = (account(runs.iter().copied()).windows, names());
+    let by = |one: &Window| names.of(one.by).parse().unwrap();
+    windows.iter().map(|one| (one.start_ns, one.end_ns, by(one))).collect()
+}
+
+/// A day on a busy machine: memory grew by kilobytes a second, until the account had no room left
+/// and nothing of the run was judged.
+#[test]
+fn windows_past_the_limit_are_summed() {
+    let later = 1_000;
+    let count = WINDOWS_MAX as u64 + later;
+    let turn = |n: u64| {
+        [
+            (MEASURED, 1_000 * n, 1_000 * n + 900, true),
+            (OTHER, 1_000 * n + 900, 1_000 * n + 1_000, true),
+        ]
+    };
+    let last = (MEASURED, 1_000 * count, 1_000 * count + 1, true);
+    let account = account((0..count).flat_map(turn).chain([last]));
+    assert_eq!(account.windows.len(), WINDOWS_MAX);
+    let name = names().of_thread(OTHER);
+    let taken = Taken { windows: later, ns: 100 * later, longest_ns: 100 };
+    assert_eq!(account.windows_later, BTreeMap::from([(name, taken)]));
+    assert!(!account.is_exact() && account.lost == 0);
 }
 
 #[test]

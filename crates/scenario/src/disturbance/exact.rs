@@ -2,19 +2,23 @@
 
 use crate::disturbance::moment::{Moment, on_clock};
 use ipc_bench::judge::{FAULT_NS, Touched};
-use noise::account::Accounted;
+use noise::account::{Accounted, CoreAccount};
 use record::Kind;
 use record::tick::{INTERVALS, Point, STAGES, Sample};
 use stats::touch::Touch;
 use std::collections::BTreeMap;
 
 /// The share of the ticks in each series, by its name and kind, that met a window or a fault, or
-/// that waited behind one that did. The two moments enclose the run.
+/// that waited behind one that did. The two moments enclose the run. Empty if the account is not
+/// exact: then the sums are all there is.
 pub(crate) fn of_ticks(
     samples: &[Sample],
     accounted: &Accounted,
     (start, end): (Moment, Moment),
 ) -> BTreeMap<String, Touched> {
+    if !accounted.cores.iter().all(CoreAccount::is_exact) {
+        return BTreeMap::new();
+    }
     let on = |ns| on_clock(start, end, ns);
     let windows = accounted.cores.iter().flat_map(|core| &core.windows);
     let windows: Vec<(u64, u64)> = windows.map(|one| (on(one.start_ns), on(one.end_ns))).collect();
@@ -54,7 +58,7 @@ fn spans(samples: &[Sample], from: Point, to: Point) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use noise::account::{CoreAccount, Window};
+    use noise::account::{Name, Window};
 
     /// 100 ns a stage, a tick each 10 us; the trader's clock is 1 s ahead of the kernel's.
     #[test]
@@ -67,7 +71,7 @@ mod tests {
         };
         let samples: Vec<Sample> = (1..=1_000).map(sample).collect();
         // While tick 7 is between 200 and 350 ns old, between its second and its fourth point.
-        let window = Window { start_ns: 70_210, end_ns: 70_350, by: 1 };
+        let window = Window { start_ns: 70_210, end_ns: 70_350, by: Name::UNKNOWN };
         // Tick 9 is on its way for 1 300 ns; a fault may last until tick 9 is there, and longer.
         let core =
             CoreAccount { windows: vec![window], faults: vec![91_250], ..CoreAccount::default() };

@@ -13,7 +13,7 @@ use crate::run::{Measured, Run};
 use clock::{monotonic_ns, wall_ns};
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{FAULT_NS, Touched};
-use noise::account::Accounted;
+use noise::account::{Accounted, CoreAccount};
 use record::hlog::measured_part;
 use record::{Disturbed, Kind, Moves};
 use std::collections::BTreeMap;
@@ -77,26 +77,29 @@ impl Seen {
         let on_account = |seconds: f64| (seconds * 1e9 - ahead_ns).max(0.0) as u64;
         let (from_ns, to_ns) = (on_account(from), on_account(to));
         let seconds = (to_ns.saturating_sub(from_ns) as f64 / 1e9).max(1e-9);
-        let core = |one: &noise::account::CoreAccount| {
+        let core = |one: &CoreAccount| {
+            let faults = one.faults.iter().filter(|ns| (from_ns..to_ns).contains(*ns)).count();
             let mut seen = CoreSeen {
                 core: one.core,
                 paces: paces == Some(one.core),
                 stolen_share: one.stolen_share,
-                faults: one.faults.iter().filter(|ns| (from_ns..to_ns).contains(*ns)).count()
-                    as u64,
+                faults: faults as u64 + one.faults_later,
                 ..CoreSeen::default()
             };
+            // What has only sums came after much else: in the measured part, or just behind it.
+            let mut taken = one.windows_later.clone();
             for window in &one.windows {
                 let (start, end) = (window.start_ns.max(from_ns), window.end_ns.min(to_ns));
-                if start >= end {
-                    continue;
+                if start < end {
+                    taken.entry(window.by).or_default().add(end - start);
                 }
-                let length = (end - start) as f64 / 1e9;
-                seen.windows += 1;
+            }
+            for (name, taken) in taken {
+                let (length, longest) = (taken.ns as f64 / 1e9, taken.longest_ns as f64 / 1e9);
+                seen.windows += taken.windows;
                 seen.away_seconds += length;
-                let name = format!("thread.{}", accounted.names.of(window.by));
-                let by = seen.by.entry(name).or_default();
-                *by = (by.0 + 1, by.1 + length, by.2.max(length));
+                let name = format!("thread.{}", accounted.names.of(name));
+                seen.by.insert(name, (taken.windows, length, longest));
             }
             seen
         };
