@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+from namespaces import tickpath
+
 from tickpath_cloud.fleet.measure import Settings
 
 SET = ("runs=1", "seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "bare_seconds=0",
@@ -28,6 +30,12 @@ class Data:
 def launch(hosts, name):
     nic = SimpleNamespace(private_ip_address="", public_ip=None)
     hosts.launch(SimpleNamespace(id=name, nics=[nic], user_data=Data()))
+
+
+def start(hosts, name, *words):
+    """A tickpath on a host; it ends with the host."""
+    inside = ["ip", "netns", "exec", f"{hosts.tag}-{hosts.numbers[name]}", tickpath()]
+    return subprocess.Popen([*inside, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def variables(hosts, held, groups=None):

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import skip
-from fleet_hosts import commands, launch, settings, variables, wait_until
+from fleet_hosts import commands, launch, settings, start, variables, wait_until
 from hdr_by_hand import counts, percentile
 from namespaces import tickpath
 
@@ -35,8 +35,8 @@ def test_the_same_playbooks_over_500_hosts(tmp_path):
     said = Fleet(settings(inventory), tmp_path / "run").plan()
     counts = [int(n) for n in re.findall(r"hosts \((\d+)\)", said)]
     assert counts == [500]
-    for task in ("Copy tickpath", "Doctor", "Apply", "It listens", "Run the scenario",
-                 "Bring it here", "End it"):  # fmt: skip
+    for task in ("Copy tickpath", "Doctor", "Apply", "Wait until it listens", "Run the scenario",
+                 "Fetch the record", "End what runs"):  # fmt: skip
         assert task in said
 
 
@@ -125,25 +125,29 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
 
 @pytest.mark.root
 def test_two_traders_measure_one_exchange(hosts, tmp_path):
-    """One of them through a gateway. The exchange of `lost` does not start: both have a line."""
-    for name in ("venue", "taken", "gate", "trader-1", "trader-2", "lost"):
+    """One of them through a gateway. Of what can't be measured each host has a line: `taken` has
+    a strange exchange on its port, and `short` ends too early."""
+    for name in ("venue", "taken", "short", "gate", "trader-1", "trader-2", "lost"):
         launch(hosts, name)
     held = {name: {"ansible_host": hosts.address(name)} for name in hosts.numbers}
     held["trader-1"]["tickpath_fleet_peer"] = "venue"
     held["trader-2"]["tickpath_fleet_peer"] = "gate"
     held["gate"]["tickpath_fleet_behind"] = "venue"
-    held["taken"]["tickpath_fleet_listen"] = f"{hosts.address('taken')}:2222"  # of its ssh server
     held["lost"]["tickpath_fleet_peer"] = "taken"
+    held["short"]["tickpath_fleet_exchange_seconds_max"] = 3
+    strange = start(hosts, "taken", "exchange", "--any-token", "--backend", "block",
+                    "--listen", f"{hosts.address('taken')}:8888")  # fmt: skip
     inventory = tmp_path / "inventory.json"
-    groups = {"exchanges": ["venue", "taken"], "gateways": ["gate"]}
+    groups = {"exchanges": ["venue", "taken", "short"], "gateways": ["gate"]}
     inventory.write_text(json.dumps(variables(hosts, held, groups)))
     fleet = Fleet(settings(inventory, binary=tickpath(), doctor=True), tmp_path / "run")
     lines = {line.host: line for line in fleet.measure()}
     said = (fleet.directory / "ansible.log").read_text()[-3000:]
-    assert sorted(lines) == ["lost", "taken", "trader-1", "trader-2"], said
+    assert sorted(lines) == ["lost", "short", "taken", "trader-1", "trader-2"], said
     assert lines["trader-1"].figures and lines["trader-2"].figures, said
-    assert lines["lost"].why and not lines["lost"].figures, said
-    assert "listens at" in lines["taken"].why, said
+    assert "taken, or the exchange behind it, does not serve" in lines["lost"].why, said
+    assert "listens at" in lines["taken"].why and strange.poll() is None, said
+    assert "ended before the traders did" in lines["short"].why, said
     # Really over the network: the record names the exchange that was measured.
     run = (lines["trader-1"].record / "run.json").read_text()
     assert f"{hosts.address('venue')}:8888" in run

@@ -20,7 +20,7 @@ from typing import Any
 
 from tickpath_cloud.errors import CloudError
 
-FORKS = 25
+FORKS = 100  # hosts at once
 MARK = "TICKPATH_PLAY"  # in the environment of all that belongs to one run of a playbook
 PLAYED = (0, 2, 4, 6)  # all well; some hosts failed, were unreachable, or both
 UNREACHABLE = "ssh: the host does not answer"

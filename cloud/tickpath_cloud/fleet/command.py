@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tickpath_cloud.fleet.measure import Fleet, Settings, load
 from tickpath_cloud.fleet.table import figures, table
-from tickpath_cloud.playbook import progress
+from tickpath_cloud.playbook import FORKS, progress
 
 DONE, NO_RESULT = 0, 3
 
@@ -30,7 +30,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
         verb.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
         verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
         verb.add_argument("--tune", action="store_true", help="apply `tickpath tune` first")
-        verb.add_argument("--at-once", type=int, default=0, help="hosts at a time; 0: all")
+        verb.add_argument(
+            "--at-once", type=int, default=0, help=f"hosts at a time; 0: up to {FORKS}"
+        )
         verb.add_argument(
             "--seconds-max", type=int, default=Settings.seconds_max, metavar="N",
             help="end a host's run after this long",

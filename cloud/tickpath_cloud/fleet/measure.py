@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
-from tickpath_cloud.playbook import PLAYED, Tell, good, play, why
+from tickpath_cloud.playbook import FORKS, PLAYED, Tell, good, play, why
 from tickpath_cloud.records import Series, parse_record
 
 # As files: Ansible reads them. In a checkout this is a link to deploy/, in a package a copy.
@@ -29,7 +29,8 @@ MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
 NO_HOSTS = "provided hosts list is empty"  # of Ansible, which calls that a success
 SETTINGS = "settings.json"  # in a run's directory: resumes it
 SECONDS_MAX = 31 * 86_400  # of a run
-RECORD_BYTES_MAX = 1 << 30  # of one host's record, unpacked
+# Of one host's record, unpacked.
+RECORD_BYTES_MAX, RECORD_BYTES_PER_SECOND_MAX = 256 << 20, 32 << 10
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,15 @@ class Settings:
         if self.binary and not Path(self.binary).is_file():
             raise CloudError(f"--binary {self.binary}: there is no such file")
         if self.at_once < 0:
-            raise CloudError(f"{self.at_once} hosts at once: write 0 for all, or a number")
+            raise CloudError(f"{self.at_once} hosts at once: write 0 for all, up to {FORKS}")
 
-    def to_json(self) -> dict[str, Any]:
-        """Paths as they are from every directory."""
+    def write(self, directory: Path) -> None:
+        """For whoever resumes the run. Paths as they are from every directory."""
         held = {field.name: getattr(self, field.name) for field in fields(self)}
         for key in ("inventory", "collection"):
             held[key] = str(held[key].resolve())
-        return {**held, "binary": self.binary and str(Path(self.binary).resolve())}
+        held["binary"] = self.binary and str(Path(self.binary).resolve())
+        (directory / SETTINGS).write_text(json.dumps(held, indent=1) + "\n")
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ class Fleet:
     def measure(self) -> list[Line]:
         results = self.directory / "results"
         results.mkdir(parents=True, exist_ok=self.resumed)
-        file = self.directory / SETTINGS
-        file.write_text(json.dumps(self.settings.to_json(), indent=1) + "\n")
+        self.settings.write(self.directory)
         found, _ = self._play(MEASURE, [])
         lines = [self._line(host, found[host]) for host in sorted(found)]
         return same_binary([line for line in lines if line is not None], results)
@@ -136,7 +137,7 @@ class Fleet:
             "tickpath_fleet_run": f"{self.directory.parent.name}-{self.directory.name}",
             "tickpath_fleet_scenario": self.settings.scenario,
             "tickpath_fleet_set": list(self.settings.set),
-            "tickpath_fleet_at_once": self.settings.at_once,
+            "tickpath_fleet_at_once": min(self.settings.at_once or FORKS, FORKS),
             "tickpath_fleet_answer_seconds": self.settings.answer_seconds,
             "tickpath_fleet_seconds_max": self.settings.seconds_max,
             "tickpath_fleet_resumed": self.resumed,
@@ -175,14 +176,19 @@ class Fleet:
         file.write_text(json.dumps({"all": {"vars": held}}))
         return file
 
+    def collected(self, hosts: list[str]) -> list[Line | None]:
+        """Lines of records that are here already."""
+        return [self._line(host, {}) for host in hosts]
+
     def _line(self, host: str, result: dict) -> Line | None:
-        if not good(result):
-            return Line(host, why=why(result))
         packed = self.directory / "results" / f"{host}.tgz"
+        if not good(result) and not packed.exists():
+            return Line(host, why=why(result))
         if not packed.exists():
             return None  # an exchange: nothing is measured on it
+        most = RECORD_BYTES_MAX + RECORD_BYTES_PER_SECOND_MAX * self.settings.seconds_max
         try:
-            record = unpack(packed, self.directory / "records" / host)
+            record = unpack(packed, self.directory / "records" / host, most)
             figures = parse_record(json.loads((record / "run.json").read_text()), host).main
             path = (self.directory / "results" / f"{host}.path").read_text().strip()
         except (CloudError, OSError, ValueError, tarfile.TarError) as error:
@@ -244,13 +250,13 @@ def by_path(lines: list[Line]) -> dict[str, list[Line]]:
     }
 
 
-def unpack(packed: Path, into: Path) -> Path:
+def unpack(packed: Path, into: Path, bytes_max: int) -> Path:
     """The one record in it. Nothing leaves the directory, whatever the archive says."""
     shutil.rmtree(into, ignore_errors=True)  # of a controller that died
     into.mkdir(parents=True)
     with tarfile.open(packed) as archive:
-        if sum(member.size for member in archive.getmembers()) > RECORD_BYTES_MAX:
-            raise CloudError(f"the record is larger than {RECORD_BYTES_MAX} bytes")
+        if sum(member.size for member in archive.getmembers()) > bytes_max:
+            raise CloudError(f"the record is larger than {bytes_max} bytes")
         archive.extractall(into, filter="data")
     found = sorted(into.glob("**/run.json"))
     if len(found) != 1:
