@@ -89,7 +89,7 @@ def test_a_plan_has_the_price_of_what_does_not_end_by_itself(world, capsys):
         ("client", {**client, "Way": "endpoint"}, ("interface endpoint, $0.01", "$0.40 in")),
         ("client", {**client, "Way": "edge-through-nat"}, ("NAT gateway, $0.05", "$0.54 in")),
         ("client", {**client, "Way": "transit-gateway"},
-         ("Transit Gateway attachment, $0.05", "goes on    what is besides", "$0.56 in")),
+         ("Transit Gateway attachment, $0.05", "the rest costs until", "$0.56 in")),
         ("client", {**client, "Way": "appliance"}, ("2 c7i.large, $0.18 an hour", "$0.72 in")),
     )  # fmt: skip
     for kind, asked, said in cases:
@@ -186,6 +186,11 @@ def test_hops_by_the_most_specific_route(net):
     net.table = found["RouteTables"][0]["RouteTableId"]
     net.route("10.64.0.0/16", VpcPeeringConnectionId=peering)
     assert net.way(address).warnings == (group,)
+    net.ec2.delete_route(RouteTableId=net.table, DestinationCidrBlock="10.64.0.0/16")
+    known = net.ec2.allocate_address()["AllocationId"]
+    nat = net.ec2.create_nat_gateway(SubnetId=subnet, AllocationId=known)["NatGateway"]
+    net.route("0.0.0.0/0", NatGatewayId=nat["NatGatewayId"])
+    assert "no way back" in net.way(address).warnings[0]
 
 
 def test_an_address_is_asked_for(net, capsys):
@@ -248,9 +253,12 @@ def test_the_hops_are_shown_before_a_run(net, tmp_path):
     with pytest.raises(CloudError, match="name its region"):
         measure.load(file)
     file.write_text(f'region = "{REGION}"\n{tiers}[load]\nlow = []\n')
-    said = command._ways(measure.load(file))
+    settings = measure.load(file)
+    said = command._ways(settings)
     assert said.startswith(f"near, {net.client} to ") and "no route" in said
     assert "unknown" not in said
+    net.ec2.terminate_instances(InstanceIds=[net.client])
+    assert command._ways(settings).count("warning: not checked: ") == 2
 
 
 def test_a_file_without_tiers_is_refused(tmp_path):
@@ -379,7 +387,7 @@ class Site:
             load={"low": ["load.accounts=4", "load.connections=4"],
                   "high": ["load.accounts=12", "load.connections=12"]},
             scenario="ping-pong", ssh_user="root", ssh_port=2222,
-            ssh_key=str(self.hosts.directory / "id"), path="/mnt/tickpath",
+            ssh_key=str(self.hosts.directory / "id"), path="/mnt/of/tickpath",
             directory="/mnt/records",
             set=("runs=1", "seconds=4", "warm_up_seconds=0.3", "floor_seconds=0",
                  "bare_seconds=0", "hiccup_seconds=0", "subject.rust.backend=block"),

@@ -14,7 +14,7 @@ from tickpath_cloud.share import offer, owner, receiver
 from tickpath_cloud.share.reconcile import Event
 from tickpath_cloud.share.template import template
 
-EVERY_SECONDS_MIN = 1  # AWS throttles who asks more often
+EVERY_SECONDS_MIN = 1  # AWS throttles more frequent requests
 DONE, NOTHING_MADE = 0, "nothing was created: add --apply to create it"
 
 
@@ -35,7 +35,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb.add_argument("--reserve", action="store_true", help="allow CreateCapacityReservation")
     verb.add_argument("--out", type=Path, help="the offer's file; default: NAME.offer.json")
 
-    verb = _owner(sub, "reconcile", _reconcile, "Let in what was granted, take out what was not")
+    verb = _owner(
+        sub, "reconcile", _reconcile, "Accept what a grant covers, remove what none covers"
+    )
     verb.add_argument("--every", type=float, metavar="SECONDS", help="repeat until Ctrl-C")
     _owner(sub, "list", _list, "Show grants and their peerings", apply=False)
     verb = _owner(sub, "revoke", _revoke, "End a grant: no new instances, no network")
@@ -114,6 +116,8 @@ def _grant(options: argparse.Namespace) -> int:
 
 def _reconcile(options: argparse.Namespace) -> int:
     if not options.apply:
+        if options.every is not None:
+            raise CloudError("--every repeats changes: add --apply, or leave --every out")
         with Audited(options.file) as side:
             for line in side.preview():
                 print(line)

@@ -24,6 +24,7 @@ ROUTES = {
     "EgressOnlyInternetGatewayId": "egress-only internet gateway", "CarrierGatewayId": "carrier "
     "gateway", "LocalGatewayId": "local gateway",
 }  # fmt: skip
+ENDED = ("shutting-down", "terminated")
 HOPS_MAX = 8  # routes may lead in a circle
 
 
@@ -44,6 +45,8 @@ def check(region: str, instance: str, target: str) -> Way:
     if not found:
         raise CloudError(f"{instance} does not exist in {region}: name the client's instance")
     host = found[0]["Instances"][0]
+    if host["State"]["Name"] in ENDED:
+        raise CloudError(f"{instance} has ended: name the client's instance")
     address = _address(target)
     there = _interface(ec2, str(address))
     hops = _hops(ec2, host, address)
@@ -66,7 +69,7 @@ def check(region: str, instance: str, target: str) -> Way:
 
 
 def _address(target: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Of a name: what it means on this machine, where a private one may mean nothing."""
+    """A name is resolved on this machine, which may not know a private one."""
     try:
         return ipaddress.ip_address(target)
     except ValueError:
@@ -94,16 +97,17 @@ def _way_back(ec2: Any, host: dict, there: dict | None) -> list[str]:
     if there is None:
         return []
     route = _route(ec2, there, ipaddress.ip_address(host["PrivateIpAddress"]))
-    if route is None or route.get("State") == "blackhole" or _is_internet(route):
+    if route is None or route.get("State") == "blackhole" or _leaves(route):
         return [
             f"the target's subnet has no way back to {host['PrivateIpAddress']}: no answer arrives"
         ]
     return []
 
 
-def _is_internet(route: dict) -> bool:
-    """Private addresses end there."""
-    return route.get("GatewayId", "").startswith("igw-")
+def _leaves(route: dict) -> bool:
+    """To the internet, where a private address ends."""
+    out = route.get("NatGatewayId") or route.get("EgressOnlyInternetGatewayId")
+    return bool(out) or route.get("GatewayId", "").startswith("igw-")
 
 
 def _route(ec2: Any, host: dict, address: Any) -> dict | None:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.fleet.measure import Settings as FleetSettings
+from tickpath_cloud.fleet.measure import load as fleet_settings
 from tickpath_cloud.playbook import progress
 from tickpath_cloud.tiers import check, measure, page, table
 from tickpath_cloud.tiers.endpoint import Service
 from tickpath_cloud.tiers.stacks import Stacks, names, parameters, template
 
 DONE, NO_RESULT = 0, 3
-CONFIG = "tiers.toml"  # in the directory of results: resumes it
+CONFIG, WAYS = "tiers.toml", "hops.txt"  # in the directory of results
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
@@ -35,12 +36,13 @@ def add(verbs: argparse._SubParsersAction) -> None:
     verb = sub.add_parser("resume", help=text, description=text)
     verb.set_defaults(act=_resume)
     verb.add_argument("dir", type=Path, help="the run's directory of results")
+    sub.choices["run"].add_argument("--binary", default="", help="tickpath to copy to the hosts")
+    sub.choices["run"].add_argument(
+        "--collection", type=Path, default=FleetSettings.collection,
+        help="your own tickpath.fleet",
+    )  # fmt: skip
     for name in ("run", "resume"):
-        verb = sub.choices[name]
-        verb.add_argument("--binary", default="", help="tickpath to copy to the hosts")
-        yours = "your own tickpath.fleet"
-        verb.add_argument("--collection", type=Path, default=FleetSettings.collection, help=yours)
-        verb.add_argument("--json", action="store_true", help="print the figures as JSON")
+        sub.choices[name].add_argument("--json", action="store_true", help="print figures as JSON")
 
     text = "Show the hops between an instance and an address"
     verb = sub.add_parser("check", help=text, description=text)
@@ -85,44 +87,51 @@ def _add_stacks(sub: argparse._SubParsersAction) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    measure.load(options.file)
-    directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    directory.mkdir(parents=True)
-    (directory / CONFIG).write_bytes(options.file.read_bytes())
-    return _measure(directory, options)
-
-
-def _resume(options: argparse.Namespace) -> int:
-    return _measure(options.dir, options)
-
-
-def _measure(directory: Path, options: argparse.Namespace) -> int:
-    """Begins or resumes."""
-    settings = measure.load(directory / CONFIG)
+    settings = measure.load(options.file)
     fleet = FleetSettings(
-        inventory=directory / CONFIG, scenario=settings.scenario, binary=options.binary,
+        inventory=options.file, scenario=settings.scenario, binary=options.binary,
         collection=options.collection,
     )  # fmt: skip
     ways = _ways(settings)
+    directory = options.out / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    directory.mkdir(parents=True)
+    (directory / CONFIG).write_bytes(options.file.read_bytes())
+    (directory / WAYS).write_text(ways)
+    fleet.write(directory)
+    return _measure(directory, options.json)
+
+
+def _resume(options: argparse.Namespace) -> int:
+    return _measure(options.dir, options.json)
+
+
+def _measure(directory: Path, as_json: bool) -> int:
+    """Begins or resumes the run of the directory."""
+    settings, fleet = measure.load(directory / CONFIG), fleet_settings(directory)
+    ways = (directory / WAYS).read_text()
     if ways:
         progress(ways)
     loads = measure.measure(settings, fleet, directory, progress)
     figures = json.dumps(table.figures(loads), indent=1)
     (directory / "tiers.json").write_text(figures + "\n")
     (directory / "report.html").write_text(page.page(loads, ways))
-    print(figures if options.json else table.table(loads))
+    print(figures if as_json else table.table(loads))
     progress(f"page, figures, records and the log are in {directory}")
     return DONE if any(table.measured(load) for load in loads) else NO_RESULT
 
 
 def _ways(settings: measure.Settings) -> str:
     """The hops of each tier whose instance is known, before anything is measured."""
-    return "\n".join(
-        f"{tier.name}, {tier.instance} to {tier.connect}:\n"
-        f"{check.check(settings.region, tier.instance, tier.connect.rpartition(':')[0])}"
-        for tier in settings.tiers
-        if tier.instance
-    )
+    found = []
+    for tier in settings.tiers:
+        if tier.instance:
+            target = tier.connect.rpartition(":")[0]
+            try:
+                way = str(check.check(tier.region or settings.region, tier.instance, target))
+            except CloudError as error:
+                way = f"warning: not checked: {error}"
+            found.append(f"{tier.name}, {tier.instance} to {tier.connect}:\n{way}")
+    return "\n".join(found)
 
 
 def _check(options: argparse.Namespace) -> int:

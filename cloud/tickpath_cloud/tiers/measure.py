@@ -26,6 +26,7 @@ class Tier:
     connect: str  # HOST:PORT of the tier's entry
     set: tuple[str, ...] = ()  # such as tls=true
     instance: str = ""  # the host's id at AWS: its way to the entry is checked first
+    region: str = ""  # of the instance; empty: that of all
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Settings:
     scenario: str = "ping-pong"
     set: tuple[str, ...] = ()
     seconds_max: int = 3600  # a run that takes longer is ended
-    region: str = ""  # of the instances
+    region: str = ""  # of instances whose tier names none
     ssh_user: str = "ubuntu"
     ssh_port: int = 22
     ssh_key: str = "~/.ssh/id_ed25519"
@@ -75,8 +76,9 @@ def load(path: Path) -> Settings:
             raise CloudError(f"{path}: {name!r} names a directory: use letters, digits, _, . and -")
     if not settings.load:
         raise CloudError(f"{path}: [load] is empty: name at least one, such as low = []")
-    if any(tier.instance for tier in settings.tiers) and not settings.region:
-        raise CloudError(f"{path}: tiers have an instance, so name its region")
+    for tier in settings.tiers:
+        if tier.instance and not (tier.region or settings.region):
+            raise CloudError(f"{path}: tier {tier.name} has an instance, so name its region")
     return settings
 
 
@@ -87,24 +89,24 @@ def measure(
     directory.mkdir(parents=True, exist_ok=True)
     inventory = directory / "inventory.json"
     inventory.write_text(json.dumps(_inventory(settings), indent=1))
+    names = [tier.name for tier in settings.tiers]
     found = []
     for name, asked in settings.load.items():
-        show(f"load {name}: {len(settings.tiers)} tiers at the same time")
         of_load = replace(
             fleet, inventory=inventory, scenario=settings.scenario,
             set=(*settings.set, *asked), doctor=False, seconds_max=settings.seconds_max,
         )  # fmt: skip
         resumed = (directory / name).exists()
         of_all = Fleet(of_load, directory / name, show, resumed)
-        lines = {line.host: line for line in of_all.measure()}
-        found.append(_load(name, [lines.get(tier.name) for tier in settings.tiers], settings))
+        lines = of_all.collected(names) if resumed else [None]
+        if None in lines:
+            show(f"load {name}: {len(names)} tiers at the same time")
+            measured = {line.host: line for line in of_all.measure()}
+            lines = [measured.get(tier) for tier in names]
+        held = [windows(line.record) for line in lines if line and line.record]
+        rows = [_row(tier, line) for tier, line in zip(names, lines, strict=True)]
+        found.append(Load(name, rows, at_once(held)))
     return found
-
-
-def _load(name: str, lines: list[Line | None], settings: Settings) -> Load:
-    rows = [_row(tier.name, line) for tier, line in zip(settings.tiers, lines, strict=True)]
-    held = [windows(line.record) for line in lines if line and line.record]
-    return Load(name, rows, at_once(held))
 
 
 def _row(tier: str, line: Line | None) -> Row:

@@ -110,7 +110,7 @@ class Stacks:
             f"  costs      {dollars(worst)} in {minutes} min, and the bytes",
         ]
         if lasting:
-            lines.append("  goes on    what is besides costs until `tiers destroy`")
+            lines.append("  destroy    hosts end themselves, the rest costs until `tiers destroy`")
         return "\n".join(lines)
 
     def deploy(self, kind: str, name: str, asked: dict[str, str]) -> Stack:
