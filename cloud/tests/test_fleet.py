@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 import zipfile
 from pathlib import Path
@@ -78,6 +79,27 @@ def test_the_report_has_a_line_for_every_host():
     assert held["merged"][0]["pooled"]["p50"] == 20_000
     failed = [Line("merged exchange", why="no tickpath runs on this machine")]
     assert "merged exchange          FAILED: no tickpath" in table(lines, failed, {})
+
+
+def test_records_that_are_here_are_not_measured_again(tmp_path):
+    """Those of a host that has ended since, too; the binaries are compared as ever."""
+    results = tmp_path / "run" / "results"
+    results.mkdir(parents=True)
+    pooled = {"count": 100, "p50": 1_000, "p99": None}
+    subject = {"name": "rust", "series": [{"name": "order", "kind": "service", "pooled": pooled}]}
+    (tmp_path / "run.json").write_text(json.dumps({"scenario": "s", "subjects": [subject]}))
+    for host, sha256 in (("a", "1"), ("b", "1"), ("c", "2")):
+        with tarfile.open(results / f"{host}.tgz", "w:gz") as packed:
+            packed.add(tmp_path / "run.json", "record/run.json")
+        (results / f"{host}.path").write_text("exchange")
+        held = {"sha256": sha256, "version": "tickpath 1"}
+        (results / f"{host}.binary.json").write_text(json.dumps(held))
+    fleet = Fleet(settings(tmp_path), tmp_path / "run", resumed=True)
+    a, b, c = fleet.collected(["a", "b", "c"])
+    assert a.figures.p50_ns == b.figures.p50_ns == 1_000 and "another binary" in c.why
+    assert fleet.collected(["a", "ended"]) is None
+    gone = fleet._line("a", {"unreachable": True})
+    assert gone.figures == a.figures and not gone.why
 
 
 def test_a_spread_of_figures_that_do_not_hold_is_marked():

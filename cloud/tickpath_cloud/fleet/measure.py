@@ -176,9 +176,10 @@ class Fleet:
         file.write_text(json.dumps({"all": {"vars": held}}))
         return file
 
-    def collected(self, hosts: list[str]) -> list[Line | None]:
-        """Lines of records that are here already."""
-        return [self._line(host, {}) for host in hosts]
+    def collected(self, hosts: list[str]) -> list[Line] | None:
+        """Lines of records that are here already; None if one is missing."""
+        lines = [line for host in hosts if (line := self._line(host, {})) is not None]
+        return same_binary(lines, self.directory / "results") if len(lines) == len(hosts) else None
 
     def _line(self, host: str, result: dict) -> Line | None:
         packed = self.directory / "results" / f"{host}.tgz"

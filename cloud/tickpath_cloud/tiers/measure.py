@@ -98,13 +98,13 @@ def measure(
         )  # fmt: skip
         resumed = (directory / name).exists()
         of_all = Fleet(of_load, directory / name, show, resumed)
-        lines = of_all.collected(names) if resumed else [None]
-        if None in lines:
+        lines = of_all.collected(names) if resumed else None
+        if lines is None:
             show(f"load {name}: {len(names)} tiers at the same time")
-            measured = {line.host: line for line in of_all.measure()}
-            lines = [measured.get(tier) for tier in names]
-        held = [windows(line.record) for line in lines if line and line.record]
-        rows = [_row(tier, line) for tier, line in zip(names, lines, strict=True)]
+            lines = of_all.measure()
+        by_host = {line.host: line for line in lines}
+        held = [windows(line.record) for line in lines if line.record]
+        rows = [_row(tier, by_host.get(tier)) for tier in names]
         found.append(Load(name, rows, at_once(held)))
     return found
 
