@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Load:
-    """What was measured at one load."""
+    """The tiers' rows at one load."""
 
     name: str
     rows: list[Row]

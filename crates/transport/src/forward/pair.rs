@@ -41,7 +41,7 @@ impl Half {
     fn begin(&mut self, id: Option<StreamId>, capacity: usize) {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
-        // What was received ahead may have made it larger.
+        // Bytes received ahead may have made it larger.
         out.shrink_to(capacity);
         out.reserve_exact(capacity);
         *self = Half { id, out, ..Half::default() };
