@@ -27,7 +27,7 @@ test: setup peers feed clients
 cloud: setup
 	@./scripts/setup python
 	$(CARGO) build --locked --workspace --bin tickpath
-	cd cloud && .venv/bin/python -m pytest
+	cd cloud && .venv/bin/python -m pytest -n auto --dist loadgroup
 
 # A hunt for the best placement in a fake AWS with simulated hosts.
 demo-cloud:
