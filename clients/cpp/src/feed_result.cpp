@@ -13,56 +13,53 @@ std::string hex(std::uint64_t value) {
     return text;
 }
 
-std::string percentiles(const Histogram& histogram) {
-    std::string out = "{\"count\":" + std::to_string(histogram.total());
-    for (const auto& [name, share] : {std::pair("p50", 0.5), std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
-        out += std::string(",\"") + name + "\":" + std::to_string(histogram.at(share));
-    }
-    return out + ",\"max\":" + std::to_string(histogram.max_ns()) + "}";
+Json percentiles(const Histogram& histogram) {
+    return {{"count", histogram.total()},
+            {"p50", histogram.at(0.5)},
+            {"p99", histogram.at(0.99)},
+            {"p999", histogram.at(0.999)},
+            {"max", histogram.max_ns()}};
 }
 
-std::string list(const std::vector<std::string>& items) {
-    std::string out = "[";
-    for (const std::string& one : items) {
-        out += (out.size() == 1 ? "" : ",") + one;
-    }
-    return out + "]";
+Json quote(const std::optional<PriceLevel>& level) {
+    return level ? Json{{"price_ticks", level->price_ticks}, {"quantity_lots", level->quantity_lots}} : Json();
 }
 
 } // namespace
 
 std::string FeedResult::json() const {
-    std::vector<std::string> words;
-    for (const std::string& one : failures) {
-        words.push_back(tickpath::quoted(one));
+    Json top = Json::array();
+    for (const FeedTop& one : tops) {
+        top.push_back({{"instrument", one.instrument},
+                       {"bid", quote(one.bid)},
+                       {"ask", quote(one.ask)},
+                       {"levels", one.levels}});
     }
-    std::string out = std::string("{\"complete\":") + (is_complete ? "true" : "false") +
-                      ",\"failures\":" + list(words) + ",\"feed\":{\"session\":\"" + std::to_string(session) +
-                      "\",\"sequence\":" + std::to_string(sequence);
-    const std::pair<const char*, std::uint64_t> counts[] = {
-        {"datagrams", feed.datagrams},
-        {"heartbeats", feed.heartbeats},
-        {"messages", feed.messages},
-        {"ticks", feed.ticks},
-        {"gaps", feed.gaps},
-        {"replays_asked", feed.replays_asked},
-        {"snapshots_asked", feed.snapshots_asked},
-        {"snapshots", feed.snapshots},
-        {"faults", feed.faults},
-    };
-    for (const auto& [name, count] : counts) {
-        out += std::string(",\"") + name + "\":" + std::to_string(count);
-    }
-    out += ",\"book_hash\":\"" + hex(book_hash) + "\",\"exchange\":";
-    out += !exchange_sequence ? "null"
-                              : "{\"sequence\":" + std::to_string(*exchange_sequence) + ",\"book_hash\":\"" +
-                                    exchange_hash + "\"}";
-    out += "},\"top\":" + list(tops) + ",\"orders\":{\"sent\":" + std::to_string(orders) +
-           ",\"answered\":" + std::to_string(answered) + ",\"rejected\":" + std::to_string(rejected) +
-           ",\"held_back\":" + std::to_string(held_back) + "},\"tick_to_trade_ns\":" + percentiles(tick_to_trade) +
-           ",\"order_service_ns\":" + percentiles(order_service);
-    return out + ",\"clock\":{\"source\":" + tickpath::quoted(clock_source) + ",\"cost_ns\":" + std::to_string(clock_cost_ns) +
-           "}}";
+    const Json exchange =
+        exchange_sequence ? Json{{"sequence", *exchange_sequence}, {"book_hash", exchange_hash}} : Json();
+    return line_of({
+        {"complete", is_complete},
+        {"failures", failures},
+        {"feed",
+         {{"session", std::to_string(session)},
+          {"sequence", sequence},
+          {"datagrams", feed.datagrams},
+          {"heartbeats", feed.heartbeats},
+          {"messages", feed.messages},
+          {"ticks", feed.ticks},
+          {"gaps", feed.gaps},
+          {"replays_asked", feed.replays_asked},
+          {"snapshots_asked", feed.snapshots_asked},
+          {"snapshots", feed.snapshots},
+          {"faults", feed.faults},
+          {"book_hash", hex(book_hash)},
+          {"exchange", exchange}}},
+        {"top", top},
+        {"orders", {{"sent", orders}, {"answered", answered}, {"rejected", rejected}, {"held_back", held_back}}},
+        {"tick_to_trade_ns", percentiles(tick_to_trade)},
+        {"order_service_ns", percentiles(order_service)},
+        {"clock", {{"source", clock_source}, {"cost_ns", clock_cost_ns}}},
+    });
 }
 
 } // namespace tickpath

@@ -39,13 +39,22 @@ std::uint64_t ns_of(double seconds) { return static_cast<std::uint64_t>(seconds 
 
 /// The one among `items` whose `key` is `value`; nullptr if there is none.
 const Json* item(const Json* items, std::string_view key, std::string_view value) {
-    for (std::size_t i = 0; items != nullptr && i < items->items.size(); ++i) {
-        const Json* found = items->items[i].find(key);
-        if (found != nullptr && found->text == value) {
-            return &items->items[i];
+    for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
+        const Json& one = items->at(i);
+        const Json* found = member(one, key);
+        if (found != nullptr && *found == Json(value)) {
+            return &one;
         }
     }
     return nullptr;
+}
+
+const Json& need(const Json& feed, const char* key) {
+    const Json* found = member(feed, key);
+    if (found == nullptr) {
+        throw Error(std::string("the exchange describes its feed without ") + key + ": it may be older than this client");
+    }
+    return *found;
 }
 
 class FeedRun {
@@ -94,13 +103,13 @@ private:
     std::uint64_t subscribe() {
         log_on_.upgrade(options_.target);
         log_on_.authenticate({options_.token});
-        const Json answer = Json::parse(
+        const Json answer = parse_json(
             log_on_.ask(feed_subscription(socket_.address()), "SUBSCRIBE to FEED", "SUBSCRIPTIONS"));
-        const Json* feed = item(answer.find("channels"), "name", "FEED");
-        if (feed == nullptr || feed->find("session") == nullptr) {
+        const Json* feed = item(member(answer, "channels"), "name", "FEED");
+        if (feed == nullptr) {
             throw Error("the exchange subscribed us to no feed; start it with --feed unicast");
         }
-        return std::stoull(feed->find("session")->as_string("session"));
+        return std::stoull(as_string(need(*feed, "session"), "session"));
     }
 
     void synchronise() {
@@ -258,11 +267,11 @@ private:
     }
 
     void compare_books() {
-        const Json answer = Json::parse(log_on_.ask(R"({"type":"DESCRIBE"})", "DESCRIBE", "DESCRIPTION"));
+        const Json answer = parse_json(log_on_.ask(R"({"type":"DESCRIBE"})", "DESCRIBE", "DESCRIPTION"));
         read_feed();
-        if (const Json* feed = item(answer.find("feeds"), "depth", "LEVELS"); feed != nullptr) {
-            result_.exchange_sequence = feed->find("sequence")->as_u64("sequence");
-            result_.exchange_hash = feed->find("book_hash")->as_string("book_hash");
+        if (const Json* feed = item(member(answer, "feeds"), "depth", "LEVELS"); feed != nullptr) {
+            result_.exchange_sequence = as_u64(need(*feed, "sequence"), "sequence");
+            result_.exchange_hash = as_string(need(*feed, "book_hash"), "book_hash");
         }
     }
 
@@ -296,10 +305,9 @@ private:
     FeedResult result_;
 };
 
-std::string quote(const PriceLevel* level) {
-    return level == nullptr ? "null"
-                            : "{\"price_ticks\":" + std::to_string(level->price_ticks) +
-                                  ",\"quantity_lots\":" + std::to_string(level->quantity_lots) + "}";
+std::optional<PriceLevel> best(const Book& book, feed::Side::Value side) {
+    const PriceLevel* level = book.best(side);
+    return level == nullptr ? std::nullopt : std::optional(*level);
 }
 
 FeedResult FeedRun::result() {
@@ -315,9 +323,7 @@ FeedResult FeedRun::result() {
     result.sequence = follower_.sequence();
     result.book_hash = follower_.book_hash();
     for (const Book& book : follower_.books()) {
-        result.tops.push_back("{\"instrument\":" + tickpath::quoted(book.code) + ",\"bid\":" + quote(book.best(feed::Side::BUY)) +
-                              ",\"ask\":" + quote(book.best(feed::Side::SELL)) +
-                              ",\"levels\":" + std::to_string(book.levels()) + "}");
+        result.tops.push_back({book.code, best(book, feed::Side::BUY), best(book, feed::Side::SELL), book.levels()});
     }
     result.orders = next_order_;
     result.clock_source = clock_.source_name();

@@ -35,7 +35,16 @@ struct FeedOptions {
     static const char* usage();
 };
 
-/// What came of following a feed.
+/// The best prices of an instrument; none of a side that is empty.
+struct FeedTop {
+    std::string instrument;
+    std::optional<PriceLevel> bid;
+    std::optional<PriceLevel> ask;
+    /// Prices of both sides.
+    std::size_t levels = 0;
+};
+
+/// The result of following a feed.
 struct FeedResult {
     bool is_complete = false;
     std::vector<std::string> failures;
@@ -43,8 +52,8 @@ struct FeedResult {
     FeedCounters feed;
     std::uint64_t sequence = 0;
     std::uint64_t book_hash = 0;
-    /// One JSON object an instrument.
-    std::vector<std::string> tops;
+    /// One for each instrument.
+    std::vector<FeedTop> tops;
     /// The exchange's state of the feed; only an operator may ask for it.
     std::optional<std::uint64_t> exchange_sequence;
     std::string exchange_hash;

@@ -17,6 +17,8 @@ Form with_id(std::string json) {
     return {std::move(json), at};
 }
 
+std::string quoted(const std::string& text) { return line_of(Json(text)); }
+
 std::string account_of(const std::optional<std::string>& account_id) {
     return account_id ? ",\"account_id\":" + quoted(*account_id) : "";
 }

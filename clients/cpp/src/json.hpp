@@ -1,39 +1,30 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace tickpath {
 
-/// A JSON value, for the plan and for the log-on. Replies on the hot path go through reply.hpp.
-class Json {
-public:
-    enum class Kind { null, boolean, number, string, array, object };
+/// JSON where time does not matter: plans, results, logging on. Replies on the hot path go through
+/// reply.hpp.
+using Json = nlohmann::ordered_json;
 
-    /// Parses one value with nothing behind it. Throws Error that gives the place.
-    static Json parse(std::string_view text);
+/// Parses one value with nothing behind it. Throws Error that gives the place.
+Json parse_json(std::string_view text);
 
-    Kind kind = Kind::null;
-    bool truth = false;
-    /// A string's content, or a number as it was written.
-    std::string text;
-    std::vector<Json> items;
-    std::vector<std::pair<std::string, Json>> members;
+/// `json` on one line. Bytes that are not UTF-8 are replaced: a complaint may quote a part of a
+/// message.
+std::string line_of(const Json& json);
 
-    /// The member of that name; null if there is none, or it is `null`.
-    const Json* find(std::string_view key) const;
+/// The member of that name; nullptr if there is none, or it is `null`.
+const Json* member(const Json& object, std::string_view key);
 
-    /// The value as a number or a text. Throw Error that names `key` if it is none.
-    double as_double(std::string_view key) const;
-    std::uint64_t as_u64(std::string_view key) const;
-    const std::string& as_string(std::string_view key) const;
-};
-
-/// `text` as a JSON string, with its quotes.
-std::string quoted(std::string_view text);
+/// The value as a number or a text. Throw Error that names `key` if it is none.
+double as_double(const Json& value, std::string_view key);
+std::uint64_t as_u64(const Json& value, std::string_view key);
+const std::string& as_string(const Json& value, std::string_view key);
 
 } // namespace tickpath

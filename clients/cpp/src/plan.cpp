@@ -26,7 +26,7 @@ constexpr std::size_t decimal_digits_max = 18;
 }
 
 const Json& need(const Json& object, std::string_view key) {
-    const Json* found = object.find(key);
+    const Json* found = member(object, key);
     if (found == nullptr) {
         throw Error("the plan has no " + std::string(key) + "; see clients/CONTRACT.md");
     }
@@ -34,15 +34,17 @@ const Json& need(const Json& object, std::string_view key) {
 }
 
 std::uint64_t whole(const Json& object, std::string_view key, std::uint64_t least, std::uint64_t most) {
-    const std::uint64_t value = need(object, key).as_u64(key);
+    const std::uint64_t value = as_u64(need(object, key), key);
     if (value < least || value > most) {
         bad(key, std::to_string(value), "allowed is " + std::to_string(least) + " to " + std::to_string(most));
     }
     return value;
 }
 
+const std::string& text(const Json& object, std::string_view key) { return as_string(need(object, key), key); }
+
 double real(const Json& object, std::string_view key, double most) {
-    const double value = need(object, key).as_double(key);
+    const double value = as_double(need(object, key), key);
     if (!(value >= 0 && value <= most)) {
         bad(key, std::to_string(value), "allowed is 0 to " + std::to_string(most));
     }
@@ -52,15 +54,15 @@ double real(const Json& object, std::string_view key, double most) {
 /// One of the names of an enumeration; `names` are in its order.
 template <typename Enum, std::size_t n>
 Enum one_of(const Json& object, std::string_view key, const char* const (&names)[n]) {
-    const std::string& text = need(object, key).as_string(key);
+    const std::string& name = text(object, key);
     std::string known;
     for (std::size_t i = 0; i < n; ++i) {
-        if (text == names[i]) {
+        if (name == names[i]) {
             return static_cast<Enum>(i);
         }
         known += (i == 0 ? "" : ", ") + std::string(names[i]);
     }
-    bad(key, text, "it is one of " + known);
+    bad(key, name, "it is one of " + known);
 }
 
 void check_decimal(std::string_view key, const std::string& text) {
@@ -96,13 +98,13 @@ Load load_of(const Json& object) {
         bad("accounts", std::to_string(load.accounts), "a connection can hold 1024");
     }
     load.cancel_after = whole(object, "cancel_after", 1, cancel_after_max);
-    load.instrument = need(object, "instrument").as_string("instrument");
-    load.side = need(object, "side").as_string("side");
+    load.instrument = text(object, "instrument");
+    load.side = text(object, "side");
     if (load.side != "BUY" && load.side != "SELL") {
         bad("side", load.side, "a side is BUY or SELL");
     }
-    load.price = need(object, "price").as_string("price");
-    load.amount = need(object, "amount").as_string("amount");
+    load.price = text(object, "price");
+    load.amount = text(object, "amount");
     check_decimal("price", load.price);
     check_decimal("amount", load.amount);
     load.first_token = whole(object, "first_token", 0, UINT64_MAX - accounts_max);
@@ -127,15 +129,15 @@ Scheduling scheduling_of(const std::string& text) {
 }
 
 std::optional<Trust> trust_of(const Json& plan) {
-    const Json* tls = plan.find("tls");
+    const Json* tls = member(plan, "tls");
     if (tls == nullptr) {
         return std::nullopt;
     }
-    const auto text = [&](std::string_view key) -> std::optional<std::string> {
-        const Json* found = tls->find(key);
-        return found == nullptr ? std::nullopt : std::optional(found->as_string(key));
+    const auto optional = [&](std::string_view key) -> std::optional<std::string> {
+        const Json* found = member(*tls, key);
+        return found == nullptr ? std::nullopt : std::optional(as_string(*found, key));
     };
-    return Trust{text("ca"), text("ca_pem"), text("name")};
+    return Trust{optional("ca"), optional("ca_pem"), optional("name")};
 }
 
 } // namespace
@@ -146,31 +148,31 @@ std::uint64_t Load::messages(double duration_seconds) const {
     return (exact + block - 1) / block * block;
 }
 
-Plan Plan::parse(std::string_view text) {
-    const Json json = Json::parse(text);
+Plan Plan::parse(std::string_view line) {
+    const Json json = parse_json(line);
     Plan plan;
-    plan.subject = need(json, "subject").as_string("subject");
-    plan.target = need(json, "target").as_string("target");
-    if (const std::string& wire = need(json, "wire").as_string("wire"); wire != "websocket-json") {
+    plan.subject = text(json, "subject");
+    plan.target = text(json, "target");
+    if (const std::string& wire = text(json, "wire"); wire != "websocket-json") {
         bad("wire", wire, "this client speaks websocket-json only");
     }
-    plan.backend = need(json, "backend").as_string("backend");
+    plan.backend = text(json, "backend");
     if (plan.backend != "block" && !plan.spins() && !plan.uses_uring()) {
         bad("backend", plan.backend, "this client has spin, block, io_uring and io_uring_spin");
     }
-    if (const Json* core = json.find("core"); core != nullptr) {
-        plan.core = core->as_u64("core");
+    if (const Json* core = member(json, "core"); core != nullptr) {
+        plan.core = as_u64(*core, "core");
     }
-    plan.scheduling = scheduling_of(need(json, "scheduling").as_string("scheduling"));
+    plan.scheduling = scheduling_of(text(json, "scheduling"));
     plan.load = load_of(need(json, "load"));
     plan.warm_up_seconds = real(json, "warm_up_seconds", seconds_max);
     plan.seconds = real(json, "seconds", seconds_max);
-    plan.hlog = need(json, "hlog").as_string("hlog");
+    plan.hlog = text(json, "hlog");
     plan.tls = trust_of(json);
-    if (const Json* progress = json.find("progress"); progress != nullptr) {
-        plan.has_progress = progress->truth;
+    if (const Json* progress = member(json, "progress"); progress != nullptr) {
+        plan.has_progress = progress->is_boolean() && progress->get<bool>();
     }
-    if (json.find("inject") != nullptr) {
+    if (member(json, "inject") != nullptr) {
         throw Error("the plan asks for faults of the client, which only `tickpath trade` can inject");
     }
     return plan;

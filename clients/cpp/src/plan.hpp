@@ -68,7 +68,7 @@ struct Plan {
     bool uses_uring() const { return backend == "io_uring" || backend == "io_uring_spin"; }
 
     /// Reads and checks a plan. Throws Error that names the key.
-    static Plan parse(std::string_view text);
+    static Plan parse(std::string_view line);
 };
 
 } // namespace tickpath

@@ -1,9 +1,10 @@
 #include "progress.hpp"
 
+#include "json.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -16,10 +17,10 @@ constexpr std::uint64_t second_ns_min = 500'000'000;
 constexpr double samples_beyond_min = 10;
 constexpr double buckets_per_doubling = 8;
 
-std::string percentile(const Histogram& values, double share) {
+Json percentile(const Histogram& values, double share) {
     // Rounded: 1000 * (1 - 0.99) is a little less than 10.
     const double beyond = std::round(static_cast<double>(values.total()) * (1 - share) * 1e6) / 1e6;
-    return beyond >= samples_beyond_min ? std::to_string(values.at(share)) : "null";
+    return beyond >= samples_beyond_min ? Json(values.at(share)) : Json();
 }
 
 } // namespace
@@ -27,12 +28,6 @@ std::string percentile(const Histogram& values, double share) {
 int bucket(std::uint64_t ns) {
     const double seconds = static_cast<double>(std::max<std::uint64_t>(ns, 1)) / 1e9;
     return static_cast<int>(std::ceil(std::log2(seconds) * buckets_per_doubling));
-}
-
-std::string number(double value) {
-    char text[40];
-    const auto end = std::to_chars(text, text + sizeof text, value);
-    return std::string(text, end.ptr);
 }
 
 bool keep_off(std::size_t core) {
@@ -67,15 +62,16 @@ std::optional<std::string> ProgressLines::line(const Interval& interval) {
         counts[bucket(highest_ns)] += count;
         sum_ns += static_cast<double>(lowest_ns + (highest_ns - lowest_ns + 1) / 2) * static_cast<double>(count);
     });
-    std::string buckets;
-    for (const auto& [index, count] : counts) {
-        buckets += (buckets.empty() ? "[" : ",[") + std::to_string(index) + "," + std::to_string(count) + "]";
-    }
-    return "{\"progress\":{\"seconds\":" + number(static_cast<double>(interval.end_ns - *first_ns_) / 1e9) +
-           ",\"messages_per_second\":" + number(static_cast<double>(messages) * 1e9 / static_cast<double>(length_ns)) +
-           ",\"series\":\"" + (is_open ? "order.response" : "order.service") +
-           "\",\"p50_ns\":" + percentile(values, 0.5) + ",\"p99_ns\":" + percentile(values, 0.99) +
-           ",\"buckets\":[" + buckets + "],\"sum_ns\":" + std::to_string(static_cast<std::uint64_t>(sum_ns)) + "}}";
+    const double seconds = static_cast<double>(interval.end_ns - *first_ns_) / 1e9;
+    const double messages_per_second = static_cast<double>(messages) * 1e9 / static_cast<double>(length_ns);
+    return line_of({{"progress",
+                     {{"seconds", seconds},
+                      {"messages_per_second", messages_per_second},
+                      {"series", is_open ? "order.response" : "order.service"},
+                      {"p50_ns", percentile(values, 0.5)},
+                      {"p99_ns", percentile(values, 0.99)},
+                      {"buckets", std::vector(counts.begin(), counts.end())},
+                      {"sum_ns", static_cast<std::uint64_t>(sum_ns)}}}});
 }
 
 } // namespace tickpath

@@ -27,9 +27,6 @@ private:
 /// 2^(i/8) s. One of less than 1 ns counts as 1 ns.
 int bucket(std::uint64_t ns);
 
-/// A number as JSON has it.
-std::string number(double value);
-
 /// Keeps the calling thread off `core`, which is measured. False if there is no other core.
 bool keep_off(std::size_t core);
 

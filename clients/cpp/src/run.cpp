@@ -271,37 +271,33 @@ Result run(const Plan& plan, bool uses_uring, Stop& stop, const Tell& tell) {
 }
 
 std::string Result::json(const Load& load) const {
-    std::string out = std::string("{\"complete\":") + (is_complete ? "true" : "false") + ",\"failures\":[";
-    for (std::size_t i = 0; i < failures.size(); ++i) {
-        out += (i == 0 ? "" : ",") + quoted(failures[i]);
-    }
     const bool is_open = load.model == Model::open;
-    out += std::string("],\"load\":{\"model\":\"") + (is_open ? "open" : "ping-pong") +
-           "\",\"rate_per_second_offered\":" + (is_open ? number(load.rate_per_second) : "null") +
-           ",\"rate_per_second_achieved\":" + number(counters.rate_per_second_achieved);
-    const std::pair<const char*, std::uint64_t> counts[] = {
-        {"sent", counters.sent},
-        {"received", counters.received},
-        {"lost", counters.lost},
-        {"duplicated", counters.duplicated},
-        {"out_of_order", counters.out_of_order},
-        {"overtakes", counters.overtakes},
-        {"rejected", counters.rejected},
-        {"unexpected", counters.unexpected},
-        {"held_back", counters.held_back},
-        {"warm_up_sent", counters.warm_up_sent},
-        {"context_switches_involuntary", counters.context_switches_involuntary},
-        {"page_faults", counters.page_faults},
-    };
-    for (const auto& [name, count] : counts) {
-        out += std::string(",\"") + name + "\":" + std::to_string(count);
-    }
-    out += ",\"message_bytes\":{\"order\":" + std::to_string(counters.order.mean()) +
-           ",\"order_reply\":" + std::to_string(counters.order_reply.mean()) +
-           ",\"cancel\":" + std::to_string(counters.cancel.mean()) +
-           ",\"cancel_reply\":" + std::to_string(counters.cancel_reply.mean()) + "}}";
-    return out + ",\"clock\":{\"source\":" + quoted(clock_source) + ",\"cost_ns\":" + std::to_string(clock_cost_ns) +
-           "}}";
+    return line_of({
+        {"complete", is_complete},
+        {"failures", failures},
+        {"load",
+         {{"model", is_open ? "open" : "ping-pong"},
+          {"rate_per_second_offered", is_open ? Json(load.rate_per_second) : Json()},
+          {"rate_per_second_achieved", counters.rate_per_second_achieved},
+          {"sent", counters.sent},
+          {"received", counters.received},
+          {"lost", counters.lost},
+          {"duplicated", counters.duplicated},
+          {"out_of_order", counters.out_of_order},
+          {"overtakes", counters.overtakes},
+          {"rejected", counters.rejected},
+          {"unexpected", counters.unexpected},
+          {"held_back", counters.held_back},
+          {"warm_up_sent", counters.warm_up_sent},
+          {"context_switches_involuntary", counters.context_switches_involuntary},
+          {"page_faults", counters.page_faults},
+          {"message_bytes",
+           {{"order", counters.order.mean()},
+            {"order_reply", counters.order_reply.mean()},
+            {"cancel", counters.cancel.mean()},
+            {"cancel_reply", counters.cancel_reply.mean()}}}}},
+        {"clock", {{"source", clock_source}, {"cost_ns", clock_cost_ns}}},
+    });
 }
 
 } // namespace tickpath

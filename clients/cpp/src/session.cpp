@@ -115,12 +115,12 @@ std::vector<std::string> LogOn::authenticate(const std::vector<std::uint64_t>& t
         ask(R"({"type":"AUTHENTICATE","api_token":")" + std::to_string(token) + "\"}", "AUTHENTICATE", "AUTHENTICATED");
     }
     const Json answer =
-        Json::parse(ask(R"({"type":"SUBSCRIBE","channels":[{"name":"ORDERS"}]})", "SUBSCRIBE", "SUBSCRIPTIONS"));
+        parse_json(ask(R"({"type":"SUBSCRIBE","channels":[{"name":"ORDERS"}]})", "SUBSCRIBE", "SUBSCRIPTIONS"));
     std::vector<std::string> names;
-    if (const Json* channels = answer.find("channels"); channels != nullptr) {
-        for (const Json& channel : channels->items) {
-            if (const Json* name = channel.find("account_id"); name != nullptr) {
-                names.push_back(name->text);
+    if (const Json* channels = member(answer, "channels"); channels != nullptr) {
+        for (const Json& channel : *channels) {
+            if (const Json* name = member(channel, "account_id"); name != nullptr) {
+                names.push_back(as_string(*name, "account_id"));
             }
         }
     }
@@ -169,14 +169,14 @@ std::string LogOn::read_until(const char* type) {
             if (message.opcode != Opcode::text) {
                 continue;
             }
-            const Json json = Json::parse(message.payload);
-            const Json* found = json.find("type");
-            if (found != nullptr && found->text == type) {
+            const Json json = parse_json(message.payload);
+            const Json* found = member(json, "type");
+            if (found != nullptr && *found == type) {
                 return std::string(message.payload);
             }
-            if (found != nullptr && found->text == "ERROR") {
-                const Json* reason = json.find("reason");
-                throw Error("the exchange says: " + (reason != nullptr ? reason->text : "an error"));
+            if (found != nullptr && *found == "ERROR") {
+                const Json* reason = member(json, "reason");
+                throw Error("the exchange says: " + (reason != nullptr ? as_string(*reason, "reason") : "an error"));
             }
         }
         if (reader_.wrong() != nullptr) {

@@ -2,7 +2,6 @@
 
 #include "form.hpp"
 #include "frame.hpp"
-#include "json.hpp"
 #include "reply.hpp"
 #include "session.hpp"
 #include "vectors.hpp"

@@ -102,9 +102,9 @@ TEST_P(Runs, ProgressIsToldOnceASecondAndChangesNoLog) {
     EXPECT_FALSE(lines.empty());
     std::uint64_t counted = 0;
     for (const std::string& line : lines) {
-        const Json json = Json::parse(line);
-        for (const Json& pair : json.find("progress")->find("buckets")->items) {
-            counted += pair.items[1].as_u64("count");
+        const Json json = parse_json(line);
+        for (const Json& bucket : json.at("progress").at("buckets")) {
+            counted += bucket.at(1).get<std::uint64_t>();
         }
     }
     EXPECT_LE(counted, result.counters.received / 2);
