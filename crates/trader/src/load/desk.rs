@@ -264,7 +264,8 @@ impl<E: OrderProtocol> Desk<E> {
                 let measured = order.measured;
                 let stamps = order.stamps(unsent.message);
                 stamps.sent_ns = stamp_ns;
-                if measured {
+                // Ping-pong has no schedule, so nothing in it is late.
+                if measured && self.load.rate_per_second_offered.is_some() {
                     let lateness_ns = stamp_ns.saturating_sub(stamps.intended_ns);
                     self.recorder.record(SEND_LATENESS, lateness_ns);
                 }

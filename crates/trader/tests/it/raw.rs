@@ -127,6 +127,7 @@ fn open_loop_sends_the_schedule_and_logs_every_reply() {
             assert_eq!(totals[&format!("t.{series}")].len(), expected / 2, "{series}");
         }
         assert_eq!(totals["t.send.lateness"].len(), expected);
+        assert_eq!(totals.keys().collect::<Vec<_>>(), tags("open").iter().collect::<Vec<_>>());
         let (response, service) = (&totals["t.order.response"], &totals["t.order.service"]);
         assert!(response.value_at_quantile(0.5) >= service.value_at_quantile(0.5));
     }
@@ -161,6 +162,29 @@ fn each_second_is_told_of_where_the_plan_asks_for_it() {
     assert_eq!(counts[0], counts[1]);
 }
 
+/// The tags that every client logs under this load: clients/vectors.
+fn tags(model: &str) -> Vec<String> {
+    let text = include_str!("../../../../clients/vectors/log/tags.json");
+    let tags: std::collections::HashMap<String, Vec<String>> = serde_json::from_str(text).unwrap();
+    tags[model].iter().map(|series| format!("t.{series}")).collect()
+}
+
+#[test]
+fn the_contract_lists_the_tags_of_the_vector() {
+    let contract = include_str!("../../../../clients/CONTRACT.md");
+    for model in ["open", "ping-pong"] {
+        let row = contract.lines().find(|line| line.starts_with(&format!("| {model} | `S.")));
+        let mut listed: Vec<String> = row
+            .unwrap()
+            .split('`')
+            .filter_map(|code| code.strip_prefix("S."))
+            .map(|series| format!("t.{series}"))
+            .collect();
+        listed.sort();
+        assert_eq!(listed, tags(model));
+    }
+}
+
 #[test]
 fn ping_pong_has_service_time_and_cycle_only() {
     let directory = tempfile::tempdir().unwrap();
@@ -170,8 +194,7 @@ fn ping_pong_has_service_time_and_cycle_only() {
     assert!(result.complete, "{result:?}");
     assert_eq!(result.load.rate_per_second_offered, None);
     assert_eq!(result.load.sent, result.load.received);
-    let tags: Vec<&str> = totals.keys().map(String::as_str).collect();
-    assert_eq!(tags, ["t.cancel.service", "t.cycle.service", "t.order.service", "t.send.lateness"]);
+    assert_eq!(totals.keys().collect::<Vec<_>>(), tags("ping-pong").iter().collect::<Vec<_>>());
     assert_eq!(totals["t.cycle.service"].len(), totals["t.cancel.service"].len());
     assert!(totals["t.cycle.service"].min() >= totals["t.order.service"].min());
 }

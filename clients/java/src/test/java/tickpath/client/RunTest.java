@@ -104,6 +104,7 @@ class RunTest {
                 Map.of("java.order.response", 2_202L, "java.order.service", 2_202L, "java.cancel.response", 2_202L,
                         "java.cancel.service", 2_202L, "java.send.lateness", 4_404L),
                 counted());
+        assertEquals(Vectors.tags("open", "java"), counted().keySet());
     }
 
     @ParameterizedTest
@@ -120,7 +121,7 @@ class RunTest {
             assertEquals(
                     load.get("received").getAsLong(), counts.get("java.order.service") + counts.get("java.cancel.service"));
             assertEquals(counts.get("java.cancel.service"), counts.get("java.cycle.service"));
-            assertEquals(3, counts.size());
+            assertEquals(Vectors.tags("ping-pong", "java"), counts.keySet());
         }
     }
 

@@ -5,6 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /** The golden bytes of clients/vectors. */
@@ -24,6 +26,13 @@ final class Vectors {
 
     static String text(final String name) throws IOException {
         return new String(bytes(name), StandardCharsets.UTF_8);
+    }
+
+    /** The tags that every client logs under this load. */
+    static Set<String> tags(final String model, final String subject) throws IOException {
+        final Set<String> tags = new TreeSet<>();
+        Json.object(text("log/tags.json")).getAsJsonArray(model).forEach(series -> tags.add(subject + "." + series.getAsString()));
+        return tags;
     }
 
     /** The names in a folder that end so, in order; there are some. */
