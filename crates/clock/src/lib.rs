@@ -2,11 +2,15 @@
 //!
 //! Only this crate reads a clock (invariant 3 of ARCHITECTURE.md).
 
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
 pub mod calendar;
 pub mod crc32c;
 pub mod kind;
 pub mod random;
 pub mod range;
+#[allow(unsafe_code, clippy::disallowed_methods)]
 mod reading;
 pub mod recorder;
 pub mod schedule;

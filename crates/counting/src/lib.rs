@@ -2,6 +2,8 @@
 //! use one of its functions is to have it as the allocator of the test's process. It is a
 //! dev-dependency and nothing else: no binary carries it.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

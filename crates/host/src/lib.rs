@@ -3,19 +3,24 @@
 //! Everything is read from `/proc` and `/sys` under a [`Root`] that tests replace. What can't be
 //! read is `None`; nothing here panics on a missing or odd file.
 
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod cache_line;
 pub mod core_lock;
 pub mod error;
+#[allow(unsafe_code)]
 pub mod ethtool;
 pub mod fingerprint;
+#[allow(unsafe_code)]
 pub mod huge_pages;
 mod instance;
 pub mod interrupts;
 mod maps;
 pub mod memory;
+#[allow(unsafe_code)]
 pub mod network;
+#[allow(unsafe_code)]
 pub mod page_out;
 pub mod permissions;
 pub mod placement;
@@ -24,6 +29,7 @@ pub mod processes;
 pub mod root;
 pub mod scheduling;
 pub mod storage;
+#[allow(unsafe_code)]
 pub mod thread;
 pub mod topology;
 pub mod utc;

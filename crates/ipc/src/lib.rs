@@ -7,18 +7,23 @@
 //!
 //! See docs/decisions/005-ipc-structures.md.
 
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod atomics;
 mod bell;
+#[allow(unsafe_code)]
 pub mod claim;
+#[allow(unsafe_code)]
 mod copy;
 pub mod distributor;
 mod error;
 mod header;
+#[allow(unsafe_code)]
 mod mapping;
 mod new_file;
 pub mod queue;
+#[allow(unsafe_code)]
 pub mod region;
 pub mod ring;
 pub mod wait;

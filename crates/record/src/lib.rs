@@ -2,6 +2,7 @@
 //! sweep.json, the logs of latencies, run directories; and what is read out of them again: merging,
 //! comparison, gates, history.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod audited;

@@ -1,5 +1,6 @@
 //! Statistics over samples and runs. Knows nothing of records.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod bracket;

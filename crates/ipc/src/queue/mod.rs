@@ -45,6 +45,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod bell;
+#[allow(unsafe_code)]
 pub(crate) mod block;
 pub(crate) mod directory;
 pub(crate) mod error;

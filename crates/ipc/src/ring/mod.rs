@@ -49,9 +49,13 @@
 //! beyond its slot, an index never beyond the ring; what makes no sense is skipped and counted
 //! ([`Counts::damaged`]).
 
+#[allow(unsafe_code)]
 pub(crate) mod memory;
+#[allow(unsafe_code)]
 pub(crate) mod protocol;
+#[allow(unsafe_code)]
 pub(crate) mod receiver;
+#[allow(unsafe_code)]
 pub(crate) mod sender;
 
 use std::os::fd::{BorrowedFd, OwnedFd};
