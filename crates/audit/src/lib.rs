@@ -28,9 +28,9 @@ mod windows;
 
 pub use error::{AuditError, ReadError};
 pub use file::codec::RECORD_BYTES;
-pub use file::reader::{Reader, Tail};
+pub use file::reader::{LogTail, Reader};
 pub use file::{HEADER_BYTES, HEADER_TEXT_BYTES_MAX, Header, VERSION};
-pub use logger::{Auditor, Finished, Logger, RING_RECORDS_MAX, Settings, start};
+pub use logger::{Auditor, LogResult, Logger, RING_RECORDS_MAX, Settings, start};
 pub use record::{Action, KINDS, Record, Side, TickKind};
 pub use summary::summarise;
 pub use windows::{WINDOWS_MAX, Windows};

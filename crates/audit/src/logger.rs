@@ -76,7 +76,7 @@ impl Settings {
 
 /// What both ends see.
 #[derive(Default)]
-struct Shared {
+struct LoggerState {
     lost: AtomicU64,
     stop: AtomicBool,
 }
@@ -85,7 +85,7 @@ struct Shared {
 pub struct Auditor {
     ring: rtrb::Producer<Record>,
     lost: u64,
-    shared: Arc<Shared>,
+    shared: Arc<LoggerState>,
 }
 
 impl Auditor {
@@ -108,13 +108,13 @@ impl Auditor {
 
 /// The thread that writes.
 pub struct Logger {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<Finished>>,
+    shared: Arc<LoggerState>,
+    thread: Option<JoinHandle<LogResult>>,
 }
 
 /// What became of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Finished {
+pub struct LogResult {
     /// For the run's record; `shares_core_with` and `samples_in_windows` are left to who knows.
     pub audit: Audit,
     /// When the logger was at work.
@@ -150,7 +150,7 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
     let writer = Writer::new(file.map_err(failed)?, &header[..]).map_err(failed)?;
     let (mut producer, mut ring) = rtrb::RingBuffer::new(settings.ring_records);
     touch(&mut producer, &mut ring, settings.ring_records);
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(LoggerState::default());
     let auditor = Auditor { ring: producer, lost: 0, shared: Arc::clone(&shared) };
     let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
     let seen = Arc::clone(&shared);
@@ -160,7 +160,7 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
         // The starting thread waits for it.
         let _ = ready.send(placed.map_err(|error| error.to_string()));
         if !is_placed {
-            return Finished::default();
+            return LogResult::default();
         }
         let windows = Windows::with_room();
         Work { settings, ring, shared: seen, writer, wall, windows, lost_told: 0 }.run()
@@ -183,17 +183,17 @@ fn touch(producer: &mut rtrb::Producer<Record>, ring: &mut rtrb::Consumer<Record
 impl Logger {
     /// Writes all records so far and ends the log. Later records are lost: end the measuring
     /// thread, or its [`Auditor`], first.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> LogResult {
         self.end()
     }
 
-    fn end(&mut self) -> Finished {
+    fn end(&mut self) -> LogResult {
         self.shared.stop.store(true, Ordering::Release);
-        let Some(thread) = self.thread.take() else { return Finished::default() };
+        let Some(thread) = self.thread.take() else { return LogResult::default() };
         thread.thread().unpark();
         thread.join().unwrap_or_else(|_| {
             let failed = "the audit log's thread panicked".to_owned();
-            Finished { audit: Audit { failed, ..Audit::default() }, ..Finished::default() }
+            LogResult { audit: Audit { failed, ..Audit::default() }, ..LogResult::default() }
         })
     }
 }
@@ -209,7 +209,7 @@ impl Drop for Logger {
 struct Work {
     settings: Settings,
     ring: rtrb::Consumer<Record>,
-    shared: Arc<Shared>,
+    shared: Arc<LoggerState>,
     writer: Writer,
     wall: Wall,
     windows: Windows,
@@ -218,7 +218,7 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self) -> Finished {
+    fn run(mut self) -> LogResult {
         let clock = self.settings.clock;
         let mut wall_at_ns = clock.now_ns();
         loop {
@@ -269,7 +269,7 @@ impl Work {
         });
     }
 
-    fn end(mut self) -> Finished {
+    fn end(mut self) -> LogResult {
         let lost_on_the_way = self.lost_told;
         let clock_ns = self.settings.clock.now_ns();
         let (records, unwritten, failed) = self.writer.finish(lost_on_the_way, clock_ns);
@@ -283,7 +283,7 @@ impl Work {
             failed,
             ..Audit::default()
         };
-        Finished { audit, windows: std::mem::take(&mut self.windows) }
+        LogResult { audit, windows: std::mem::take(&mut self.windows) }
     }
 }
 

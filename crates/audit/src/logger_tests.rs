@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ReadError, Reader, Tail};
+use crate::{LogTail, ReadError, Reader};
 use clock::Deadline;
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ fn settings(directory: &Path) -> Settings {
     Settings { pause, ..Settings::new(directory.join("001.audit"), Clock::calibrate()) }
 }
 
-fn read(path: &Path) -> Result<(Vec<Record>, Tail), ReadError> {
+fn read(path: &Path) -> Result<(Vec<Record>, LogTail), ReadError> {
     let mut reader = Reader::new(std::io::BufReader::new(File::open(path)?))?;
     let records: Result<Vec<Record>, ReadError> = reader.by_ref().collect();
     Ok((records?, reader.tail().unwrap()))
@@ -43,7 +43,7 @@ fn what_was_told_is_on_disk_in_order() {
     let finished = logger.finish();
     assert!(finished.windows.overlap(from_ns, clock.now_ns()));
     let (records, tail) = read(&file).unwrap();
-    assert_eq!(tail, Tail::Finished);
+    assert_eq!(tail, LogTail::Finished);
     assert!(told(&records).into_iter().eq(0..50_000));
     let audit = finished.audit;
     assert_eq!(
@@ -72,7 +72,7 @@ fn what_finds_no_room_is_counted_where_it_happened() {
     let audit = logger.finish().audit;
     assert_eq!(audit.lost, lost);
     let (records, tail) = read(&file).unwrap();
-    assert_eq!((tail, told(&records).len() as u64), (Tail::Finished, 100 - lost));
+    assert_eq!((tail, told(&records).len() as u64), (LogTail::Finished, 100 - lost));
     let counted: u64 = records
         .iter()
         .map(|record| if let Record::Lost { count, .. } = record { *count } else { 0 })
@@ -93,7 +93,7 @@ fn while_it_runs_the_log_can_be_read() {
     let deadline = Deadline::after(Duration::from_secs(10));
     loop {
         let (records, tail) = read(&file).unwrap();
-        assert_ne!(tail, Tail::Finished);
+        assert_ne!(tail, LogTail::Finished);
         if told(&records).len() == 10 {
             break;
         }
@@ -101,7 +101,7 @@ fn while_it_runs_the_log_can_be_read() {
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(logger);
-    assert_eq!(read(&file).unwrap().1, Tail::Finished);
+    assert_eq!(read(&file).unwrap().1, LogTail::Finished);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The contents of a log, counted and measured.
 
-use crate::{KINDS, ReadError, Reader, Record, Tail};
+use crate::{KINDS, LogTail, ReadError, Reader, Record};
 use clock::Pair;
 use clock::recorder::{LATENCY_NS_MAX, histogram};
 use hdrhistogram::Histogram;
@@ -152,9 +152,9 @@ impl Summary {
             clock: header.time.clock.source().name().to_owned(),
             same_clock: header.same_clock,
             end: match log.tail() {
-                Some(Tail::Finished) => End::Finished,
-                Some(Tail::Torn { bytes }) => End::Torn { bytes },
-                Some(Tail::Unfinished) | None => End::Unfinished,
+                Some(LogTail::Finished) => End::Finished,
+                Some(LogTail::Torn { bytes }) => End::Torn { bytes },
+                Some(LogTail::Unfinished) | None => End::Unfinished,
             },
             records: KINDS.into_iter().zip(self.kinds).map(named).collect(),
             lost: self.lost,

@@ -4,7 +4,7 @@ use crate::bench::{Bench, Measured, Said};
 use crate::error::EngineBenchError;
 use crate::plan::{Plan, Task};
 use crate::row::Row;
-use crate::task::logged::{self, Logged};
+use crate::task::logged::{self, JournalTask};
 use crate::task::open_loop;
 use crate::task::passes;
 use crate::task::soak::watch::Watch;
@@ -106,7 +106,7 @@ fn measure(
         }
         Task::Open { timing } => open_loop::run(plan, row, timing, &bench)?,
         Task::Journal { timing, mode, directory, writer_core } => {
-            let logged = Logged { mode: *mode, directory, writer_core: *writer_core };
+            let logged = JournalTask { mode: *mode, directory, writer_core: *writer_core };
             logged::run(plan, row, &logged, timing, &bench)?
         }
         Task::Soak { operations, seconds, state, resume } => {

@@ -14,7 +14,7 @@ use crate::open_orders::index::OrderIndex;
 
 /// An order as the book shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
+pub struct RestingOrder {
     /// The order.
     pub order_id: u64,
     /// The side it rests on.
@@ -105,8 +105,8 @@ impl Depth {
     /// # Errors
     /// The entry exists already, or there is no room for it.
     #[inline]
-    pub fn add(&mut self, order: &Shown) -> Result<(), DepthError> {
-        let Shown { order_id, side, price_ticks, quantity_lots } = *order;
+    pub fn add(&mut self, order: &RestingOrder) -> Result<(), DepthError> {
+        let RestingOrder { order_id, side, price_ticks, quantity_lots } = *order;
         if self.find(order_id).is_some() {
             return Err(DepthError::Duplicate);
         }
@@ -128,7 +128,7 @@ impl Depth {
     /// An order that rests.
     #[must_use]
     #[inline]
-    pub fn order(&self, order_id: u64) -> Option<Shown> {
+    pub fn order(&self, order_id: u64) -> Option<RestingOrder> {
         let order = self.slab.get(self.find(order_id)?);
         Some(self.shown(order))
     }
@@ -136,7 +136,7 @@ impl Depth {
     /// What an order shows from now on, at its place: at least 1 lot. Gives it as it was before,
     /// or `None` if no order of this id rests.
     #[inline]
-    pub fn set_quantity(&mut self, order_id: u64, quantity_lots: u64) -> Option<Shown> {
+    pub fn set_quantity(&mut self, order_id: u64, quantity_lots: u64) -> Option<RestingOrder> {
         let handle = self.find(order_id)?;
         let Order { side, level, .. } = *self.slab.get(handle);
         let before = self.shown(self.slab.get(handle));
@@ -147,7 +147,7 @@ impl Depth {
 
     /// An order rests no longer. Gives it as it was, or `None` if no order of this id rests.
     #[inline]
-    pub fn remove(&mut self, order_id: u64) -> Option<Shown> {
+    pub fn remove(&mut self, order_id: u64) -> Option<RestingOrder> {
         let handle = self.find(order_id)?;
         self.ids.remove(order_id, handle);
         let shown = self.shown(self.slab.get(handle));
@@ -246,7 +246,7 @@ impl Depth {
     }
 
     /// The orders of one side, in price-time priority.
-    pub fn orders(&self, side: Side) -> impl Iterator<Item = Shown> + '_ {
+    pub fn orders(&self, side: Side) -> impl Iterator<Item = RestingOrder> + '_ {
         self.sides
             .get(side)
             .best_first()
@@ -278,8 +278,8 @@ impl Depth {
     }
 
     #[inline]
-    fn shown(&self, order: &Order) -> Shown {
-        Shown {
+    fn shown(&self, order: &Order) -> RestingOrder {
+        RestingOrder {
             order_id: order.order_id,
             side: order.side,
             price_ticks: self.sides.get(order.side).level(order.level).price_ticks,
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(depth.prefetch(0, 10), 0);
         for order_id in 1..=25 {
             let (side, price_ticks, quantity_lots) = (Side::Buy, order_id as i64, 1);
-            depth.add(&Shown { order_id, side, price_ticks, quantity_lots }).unwrap();
+            depth.add(&RestingOrder { order_id, side, price_ticks, quantity_lots }).unwrap();
         }
         assert!((1..=20).all(|order_id| depth.remove(order_id).is_some()));
         let mut places = vec![0];

@@ -39,55 +39,55 @@ pub struct Engine {
 }
 
 /// What a command is about, for its rejection.
-struct About {
+struct RejectedCommand {
     instrument: u16,
     order_id: u64,
     account: u32,
     tag: u32,
 }
 
-impl About {
-    fn of(command: &Command) -> About {
-        let none = About { instrument: 0, order_id: 0, account: 0, tag: 0 };
+impl RejectedCommand {
+    fn of(command: &Command) -> RejectedCommand {
+        let none = RejectedCommand { instrument: 0, order_id: 0, account: 0, tag: 0 };
         match *command {
-            Command::New(new) => About {
+            Command::New(new) => RejectedCommand {
                 instrument: new.instrument,
                 order_id: new.order_id,
                 account: new.account,
                 tag: new.tag,
             },
-            Command::Amend(amend) => About {
+            Command::Amend(amend) => RejectedCommand {
                 instrument: amend.instrument,
                 order_id: amend.order_id,
                 account: amend.account,
                 tag: amend.tag,
             },
-            Command::Cancel(cancel) => About {
+            Command::Cancel(cancel) => RejectedCommand {
                 instrument: cancel.instrument,
                 order_id: cancel.order_id,
                 account: cancel.account,
                 tag: cancel.tag,
             },
-            Command::MassCancel(mass) => About {
+            Command::MassCancel(mass) => RejectedCommand {
                 instrument: mass.instrument.unwrap_or(0),
                 account: mass.account.unwrap_or(0),
                 tag: mass.tag,
                 ..none
             },
             Command::Instrument(settings) => {
-                About { instrument: settings.instrument, tag: settings.tag, ..none }
+                RejectedCommand { instrument: settings.instrument, tag: settings.tag, ..none }
             }
             Command::Account(settings) => {
-                About { account: settings.account, tag: settings.tag, ..none }
+                RejectedCommand { account: settings.account, tag: settings.tag, ..none }
             }
-            Command::Position(settings) => About {
+            Command::Position(settings) => RejectedCommand {
                 instrument: settings.instrument,
                 account: settings.account,
                 tag: settings.tag,
                 ..none
             },
             Command::Kill(kill) => {
-                About { account: kill.account.unwrap_or(0), tag: kill.tag, ..none }
+                RejectedCommand { account: kill.account.unwrap_or(0), tag: kill.tag, ..none }
             }
         }
     }
@@ -133,7 +133,8 @@ impl Engine {
         match result {
             Ok(()) => self.trigger_stops(command, events),
             Err(reason) => {
-                let About { instrument, order_id, account, tag } = About::of(command);
+                let RejectedCommand { instrument, order_id, account, tag } =
+                    RejectedCommand::of(command);
                 events(Event::Rejected { instrument, order_id, account, tag, reason });
             }
         }

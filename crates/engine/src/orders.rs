@@ -9,7 +9,7 @@ use crate::command::{
 use crate::engine::Engine;
 use crate::event::{Event, Reject};
 use crate::open_orders::OpenOrders;
-use crate::risk::{self, Wanted};
+use crate::risk::{self, OrderDemand};
 use crate::settings::InstrumentState;
 
 impl Engine {
@@ -157,11 +157,11 @@ impl Engine {
 }
 
 /// A message has been counted.
-struct Counted {
+struct RateCheck {
     within_rate: bool,
 }
 
-impl Counted {
+impl RateCheck {
     /// Not asked of a cancel.
     #[inline]
     fn within(self) -> Result<(), Reject> {
@@ -171,12 +171,12 @@ impl Counted {
 
 /// Counts a message of an account that there is.
 #[inline]
-fn admit(open: &mut OpenOrders, account: u32, time_ns: u64) -> Result<Counted, Reject> {
+fn admit(open: &mut OpenOrders, account: u32, time_ns: u64) -> Result<RateCheck, Reject> {
     if !open.accounts.are_known() {
-        return Ok(Counted { within_rate: true });
+        return Ok(RateCheck { within_rate: true });
     }
     let account = open.accounts.get_mut(account).ok_or(Reject::UnknownAccount)?;
-    Ok(Counted { within_rate: account.count_message(time_ns) })
+    Ok(RateCheck { within_rate: account.count_message(time_ns) })
 }
 
 #[inline]
@@ -241,7 +241,7 @@ fn check_risk(
         (open.accounts.get(order.account), open.accounts.position(order.account, order.instrument));
     let (Some(account), Some(position)) = (account, position) else { return Ok(()) };
     let reference_ticks = book.settings.reference_ticks;
-    risk::check(account, position, &Wanted { order, open_lots, reference_ticks })
+    risk::check(account, position, &OrderDemand { order, open_lots, reference_ticks })
 }
 
 /// The open order of this id, if it is of this instrument and account.

@@ -8,7 +8,7 @@ use crate::settings::InstrumentSettings;
 
 /// What an order would take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct OrderDemand<'a> {
     pub order: &'a NewOrder,
     /// What it has open already, in an amendment.
     pub open_lots: Option<u64>,
@@ -21,9 +21,9 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn check(
     account: &Account,
     position: &Position,
-    wanted: &Wanted<'_>,
+    wanted: &OrderDemand<'_>,
 ) -> Result<(), Reject> {
-    let Wanted { order, open_lots, reference_ticks } = *wanted;
+    let OrderDemand { order, open_lots, reference_ticks } = *wanted;
     if order.quantity_lots > account.quantity_lots_max {
         return Err(Reject::RiskQuantity);
     }

@@ -3,7 +3,7 @@
 use crate::account::sessions::Sender;
 use clock::Clock;
 use engine::Command;
-use flow::{Script, Skipped};
+use flow::{Script, SkippedInputs};
 use serde::Serialize;
 use wire::administration::FlowEnded;
 
@@ -90,7 +90,7 @@ impl House {
     }
 
     pub fn counts(&self) -> FlowCounts {
-        let Skipped { without_effect, traded_already, crossing } = self.script.skipped();
+        let SkippedInputs { without_effect, traded_already, crossing } = self.script.skipped();
         let mut late_ns = self.late_ns.clone();
         late_ns.sort_unstable();
         let at = |share: f64| {
@@ -149,7 +149,7 @@ impl House {
     pub fn executed(
         &mut self,
         due_ns: u64,
-        acknowledged_ns: Result<u64, journal::Refused>,
+        acknowledged_ns: Result<u64, journal::AppendError>,
         refused: bool,
     ) -> bool {
         match acknowledged_ns {
@@ -160,7 +160,7 @@ impl House {
                 self.late_ns.push(u32::try_from(late_ns).unwrap_or(u32::MAX));
                 true
             }
-            Err(journal::Refused::Full { .. }) => {
+            Err(journal::AppendError::Full { .. }) => {
                 self.journal_full += 1;
                 false
             }

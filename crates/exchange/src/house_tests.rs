@@ -3,9 +3,9 @@
 use super::*;
 use engine::EngineLimits;
 use flow::{Pace, Settings, Source};
-use journal::Refused;
+use journal::AppendError;
 
-const FULL: Refused = Refused::Full { limit: "ring_slots", max: 1 };
+const FULL: AppendError = AppendError::Full { limit: "ring_slots", max: 1 };
 
 /// A thousand inputs a second, for a tenth of one.
 fn house() -> House {
@@ -87,7 +87,7 @@ fn an_input_that_the_journal_has_no_room_for_is_tried_again() {
 
 #[test]
 fn a_journal_that_has_failed_ends_the_flow() {
-    for refused in [Refused::Failed, Refused::NoRoom] {
+    for refused in [AppendError::Failed, AppendError::NoRoom] {
         let (mut house, first_ns) = started();
         assert!(house.executed(first_ns, Ok(first_ns), false));
         assert!(!house.executed(first_ns + 1_000_000, Err(refused), false));

@@ -175,5 +175,5 @@ pub enum ConfigError {
     FeedSocket(#[from] transport::datagram::DatagramError),
     /// The journal did not take the start book.
     #[error("the start book could not be logged: {0}")]
-    StartNotTaken(journal::Refused),
+    StartNotTaken(journal::AppendError),
 }

@@ -3,7 +3,7 @@
 
 use crate::account::sessions::HOUSE;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
-use journal::{Appender, JournalState, Mode, Refused};
+use journal::{AppendError, Appender, JournalState, Mode};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) enum StartError {
     /// The engine refused a command of it.
     Engine(Reject),
     /// The journal did.
-    Journal(Refused),
+    Journal(AppendError),
 }
 
 pub(crate) struct Sequencer {
@@ -143,7 +143,7 @@ impl Sequencer {
     ///
     /// # Errors
     /// It has not.
-    pub fn check_reserve(&self) -> Result<(), Refused> {
+    pub fn check_reserve(&self) -> Result<(), AppendError> {
         self.journal.check_reserve()
     }
 
@@ -151,7 +151,7 @@ impl Sequencer {
     ///
     /// # Errors
     /// It might refuse one of them.
-    pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
+    pub fn check_room(&self, inputs: u64) -> Result<(), AppendError> {
         self.journal.check_room(inputs)
     }
 
@@ -198,7 +198,7 @@ impl Sequencer {
         &mut self,
         input: &Input,
         events: &mut impl FnMut(Sequenced),
-    ) -> Result<u64, Refused> {
+    ) -> Result<u64, AppendError> {
         let number = self.journal.try_append(input)?;
         if self.inputs.len() < self.inputs_max {
             self.inputs.push(*input);
@@ -306,11 +306,11 @@ fn of_start(command: &Command) -> Input {
 }
 
 /// Appends a command of the start, at the journal's pace.
-fn append(journal: &mut Appender, command: &Command) -> Result<(), Refused> {
+fn append(journal: &mut Appender, command: &Command) -> Result<(), AppendError> {
     let mut tries = 0;
     loop {
         match journal.try_append(&of_start(command)) {
-            Err(Refused::Full { .. }) if tries < START_TRIES_MAX => {
+            Err(AppendError::Full { .. }) if tries < START_TRIES_MAX => {
                 tries += 1;
                 std::thread::sleep(START_WAIT);
             }

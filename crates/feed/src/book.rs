@@ -1,6 +1,6 @@
 //! An instrument's book, as the feed tells it.
 
-use engine::depth::{Depth, DepthError, Shown};
+use engine::depth::{Depth, DepthError, RestingOrder};
 use engine::{InstrumentState, Side, StateHash, Top};
 
 use crate::fault::Fault;
@@ -42,7 +42,7 @@ impl Book {
                 Channel::Orders,
                 Message::OrderAdded { order_id, side, price_ticks, quantity_lots, .. },
             ) => {
-                let order = Shown { order_id, side, price_ticks, quantity_lots };
+                let order = RestingOrder { order_id, side, price_ticks, quantity_lots };
                 self.depth.add(&order).map_err(fault_of)?;
             }
             (Channel::Orders, Message::OrderReduced { order_id, quantity_lots, .. }) => {
@@ -113,7 +113,7 @@ impl Book {
     }
 
     /// The orders of one side, in price-time priority. None on [`Channel::Levels`].
-    pub fn orders(&self, side: Side) -> impl Iterator<Item = Shown> + '_ {
+    pub fn orders(&self, side: Side) -> impl Iterator<Item = RestingOrder> + '_ {
         self.depth.orders(side)
     }
 
@@ -126,7 +126,7 @@ impl Book {
     /// An order that rests.
     #[must_use]
     #[inline]
-    pub fn order(&self, order_id: u64) -> Option<Shown> {
+    pub fn order(&self, order_id: u64) -> Option<RestingOrder> {
         self.depth.order(order_id)
     }
 

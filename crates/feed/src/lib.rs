@@ -19,9 +19,9 @@ mod settings;
 
 pub use book::{Book, BookFault};
 pub use counts::Counts;
-pub use engine::depth::Shown;
+pub use engine::depth::RestingOrder;
 pub use fault::{Fault, Faults};
-pub use follower::asked::Want;
+pub use follower::asked::RecoveryRequest;
 pub use follower::{Follower, Outcome};
 pub use format::codec::MESSAGE_BYTES_MAX;
 pub use format::message::{Channel, Message, PacketHeader, PacketKind};

@@ -27,4 +27,4 @@ mod writer;
 pub use databento::DatabentoError;
 pub use script::{ORDER_IDS, Script};
 pub use settings::{FlowError, INPUTS_MAX, Pace, SPEED_MAX, Settings, Source};
-pub use writer::Skipped;
+pub use writer::SkippedInputs;

@@ -3,7 +3,7 @@
 use crate::recorded;
 use crate::settings::{FlowError, Settings, Source};
 use crate::w1::{self, MID_TICKS, SHALLOW};
-use crate::writer::{Action, SEED, Skipped, Step, Writer};
+use crate::writer::{Action, SEED, SkippedInputs, Step, Writer};
 use engine::{Command, NewOrder, TimeInForce};
 
 /// Orders of a script that do not rest at the start have ids above this: no exchange numbers its
@@ -16,7 +16,7 @@ pub struct Script {
     start: Vec<NewOrder>,
     steps: Vec<Step>,
     duration_ns: u64,
-    skipped: Skipped,
+    skipped: SkippedInputs,
 }
 
 impl Script {
@@ -76,7 +76,7 @@ impl Script {
     }
 
     /// What was left out.
-    pub fn skipped(&self) -> Skipped {
+    pub fn skipped(&self) -> SkippedInputs {
         self.skipped
     }
 }

@@ -10,7 +10,7 @@ pub(crate) const SEED: u64 = 42;
 
 /// What was left out of a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedInputs {
     /// Inputs that would have changed nothing: cancels of what is done, immediate orders that met
     /// nothing.
     pub without_effect: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Writer {
     pub simulation: Simulation,
     pub start: Vec<NewOrder>,
     pub steps: Vec<Step>,
-    pub skipped: Skipped,
+    pub skipped: SkippedInputs,
     /// Id of the latest order.
     pub last_number: u32,
     /// Whether there were inputs for all the time that was asked for.
@@ -97,7 +97,7 @@ impl Writer {
             simulation: Simulation::new(settings.limits),
             start: Vec::new(),
             steps: Vec::new(),
-            skipped: Skipped::default(),
+            skipped: SkippedInputs::default(),
             last_number: 0,
             is_full: false,
             seconds_ns: (settings.seconds * 1e9) as u64,

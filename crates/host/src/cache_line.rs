@@ -26,7 +26,7 @@ const LOADS_PER_LOOK: u32 = 256;
 
 /// Alone in its cache line, and in the pair of lines that some processors fetch together.
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct CacheLinePair(AtomicU64);
 
 /// In the line when nobody waits any more.
 const STOP: u64 = u64::MAX;
@@ -43,7 +43,7 @@ pub fn round_trips_ns(
     budget: Duration,
 ) -> Result<Vec<u64>, String> {
     let deadline_ns = clock.now_ns() + budget.as_nanos() as u64;
-    let line = Arc::new(Line(AtomicU64::new(0)));
+    let line = Arc::new(CacheLinePair(AtomicU64::new(0)));
     let answering = Arc::clone(&line);
     let answer = start_on(second, move || answer(&answering, &clock, deadline_ns))?;
     let ask = start_on(first, move || {
@@ -57,7 +57,7 @@ pub fn round_trips_ns(
 }
 
 /// Counts the line up by one and waits for the other to do the same.
-fn ask(line: &Line, clock: &Clock, samples_max: usize, deadline_ns: u64) -> Vec<u64> {
+fn ask(line: &CacheLinePair, clock: &Clock, samples_max: usize, deadline_ns: u64) -> Vec<u64> {
     let mut samples = Vec::with_capacity(samples_max);
     let mut turn = 0;
     for sample in 0..SAMPLES_WARM_UP + samples_max {
@@ -76,7 +76,7 @@ fn ask(line: &Line, clock: &Clock, samples_max: usize, deadline_ns: u64) -> Vec<
     samples
 }
 
-fn answer(line: &Line, clock: &Clock, deadline_ns: u64) {
+fn answer(line: &CacheLinePair, clock: &Clock, deadline_ns: u64) {
     let mut turn = 1;
     while wait_for(line, turn, clock, deadline_ns) {
         line.0.store(turn + 1, Ordering::Release);
@@ -86,7 +86,7 @@ fn answer(line: &Line, clock: &Clock, deadline_ns: u64) {
 
 /// Spins until the line holds `value`; false when it was stopped or the deadline passed. Without
 /// `PAUSE`: on some processors it takes as long as what is measured.
-fn wait_for(line: &Line, value: u64, clock: &Clock, deadline_ns: u64) -> bool {
+fn wait_for(line: &CacheLinePair, value: u64, clock: &Clock, deadline_ns: u64) -> bool {
     loop {
         for _ in 0..LOADS_PER_LOOK {
             match line.0.load(Ordering::Acquire) {

@@ -7,7 +7,7 @@ use crate::topology::{CORES_MAX, parse_core_list};
 
 /// The source of an interrupt, as far as it decides what can be done about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum InterruptKind {
     /// A device: it can be sent to other cores.
     #[default]
     Device,
@@ -26,7 +26,7 @@ pub struct Interrupt {
     /// name.
     pub name: String,
     /// Its source.
-    pub kind: Kind,
+    pub kind: InterruptKind,
     /// Core to how often it came there, since the machine started or since an earlier reading.
     pub counts: BTreeMap<usize, u64>,
     /// Cores it may be sent to (`smp_affinity_list`); `None` where it is not for the user to say.
@@ -58,7 +58,7 @@ pub fn read(root: &Root) -> Option<Vec<Interrupt>> {
     let cores: Vec<usize> = lines.next()?.split_whitespace().map_while(number).collect();
     let of_line = |line| {
         let mut interrupt = parse(line, &cores)?;
-        if interrupt.kind == Kind::Device {
+        if interrupt.kind == InterruptKind::Device {
             let list =
                 |file| parse_core_list(&root.read(format!("proc/irq/{}/{file}", interrupt.id))?);
             let (allowed, effective) = (list("smp_affinity_list"), list("effective_affinity_list"));
@@ -88,9 +88,9 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
     let name = after.trim().rsplit("  ").next().filter(|_| is_numbered).unwrap_or(after.trim());
     let kind = match (is_numbered, id, name) {
         // ARM gives its per-core timer a number like a device's.
-        (false, "LOC", _) | (true, _, "arch_timer") => Kind::Timer,
-        (true, ..) => Kind::Device,
-        (false, ..) => Kind::Internal,
+        (false, "LOC", _) | (true, _, "arch_timer") => InterruptKind::Timer,
+        (true, ..) => InterruptKind::Device,
+        (false, ..) => InterruptKind::Internal,
     };
     Some(Interrupt {
         id: id.to_owned(),

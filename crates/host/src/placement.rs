@@ -11,7 +11,7 @@ use crate::topology::{CORES_MAX, Topology, format_core_list, parse_core_list};
 
 /// Cores as a scenario names them: `"auto"`, `[0, 2]` or `"0,2-4"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "CoresText", into = "CoresText")]
 pub enum Cores {
     /// Let [`choose`] choose.
     #[default]
@@ -23,19 +23,19 @@ pub enum Cores {
 /// The forms in which [`Cores`] stand in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum CoresText {
     Text(String),
     Numbers(Vec<usize>),
 }
 
-impl TryFrom<Written> for Cores {
+impl TryFrom<CoresText> for Cores {
     type Error = HostError;
 
-    fn try_from(written: Written) -> Result<Cores, HostError> {
+    fn try_from(written: CoresText) -> Result<Cores, HostError> {
         match written {
-            Written::Text(text) => text.parse(),
-            Written::Numbers(cores) if cores.is_empty() => Err(HostError::CoresEmpty),
-            Written::Numbers(cores) => match cores.iter().find(|&&core| core >= CORES_MAX) {
+            CoresText::Text(text) => text.parse(),
+            CoresText::Numbers(cores) if cores.is_empty() => Err(HostError::CoresEmpty),
+            CoresText::Numbers(cores) => match cores.iter().find(|&&core| core >= CORES_MAX) {
                 Some(core) => Err(HostError::CoresText(core.to_string())),
                 None => Ok(Cores::List(cores)),
             },
@@ -43,11 +43,11 @@ impl TryFrom<Written> for Cores {
     }
 }
 
-impl From<Cores> for Written {
-    fn from(cores: Cores) -> Written {
+impl From<Cores> for CoresText {
+    fn from(cores: Cores) -> CoresText {
         match cores {
-            Cores::Auto => Written::Text("auto".to_owned()),
-            Cores::List(cores) => Written::Numbers(cores),
+            Cores::Auto => CoresText::Text("auto".to_owned()),
+            Cores::List(cores) => CoresText::Numbers(cores),
         }
     }
 }

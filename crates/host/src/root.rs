@@ -12,7 +12,7 @@ pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// One thing that was read, as a record of what was read holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Noted {
+pub enum SourceText {
     /// A file's text.
     Text(String),
     /// A directory.
@@ -25,7 +25,7 @@ pub enum Noted {
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: PathBuf,
-    notes: Option<Arc<Mutex<BTreeMap<String, Noted>>>>,
+    notes: Option<Arc<Mutex<BTreeMap<String, SourceText>>>>,
 }
 
 impl Root {
@@ -56,23 +56,23 @@ impl Root {
     }
 
     /// Files that it and its clones have read, by path; empty unless it notes.
-    pub fn notes(&self) -> BTreeMap<String, Noted> {
+    pub fn notes(&self) -> BTreeMap<String, SourceText> {
         let Some(notes) = &self.notes else { return BTreeMap::new() };
         notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes what was read from a path. A text replaces what only said that something is there.
-    pub fn note(&self, path: impl AsRef<Path>, what: impl FnOnce() -> Noted) {
+    pub fn note(&self, path: impl AsRef<Path>, what: impl FnOnce() -> SourceText) {
         let Some(notes) = &self.notes else { return };
         let path = path.as_ref();
         let path = path.strip_prefix("/").unwrap_or(path).to_string_lossy().into_owned();
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
         match what() {
-            Noted::Directory => {
-                notes.entry(path).or_insert(Noted::Directory);
+            SourceText::Directory => {
+                notes.entry(path).or_insert(SourceText::Directory);
             }
-            Noted::Text(text) if text.is_empty() => {
-                notes.entry(path).or_insert(Noted::Text(text));
+            SourceText::Text(text) if text.is_empty() => {
+                notes.entry(path).or_insert(SourceText::Text(text));
             }
             other => {
                 notes.insert(path, other);
@@ -87,7 +87,7 @@ impl Root {
         let file = fs::File::open(self.path(&path)).ok()?;
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        self.note(path, || Noted::Text(text.clone().into_owned()));
+        self.note(path, || SourceText::Text(text.clone().into_owned()));
         Some(text.trim().to_owned())
     }
 
@@ -125,7 +125,7 @@ impl Root {
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
         names.sort();
-        self.note(path, || Noted::Directory);
+        self.note(path, || SourceText::Directory);
         if self.notes.is_some() {
             for name in &names {
                 let _ = self.exists(path.join(name));
@@ -145,7 +145,7 @@ impl Root {
     /// The last name in a symbolic link's target.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
         let target = fs::read_link(self.path(&path)).ok()?;
-        self.note(path, || Noted::Link(target.to_string_lossy().into_owned()));
+        self.note(path, || SourceText::Link(target.to_string_lossy().into_owned()));
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
@@ -155,7 +155,9 @@ impl Root {
         let is_there = full.exists();
         if is_there {
             let is_directory = full.is_dir();
-            let thing = || if is_directory { Noted::Directory } else { Noted::Text(String::new()) };
+            let thing = || {
+                if is_directory { SourceText::Directory } else { SourceText::Text(String::new()) }
+            };
             self.note(path, thing);
         }
         is_there

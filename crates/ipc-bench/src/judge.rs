@@ -51,16 +51,16 @@ pub struct Disturbance {
 
 /// What the samples say.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct SampleResult {
     /// The messages that were sent and received.
     pub load: Load,
     /// How many messages were disturbed; `None` where the kernel did not tell.
-    pub touched: Option<Touched>,
+    pub touched: Option<DisturbedShares>,
 }
 
 /// How many messages were disturbed, as shares of those that came.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Touched {
+pub struct DisturbedShares {
     /// While a thread was switched out.
     pub preempted: f64,
     /// While a thread had a page fault.
@@ -79,7 +79,7 @@ pub fn judge(
     disturbances: Option<&[Disturbance]>,
     started: SystemTime,
     log: &mut dyn Write,
-) -> io::Result<Judged> {
+) -> io::Result<SampleResult> {
     let mut schedule = plan.schedule();
     while schedule.index() < plan.warm_up_messages {
         schedule.advance();
@@ -116,9 +116,9 @@ pub fn judge(
     };
     recorder::write_log(&SERIES, &plan.subject, log, started, first_ns, &|| (), &mut next)?;
     let share = |touched: u64| touched as f64 / came.max(1) as f64;
-    let touched = Touched { preempted: share(preempted), faulted: share(faulted) };
+    let touched = DisturbedShares { preempted: share(preempted), faulted: share(faulted) };
     let load = load(plan, told, &faults, &switches, &lateness);
-    Ok(Judged { load, touched: disturbances.map(|_| touched) })
+    Ok(SampleResult { load, touched: disturbances.map(|_| touched) })
 }
 
 /// When each message was due that came, and what became of it.
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    fn judged(disturbances: Option<&[Disturbance]>) -> (Judged, hlog::Totals) {
+    fn judged(disturbances: Option<&[Disturbance]>) -> (SampleResult, hlog::Totals) {
         let mut samples = vec![Sample { response_ns: 300, service_ns: 200 }; 2_000];
         samples[7] = Sample::NEVER;
         samples[100] = Sample { response_ns: 3_000_300, service_ns: 3_000_200 };
@@ -251,9 +251,9 @@ mod tests {
             end_ns: 5_102_500_000,
             is_fault: false,
         };
-        let (Judged { load, touched }, totals) = judged(Some(&[disturbance]));
+        let (SampleResult { load, touched }, totals) = judged(Some(&[disturbance]));
         let preempted = 4.0 / 1_999.0;
-        assert_eq!(touched, Some(Touched { preempted, faulted: 0.0 }));
+        assert_eq!(touched, Some(DisturbedShares { preempted, faulted: 0.0 }));
         assert_eq!(totals["ring.message.response"].len(), 1_999);
         assert_eq!(totals["ring.undisturbed.response"].len(), 1_999 - 4);
         assert_eq!(totals["ring.undisturbed.service"].max(), 200);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_did_not_tell_is_not_claimed() {
-        let (Judged { touched, .. }, totals) = judged(None);
+        let (SampleResult { touched, .. }, totals) = judged(None);
         assert_eq!(touched, None);
         assert_eq!(totals["ring.message.response"].len(), 1_999);
         assert!(!totals.contains_key("ring.undisturbed.response"));
@@ -277,7 +277,7 @@ mod tests {
         let away = |start_ns, end_ns| Disturbance { thread: 1, start_ns, end_ns, is_fault: true };
         let before = away(4_000_000_000, 4_999_900_000);
         let after = away(7_100_000_000, 7_200_000_000);
-        let (Judged { load, .. }, totals) = judged(Some(&[before, after]));
+        let (SampleResult { load, .. }, totals) = judged(Some(&[before, after]));
         assert_eq!(totals["ring.undisturbed.response"].len(), 1_999);
         assert_eq!(load.page_faults, 0);
         let over_the_start = away(4_000_000_000, 5_000_000_001);

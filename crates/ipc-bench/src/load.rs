@@ -4,7 +4,7 @@
 
 use crate::plan::{MESSAGE_BYTES_MAX, Plan};
 use crate::samples::Sample;
-use crate::structure::ends::{Receiver, Sender, Sent};
+use crate::structure::ends::{Receiver, SendResult, Sender};
 use clock::Clock;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,17 +67,17 @@ pub(crate) fn produce(plan: &Plan, common: &Common, sender: &mut impl Sender) ->
             sender.send(message)
         };
         let mut sent = attempt(now_ns);
-        if sent == Sent::Full {
+        if sent == SendResult::Full {
             produced.held_back += u64::from(schedule.index() >= plan.warm_up_messages);
-            while sent == Sent::Full && !is_over(common, now_ns) {
+            while sent == SendResult::Full && !is_over(common, now_ns) {
                 now_ns = common.clock.now_ns();
                 sent = attempt(now_ns);
             }
         }
         match sent {
-            Sent::Yes => {}
-            Sent::Full => break,
-            Sent::Broken => {
+            SendResult::Yes => {}
+            SendResult::Full => break,
+            SendResult::Broken => {
                 produced.failure = Some(sender.complaint());
                 break;
             }
@@ -97,7 +97,7 @@ fn is_over(common: &Common, now_ns: u64) -> bool {
 
 /// What the consumer saw of the measured part.
 #[derive(Debug)]
-pub(crate) struct Consumed {
+pub(crate) struct ConsumerResult {
     pub samples: Vec<Sample>,
     pub received: u64,
     pub duplicated: u64,
@@ -114,12 +114,12 @@ pub(crate) fn consume(
     common: &Common,
     receiver: &mut impl Receiver,
     samples: Vec<Sample>,
-) -> Consumed {
+) -> ConsumerResult {
     let mut arrivals = Arrivals {
         warm_up: plan.warm_up_messages,
         start_ns: common.start_ns,
         highest: None,
-        consumed: Consumed {
+        consumed: ConsumerResult {
             samples,
             received: 0,
             duplicated: 0,
@@ -179,7 +179,7 @@ struct Arrivals {
     warm_up: u64,
     start_ns: u64,
     highest: Option<u64>,
-    consumed: Consumed,
+    consumed: ConsumerResult,
 }
 
 impl Arrivals {

@@ -1,6 +1,6 @@
 //! One run of one plan: the structure, its two threads or one of them, the samples.
 
-use crate::load::{Common, Consumed, Produced, consume, produce};
+use crate::load::{Common, ConsumerResult, Produced, consume, produce};
 use crate::plan::{ClientReport, Plan, Ready, Word};
 use crate::samples::{self, Sample};
 use crate::structure::ends::{Receiver, Sender};
@@ -226,7 +226,7 @@ fn told_by_producer(plan: &Plan, produced: Produced) -> ClientReport {
 }
 
 /// Leaves the samples in their file.
-fn told_by_consumer(plan: &Plan, consumed: Consumed) -> Result<ClientReport, IpcBenchError> {
+fn told_by_consumer(plan: &Plan, consumed: ConsumerResult) -> Result<ClientReport, IpcBenchError> {
     let failed = |source| IpcBenchError::Samples { path: plan.samples.clone(), source };
     samples::write(Path::new(&plan.samples), &consumed.samples).map_err(failed)?;
     Ok(ClientReport {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::region::Kind;
+use crate::region::RegionKind;
 
 /// Why a structure in shared memory was not created, opened or claimed.
 #[derive(Debug, thiserror::Error)]
@@ -94,9 +94,9 @@ pub enum IpcError {
         /// Path, or what stands for it.
         region: String,
         /// What it holds.
-        found: Kind,
+        found: RegionKind,
         /// What was to be opened.
-        wanted: Kind,
+        wanted: RegionKind,
     },
 
     /// A shape outside its limits.

@@ -23,7 +23,7 @@ const CHECKSUM_OFFSET: usize = 120;
 /// What a region holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum RegionKind {
     /// A bounded ring of messages.
     Ring = 1,
     /// One block of an append-only queue.
@@ -34,27 +34,32 @@ pub enum Kind {
     QueueBell = 4,
 }
 
-impl Kind {
-    fn from_number(number: u32) -> Option<Kind> {
-        let kinds = [Kind::Ring, Kind::QueueBlock, Kind::Distributor, Kind::QueueBell];
+impl RegionKind {
+    fn from_number(number: u32) -> Option<RegionKind> {
+        let kinds = [
+            RegionKind::Ring,
+            RegionKind::QueueBlock,
+            RegionKind::Distributor,
+            RegionKind::QueueBell,
+        ];
         kinds.into_iter().find(|&kind| kind as u32 == number)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RegionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Ring => "ring",
-            Kind::QueueBlock => "queue's block",
-            Kind::Distributor => "distributor",
-            Kind::QueueBell => "queue's bell",
+            RegionKind::Ring => "ring",
+            RegionKind::QueueBlock => "queue's block",
+            RegionKind::Distributor => "distributor",
+            RegionKind::QueueBell => "queue's bell",
         })
     }
 }
 
 /// A header.
 pub(crate) fn encode(
-    kind: Kind,
+    kind: RegionKind,
     geometry: &[u64; GEOMETRY_WORDS],
     bytes: u64,
 ) -> [u8; HEADER_BYTES] {
@@ -81,7 +86,7 @@ pub(crate) fn decode(
     name: &str,
     header: &[u8; HEADER_BYTES],
     file_bytes: u64,
-    wanted: Kind,
+    wanted: RegionKind,
 ) -> Result<[u64; GEOMETRY_WORDS], IpcError> {
     let word = |at: usize| u64::from_ne_bytes(header.as_chunks().0[at / 8]);
     let half = |at: usize| u32::from_ne_bytes(header.as_chunks().0[at / 4]);
@@ -96,7 +101,7 @@ pub(crate) fn decode(
         let why = "its checksum is another".to_owned();
         return Err(IpcError::Damaged { region: region(), why });
     }
-    let Some(found) = Kind::from_number(half(12)) else {
+    let Some(found) = RegionKind::from_number(half(12)) else {
         let why = format!("no structure has the number {}", half(12));
         return Err(IpcError::Damaged { region: region(), why });
     };

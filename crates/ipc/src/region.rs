@@ -5,7 +5,7 @@
 //! |---|---|
 //! | 0..8 | `TICKPIPC` |
 //! | 8..12 | version of the format, [`VERSION`] |
-//! | 12..16 | kind of structure, [`Kind`] |
+//! | 12..16 | kind of structure, [`RegionKind`] |
 //! | 16..24 | length of the whole file |
 //! | 24..88 | geometry: eight words whose meaning is the structure's |
 //! | 88..120 | zero |
@@ -41,7 +41,7 @@ use crate::header::{decode, encode};
 use crate::mapping::{Access, Mapping};
 use crate::new_file::{Temporary, allocate};
 
-pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, Kind, REGION_BYTES_MAX, VERSION};
+pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, REGION_BYTES_MAX, RegionKind, VERSION};
 
 /// Where a new region goes.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Region {
     /// permission or a body above [`REGION_BYTES_MAX`].
     pub fn create(
         place: Place<'_>,
-        kind: Kind,
+        kind: RegionKind,
         geometry: [u64; GEOMETRY_WORDS],
         body_bytes: u64,
         prepare: impl FnOnce(&Region),
@@ -132,7 +132,7 @@ impl Region {
         Ok(Region { name, file: file.into(), mapping, geometry })
     }
 
-    fn fill(&self, kind: Kind, prepare: impl FnOnce(&Region)) {
+    fn fill(&self, kind: RegionKind, prepare: impl FnOnce(&Region)) {
         let header = encode(kind, &self.geometry, self.mapping.words().len() as u64 * 8);
         for (word, bytes) in self.mapping.words().iter().zip(header.as_chunks().0) {
             word.store(u64::from_ne_bytes(*bytes), Relaxed);
@@ -145,7 +145,7 @@ impl Region {
     /// # Errors
     /// Whatever is not a whole region of this version and kind is refused, and the error says
     /// which.
-    pub fn open(path: &Path, kind: Kind) -> Result<Region, IpcError> {
+    pub fn open(path: &Path, kind: RegionKind) -> Result<Region, IpcError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::open(path, flags, Mode::empty());
         let file = file.map_err(|e| IpcError::path("open", path, e.into()))?;
@@ -154,7 +154,7 @@ impl Region {
 
     /// As [`Region::open`], to read only: whoever has it must not store to its words. Needs no
     /// permission to write; with it, holes of a sparse copy are filled first.
-    pub(crate) fn open_to_read(path: &Path, kind: Kind) -> Result<Region, IpcError> {
+    pub(crate) fn open_to_read(path: &Path, kind: RegionKind) -> Result<Region, IpcError> {
         let open =
             |access| fs::open(path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty());
         let file = match open(OFlags::RDWR) {
@@ -169,14 +169,14 @@ impl Region {
     ///
     /// # Errors
     /// As [`Region::open`].
-    pub fn from_fd(file: OwnedFd, kind: Kind) -> Result<Region, IpcError> {
+    pub fn from_fd(file: OwnedFd, kind: RegionKind) -> Result<Region, IpcError> {
         Region::open_file("a memfd".to_owned(), file, kind, Access::Write)
     }
 
     fn open_file(
         name: String,
         file: OwnedFd,
-        kind: Kind,
+        kind: RegionKind,
         access: Access,
     ) -> Result<Region, IpcError> {
         let file = File::from(file);

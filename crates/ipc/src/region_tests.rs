@@ -17,7 +17,7 @@ fn folder_with(name: &str) -> (TempDir, PathBuf) {
 }
 
 fn create(path: &Path) -> Result<Region, IpcError> {
-    Region::create(Place::File(path), Kind::Ring, GEOMETRY, 1000, |_| {})
+    Region::create(Place::File(path), RegionKind::Ring, GEOMETRY, 1000, |_| {})
 }
 
 fn names(folder: &TempDir) -> Vec<String> {
@@ -29,7 +29,7 @@ fn names(folder: &TempDir) -> Vec<String> {
 fn what_one_mapping_writes_the_other_reads() {
     let (folder, path) = folder_with("region");
     let region = create(&path).unwrap();
-    let other = Region::open(&path, Kind::Ring).unwrap();
+    let other = Region::open(&path, RegionKind::Ring).unwrap();
     assert_eq!((other.geometry(), other.body_bytes()), (&GEOMETRY, 1000));
     assert!(other.words().iter().all(|word| word.load(Relaxed) == 0));
     region.words()[124].store(7, Relaxed);
@@ -48,7 +48,7 @@ fn the_header_is_what_its_table_says() {
     let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
     let half = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(&bytes[..8], b"TICKPIPC");
-    assert_eq!((half(8), half(12), word(16)), (VERSION, Kind::Ring as u32, 1128));
+    assert_eq!((half(8), half(12), word(16)), (VERSION, RegionKind::Ring as u32, 1128));
     assert_eq!(bytes.len(), 1128);
     assert!((0..8).all(|i| word(24 + 8 * i) == GEOMETRY[i]));
     assert!(bytes[88..120].iter().all(|&byte| byte == 0));
@@ -72,7 +72,7 @@ fn it_is_not_visible_before_it_is_whole() {
         // Somebody is quicker.
         std::fs::write(&path, b"other").unwrap();
     };
-    let refused = Region::create(Place::File(&path), Kind::Ring, GEOMETRY, 1000, prepare);
+    let refused = Region::create(Place::File(&path), RegionKind::Ring, GEOMETRY, 1000, prepare);
     assert!(matches!(refused, Err(IpcError::Exists(_))));
     assert_eq!(std::fs::read(&path).unwrap(), b"other");
     assert_eq!(names(&folder), ["region"]);
@@ -109,7 +109,7 @@ fn every_damaged_byte_of_the_header_is_noticed() {
             let mut bad = good.clone();
             bad[at] ^= change;
             std::fs::write(&path, &bad).unwrap();
-            let refused = Region::open(&path, Kind::Ring).unwrap_err();
+            let refused = Region::open(&path, RegionKind::Ring).unwrap_err();
             let as_expected = match at {
                 0..8 => matches!(refused, IpcError::Foreign { .. }),
                 8..12 => matches!(refused, IpcError::Version { .. }),
@@ -129,7 +129,7 @@ fn a_file_of_another_length_is_refused() {
         let mut bad = good.clone();
         bad.resize(length, 0);
         std::fs::write(&path, &bad).unwrap();
-        let refused = Region::open(&path, Kind::Ring).unwrap_err();
+        let refused = Region::open(&path, RegionKind::Ring).unwrap_err();
         let as_expected = match length {
             0..128 => matches!(refused, IpcError::Foreign { .. }),
             _ => matches!(refused, IpcError::Length { stated: 1128, .. }),
@@ -141,7 +141,7 @@ fn a_file_of_another_length_is_refused() {
 /// Headers that are whole, but nothing that we write.
 #[test]
 fn a_header_that_makes_no_sense_is_refused() {
-    let stated = |bytes: u64| encode(Kind::Ring, &GEOMETRY, bytes);
+    let stated = |bytes: u64| encode(RegionKind::Ring, &GEOMETRY, bytes);
     let mut other_kind = stated(HEADER_BYTES as u64);
     other_kind[12] = 99;
     for (header, file_bytes) in [
@@ -149,7 +149,7 @@ fn a_header_that_makes_no_sense_is_refused() {
         (stated(REGION_BYTES_MAX + 8), REGION_BYTES_MAX + 8),
         (crate::header::sealed(other_kind), HEADER_BYTES as u64),
     ] {
-        let refused = decode("it", &header, file_bytes, Kind::Ring).unwrap_err();
+        let refused = decode("it", &header, file_bytes, RegionKind::Ring).unwrap_err();
         assert!(matches!(refused, IpcError::Damaged { .. }), "{refused}");
     }
 }
@@ -158,12 +158,12 @@ fn a_header_that_makes_no_sense_is_refused() {
 fn other_things_are_refused_by_what_they_are() {
     let (folder, path) = folder_with("region");
     create(&path).unwrap();
-    let of_kind = Region::open(&path, Kind::Distributor).unwrap_err();
-    let kinds = (Kind::Ring, Kind::Distributor);
+    let of_kind = Region::open(&path, RegionKind::Distributor).unwrap_err();
+    let kinds = (RegionKind::Ring, RegionKind::Distributor);
     assert!(matches!(of_kind, IpcError::Kind { found, wanted, .. } if (found, wanted) == kinds));
-    assert!(Region::open(folder.path(), Kind::Ring).is_err());
-    assert!(Region::open(&folder.path().join("none"), Kind::Ring).is_err());
-    assert!(Region::open(Path::new("/dev/null"), Kind::Ring).is_err());
+    assert!(Region::open(folder.path(), RegionKind::Ring).is_err());
+    assert!(Region::open(&folder.path().join("none"), RegionKind::Ring).is_err());
+    assert!(Region::open(Path::new("/dev/null"), RegionKind::Ring).is_err());
     assert!(create(&folder.path().join("none/region")).is_err());
     assert!(create(Path::new("/")).is_err());
 }
@@ -171,7 +171,7 @@ fn other_things_are_refused_by_what_they_are() {
 /// Under an emulator there may be no sealing.
 #[test]
 fn a_memfd_can_be_neither_shrunk_nor_grown() {
-    let made = Region::create(Place::Memory, Kind::Ring, GEOMETRY, 1000, |_| {});
+    let made = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, 1000, |_| {});
     let region = match made {
         Ok(region) => region,
         Err(IpcError::System { doing: "seal", source, .. }) => {
@@ -183,7 +183,8 @@ fn a_memfd_can_be_neither_shrunk_nor_grown() {
         let changed = fs::ftruncate(region.fd(), bytes);
         assert_eq!(changed, Err(rustix::io::Errno::PERM));
     }
-    let other = Region::from_fd(region.fd().try_clone_to_owned().unwrap(), Kind::Ring).unwrap();
+    let other =
+        Region::from_fd(region.fd().try_clone_to_owned().unwrap(), RegionKind::Ring).unwrap();
     other.words()[5].store(9, Relaxed);
     assert_eq!(region.words()[5].load(Relaxed), 9);
 }
@@ -204,10 +205,10 @@ fn a_full_file_system_is_an_error() {
         );
     }
     let place = folder.path().join("region");
-    let refused = Region::create(Place::File(&place), Kind::Ring, GEOMETRY, bytes, |_| {});
+    let refused = Region::create(Place::File(&place), RegionKind::Ring, GEOMETRY, bytes, |_| {});
     assert!(matches!(refused, Err(IpcError::NoRoom { .. })), "{refused:?}");
     assert!(names(&folder).is_empty());
-    let refused = Region::create(Place::Memory, Kind::Ring, GEOMETRY, u64::MAX, |_| {});
+    let refused = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, u64::MAX, |_| {});
     assert!(matches!(refused, Err(IpcError::Shape { .. })), "{refused:?}");
 }
 
@@ -222,7 +223,7 @@ fn a_file_that_cannot_be_allocated_is_written_through() {
 fn a_role_is_seen_by_others_until_it_is_given_back() {
     let (_folder, path) = folder_with("region");
     let region = create(&path).unwrap();
-    let other = Region::open(&path, Kind::Ring).unwrap();
+    let other = Region::open(&path, RegionKind::Ring).unwrap();
     let claim = region.claim(3, "tester").unwrap();
     for region in [&region, &other] {
         assert!(region.is_claimed(3).unwrap());

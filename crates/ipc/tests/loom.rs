@@ -57,7 +57,7 @@ use loom::sync::Arc;
 use loom::thread;
 use ring::protocol::{Geometry, Memory};
 use ring::receiver::Receiver;
-use ring::sender::{Batch, Refused, Sender};
+use ring::sender::{Batch, SendError, Sender};
 
 /// Longest message of the models.
 const MESSAGE_BYTES: usize = 2;
@@ -203,7 +203,7 @@ fn many_producers() {
                 let sent = |n: &u8| match sender.try_send(&[id, *n]) {
                     Ok(()) => true,
                     Err(refused) => {
-                        assert_eq!(refused, Refused::Full);
+                        assert_eq!(refused, SendError::Full);
                         false
                     }
                 };

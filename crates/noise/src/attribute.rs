@@ -18,7 +18,7 @@
 
 use crate::cause::{Cause, Causes};
 use crate::meter::Gap;
-use crate::trace::catalog::Kind;
+use crate::trace::catalog::WorkKind;
 use crate::trace::spans::Span;
 use stats::median;
 
@@ -66,7 +66,7 @@ pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
 const USUAL_FROM: usize = 20;
 
 /// The usual uncovered time of a gap with an interrupt; 0 if there are too few.
-fn usual_unseen_ns(seen: &[Covered]) -> u64 {
+fn usual_unseen_ns(seen: &[GapCover]) -> u64 {
     let interrupts = seen.iter().filter(|seen| seen.has_interrupt);
     let unseen: Vec<u64> = interrupts.map(|seen| seen.unseen_ns).collect();
     if unseen.len() < USUAL_FROM { 0 } else { median(&unseen).unwrap_or(0) }
@@ -111,25 +111,25 @@ fn clip(span: &Span, gap: Gap) -> Option<Node> {
 }
 
 /// The spans' part of a gap.
-struct Covered {
+struct GapCover {
     parts: Vec<Part>,
     unseen_ns: u64,
     has_interrupt: bool,
 }
 
-fn see(gap: Gap, mut nodes: Vec<Node>) -> Covered {
+fn see(gap: Gap, mut nodes: Vec<Node>) -> GapCover {
     let covered_ns = nest(&mut nodes);
     let mut parts: Vec<Part> = Vec::new();
     for at in 0..nodes.len() {
         add(&mut parts, final_cause(&nodes, at), nodes[at].own_ns);
     }
-    let is_interrupt = |node: &Node| matches!(node.span.kind, Kind::Vector | Kind::Irq);
+    let is_interrupt = |node: &Node| matches!(node.span.kind, WorkKind::Vector | WorkKind::Irq);
     let has_interrupt = nodes.iter().any(is_interrupt);
-    Covered { parts, unseen_ns: gap.length_ns() - covered_ns, has_interrupt }
+    GapCover { parts, unseen_ns: gap.length_ns() - covered_ns, has_interrupt }
 }
 
-fn parts(gap: Gap, seen: Covered, usual_ns: u64) -> Vec<Part> {
-    let Covered { mut parts, unseen_ns, .. } = seen;
+fn parts(gap: Gap, seen: GapCover, usual_ns: u64) -> Vec<Part> {
+    let GapCover { mut parts, unseen_ns, .. } = seen;
     let covered_ns = gap.length_ns() - unseen_ns;
     let hosts_ns = match unseen_ns <= covered_ns.max(UNSEEN_NS_MAX).max(2 * usual_ns) {
         true => 0,
@@ -225,7 +225,7 @@ fn add(parts: &mut Vec<Part>, cause: Cause, length_ns: u64) {
 pub fn aligned_share(gaps: &[Gap], spans: &[Span], limit_ns: u64) -> Option<f64> {
     let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else { return None };
     let is_long = |span: &&Span| {
-        span.kind != Kind::Lost
+        span.kind != WorkKind::Lost
             && span.end_ns != u64::MAX
             && span.end_ns.saturating_sub(span.start_ns) > limit_ns
             && span.start_ns >= first.start_ns

@@ -3,7 +3,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 /// Spans of a gap from 0: kind, begin and end in ns (an end of 0: unknown), id.
-fn spans(list: &[(Kind, u64, u64, &str)], causes: &mut Causes) -> Vec<Span> {
+fn spans(list: &[(WorkKind, u64, u64, &str)], causes: &mut Causes) -> Vec<Span> {
     let mut spans: Vec<Span> = list
         .iter()
         .map(|&(kind, start_ns, end_ns, id)| Span {
@@ -12,9 +12,9 @@ fn spans(list: &[(Kind, u64, u64, &str)], causes: &mut Causes) -> Vec<Span> {
             cause: causes.text(id),
             kind,
             carries: match id {
-                "irq_vector.local_timer" => Some(Kind::Hrtimer),
-                "thread.kworker" => Some(Kind::Work),
-                "thread.ksoftirqd" => Some(Kind::Softirq),
+                "irq_vector.local_timer" => Some(WorkKind::Hrtimer),
+                "thread.kworker" => Some(WorkKind::Work),
+                "thread.ksoftirqd" => Some(WorkKind::Softirq),
                 _ => None,
             },
             covers_all: matches!(id, "fair_server" | "rt_throttling"),
@@ -26,7 +26,7 @@ fn spans(list: &[(Kind, u64, u64, &str)], causes: &mut Causes) -> Vec<Span> {
 
 /// One gap of `length_ns`, its spans, and the expected parts.
 #[track_caller]
-fn check(length_ns: u64, list: &[(Kind, u64, u64, &str)], expected: Expect) {
+fn check(length_ns: u64, list: &[(WorkKind, u64, u64, &str)], expected: Expect) {
     let mut causes = Causes::default();
     let spans = spans(list, &mut causes);
     let gap = Gap { start_ns: 10_000, end_ns: 10_000 + length_ns };
@@ -44,38 +44,40 @@ fn no_event_is_the_hosts() {
 
 #[test]
 fn the_timers_interrupt_is_the_timers_that_it_runs() {
-    let timer = (Kind::Vector, 300, 2_000, "irq_vector.local_timer");
+    let timer = (WorkKind::Vector, 300, 2_000, "irq_vector.local_timer");
     check(2_500, &[timer], expect!["irq_vector.local_timer 2500"]);
-    check(2_500, &[timer, (Kind::Hrtimer, 500, 900, "tick")], expect!["tick 2500"]);
+    check(2_500, &[timer, (WorkKind::Hrtimer, 500, 900, "tick")], expect!["tick 2500"]);
     // Two timers: the interrupt's own time goes to the longer one.
     let two = [
         timer,
-        (Kind::Hrtimer, 400, 800, "tick"),
-        (Kind::Hrtimer, 900, 1_800, "hrtimer.hrtimer_wakeup"),
+        (WorkKind::Hrtimer, 400, 800, "tick"),
+        (WorkKind::Hrtimer, 900, 1_800, "hrtimer.hrtimer_wakeup"),
     ];
     check(2_500, &two, expect!["hrtimer.hrtimer_wakeup 2100, tick 400"]);
 }
 
 #[test]
 fn deferred_work_is_told_apart_from_the_interrupt_before_it() {
-    let spans =
-        [(Kind::Irq, 300, 1_300, "irq.eth0"), (Kind::Softirq, 1_400, 9_400, "softirq.net_rx")];
+    let spans = [
+        (WorkKind::Irq, 300, 1_300, "irq.eth0"),
+        (WorkKind::Softirq, 1_400, 9_400, "softirq.net_rx"),
+    ];
     check(9_800, &spans, expect!["softirq.net_rx 8800, irq.eth0 1000"]);
 }
 
 #[test]
 fn a_slice_of_another_thread_is_one_thing() {
     let spans = [
-        (Kind::Vector, 300, 1_300, "irq_vector.local_timer"),
-        (Kind::Thread, 2_000, 3_000_000, "thread.cargo"),
-        (Kind::Vector, 1_000_000, 1_004_000, "irq_vector.local_timer"),
-        (Kind::Hrtimer, 1_001_000, 1_002_000, "tick"),
+        (WorkKind::Vector, 300, 1_300, "irq_vector.local_timer"),
+        (WorkKind::Thread, 2_000, 3_000_000, "thread.cargo"),
+        (WorkKind::Vector, 1_000_000, 1_004_000, "irq_vector.local_timer"),
+        (WorkKind::Hrtimer, 1_001_000, 1_002_000, "tick"),
     ];
     check(3_001_000, &spans, expect!["thread.cargo 3001000"]);
     // Two slices are two.
     let spans = [
-        (Kind::Thread, 1_000, 1_000_000, "thread.cargo"),
-        (Kind::Thread, 1_000_000, 3_000_000, "thread.rustc"),
+        (WorkKind::Thread, 1_000, 1_000_000, "thread.cargo"),
+        (WorkKind::Thread, 1_000_000, 3_000_000, "thread.rustc"),
     ];
     check(3_001_000, &spans, expect!["thread.rustc 2002000, thread.cargo 999000"]);
 }
@@ -83,15 +85,15 @@ fn a_slice_of_another_thread_is_one_thing() {
 #[test]
 fn a_worker_is_its_work_and_a_softirq_thread_its_softirq() {
     let spans = [
-        (Kind::Thread, 1_000, 11_000, "thread.kworker"),
-        (Kind::Work, 4_000, 7_000, "workqueue.vmstat_update"),
-        (Kind::Vector, 8_000, 9_000, "irq_vector.reschedule"),
+        (WorkKind::Thread, 1_000, 11_000, "thread.kworker"),
+        (WorkKind::Work, 4_000, 7_000, "workqueue.vmstat_update"),
+        (WorkKind::Vector, 8_000, 9_000, "irq_vector.reschedule"),
     ];
     check(12_000, &spans, expect!["workqueue.vmstat_update 12000"]);
     let spans = [
-        (Kind::Thread, 1_000, 11_000, "thread.ksoftirqd"),
-        (Kind::Softirq, 4_000, 7_000, "softirq.net_rx"),
-        (Kind::Softirq, 7_100, 7_200, "softirq.rcu"),
+        (WorkKind::Thread, 1_000, 11_000, "thread.ksoftirqd"),
+        (WorkKind::Softirq, 4_000, 7_000, "softirq.net_rx"),
+        (WorkKind::Softirq, 7_100, 7_200, "softirq.rcu"),
     ];
     check(12_000, &spans, expect!["softirq.net_rx 12000"]);
 }
@@ -99,9 +101,9 @@ fn a_worker_is_its_work_and_a_softirq_thread_its_softirq() {
 #[test]
 fn throttling_takes_what_happens_meanwhile() {
     let spans = [
-        (Kind::Thread, 1_000, 50_000_000, "fair_server"),
-        (Kind::Thread, 2_000, 49_000_000, "thread.kworker"),
-        (Kind::Work, 3_000, 48_000_000, "workqueue.vmstat_update"),
+        (WorkKind::Thread, 1_000, 50_000_000, "fair_server"),
+        (WorkKind::Thread, 2_000, 49_000_000, "thread.kworker"),
+        (WorkKind::Work, 3_000, 48_000_000, "workqueue.vmstat_update"),
     ];
     check(50_001_000, &spans, expect!["fair_server 50001000"]);
 }
@@ -109,14 +111,14 @@ fn throttling_takes_what_happens_meanwhile() {
 #[test]
 fn little_that_is_seen_does_not_explain_much() {
     // An event of 1 us in a gap of 2 ms.
-    let timer = (Kind::Vector, 1_000, 2_000, "irq_vector.local_timer");
+    let timer = (WorkKind::Vector, 1_000, 2_000, "irq_vector.local_timer");
     check(2_000_000, &[timer], expect!["host 2000000"]);
     // The way in and out: 3 us beside an event of 100 ns.
-    let short = (Kind::Vector, 1_000, 1_100, "irq_vector.reschedule");
+    let short = (WorkKind::Vector, 1_000, 1_100, "irq_vector.reschedule");
     check(3_100, &[short], expect!["irq_vector.reschedule 3100"]);
     check(3_300, &[short], expect!["host 3300"]);
     // Half of a long one each.
-    let long = (Kind::Vector, 1_000, 21_000, "irq_vector.local_timer");
+    let long = (WorkKind::Vector, 1_000, 21_000, "irq_vector.local_timer");
     check(45_000, &[long], expect!["host 25000, irq_vector.local_timer 20000"]);
 }
 
@@ -125,11 +127,11 @@ fn little_that_is_seen_does_not_explain_much() {
 fn what_each_interrupt_costs_below_is_the_interrupts() {
     let mut causes = Causes::default();
     let at = |number: u64| number * 1_000_000;
-    let list: Vec<(Kind, u64, u64, &str)> = (0..30)
+    let list: Vec<(WorkKind, u64, u64, &str)> = (0..30)
         .map(|number| {
-            (Kind::Vector, at(number) + 10_000, at(number) + 12_000, "irq_vector.local_timer")
+            (WorkKind::Vector, at(number) + 10_000, at(number) + 12_000, "irq_vector.local_timer")
         })
-        .chain([(Kind::Vector, at(30) + 200_000, at(30) + 202_000, "irq_vector.local_timer")])
+        .chain([(WorkKind::Vector, at(30) + 200_000, at(30) + 202_000, "irq_vector.local_timer")])
         .collect();
     let spans = spans(&list, &mut causes);
     let gaps: Vec<Gap> = (0..31)
@@ -149,10 +151,10 @@ fn what_each_interrupt_costs_below_is_the_interrupts() {
 
 #[test]
 fn without_an_end_it_lasts_as_long_as_its_gap() {
-    check(8_000, &[(Kind::Fault, 300, 0, "page_fault")], expect!["page_fault 8000"]);
+    check(8_000, &[(WorkKind::Fault, 300, 0, "page_fault")], expect!["page_fault 8000"]);
     let spans = [
-        (Kind::Fault, 300, 0, "page_fault"),
-        (Kind::Vector, 4_000, 8_000, "irq_vector.local_timer"),
+        (WorkKind::Fault, 300, 0, "page_fault"),
+        (WorkKind::Vector, 4_000, 8_000, "irq_vector.local_timer"),
     ];
     check(8_500, &spans, expect!["page_fault 4500, irq_vector.local_timer 4000"]);
     // In another gap it is over.
@@ -166,12 +168,12 @@ fn without_an_end_it_lasts_as_long_as_its_gap() {
 }
 
 fn spans_of_one_fault(causes: &mut Causes) -> Vec<Span> {
-    spans(&[(Kind::Fault, 300, 0, "page_fault")], causes)
+    spans(&[(WorkKind::Fault, 300, 0, "page_fault")], causes)
 }
 
 #[test]
 fn where_records_were_lost_it_is_not_the_hosts() {
-    let spans = [(Kind::Lost, 0, 4_000_000, "untraced")];
+    let spans = [(WorkKind::Lost, 0, 4_000_000, "untraced")];
     check(1_000_000, &spans, expect!["untraced 1000000"]);
 }
 
@@ -179,9 +181,9 @@ fn where_records_were_lost_it_is_not_the_hosts() {
 fn timelines_that_agree_have_spans_in_gaps() {
     let mut causes = Causes::default();
     let list = [
-        (Kind::Vector, 100, 900, "irq_vector.local_timer"),
-        (Kind::Vector, 5_000, 5_800, "irq_vector.local_timer"),
-        (Kind::Vector, 9_100, 9_900, "irq_vector.local_timer"),
+        (WorkKind::Vector, 100, 900, "irq_vector.local_timer"),
+        (WorkKind::Vector, 5_000, 5_800, "irq_vector.local_timer"),
+        (WorkKind::Vector, 9_100, 9_900, "irq_vector.local_timer"),
     ];
     let spans = spans(&list, &mut causes);
     let gap =
@@ -198,9 +200,9 @@ proptest! {
         gaps in proptest::collection::vec((1u64..5_000, 1u64..20_000), 0..20),
         list in proptest::collection::vec((0usize..6, 0u64..300_000, 0u64..30_000), 0..40),
     ) {
-        let kinds = [Kind::Thread, Kind::Vector, Kind::Softirq, Kind::Hrtimer, Kind::Fault, Kind::Lost];
+        let kinds = [WorkKind::Thread, WorkKind::Vector, WorkKind::Softirq, WorkKind::Hrtimer, WorkKind::Fault, WorkKind::Lost];
         let ids = ["thread.kworker", "irq_vector.local_timer", "softirq.net_rx", "tick", "page_fault", "untraced"];
-        let list: Vec<(Kind, u64, u64, &str)> = list
+        let list: Vec<(WorkKind, u64, u64, &str)> = list
             .into_iter()
             .map(|(kind, start, length)| {
                 let end = if kind == 4 { 0 } else { start + length + 1 };

@@ -8,12 +8,12 @@
 use crate::attribute::attribute;
 use crate::cause::{self, Cause, Causes};
 use crate::hiccup;
-use crate::meter::{self, Gap, Seen};
+use crate::meter::{self, Gap, MeterResult};
 use crate::profile::{self, named};
-use crate::tally::{Tally, Whose, moved};
-use crate::trace::catalog::Kind;
-use crate::trace::spans::{Own, Span};
-use crate::trace::{Ended, Trace};
+use crate::tally::{GapOwner, Tally, moved};
+use crate::trace::catalog::WorkKind;
+use crate::trace::spans::{CoreOwner, Span};
+use crate::trace::{EndSignal, Trace};
 use clock::{Clock, wall_ms};
 use host::HostError;
 use record::hlog::measured_part;
@@ -31,9 +31,9 @@ const APART_NS: u64 = 2_000;
 pub(crate) const OWN: &str = "tickpath";
 
 /// Collects the disturbances of a run's cores, part by part.
-pub struct Beside {
+pub struct DisturbanceCollector {
     trace: Option<Trace>,
-    ended: Option<Ended>,
+    ended: Option<EndSignal>,
     causes: Causes,
     idle: Tally,
     under_load: Tally,
@@ -45,10 +45,10 @@ pub struct Beside {
     looks: u32,
 }
 
-impl Beside {
+impl DisturbanceCollector {
     /// For runs on `cores`. Without permission for the kernel's events everything is `untraced`,
-    /// and [`Beside::finish`] gives the reason.
-    pub fn open(cores: &[usize], has_fair_server: bool) -> Beside {
+    /// and [`DisturbanceCollector::finish`] gives the reason.
+    pub fn open(cores: &[usize], has_fair_server: bool) -> DisturbanceCollector {
         let mut attribution = Attribution::default();
         let trace = Trace::open(cores).map_err(|error| attribution.missing.push(error.to_string()));
         let trace = trace.ok();
@@ -56,9 +56,9 @@ impl Beside {
         if let Some(trace) = &trace {
             attribution.missing.extend(profile::refused(trace.missing()));
         }
-        Beside {
+        DisturbanceCollector {
             trace,
-            ended: Ended::new().ok(),
+            ended: EndSignal::new().ok(),
             causes: Causes::default(),
             idle: Tally::default(),
             under_load: Tally::default(),
@@ -76,26 +76,28 @@ impl Beside {
     /// If a thread can't be placed.
     pub fn hiccup(
         &mut self,
-        look: &hiccup::Look,
+        look: &hiccup::HiccupSettings,
         clock: Clock,
         stop: &AtomicBool,
-    ) -> Result<Vec<Seen>, HostError> {
+    ) -> Result<Vec<MeterResult>, HostError> {
         self.looks += 1;
-        let looks: Vec<meter::Look> = look.cores.iter().map(|&core| look.on(core)).collect();
+        let looks: Vec<meter::MeterSettings> =
+            look.cores.iter().map(|&core| look.on(core)).collect();
         let (_, start_ns) = clock.beside_raw();
         let on = self.trace.as_ref().is_some_and(|trace| trace.start().is_ok());
         let seen = meter::look_on_each(&looks, clock, stop, &|| (), || ())?;
         let told = match (&mut self.trace, on) {
             (Some(trace), true) => {
                 trace.stop();
-                let own: Vec<Own> = seen.iter().map(|seen| Own::Thread(seen.thread)).collect();
+                let own: Vec<CoreOwner> =
+                    seen.iter().map(|seen| CoreOwner::Thread(seen.thread)).collect();
                 trace.told(start_ns, &own, self.has_fair_server, &mut self.causes)
             }
             _ => Vec::new(),
         };
         for (number, seen) in seen.iter().enumerate() {
             let told = told.get(number);
-            let whose = Whose { run: self.looks, subject: hiccup::SUBJECT.to_owned() };
+            let whose = GapOwner { run: self.looks, subject: hiccup::SUBJECT.to_owned() };
             let aligned = self.idle.add(seen, told, &whose);
             let so_far = &mut self.attribution.aligned_share;
             *so_far = [*so_far, aligned].into_iter().flatten().reduce(f64::min);
@@ -143,9 +145,9 @@ impl Beside {
         };
         let measured = part.map(|(from, to)| (on_clock(from), on_clock(to)));
         let cores: Vec<usize> = trace.cores().collect();
-        let own = vec![Own::Named(self.own); cores.len()];
+        let own = vec![CoreOwner::Named(self.own); cores.len()];
         let told = trace.told(first.1, &own, self.has_fair_server, &mut self.causes);
-        let whose = Whose { run, subject: subject.to_owned() };
+        let whose = GapOwner { run, subject: subject.to_owned() };
         for (core, told) in cores.into_iter().zip(told) {
             self.attribution.events += told.records;
             self.attribution.events_lost += told.lost;
@@ -220,7 +222,7 @@ fn disturbances(spans: &[Span], blocked: Cause) -> Vec<Gap> {
         if span.start_ns < blocked_until_ns {
             continue;
         }
-        let from_outside = span.kind != Kind::Softirq;
+        let from_outside = span.kind != WorkKind::Softirq;
         match found.last_mut() {
             Some((last, outside)) if span.start_ns <= last.end_ns + APART_NS => {
                 last.end_ns = last.end_ns.max(span.end_ns);
@@ -254,15 +256,15 @@ mod tests {
             covers_all: false,
         };
         let spans = [
-            span(Kind::Softirq, 100, 900),
-            span(Kind::Vector, 10_000, 11_000),
-            span(Kind::Hrtimer, 10_100, 10_900),
-            span(Kind::Softirq, 11_500, 14_000),
-            span(Kind::Fault, 20_000, u64::MAX),
-            span(Kind::Thread, 30_000, 40_000),
-            span(Kind::Softirq, 60_000, 61_000),
-            span(Kind::Thread, 70_000, 90_000),
-            span(Kind::Vector, 80_000, 81_000),
+            span(WorkKind::Softirq, 100, 900),
+            span(WorkKind::Vector, 10_000, 11_000),
+            span(WorkKind::Hrtimer, 10_100, 10_900),
+            span(WorkKind::Softirq, 11_500, 14_000),
+            span(WorkKind::Fault, 20_000, u64::MAX),
+            span(WorkKind::Thread, 30_000, 40_000),
+            span(WorkKind::Softirq, 60_000, 61_000),
+            span(WorkKind::Thread, 70_000, 90_000),
+            span(WorkKind::Vector, 80_000, 81_000),
         ];
         let found: Vec<_> =
             disturbances(&spans, blocked).iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
@@ -277,7 +279,10 @@ mod tests {
             return;
         }
         // A name that nobody has: other tests start tickpath as well.
-        let mut beside = Beside { own: "no such name", ..Beside::open(&[core], true) };
+        let mut beside = DisturbanceCollector {
+            own: "no such name",
+            ..DisturbanceCollector::open(&[core], true)
+        };
         let clock = Clock::calibrate();
         let directory = tempfile::tempdir().unwrap();
         let hlog = directory.path().join("001.hlog");

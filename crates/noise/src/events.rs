@@ -10,9 +10,9 @@ use crate::beside::OWN;
 use crate::cause::{self, Cause, Causes};
 use crate::profile::named;
 use crate::tally::moved;
-use crate::trace::catalog::Kind;
-use crate::trace::spans::{Own, Span};
-use crate::trace::{Ended, Trace};
+use crate::trace::catalog::WorkKind;
+use crate::trace::spans::{CoreOwner, Span};
+use crate::trace::{EndSignal, Trace};
 use clock::Clock;
 use record::noise::Attribution;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const OWN_SOFTIRQ_NS_MAX: u64 = 10_000;
 
 /// One event that took a core from the measured thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happened {
+pub struct CoreEvent {
     /// The core.
     pub core: usize,
     /// Begin, ns on the clock that [`Events::start`] was given.
@@ -36,13 +36,13 @@ pub struct Happened {
 }
 
 /// Events that are being collected, until [`Events::finish`].
-pub struct Events(Result<Keeping, String>);
+pub struct Events(Result<EventCollector, String>);
 
-struct Keeping {
+struct EventCollector {
     clock: Clock,
     /// The clock and the events' timeline, read together.
     first: (u64, u64),
-    ended: Arc<Ended>,
+    ended: Arc<EndSignal>,
     keeper: JoinHandle<Trace>,
 }
 
@@ -50,11 +50,11 @@ impl Events {
     /// Starts to collect the events of `cores`. If the kernel rejects this, [`Events::finish`]
     /// gives the reason.
     pub fn start(cores: &[usize], clock: Clock) -> Events {
-        Events(Keeping::start(cores, clock))
+        Events(EventCollector::start(cores, clock))
     }
 
     /// Ends the collection. Returns the events by core and time, and why some are missing, if so.
-    pub fn finish(self) -> (Vec<Happened>, Option<String>) {
+    pub fn finish(self) -> (Vec<CoreEvent>, Option<String>) {
         match self.0 {
             Ok(keeping) => keeping.finish(),
             Err(why) => (Vec::new(), Some(why)),
@@ -62,10 +62,10 @@ impl Events {
     }
 }
 
-impl Keeping {
-    fn start(cores: &[usize], clock: Clock) -> Result<Keeping, String> {
+impl EventCollector {
+    fn start(cores: &[usize], clock: Clock) -> Result<EventCollector, String> {
         let mut trace = Trace::open(cores).map_err(|error| error.to_string())?;
-        let ended = Arc::new(Ended::new().map_err(|error| error.to_string())?);
+        let ended = Arc::new(EndSignal::new().map_err(|error| error.to_string())?);
         let first = clock.beside_raw();
         trace.start().map_err(|error| error.to_string())?;
         let until = Arc::clone(&ended);
@@ -75,10 +75,15 @@ impl Keeping {
             trace.stop();
             trace
         });
-        Ok(Keeping { clock, first, ended, keeper: keeper.map_err(|error| error.to_string())? })
+        Ok(EventCollector {
+            clock,
+            first,
+            ended,
+            keeper: keeper.map_err(|error| error.to_string())?,
+        })
     }
 
-    fn finish(self) -> (Vec<Happened>, Option<String>) {
+    fn finish(self) -> (Vec<CoreEvent>, Option<String>) {
         self.ended.tell();
         let Ok(mut trace) = self.keeper.join() else {
             let why = "the thread that kept the events panicked; this is a bug in tickpath";
@@ -86,7 +91,7 @@ impl Keeping {
         };
         let anchors = [self.first, self.clock.beside_raw()];
         let cores: Vec<usize> = trace.cores().collect();
-        let own = vec![Own::Named(OWN); cores.len()];
+        let own = vec![CoreOwner::Named(OWN); cores.len()];
         let mut causes = Causes::default();
         let told = trace.told(self.first.1, &own, false, &mut causes);
         let mut attribution = Attribution {
@@ -98,7 +103,7 @@ impl Keeping {
         let mut happened = Vec::new();
         for (core, told) in cores.into_iter().zip(told) {
             let spans = moved(&anchors, &told.spans);
-            happened.extend(foreign(&spans, blocked).map(|span| Happened {
+            happened.extend(foreign(&spans, blocked).map(|span| CoreEvent {
                 core,
                 start_ns: span.start_ns,
                 end_ns: span.end_ns,
@@ -123,10 +128,10 @@ fn foreign(spans: &[Span], blocked: Cause) -> impl Iterator<Item = &Span> {
         if span.cause == blocked {
             blocked_until_ns = end_ns.max(blocked_until_ns);
         }
-        if span.kind == Kind::Thread {
+        if span.kind == WorkKind::Thread {
             others_until_ns = end_ns.max(others_until_ns);
         }
-        let is_own = span.kind == Kind::Softirq
+        let is_own = span.kind == WorkKind::Softirq
             && start_ns >= others_until_ns
             && end_ns - start_ns <= OWN_SOFTIRQ_NS_MAX;
         start_ns >= blocked_until_ns && !is_own
@@ -178,7 +183,7 @@ mod tests {
         }
         let within = |(from_ns, to_ns): (u64, u64), cause: &str| -> u64 {
             let length =
-                |one: &Happened| one.end_ns.min(to_ns).saturating_sub(one.start_ns.max(from_ns));
+                |one: &CoreEvent| one.end_ns.min(to_ns).saturating_sub(one.start_ns.max(from_ns));
             happened.iter().filter(|one| one.cause == cause).map(length).sum()
         };
         // The intruder shares the core with other programs of this machine.

@@ -4,7 +4,7 @@
 //!
 //! The gap meter looks at the clock; the lateness of each intended time follows from its gaps.
 
-use crate::meter::{self, Seen};
+use crate::meter::{self, MeterResult};
 use clock::Clock;
 use clock::recorder::{Drain, INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
 use clock::schedule::{Arrival, Schedule};
@@ -28,7 +28,7 @@ const THRESHOLD_NS: u64 = 50;
 
 /// Where, how often and how long to look.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct HiccupSettings {
     /// One thread on each; the series is `coreN`.
     pub cores: Vec<usize>,
     /// Scheduling class of the threads.
@@ -59,15 +59,19 @@ pub enum HiccupError {
 ///
 /// # Errors
 /// If a thread can't be pinned.
-pub fn look(look: &Look, clock: Clock, stop: &AtomicBool) -> Result<Vec<Seen>, HostError> {
-    let looks: Vec<meter::Look> = look.cores.iter().map(|&core| look.on(core)).collect();
+pub fn look(
+    look: &HiccupSettings,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> Result<Vec<MeterResult>, HostError> {
+    let looks: Vec<meter::MeterSettings> = look.cores.iter().map(|&core| look.on(core)).collect();
     meter::look_on_each(&looks, clock, stop, &|| (), || ())
 }
 
-impl Look {
+impl HiccupSettings {
     /// The meter's settings for one core.
-    pub fn on(&self, core: usize) -> meter::Look {
-        meter::Look {
+    pub fn on(&self, core: usize) -> meter::MeterSettings {
+        meter::MeterSettings {
             core,
             scheduling: self.scheduling,
             threshold_ns: THRESHOLD_NS,
@@ -81,7 +85,7 @@ impl Look {
 ///
 /// # Errors
 /// If the log can't be written.
-pub fn write(look: &Look, seen: &[Seen], hlog: &Path) -> Result<(), HiccupError> {
+pub fn write(look: &HiccupSettings, seen: &[MeterResult], hlog: &Path) -> Result<(), HiccupError> {
     let failed = |source| HiccupError::Log { path: hlog.display().to_string(), source };
     let log = File::options().create(true).append(true).open(hlog).map_err(failed)?;
     let mut log = BufWriter::new(log);
@@ -94,7 +98,7 @@ pub fn write(look: &Look, seen: &[Seen], hlog: &Path) -> Result<(), HiccupError>
 
 /// The lateness at each intended time: the time to the end of its gap, otherwise half a usual look.
 /// If gaps are missing, only the part up to the last one counts.
-fn lateness(seen: &Seen, rate_per_second: f64) -> Drain {
+fn lateness(seen: &MeterResult, rate_per_second: f64) -> Drain {
     let end_ns = match seen.gaps.last() {
         Some(last) if seen.gaps_not_kept() > 0 => last.end_ns,
         _ => seen.end_ns,
@@ -133,7 +137,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let hlog = directory.path().join("001.hlog");
         let cores = host::thread::allowed().unwrap();
-        let wanted = Look {
+        let wanted = HiccupSettings {
             cores: cores.clone(),
             scheduling: Scheduling::Other,
             rate_per_second: 1_000.0,
@@ -149,9 +153,9 @@ mod tests {
         }
     }
 
-    fn seen(gaps: &[(u64, u64)], end_ns: u64, count: u64) -> Seen {
+    fn seen(gaps: &[(u64, u64)], end_ns: u64, count: u64) -> MeterResult {
         let gap = |&(start_ns, end_ns): &(u64, u64)| Gap { start_ns, end_ns };
-        Seen {
+        MeterResult {
             core: 3,
             thread: 1,
             started: SystemTime::UNIX_EPOCH,
@@ -166,7 +170,7 @@ mod tests {
         }
     }
 
-    fn counts(seen: &Seen) -> Vec<(u64, u64)> {
+    fn counts(seen: &MeterResult) -> Vec<(u64, u64)> {
         let mut log = Vec::new();
         let drain = lateness(seen, 1_000.0);
         drain.run(SUBJECT, &mut log, SystemTime::UNIX_EPOCH, 0, &|| ()).unwrap();

@@ -5,10 +5,10 @@
 
 use crate::attribute::{Part, attribute};
 use crate::cause::{self, Causes, HOST};
-use crate::meter::{Gap, Look, Seen, THRESHOLD_NS, look_and};
+use crate::meter::{Gap, MeterResult, MeterSettings, THRESHOLD_NS, look_and};
 use crate::tally::moved;
 use crate::trace::Trace;
-use crate::trace::spans::Own;
+use crate::trace::spans::CoreOwner;
 use clock::Clock;
 use host::Scheduling;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ static CORE: Mutex<()> = Mutex::new(());
 
 /// What the core's thread saw, and the parts of each gap.
 struct Observed {
-    seen: Seen,
+    seen: MeterResult,
     parts: Vec<Vec<Part>>,
     ids: Vec<String>,
 }
@@ -104,7 +104,8 @@ fn observe(
     };
     let clock = Clock::calibrate();
     let scheduling = Scheduling::Other;
-    let look = Look { core, scheduling, threshold_ns: THRESHOLD_NS, seconds, gaps_max: 1 << 20 };
+    let look =
+        MeterSettings { core, scheduling, threshold_ns: THRESHOLD_NS, seconds, gaps_max: 1 << 20 };
     let (_, start_ns) = clock.beside_raw();
     trace.start().unwrap();
     let stop = AtomicBool::new(false);
@@ -124,7 +125,7 @@ fn observe(
     });
     trace.stop();
     let mut causes = Causes::default();
-    let told = trace.told(start_ns, &[Own::Thread(seen.thread)], true, &mut causes).remove(0);
+    let told = trace.told(start_ns, &[CoreOwner::Thread(seen.thread)], true, &mut causes).remove(0);
     assert_eq!(told.lost, 0);
     let parts = attribute(&seen.gaps, &moved(&seen.anchors, &told.spans));
     Some(Observed { seen, parts, ids: causes.ids(&cause::kallsyms()) })

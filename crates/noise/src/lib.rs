@@ -36,4 +36,4 @@ pub mod watch;
 
 pub use profile::{Plan, Profile, ProfileError, profile};
 pub use trace::catalog::is_cause;
-pub use watch::{Disturbance, Watch, WatchError, Watched};
+pub use watch::{Disturbance, Watch, WatchError, WatchResult};

@@ -42,7 +42,7 @@ impl Gap {
 
 /// Where and how long to look.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct MeterSettings {
     /// The core.
     pub core: usize,
     /// Scheduling class of the thread.
@@ -57,7 +57,7 @@ pub struct Look {
 
 /// What one thread saw.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct MeterResult {
     /// Its core.
     pub core: usize,
     /// Its number in the kernel.
@@ -82,7 +82,7 @@ pub struct Seen {
     pub anchors: [(u64, u64); 2],
 }
 
-impl Seen {
+impl MeterResult {
     /// Time that gaps took from the thread: their lengths, each without one usual look, ns.
     pub fn lost_ns(&self) -> u64 {
         let looks = (self.totals.count as f64 * self.look_ns) as u64;
@@ -135,17 +135,21 @@ impl Totals {
 ///
 /// # Errors
 /// If the thread can't be pinned, or get its scheduling class.
-pub fn look(look: &Look, clock: Clock, stop: &AtomicBool) -> Result<Seen, HostError> {
+pub fn look(
+    look: &MeterSettings,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> Result<MeterResult, HostError> {
     look_and(look, clock, stop, |_| ())
 }
 
 /// As [`look`], and calls `disturb` with the time after each look: tests disturb there.
 pub(crate) fn look_and(
-    look: &Look,
+    look: &MeterSettings,
     clock: Clock,
     stop: &AtomicBool,
     mut disturb: impl FnMut(u64),
-) -> Result<Seen, HostError> {
+) -> Result<MeterResult, HostError> {
     host::thread::pin(look.core)?;
     // Written now, so that all pages exist at the first gap.
     let mut gaps = vec![Gap { start_ns: 1, end_ns: 1 }; look.gaps_max];
@@ -177,7 +181,7 @@ pub(crate) fn look_and(
         batches.look(looks, now_ns);
         last_ns = now_ns;
     }
-    Ok(Seen {
+    Ok(MeterResult {
         core: look.core,
         thread: rustix::thread::gettid().as_raw_nonzero().get(),
         started,
@@ -267,12 +271,12 @@ fn usual_look_ns(clock: Clock, stop: &AtomicBool) -> f64 {
 /// # Errors
 /// If a thread can't be pinned, or get its scheduling class.
 pub fn look_on_each(
-    looks: &[Look],
+    looks: &[MeterSettings],
     clock: Clock,
     stop: &AtomicBool,
     ended: &(dyn Fn() + Sync),
     meanwhile: impl FnOnce(),
-) -> Result<Vec<Seen>, HostError> {
+) -> Result<Vec<MeterResult>, HostError> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = looks
             .iter()

@@ -3,10 +3,16 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
-fn this_core() -> Look {
+fn this_core() -> MeterSettings {
     let core = host::thread::allowed().unwrap()[0];
     let scheduling = Scheduling::Other;
-    Look { core, scheduling, threshold_ns: THRESHOLD_NS, seconds: 60.0, gaps_max: GAPS_MAX }
+    MeterSettings {
+        core,
+        scheduling,
+        threshold_ns: THRESHOLD_NS,
+        seconds: 60.0,
+        gaps_max: GAPS_MAX,
+    }
 }
 
 /// Stalls that a look has to have met before it ends.
@@ -57,7 +63,7 @@ fn stalls_are_gaps_of_their_length_and_all_lost_time_is_in_them() {
 #[test]
 fn what_is_not_kept_is_in_the_totals() {
     let clock = Clock::calibrate();
-    let look = Look { gaps_max: 3, ..this_core() };
+    let look = MeterSettings { gaps_max: 3, ..this_core() };
     let (done, stop) = (Cell::new(0), AtomicBool::new(false));
     let disturb = stall(clock, 5_000_000, 100_000, &done, &stop);
     let seen = look_and(&look, clock, &stop, disturb).unwrap();
@@ -68,14 +74,14 @@ fn what_is_not_kept_is_in_the_totals() {
 
 #[test]
 fn a_stop_ends_it() {
-    let look = Look { seconds: 1e9, ..this_core() };
+    let look = MeterSettings { seconds: 1e9, ..this_core() };
     let seen = super::look(&look, Clock::calibrate(), &AtomicBool::new(true)).unwrap();
     assert_eq!((seen.looks, seen.totals), (0, Totals::default()));
 }
 
 #[test]
 fn a_core_that_is_not_there_is_an_error() {
-    let look = Look { core: 8000, ..this_core() };
+    let look = MeterSettings { core: 8000, ..this_core() };
     assert!(super::look(&look, Clock::calibrate(), &AtomicBool::new(false)).is_err());
 }
 

@@ -1,10 +1,10 @@
 //! A noise profile: the meter on several cores at once, joined with the kernel's events.
 
 use crate::cause::{self, Causes};
-use crate::meter::{self, GAPS_MAX, Look, Seen};
-use crate::tally::{Tally, Whose};
-use crate::trace::spans::{CoreSpans, Own};
-use crate::trace::{Ended, Trace};
+use crate::meter::{self, GAPS_MAX, MeterResult, MeterSettings};
+use crate::tally::{GapOwner, Tally};
+use crate::trace::spans::{CoreOwner, CoreSpans};
+use crate::trace::{EndSignal, Trace};
 use clock::Clock;
 use host::Scheduling;
 use record::noise::{Attribution, Core, Cost, Noise, Stretch};
@@ -40,7 +40,7 @@ pub struct Profile {
     /// For the record.
     pub noise: Noise,
     /// What each core's thread saw, for the log.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<MeterResult>,
     /// It lasted as long as planned.
     pub complete: bool,
 }
@@ -65,7 +65,7 @@ pub enum ProfileError {
 /// # Errors
 /// If a thread can't be placed.
 pub fn profile(plan: &Plan, clock: Clock, stop: &AtomicBool) -> Result<Profile, ProfileError> {
-    let ended = Ended::new().map_err(ProfileError::Wait)?;
+    let ended = EndSignal::new().map_err(ProfileError::Wait)?;
     let mut attribution = Attribution::default();
     let mut trace = match Trace::open(&plan.cores) {
         Ok(trace) => Some(trace),
@@ -102,7 +102,7 @@ struct Stretches<'a> {
     plan: &'a Plan,
     clock: Clock,
     stop: &'a AtomicBool,
-    ended: &'a Ended,
+    ended: &'a EndSignal,
 }
 
 impl Stretches<'_> {
@@ -111,11 +111,16 @@ impl Stretches<'_> {
         &mut self,
         seconds: f64,
         mut trace: Option<&mut Trace>,
-    ) -> Result<(Vec<Seen>, Vec<CoreSpans>, Causes), ProfileError> {
+    ) -> Result<(Vec<MeterResult>, Vec<CoreSpans>, Causes), ProfileError> {
         let Plan { scheduling, threshold_ns, .. } = *self.plan;
-        let look =
-            |&core: &usize| Look { core, scheduling, threshold_ns, seconds, gaps_max: GAPS_MAX };
-        let looks: Vec<Look> = self.plan.cores.iter().map(look).collect();
+        let look = |&core: &usize| MeterSettings {
+            core,
+            scheduling,
+            threshold_ns,
+            seconds,
+            gaps_max: GAPS_MAX,
+        };
+        let looks: Vec<MeterSettings> = self.plan.cores.iter().map(look).collect();
         let (_, start_ns) = self.clock.beside_raw();
         if let Some(trace) = &trace {
             trace.start().map_err(ProfileError::Wait)?;
@@ -135,7 +140,8 @@ impl Stretches<'_> {
             None => Vec::new(),
             Some(trace) => {
                 trace.stop();
-                let own: Vec<Own> = seen.iter().map(|seen| Own::Thread(seen.thread)).collect();
+                let own: Vec<CoreOwner> =
+                    seen.iter().map(|seen| CoreOwner::Thread(seen.thread)).collect();
                 trace.told(start_ns, &own, self.plan.has_fair_server, &mut causes)
             }
         };
@@ -155,24 +161,24 @@ impl Stretches<'_> {
     }
 }
 
-fn summary(seen: &[Seen]) -> Stretch {
+fn summary(seen: &[MeterResult]) -> Stretch {
     let lengths: Vec<u64> =
         seen.iter().flat_map(|seen| &seen.gaps).map(|gap| gap.length_ns()).collect();
     Stretch {
         seconds: seen.iter().map(seconds).sum(),
         gaps: seen.iter().map(|seen| seen.totals.count).sum(),
-        lost_ns: seen.iter().map(Seen::lost_ns).sum(),
+        lost_ns: seen.iter().map(MeterResult::lost_ns).sum(),
         p50_ns: median(&lengths).filter(|_| is_supported(lengths.len() as u64, 0.5)),
     }
 }
 
-fn seconds(seen: &Seen) -> f64 {
+fn seconds(seen: &MeterResult) -> f64 {
     (seen.end_ns - seen.start_ns) as f64 / 1e9
 }
 
 /// Joins the meter's gaps with the kernel's events of each core; `told` is empty without a trace.
 fn joined(
-    seen: &[Seen],
+    seen: &[MeterResult],
     told: &[CoreSpans],
     causes: &Causes,
     mut attribution: Attribution,
@@ -181,7 +187,7 @@ fn joined(
     let mut aligned = Vec::new();
     for (number, seen) in seen.iter().enumerate() {
         let told = told.get(number);
-        aligned.extend(tally.add(seen, told, &Whose::default()));
+        aligned.extend(tally.add(seen, told, &GapOwner::default()));
         attribution.events += told.map_or(0, |told| told.records);
         attribution.events_lost += told.map_or(0, |told| told.lost);
     }
@@ -216,7 +222,7 @@ pub(crate) fn named(causes: &Causes, attribution: &mut Attribution) -> Vec<Strin
     ids
 }
 
-pub(crate) fn core(seen: &Seen) -> Core {
+pub(crate) fn core(seen: &MeterResult) -> Core {
     let [gaps_1us, gaps_10us, gaps_100us, gaps_1ms] = seen.totals.at_least;
     Core {
         core: seen.core,

@@ -1,6 +1,6 @@
 //! `tickpath noise`: a profile as a run record.
 
-use crate::meter::Seen;
+use crate::meter::MeterResult;
 use crate::profile::{Plan, ProfileError, profile};
 use clock::calendar::utc;
 use clock::recorder::{INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
@@ -133,7 +133,7 @@ fn changes(machine: &Machine) -> Option<String> {
 }
 
 /// Writes the stored gaps as an .hlog with one interval per second, and reads it back.
-fn write_gaps(hlog: &Path, seen: &[Seen]) -> io::Result<Totals> {
+fn write_gaps(hlog: &Path, seen: &[MeterResult]) -> io::Result<Totals> {
     let mut log = BufWriter::new(File::create(hlog)?);
     for seen in seen {
         write_core(&mut log, seen)?;
@@ -143,7 +143,7 @@ fn write_gaps(hlog: &Path, seen: &[Seen]) -> io::Result<Totals> {
 }
 
 /// In pieces that fit a recorder's memory: a file may hold several logs.
-fn write_core(log: &mut impl Write, seen: &Seen) -> io::Result<()> {
+fn write_core(log: &mut impl Write, seen: &MeterResult) -> io::Result<()> {
     let piece_ns = SECONDS_IN_MEMORY_MAX as u64 * INTERVAL_NS;
     let mut start_ns = seen.start_ns;
     let mut gaps = seen.gaps.iter().peekable();

@@ -46,7 +46,7 @@ fn the_log_of_a_long_time_has_every_gap_in_its_second() {
     let gaps: Vec<Gap> = (0..150)
         .map(|number| Gap { start_ns: number * second + 5, end_ns: number * second + 1_005 })
         .collect();
-    let seen = Seen {
+    let seen = MeterResult {
         core: 4,
         thread: 1,
         started: SystemTime::UNIX_EPOCH,

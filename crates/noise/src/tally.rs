@@ -2,7 +2,7 @@
 
 use crate::attribute::{Part, aligned_share, attribute};
 use crate::cause::{HOST, TICK, UNTRACED};
-use crate::meter::{Gap, Seen};
+use crate::meter::{Gap, MeterResult};
 use crate::periods::{is_tick, period};
 use crate::trace::spans::{CoreSpans, Span};
 use record::noise::{self, Cause, PeriodIs, Stall};
@@ -23,7 +23,7 @@ struct Entry {
 
 /// The part of a run to which a gap belongs; run 0 if there are no runs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Whose {
+pub(crate) struct GapOwner {
     pub run: u32,
     pub subject: String,
 }
@@ -33,7 +33,7 @@ struct Long {
     core: usize,
     at_seconds: f64,
     at_unix_seconds: f64,
-    whose: Whose,
+    whose: GapOwner,
     length_ns: u64,
     parts: Vec<(usize, u64)>,
 }
@@ -51,9 +51,9 @@ impl Tally {
     /// Adds a core. Returns how well both timelines agree.
     pub(crate) fn add(
         &mut self,
-        seen: &Seen,
+        seen: &MeterResult,
         told: Option<&CoreSpans>,
-        whose: &Whose,
+        whose: &GapOwner,
     ) -> Option<f64> {
         let spans = told.map_or(Vec::new(), |told| moved(&seen.anchors, &told.spans));
         let parts = match told {
@@ -79,7 +79,7 @@ impl Tally {
         (origin_ns, origin_unix_seconds): (u64, f64),
         gaps: &[Gap],
         parts: &[Vec<Part>],
-        whose: &Whose,
+        whose: &GapOwner,
     ) -> u64 {
         let mut kept_ns = 0;
         let mut long: Vec<(u64, usize)> = Vec::with_capacity(gaps.len());

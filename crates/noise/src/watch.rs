@@ -15,7 +15,7 @@ const RING_BYTES: usize = 256 << 10;
 
 /// What took a thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum DisturbanceKind {
     /// It was off its core, voluntarily or not.
     Switch,
     /// It faulted in user mode. The kernel tells when a fault began, not when it ended: start and
@@ -33,12 +33,12 @@ pub struct Disturbance {
     /// End; the end of the watch if the thread was still off its core, or gone.
     pub end_ns: u64,
     /// The kind of disturbance.
-    pub what: What,
+    pub what: DisturbanceKind,
 }
 
 /// Everything that a watch saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchResult {
     /// By thread, then by start.
     pub disturbances: Vec<Disturbance>,
     /// Records without room: at least this many switches and faults are missing.
@@ -104,7 +104,8 @@ impl Watch {
         let open = |&thread: &i32| {
             let failed = |source| WatchError::Open { thread, source };
             // Nobody waits for records, so no wake-up disturbs the watched threads.
-            let event = Event::open(perf::What::Thread(thread), Timeline::Monotonic, u32::MAX);
+            let event =
+                Event::open(perf::PerfTarget::Thread(thread), Timeline::Monotonic, u32::MAX);
             let event = event.map_err(failed)?;
             let ring = Ring::of(&event, ring_bytes)
                 .map_err(|source| WatchError::Memory { thread, source })?;
@@ -120,13 +121,13 @@ impl Watch {
     }
 
     /// Ends the watch and returns what it saw.
-    pub fn finish(self) -> Watched {
+    pub fn finish(self) -> WatchResult {
         for thread in &self.threads {
             // If this fails it just continues until it is closed.
             let _ = thread.event.disable();
         }
         let end_ns = monotonic_ns();
-        let mut watched = Watched::default();
+        let mut watched = WatchResult::default();
         let mut bytes = Vec::new();
         for (number, mut thread) in self.threads.into_iter().enumerate() {
             bytes.clear();
@@ -165,21 +166,21 @@ fn add(to: &mut Vec<Disturbance>, thread: usize, bytes: &[u8], during: (u64, u64
             Record::Out { at_ns } => out_ns = Some(at_ns),
             Record::In { at_ns } => {
                 if let Some(from_ns) = out_ns.take().or(before_ns) {
-                    push(from_ns, at_ns, What::Switch);
+                    push(from_ns, at_ns, DisturbanceKind::Switch);
                 }
             }
-            Record::Sample { at_ns, .. } => push(at_ns, at_ns, What::Fault),
+            Record::Sample { at_ns, .. } => push(at_ns, at_ns, DisturbanceKind::Fault),
             Record::Lost { at_ns, count } => {
                 lost += count;
                 if let Some(from_ns) = out_ns.take() {
-                    push(from_ns, at_ns, What::Switch);
+                    push(from_ns, at_ns, DisturbanceKind::Switch);
                 }
             }
         }
         before_ns = None;
     }
     if let Some(from_ns) = out_ns {
-        push(from_ns, end_ns, What::Switch);
+        push(from_ns, end_ns, DisturbanceKind::Switch);
     }
     to[first..].sort_by_key(|disturbance| disturbance.start_ns);
     lost

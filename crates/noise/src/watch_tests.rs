@@ -65,7 +65,7 @@ fn sleeps_are_seen_with_their_length_on_the_right_thread() {
         let long = |number| {
             let is_long = |one: &&Disturbance| {
                 one.thread == number
-                    && one.what == What::Switch
+                    && one.what == DisturbanceKind::Switch
                     && one.end_ns - one.start_ns >= 20_000_000
             };
             watched.disturbances.iter().filter(is_long).count()
@@ -85,7 +85,7 @@ fn faults_are_counted() {
     memory.chunks_mut(65_536).for_each(|part| part[0] = 1);
     std::hint::black_box(&memory);
     let watched = watch.finish();
-    let faults = watched.disturbances.iter().filter(|one| one.what == What::Fault);
+    let faults = watched.disturbances.iter().filter(|one| one.what == DisturbanceKind::Fault);
     let faults: Vec<_> = faults.collect();
     // Memory may come in huge pages, several of our steps in one.
     assert!(!faults.is_empty(), "{watched:?}");

@@ -107,7 +107,7 @@ pub fn effect(
     let (log_a, log_b) = (log(a), log(b));
     let plain = |values: &[u64]| -> Vec<f64> { values.iter().map(|value| *value as f64).collect() };
     let (plain_a, plain_b) = (plain(a), plain(b));
-    let Found { estimate, p, noise } = found(design, &log_a, &log_b);
+    let ScaledEffect { estimate, p, noise } = found(design, &log_a, &log_b);
     let added = match design {
         Design::Interleaved => beside(&pairs(&plain_a, &plain_b)),
         Design::Apart => apart(&plain_a, &plain_b),
@@ -130,22 +130,22 @@ pub fn effect(
 }
 
 /// What runs say on some scale.
-struct Found {
+struct ScaledEffect {
     estimate: Estimate,
     p: f64,
     noise: f64,
 }
 
-fn found(design: Design, a: &[f64], b: &[f64]) -> Found {
+fn found(design: Design, a: &[f64], b: &[f64]) -> ScaledEffect {
     match design {
         Design::Interleaved => {
             let pairs = pairs(a, b);
             let estimate = beside(&pairs);
             let noise = noise_beside(a, b, &pairs, estimate.middle);
-            Found { estimate, p: p_beside(&pairs), noise }
+            ScaledEffect { estimate, p: p_beside(&pairs), noise }
         }
         Design::Apart => {
-            Found { estimate: apart(a, b), p: p_apart(a, b), noise: noise_within(a, b) }
+            ScaledEffect { estimate: apart(a, b), p: p_apart(a, b), noise: noise_within(a, b) }
         }
     }
 }
@@ -160,7 +160,7 @@ pub fn effect_on_share(design: Design, a: &[u64], b: &[u64], step_ppm: u64) -> O
     }
     let shares =
         |values: &[u64]| -> Vec<f64> { values.iter().map(|ppm| *ppm as f64 / 1e6).collect() };
-    let Found { estimate, p, noise } = found(design, &shares(a), &shares(b));
+    let ScaledEffect { estimate, p, noise } = found(design, &shares(a), &shares(b));
     let ppm = |share: f64| (share * 1e6).round() as i64;
     Some(Effect {
         a: median(a)?,

@@ -4,7 +4,7 @@ use crate::cli::ReplayArguments;
 use crate::print::{columns, show};
 use crate::{DONE, NO_RESULT, TOOL};
 use anyhow::Context;
-use journal::{JournalError, Replayed, Snapshot};
+use journal::{JournalError, ReplayedJournal, Snapshot};
 use record::replay::{Cut, Replay, SCHEMA};
 
 pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
@@ -35,7 +35,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-fn told(replayed: &Replayed, saved: Option<&Snapshot>) -> Replay {
+fn told(replayed: &ReplayedJournal, saved: Option<&Snapshot>) -> Replay {
     let named = |(kind, count): (&str, u64)| (kind.to_owned(), count);
     Replay {
         state_hash: format!("{:016x}", replayed.state_hash),

@@ -6,7 +6,7 @@ use clock::wall_ms;
 use host::Root;
 use record::tune::{Step, StepResult as Outcome, Survey};
 
-use crate::journal::{Journal, JournalError, Line};
+use crate::journal::{Journal, JournalError, JournalLine};
 use crate::place::Place;
 use crate::revert::{self, Which};
 use crate::system::System;
@@ -56,8 +56,11 @@ pub fn apply(
         return Ok(outcomes);
     }
     let boot_id = boot_id(root);
-    let begin =
-        Line::Begin { tool: plan.tool.clone(), boot_id: boot_id.clone(), at: utc(wall_ms()) };
+    let begin = JournalLine::Begin {
+        tool: plan.tool.clone(),
+        boot_id: boot_id.clone(),
+        at: utc(wall_ms()),
+    };
     journal.append(system, begin, &boot_id)?;
     let first = journal.next_step();
     for (setting, step) in steps {
@@ -115,12 +118,16 @@ fn one(
     let number = announce(system, root, journal, (setting, &place), (&before, after), boot_id)?;
     if let Err(error) = system.write(&place, after) {
         let error = explained(&place, &error);
-        journal.append(system, Line::Failed { step: number, error: error.clone() }, boot_id)?;
+        journal.append(
+            system,
+            JournalLine::Failed { step: number, error: error.clone() },
+            boot_id,
+        )?;
         return Ok(told("failed", error));
     }
     let now = system.read(&place).unwrap_or_default();
     let is_kept = holds(&place, now.as_deref(), after);
-    journal.append(system, Line::Done { step: number, now: now.clone() }, boot_id)?;
+    journal.append(system, JournalLine::Done { step: number, now: now.clone() }, boot_id)?;
     Ok(if is_kept {
         told("changed", String::new())
     } else {
@@ -149,7 +156,7 @@ fn announce(
         return Ok(known.step);
     }
     let number = journal.next_step();
-    let line = Line::Step {
+    let line = JournalLine::Step {
         step: number,
         setting: setting.to_owned(),
         place: place.to_string(),

@@ -10,7 +10,7 @@ use record::doctor::{Finding, Findings, Grade, SCHEMA};
 
 use crate::checks::{load, machine, permission};
 use crate::inspection::Inspection;
-use crate::setting::{Judged, Judgement, Value};
+use crate::setting::{JudgedSetting, Judgement, Value};
 use crate::settings;
 
 /// The readings that are no settings.
@@ -171,7 +171,7 @@ fn of_check(check: &Check, seen: &Inspection) -> Finding {
     }
 }
 
-fn of_setting(inspected: Judged) -> Finding {
+fn of_setting(inspected: JudgedSetting) -> Finding {
     let setting = inspected.setting;
     Finding {
         id: setting.id.to_owned(),

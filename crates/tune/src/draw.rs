@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host::Root;
-use host::interrupts::{Interrupt, Kind};
+use host::interrupts::{Interrupt, InterruptKind};
 use host::topology::format_core_list;
 
 use crate::goal::Goal;
@@ -61,7 +61,7 @@ fn core(seen: &Inspection, goal: &Goal, core: usize) -> String {
     let comes = |one: &&Interrupt| {
         let cores = one.cores().unwrap_or_default();
         // One that may go anywhere says nothing about a core.
-        one.kind == Kind::Device && cores.len() == 1 && siblings.contains(&cores[0])
+        one.kind == InterruptKind::Device && cores.len() == 1 && siblings.contains(&cores[0])
     };
     let here: Vec<&str> =
         seen.interrupts.iter().flatten().filter(comes).map(|one| one.name.as_str()).collect();

@@ -12,7 +12,7 @@ use record::machine::Fingerprint;
 
 use crate::place::Place;
 use crate::system::{Machine, System};
-use crate::watch::Watched;
+use crate::watch::Activity;
 
 /// What was read and measured. Rules are functions of this and nothing else.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub struct Inspection {
     /// `None` where nobody asked.
     pub real_time: Option<Result<(), String>>,
     /// What went on while nobody measured; `None` where nobody watched.
-    pub watched: Option<Watched>,
+    pub watched: Option<Activity>,
 }
 
 impl Inspection {

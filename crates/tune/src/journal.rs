@@ -50,7 +50,7 @@ pub enum JournalError {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
-pub(crate) enum Line {
+pub(crate) enum JournalLine {
     /// An `apply` begins.
     Begin { tool: String, boot_id: String, at: String },
     /// A place is about to change.
@@ -144,7 +144,7 @@ impl Journal {
                 why: format!("line {}: {why}", number + 1),
             };
             let line = serde_json::from_str(line).map_err(|error| unreadable(error.to_string()))?;
-            if let Line::Begin { boot_id: id, .. } = &line {
+            if let JournalLine::Begin { boot_id: id, .. } = &line {
                 boot_id.clone_from(id);
             }
             journal.take(line, &boot_id).map_err(unreadable)?;
@@ -164,10 +164,10 @@ impl Journal {
         Ok(())
     }
 
-    fn take(&mut self, line: Line, boot_id: &str) -> Result<(), String> {
+    fn take(&mut self, line: JournalLine, boot_id: &str) -> Result<(), String> {
         match line {
-            Line::Begin { .. } => {}
-            Line::Step { step, setting, place, identity, before, after } => {
+            JournalLine::Begin { .. } => {}
+            JournalLine::Step { step, setting, place, identity, before, after } => {
                 let place = place.parse()?;
                 let boot_id = boot_id.to_owned();
                 let entry = Entry {
@@ -184,9 +184,9 @@ impl Journal {
                 };
                 self.entries.insert(step, entry);
             }
-            Line::Done { step, now } => self.entry(step)?.now = Some(now),
-            Line::Failed { step, error } => self.entry(step)?.error = Some(error),
-            Line::Reverted { step } => self.entry(step)?.is_reverted = true,
+            JournalLine::Done { step, now } => self.entry(step)?.now = Some(now),
+            JournalLine::Failed { step, error } => self.entry(step)?.error = Some(error),
+            JournalLine::Reverted { step } => self.entry(step)?.is_reverted = true,
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl Journal {
     pub(crate) fn append(
         &mut self,
         system: &mut dyn System,
-        line: Line,
+        line: JournalLine,
         boot_id: &str,
     ) -> Result<(), JournalError> {
         let text = serde_json::to_string(&line).unwrap_or_default();

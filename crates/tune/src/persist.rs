@@ -10,7 +10,7 @@ use crate::boot::{self, MARK};
 use crate::goal::Goal;
 use crate::place::Place;
 use crate::system::System;
-use crate::wish::{Want, Wish};
+use crate::wish::{WantedValue, Wish};
 
 const SYSCTL: &str = "/etc/sysctl.d";
 const UDEV: &str = "/etc/udev/rules.d";
@@ -108,11 +108,11 @@ pub(crate) fn steps(
 }
 
 /// What a value shall be when the machine starts, whatever it is by then.
-fn wanted(want: &Want) -> Option<String> {
+fn wanted(want: &WantedValue) -> Option<String> {
     match want {
-        Want::Is(value) => Some(value.clone()),
-        Want::AtLeast(number) | Want::AtMost(number) => Some(number.to_string()),
-        Want::Words(..) => None,
+        WantedValue::Is(value) => Some(value.clone()),
+        WantedValue::AtLeast(number) | WantedValue::AtMost(number) => Some(number.to_string()),
+        WantedValue::Words(..) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use host::Root;
 use record::tune::StepResult as Outcome;
 
 use crate::apply::{boot_id, explained, holds, identity};
-use crate::journal::{Entry, Journal, JournalError, Line};
+use crate::journal::{Entry, Journal, JournalError, JournalLine};
 use crate::place::Place;
 use crate::system::{System, clear_beside};
 use crate::wish::undone;
@@ -50,7 +50,7 @@ pub fn revert(
         clear_beside(root, &entry.place);
         let (outcome, detail) = one(system, root, &entry, &boot_id, force);
         if outcome != "failed" && outcome != "kept" {
-            journal.append(system, Line::Reverted { step: entry.step }, &boot_id)?;
+            journal.append(system, JournalLine::Reverted { step: entry.step }, &boot_id)?;
         }
         outcomes.push(Outcome {
             setting: entry.setting,

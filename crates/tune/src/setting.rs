@@ -118,9 +118,9 @@ pub(crate) enum Wishes {
     /// It can't be set from here: `what_to_do` is all there is.
     Advice,
     /// One value of a file below `/proc/sys`.
-    Sysctl(&'static str, Bound),
+    Sysctl(&'static str, ValueBound),
     /// One value of a file.
-    File(&'static str, Bound),
+    File(&'static str, ValueBound),
     /// Words on the kernel's command line.
     Boot(fn(&Goal) -> Vec<String>),
     /// Stopped and not started again: these systemd units, as far as they are there.
@@ -131,7 +131,7 @@ pub(crate) enum Wishes {
 
 /// What a value must be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Bound {
+pub(crate) enum ValueBound {
     Is(&'static str),
     AtLeast(u64),
     AtMost(u64),
@@ -157,7 +157,7 @@ pub(crate) const BASE: Setting = Setting {
 
 /// One setting as it is on one machine.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedSetting {
     /// Which.
     pub setting: &'static Setting,
     /// What it is.
@@ -170,7 +170,7 @@ pub struct Judged {
 
 impl Setting {
     /// Reads it and judges what was read; `None` of settings that aren't judged.
-    pub fn judge(&'static self, root: &Root, seen: &Inspection) -> Option<Judged> {
+    pub fn judge(&'static self, root: &Root, seen: &Inspection) -> Option<JudgedSetting> {
         let check = self.check.as_ref()?;
         let value = (check.read)(root, seen);
         let (grade, found) = match &value {
@@ -182,7 +182,7 @@ impl Setting {
             Value::Absent => (check.absent.0, check.absent.1.to_owned()),
             Value::Unreadable => (Grade::Unknown, "can't be read here".to_owned()),
         };
-        Some(Judged { setting: self, value, grade, found })
+        Some(JudgedSetting { setting: self, value, grade, found })
     }
 
     /// Whether it takes effect with the next start of the machine only.

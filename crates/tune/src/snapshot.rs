@@ -7,15 +7,15 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use host::Root;
-use host::root::Noted;
+use host::root::SourceText;
 use record::tune::Read;
 
 /// The files that were read through a root that records them.
 pub fn taken(root: &Root) -> BTreeMap<String, Read> {
     let as_read = |noted| match noted {
-        Noted::Text(text) => Read::Text(text),
-        Noted::Directory => Read::Directory,
-        Noted::Link(target) => Read::Link(target),
+        SourceText::Text(text) => Read::Text(text),
+        SourceText::Directory => Read::Directory,
+        SourceText::Link(target) => Read::Link(target),
     };
     root.notes().into_iter().map(|(path, noted)| (path, as_read(noted))).collect()
 }

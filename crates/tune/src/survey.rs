@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::setting::{Setting, Value, Wishes};
 use crate::settings;
 use crate::system::System;
-use crate::wish::{Want, Wish};
+use crate::wish::{WantedValue, Wish};
 
 /// Found where only the boot loader's files have a setting.
 pub const WAITS: &str = "set, waits for a reboot";
@@ -187,7 +187,7 @@ impl Surveyor<'_> {
                         true => "inactive static",
                         false => "inactive disabled",
                     };
-                    Wish { place, want: Want::Is(want.to_owned()) }
+                    Wish { place, want: WantedValue::Is(want.to_owned()) }
                 })
                 .collect(),
             Wishes::Of(of) => of(self.root, self.seen, self.goal),
@@ -210,9 +210,9 @@ impl Surveyor<'_> {
         !files.is_empty() && files.iter().all(has)
     }
 
-    fn look(&self, wishes: &[Wish]) -> Looked {
+    fn look(&self, wishes: &[Wish]) -> SettingPlaces {
         let makes_directory = wishes.iter().any(|wish| matches!(wish.place, Place::Directory(_)));
-        let mut looked = Looked::default();
+        let mut looked = SettingPlaces::default();
         for wish in wishes {
             let place = &wish.place;
             let before = match self.system.read(place) {
@@ -245,14 +245,14 @@ impl Surveyor<'_> {
 
 /// The places of one setting.
 #[derive(Default)]
-struct Looked {
+struct SettingPlaces {
     there: usize,
     steps: Vec<Step>,
     unreadable: Option<String>,
     example: Option<String>,
 }
 
-impl Looked {
+impl SettingPlaces {
     fn state(&self, found: Option<String>) -> (State, String) {
         match (self.steps.first(), &self.unreadable) {
             (Some(step), _) => {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use host::root::Noted;
+use host::root::SourceText;
 use host::{Root, ethtool};
 
 use crate::hold;
@@ -70,10 +70,10 @@ impl System for Machine {
         if let Ok(Some(text)) = &read {
             let (path, note) = match place {
                 Place::Kernel(path) | Place::Text(path) => {
-                    (path.clone(), Noted::Text(text.clone()))
+                    (path.clone(), SourceText::Text(text.clone()))
                 }
-                Place::Directory(path) => (path.clone(), Noted::Directory),
-                place => (stand_in(place).unwrap_or_default(), Noted::Text(text.clone())),
+                Place::Directory(path) => (path.clone(), SourceText::Directory),
+                place => (stand_in(place).unwrap_or_default(), SourceText::Text(text.clone())),
             };
             self.root.note(path, || note);
         }

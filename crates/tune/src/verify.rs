@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use clock::Deadline;
-use host::interrupts::{self, Interrupt, Kind};
+use host::interrupts::{self, Interrupt, InterruptKind};
 use host::topology::format_core_list;
 use host::{Root, thread::pin};
 use record::tune::StepResult as Outcome;
@@ -56,7 +56,7 @@ fn told(setting: &str, place: &str, outcome: &str, detail: String) -> Outcome {
 fn moved(before: &[Interrupt], after: &[Interrupt], cores: &[usize]) -> Outcome {
     let place = format!("interrupts on cores {}", format_core_list(cores));
     let devices = |all: &[Interrupt]| -> BTreeMap<String, (u64, u64)> {
-        let devices = all.iter().filter(|one| one.kind == Kind::Device);
+        let devices = all.iter().filter(|one| one.kind == InterruptKind::Device);
         let counts = |one: &Interrupt| {
             let all: Vec<usize> = one.counts.keys().copied().collect();
             (one.count_on(cores), one.count_on(&all))
@@ -121,7 +121,7 @@ fn without_tick(root: &Root, core: usize) -> Outcome {
     let place = format!("tick on core {core}");
     let count = || {
         let all = interrupts::read(root)?;
-        let timers = all.iter().filter(|one| one.kind == Kind::Timer);
+        let timers = all.iter().filter(|one| one.kind == InterruptKind::Timer);
         Some(timers.map(|one| one.count_on(&[core])).sum::<u64>())
     };
     let spun = thread::spawn(move || {

@@ -42,7 +42,7 @@ impl Reading {
 
 /// What happened between two readings.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct Activity {
     /// How long it took, seconds; more than 0.
     pub seconds: f64,
     /// Core to the ticks that passed.
@@ -54,9 +54,9 @@ pub struct Watched {
     pub busy: Vec<(usize, Process)>,
 }
 
-impl Watched {
+impl Activity {
     /// The difference between two readings that lie `seconds` apart.
-    pub fn between(before: &Reading, after: &Reading, seconds: f64) -> Watched {
+    pub fn between(before: &Reading, after: &Reading, seconds: f64) -> Activity {
         let passed = |(&core, now): (&usize, &Ticks)| {
             let then = before.ticks.get(&core)?;
             let ticks = Ticks {
@@ -68,7 +68,7 @@ impl Watched {
         };
         let lists = before.processes.as_ref().zip(after.processes.as_ref());
         let pair = before.interrupts.as_ref().zip(after.interrupts.as_ref());
-        Watched {
+        Activity {
             seconds,
             ticks: after.ticks.iter().filter_map(passed).collect(),
             interrupts: pair.map(|(before, after)| interrupts::since(after, before)),
@@ -91,13 +91,13 @@ impl Watched {
 }
 
 /// Sleeps for [`WATCH`] and tells what the others did meanwhile.
-pub fn watch(root: &Root, clock: &Clock) -> Watched {
+pub fn watch(root: &Root, clock: &Clock) -> Activity {
     let before = Reading::take(root);
     // Once more: reading a thousand processes is load of our own.
     let (before, start_ns) = (Reading { ticks: load(root).ticks, ..before }, clock.now_ns());
     thread::sleep(WATCH);
     let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
-    let mut watched = Watched::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9);
+    let mut watched = Activity::between(&before, &Reading::take(root), elapsed_ns as f64 / 1e9);
     let ourselves = std::process::id() as usize;
     watched.busy.retain(|(number, _)| *number != ourselves);
     watched

@@ -4,7 +4,7 @@ use host::topology::{parse_core_list, parse_core_mask};
 
 use crate::boot::Loader;
 use crate::place::Place;
-use crate::setting::Bound;
+use crate::setting::ValueBound;
 
 /// A place and what it shall hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub struct Wish {
     /// Where.
     pub place: Place,
     /// What.
-    pub want: Want,
+    pub want: WantedValue,
 }
 
 /// What a place shall hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum WantedValue {
     /// This value.
     Is(String),
     /// This number or a higher one.
@@ -31,43 +31,43 @@ pub enum Want {
 impl Wish {
     /// A file of the kernel with a value.
     pub(crate) fn kernel(path: impl Into<String>, value: impl Into<String>) -> Wish {
-        Wish { place: Place::Kernel(path.into()), want: Want::Is(value.into()) }
+        Wish { place: Place::Kernel(path.into()), want: WantedValue::Is(value.into()) }
     }
 
     /// An attribute of a network interface with a value.
     pub(crate) fn nic(nic: &str, attribute: &str, value: impl Into<String>) -> Wish {
         let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
-        Wish { place, want: Want::Is(value.into()) }
+        Wish { place, want: WantedValue::Is(value.into()) }
     }
 }
 
-impl From<Bound> for Want {
-    fn from(bound: Bound) -> Want {
+impl From<ValueBound> for WantedValue {
+    fn from(bound: ValueBound) -> WantedValue {
         match bound {
-            Bound::Is(value) => Want::Is(value.to_owned()),
-            Bound::AtLeast(number) => Want::AtLeast(number),
-            Bound::AtMost(number) => Want::AtMost(number),
+            ValueBound::Is(value) => WantedValue::Is(value.to_owned()),
+            ValueBound::AtLeast(number) => WantedValue::AtLeast(number),
+            ValueBound::AtMost(number) => WantedValue::AtMost(number),
         }
     }
 }
 
-impl Want {
+impl WantedValue {
     /// Whether `now`, as it was read from `place`, is what is wanted.
     pub fn is_met(&self, place: &Place, now: &str) -> bool {
         match self {
-            Want::Is(value) => same(place, value, now),
-            Want::AtLeast(least) => number(now).is_some_and(|now| now >= *least),
-            Want::AtMost(most) => number(now).is_some_and(|now| now <= *most),
-            Want::Words(words, loader) => loader.merge(now, words) == now,
+            WantedValue::Is(value) => same(place, value, now),
+            WantedValue::AtLeast(least) => number(now).is_some_and(|now| now >= *least),
+            WantedValue::AtMost(most) => number(now).is_some_and(|now| now <= *most),
+            WantedValue::Words(words, loader) => loader.merge(now, words) == now,
         }
     }
 
     /// What to write in place of `now`.
     pub fn written(&self, now: &str) -> String {
         match self {
-            Want::Is(value) => value.clone(),
-            Want::AtLeast(number) | Want::AtMost(number) => number.to_string(),
-            Want::Words(words, loader) => loader.merge(now, words),
+            WantedValue::Is(value) => value.clone(),
+            WantedValue::AtLeast(number) | WantedValue::AtMost(number) => number.to_string(),
+            WantedValue::Words(words, loader) => loader.merge(now, words),
         }
     }
 }
@@ -156,9 +156,9 @@ mod tests {
         assert!(same(&irq, "0,1", "0-1\n"));
         assert!(same(&kernel("/proc/sys/net/ipv4/tcp_rmem"), "1 2 3", "1\t2\t3\n"));
         assert!(!same(&Place::Text("/etc/x".to_owned()), "a b", "a  b"));
-        assert!(Want::AtMost(10).is_met(&kernel("/x"), "10\n"));
-        assert!(!Want::AtLeast(11).is_met(&kernel("/x"), "10\n"));
-        assert!(!Want::AtMost(10).is_met(&kernel("/x"), "a word"));
+        assert!(WantedValue::AtMost(10).is_met(&kernel("/x"), "10\n"));
+        assert!(!WantedValue::AtLeast(11).is_met(&kernel("/x"), "10\n"));
+        assert!(!WantedValue::AtMost(10).is_met(&kernel("/x"), "a word"));
     }
 
     proptest! {

@@ -72,7 +72,7 @@ pub enum Message<'a> {
 
 /// A message and when it began to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received<'a> {
+pub struct ReadOutcome<'a> {
     /// The message.
     pub message: Message<'a>,
     /// The stamp given to the [`MessageReader::filled`] that brought the first byte of the
@@ -194,7 +194,7 @@ impl MessageReader {
         clippy::should_implement_trait,
         reason = "a lending iterator; std has no trait for it"
     )]
-    pub fn next(&mut self) -> Result<Option<Received<'_>>, FrameError> {
+    pub fn next(&mut self) -> Result<Option<ReadOutcome<'_>>, FrameError> {
         match self.state {
             State::Open => {}
             State::Closed => return Ok(None),
@@ -226,7 +226,7 @@ impl MessageReader {
             // An assembly never has the opcode of a continuation.
             Opcode::Text | Opcode::Continuation => Message::Text(payload),
         };
-        Ok(Some(Received { message, first_byte_ns: whole.first_byte_ns }))
+        Ok(Some(ReadOutcome { message, first_byte_ns: whole.first_byte_ns }))
     }
 
     /// Takes frames until a message is whole.
@@ -344,7 +344,10 @@ mod tests {
             assert!(reader.is_within_message());
             assert_eq!(reader.fill_from(&text[6..], 3), text.len() - 6);
             let received = reader.next().unwrap().unwrap();
-            assert_eq!(received, Received { message: Message::Text(b"hello"), first_byte_ns: 2 });
+            assert_eq!(
+                received,
+                ReadOutcome { message: Message::Text(b"hello"), first_byte_ns: 2 }
+            );
             assert!(!reader.is_within_message());
         }
     }

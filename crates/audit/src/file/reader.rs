@@ -11,7 +11,7 @@ use std::io::{self, Read};
 
 /// How a log ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub enum LogTail {
     /// By the logger's own word.
     Finished,
     /// Without it, behind a whole record: the logger was killed, or could not write any more.
@@ -28,7 +28,7 @@ pub struct Reader<R> {
     from: R,
     header: Header,
     number: u64,
-    tail: Option<Tail>,
+    tail: Option<LogTail>,
     /// A record was damaged: nothing more is read.
     is_over: bool,
 }
@@ -53,7 +53,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// How the log ends; `None` before all of it was read.
-    pub fn tail(&self) -> Option<Tail> {
+    pub fn tail(&self) -> Option<LogTail> {
         self.tail
     }
 
@@ -62,7 +62,7 @@ impl<R: Read> Reader<R> {
         let mut bytes = [0; RECORD_BYTES];
         let length = fill(&mut self.from, &mut bytes)?;
         if length == 0 {
-            self.tail = Some(Tail::Unfinished);
+            self.tail = Some(LogTail::Unfinished);
             return Ok(None);
         }
         let record = Record::from_bytes(&bytes, self.number).filter(|_| length == RECORD_BYTES);
@@ -77,7 +77,7 @@ impl<R: Read> Reader<R> {
             if fill(&mut self.from, &mut bytes)? > 0 {
                 return Err(self.damaged("something stands behind the end"));
             }
-            self.tail = Some(Tail::Finished);
+            self.tail = Some(LogTail::Finished);
         }
         self.number += 1;
         Ok(Some(record))
@@ -85,7 +85,7 @@ impl<R: Read> Reader<R> {
 
     /// What stands here is no whole record: the tail, if it is a part of one or there are zeros to
     /// the end of the file.
-    fn torn(&mut self, found: &[u8]) -> Result<Tail, ReadError> {
+    fn torn(&mut self, found: &[u8]) -> Result<LogTail, ReadError> {
         let mut bytes_in_all = found.len() as u64;
         if found.len() == RECORD_BYTES {
             let (mut bytes, mut length) = ([0; RECORD_BYTES], found.len());
@@ -98,7 +98,7 @@ impl<R: Read> Reader<R> {
                 bytes_in_all += length as u64;
             }
         }
-        Ok(Tail::Torn { bytes: bytes_in_all })
+        Ok(LogTail::Torn { bytes: bytes_in_all })
     }
 
     fn damaged(&self, why: &'static str) -> ReadError {

@@ -2,17 +2,17 @@
 //! torn tail.
 
 use crate::properties::{any_bytes, log, read};
-use audit::{HEADER_BYTES, RECORD_BYTES, ReadError, Reader, Record, Tail};
+use audit::{HEADER_BYTES, LogTail, RECORD_BYTES, ReadError, Reader, Record};
 use proptest::prelude::*;
 
 #[test]
 fn a_whole_log_is_read_to_its_end() {
     let (bytes, records) = log(5, true);
-    assert_eq!(read(&bytes).unwrap(), (records, Tail::Finished));
+    assert_eq!(read(&bytes).unwrap(), (records, LogTail::Finished));
     let (bytes, records) = log(5, false);
-    assert_eq!(read(&bytes).unwrap(), (records, Tail::Unfinished));
+    assert_eq!(read(&bytes).unwrap(), (records, LogTail::Unfinished));
     let (bytes, _) = log(0, false);
-    assert_eq!(read(&bytes).unwrap(), (Vec::new(), Tail::Unfinished));
+    assert_eq!(read(&bytes).unwrap(), (Vec::new(), LogTail::Unfinished));
 }
 
 /// As a writer that was killed leaves it, or a disk that was full.
@@ -25,7 +25,8 @@ fn cut_anywhere_it_is_a_beginning_and_a_torn_tail() {
             continue;
         };
         let (whole, rest) = (behind / RECORD_BYTES, behind % RECORD_BYTES);
-        let tail = if rest == 0 { Tail::Unfinished } else { Tail::Torn { bytes: rest as u64 } };
+        let tail =
+            if rest == 0 { LogTail::Unfinished } else { LogTail::Torn { bytes: rest as u64 } };
         assert_eq!(read(&bytes[..length]).unwrap(), (records[..whole].to_vec(), tail), "{length}");
     }
 }
@@ -71,7 +72,7 @@ fn zeros_to_the_end_are_a_torn_tail() {
     let (bytes, records) = log(4, false);
     for zeros in [64, 100, 4096] {
         let longer = [&bytes[..], &vec![0; zeros]].concat();
-        let tail = Tail::Torn { bytes: zeros as u64 };
+        let tail = LogTail::Torn { bytes: zeros as u64 };
         assert_eq!(read(&longer).unwrap(), (records.clone(), tail), "{zeros}");
         let ends_in_something = [&longer[..], &[1]].concat();
         assert!(matches!(read(&ends_in_something), Err(ReadError::Damaged { number: 4, .. })));

@@ -15,7 +15,7 @@ use clock::schedule::Schedule;
 use engine::{Engine, Input};
 use flow::w1::Flow;
 use host::Root;
-use journal::{Appender, Identity, JournalError, Mode, Options, Refused};
+use journal::{AppendError, Appender, Identity, JournalError, Mode, Options};
 use record::Load;
 use record::engine::{EngineRun, Storage};
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ use std::path::Path;
 const PENDING_MAX: usize = 1 << 18;
 
 /// The journal's place and mode.
-pub(crate) struct Logged<'a> {
+pub(crate) struct JournalTask<'a> {
     pub(crate) mode: JournalMode,
     pub(crate) directory: &'a str,
     pub(crate) writer_core: Option<usize>,
@@ -62,7 +62,7 @@ struct Desk<'a> {
 pub(crate) fn run(
     plan: &Plan,
     row: &Row,
-    logged: &Logged,
+    logged: &JournalTask,
     timing: &Timing,
     bench: &Bench,
 ) -> Result<Measured, EngineBenchError> {
@@ -124,7 +124,7 @@ pub(crate) fn run(
 fn open(
     plan: &Plan,
     row: &Row,
-    logged: &Logged,
+    logged: &JournalTask,
     open_orders_max: usize,
 ) -> Result<(Appender, Engine), JournalError> {
     let limits = row.limits(plan.accounts, open_orders_max);
@@ -139,7 +139,7 @@ fn open(
     Ok((appender, recovered.engine))
 }
 
-fn storage(logged: &Logged) -> Option<Storage> {
+fn storage(logged: &JournalTask) -> Option<Storage> {
     if logged.mode == JournalMode::None {
         return None;
     }
@@ -231,7 +231,7 @@ impl<'a> Desk<'a> {
     fn append(&mut self, input: &Input, has_waited: &mut bool) -> bool {
         match self.appender.try_append(input) {
             Ok(_) => true,
-            Err(Refused::Full { .. }) => {
+            Err(AppendError::Full { .. }) => {
                 *has_waited = true;
                 false
             }

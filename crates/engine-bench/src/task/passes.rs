@@ -24,7 +24,7 @@ const PASS_SECONDS: f64 = 8.0;
 const SERIES: [Series; 1] = [Series::new(OPERATION, Kind::Service)];
 
 /// Inputs of all passes.
-struct Prepared<'a> {
+struct PassInputs<'a> {
     row: &'a Row,
     accounts: u32,
     open_orders_max: usize,
@@ -32,7 +32,7 @@ struct Prepared<'a> {
     inputs: Vec<Input>,
 }
 
-impl Prepared<'_> {
+impl PassInputs<'_> {
     fn engine(&self) -> Engine {
         filled(self.row, self.accounts, self.open_orders_max, &self.prefill)
     }
@@ -48,7 +48,7 @@ pub(crate) fn run(
     let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
     let inputs = flow.take(operations);
     let open_orders_max = flow.open_orders_max();
-    let prepared = Prepared { row, accounts: plan.accounts, open_orders_max, prefill, inputs };
+    let prepared = PassInputs { row, accounts: plan.accounts, open_orders_max, prefill, inputs };
     let mut engine_run = EngineRun { operations, ..EngineRun::default() };
     let mut outbound = Outbound::<REPORTS>::new();
     let has_engine = row.serves == Serves::Engine;
@@ -97,7 +97,7 @@ pub(crate) fn run(
     Ok(Measured { load, planned: operations, failure: None })
 }
 
-impl Prepared<'_> {
+impl PassInputs<'_> {
     fn as_a_whole(
         &self,
         outbound: &mut Outbound<REPORTS>,

@@ -45,7 +45,7 @@ const NO_PAGE: i64 = i64::MAX;
 const EMPTY: Page = Page { number: NO_PAGE, occupied: 0, levels: [0; PAGE_PRICES] };
 
 #[derive(Debug, Clone, Copy)]
-struct Sorted {
+struct PageEntry {
     number: i64,
     page: u32,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Levels {
     /// By the lowest bits of a page's number, where it probably is.
     near: Vec<u32>,
     /// The pages in use by number, so that the best is last.
-    sorted: Vec<Sorted>,
+    sorted: Vec<PageEntry>,
 }
 
 impl Levels {
@@ -93,7 +93,7 @@ impl Levels {
             // One more, so that an index into `near` is always an index of a page.
             pages: filled(length + 1, EMPTY),
             near: filled(NEAR_PAGES, levels_max),
-            sorted: touched(length, Sorted { number: 0, page: 0 }),
+            sorted: touched(length, PageEntry { number: 0, page: 0 }),
         }
     }
 
@@ -197,7 +197,7 @@ impl Levels {
 
     #[inline]
     fn best_of_last_page(&self) -> Option<Best> {
-        let Sorted { number, page } = *self.sorted.last()?;
+        let PageEntry { number, page } = *self.sorted.last()?;
         let page = &self.pages[page as usize];
         let place = page.occupied.checked_ilog2()?;
         let key = (number << PAGE_BITS) + i64::from(place);
@@ -223,7 +223,7 @@ impl Levels {
     fn insert_page(&mut self, number: i64) -> Option<u32> {
         let page = self.free_pages.pop()?;
         let position = self.position(number).unwrap_or_else(|position| position);
-        self.sorted.insert(position, Sorted { number, page });
+        self.sorted.insert(position, PageEntry { number, page });
         self.pages[page as usize].number = number;
         Some(page)
     }

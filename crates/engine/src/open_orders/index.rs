@@ -50,16 +50,16 @@ impl Link {
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Line([Link; SLOTS]);
+struct IndexLine([Link; SLOTS]);
 
-const _: () = assert!(size_of::<Line>() == 64);
+const _: () = assert!(size_of::<IndexLine>() == 64);
 
 /// Finds orders by id. It holds handles; the ids stand in the orders, so who asks says whether an
 /// order has the id.
 #[derive(Debug)]
 pub(crate) struct OrderIndex {
     /// The starts of the chains. The first `used` lines are in use.
-    lines: Vec<Line>,
+    lines: Vec<IndexLine>,
     used: usize,
     /// The next power of two above `used`, less 1.
     mask: usize,
@@ -74,7 +74,7 @@ impl OrderIndex {
         let capacity = capacity as usize;
         let lines = capacity.div_ceil(ORDERS_PER_LINE).max(1);
         OrderIndex {
-            lines: filled(lines, Line([EMPTY; SLOTS])),
+            lines: filled(lines, IndexLine([EMPTY; SLOTS])),
             used: 1,
             mask: 0,
             next: filled(capacity + 1, EMPTY),

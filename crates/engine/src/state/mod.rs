@@ -162,8 +162,8 @@ impl Engine {
                 }
             }
             .map_err(|why| match why {
-                Missing::Unknown => RestoreError::Unknown(piece),
-                Missing::Impossible => RestoreError::Impossible(piece),
+                PieceFault::Unknown => RestoreError::Unknown(piece),
+                PieceFault::Impossible => RestoreError::Impossible(piece),
             })?;
         }
         drop(pieces);
@@ -177,9 +177,9 @@ impl Engine {
         }
     }
 
-    fn restore_instrument(&mut self, settings: &InstrumentSettings) -> Result<(), Missing> {
+    fn restore_instrument(&mut self, settings: &InstrumentSettings) -> Result<(), PieceFault> {
         // A closed one has no orders, which come later.
-        self.set_instrument(settings, &mut |_| {}).map_err(Missing::from)
+        self.set_instrument(settings, &mut |_| {}).map_err(PieceFault::from)
     }
 
     fn restore_account(
@@ -188,7 +188,7 @@ impl Engine {
         killed: bool,
         second: u64,
         messages: u32,
-    ) -> Result<(), Missing> {
+    ) -> Result<(), PieceFault> {
         self.set_account(settings, &mut |_| {})?;
         if let Some(account) = self.open.accounts.get_mut(settings.account) {
             (account.killed, account.second, account.messages) = (killed, second, messages);
@@ -196,16 +196,16 @@ impl Engine {
         Ok(())
     }
 
-    fn restore_position(&mut self, settings: &PositionSettings) -> Result<(), Missing> {
+    fn restore_position(&mut self, settings: &PositionSettings) -> Result<(), PieceFault> {
         let position = self.open.accounts.position_mut(settings.account, settings.instrument);
-        let position = position.ok_or(Missing::Unknown)?;
+        let position = position.ok_or(PieceFault::Unknown)?;
         match position.lots {
-            0 => position.set(settings).map_err(Missing::from),
-            _ => Err(Missing::Impossible),
+            0 => position.set(settings).map_err(PieceFault::from),
+            _ => Err(PieceFault::Impossible),
         }
     }
 
-    fn restore_order(&mut self, order: &NewOrder, visible_lots: u64) -> Result<(), Missing> {
+    fn restore_order(&mut self, order: &NewOrder, visible_lots: u64) -> Result<(), PieceFault> {
         let waits = order.stop_ticks != 0;
         let market = order.order_type == OrderType::Market;
         let may_rest = order.time_in_force.may_rest();
@@ -229,19 +229,19 @@ impl Engine {
         let known =
             !self.open.accounts.are_known() || self.open.accounts.get(order.account).is_some();
         if !fits || self.open.find(order.order_id).is_some() {
-            return Err(Missing::Impossible);
+            return Err(PieceFault::Impossible);
         }
         let Engine { books, open, .. } = self;
-        let book = books.get_mut(usize::from(order.instrument)).ok_or(Missing::Unknown)?;
+        let book = books.get_mut(usize::from(order.instrument)).ok_or(PieceFault::Unknown)?;
         if !known {
-            return Err(Missing::Unknown);
+            return Err(PieceFault::Unknown);
         }
         if order.expires_ns != 0 && open.expiries.is_full() {
-            return Err(Missing::Impossible);
+            return Err(PieceFault::Impossible);
         }
         let position = open.accounts.position(order.account, order.instrument);
         if position.is_some_and(|position| !position.can_hold(order.side, order.quantity_lots)) {
-            return Err(Missing::Impossible);
+            return Err(PieceFault::Impossible);
         }
         let mut resting = Order::of(order, order.quantity_lots);
         if !waits {
@@ -252,17 +252,17 @@ impl Engine {
         let levels = book.lane_mut(order.side, waits);
         let handle = open.join(levels, price_ticks, resting, order.expires_ns);
         // In which order it joined its account's others is told later.
-        open.accounts.left(order.account, handle.ok_or(Missing::Impossible)?);
+        open.accounts.left(order.account, handle.ok_or(PieceFault::Impossible)?);
         Ok(())
     }
 
-    fn restore_joined(&mut self, account: u32, order_id: u64) -> Result<(), Missing> {
-        let handle = self.open.find(order_id).ok_or(Missing::Unknown)?;
+    fn restore_joined(&mut self, account: u32, order_id: u64) -> Result<(), PieceFault> {
+        let handle = self.open.find(order_id).ok_or(PieceFault::Unknown)?;
         let accounts = &mut self.open.accounts;
-        let known = accounts.get(account).ok_or(Missing::Unknown)?;
+        let known = accounts.get(account).ok_or(PieceFault::Unknown)?;
         let twice = known.newest == Some(handle) || accounts.newer(handle).is_some();
         if twice || self.open.slab.get(handle).account != account {
-            return Err(Missing::Impossible);
+            return Err(PieceFault::Impossible);
         }
         accounts.joined(account, handle);
         Ok(())
@@ -270,16 +270,16 @@ impl Engine {
 }
 
 /// The fault of a piece.
-enum Missing {
+enum PieceFault {
     Unknown,
     Impossible,
 }
 
-impl From<Reject> for Missing {
-    fn from(reject: Reject) -> Missing {
+impl From<Reject> for PieceFault {
+    fn from(reject: Reject) -> PieceFault {
         match reject {
-            Reject::UnknownAccount | Reject::UnknownInstrument => Missing::Unknown,
-            _ => Missing::Impossible,
+            Reject::UnknownAccount | Reject::UnknownInstrument => PieceFault::Unknown,
+            _ => PieceFault::Impossible,
         }
     }
 }

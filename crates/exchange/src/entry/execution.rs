@@ -68,7 +68,7 @@ impl OrderEntry {
     fn not_taken(
         &mut self,
         asked: &Asked<'_>,
-        refused: journal::Refused,
+        refused: journal::AppendError,
         time_ns: u64,
         outbound: &mut Outbound,
     ) {
@@ -89,7 +89,7 @@ impl OrderEntry {
         command: Command,
         time_ns: u64,
         outbound: &mut Outbound,
-    ) -> Result<u64, journal::Refused> {
+    ) -> Result<u64, journal::AppendError> {
         let gateway_in_ns = self.cause_ns;
         let (sequencer, observed, mut reports) = self.apart(asked, time_ns, outbound);
         observed.events.clear();

@@ -202,17 +202,17 @@ pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
 }
 
 /// What the journal did not take.
-pub(crate) fn by_journal(refused: journal::Refused) -> Refused<'static> {
+pub(crate) fn by_journal(refused: journal::AppendError) -> Refused<'static> {
     match refused {
-        journal::Refused::Full { limit, .. } => Refused::limit(
+        journal::AppendError::Full { limit, .. } => Refused::limit(
             limit,
             "the exchange's journal is as far behind as its limits allow; try again",
         ),
-        journal::Refused::NoRoom => Refused::new(
+        journal::AppendError::NoRoom => Refused::new(
             "journal_no_room",
             "the exchange's journal has no room on its disk: nothing enters; what is open can be cancelled",
         ),
-        journal::Refused::Failed => Refused::new(
+        journal::AppendError::Failed => Refused::new(
             "journal_failed",
             "the exchange's journal has failed, and nothing is taken any more",
         ),

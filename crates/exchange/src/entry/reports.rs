@@ -265,7 +265,7 @@ impl Reports<'_> {
 
     /// The journal did not take the command: nothing has happened.
     #[cold]
-    pub fn not_taken(&mut self, refused: journal::Refused) {
+    pub fn not_taken(&mut self, refused: journal::AppendError) {
         self.refused(&by_journal(refused));
     }
 

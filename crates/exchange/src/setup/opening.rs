@@ -15,7 +15,7 @@ use crate::{Config, ConfigError, HouseFlow, Journal, StartBook};
 use engine::{Command, Engine, NewOrder, Saved};
 use feed::Channel;
 use flow::Script;
-use journal::{Identity, Replayed};
+use journal::{Identity, ReplayedJournal};
 use std::net::SocketAddr;
 use transport::datagram::{DatagramSender, Recipients, SendOptions};
 use wire::{ClientId, OrderId};
@@ -63,7 +63,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
     let (appender, replayed) = journal::open(directory, identity, *options)?;
-    let Replayed { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
+    let ReplayedJournal { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
     if script.is_some() && next_sequence > 0 {
         return Err(ConfigError::FlowAfterRecovery);
     }

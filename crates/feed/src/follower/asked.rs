@@ -7,7 +7,7 @@ const REPLAYS_ASKED_MAX: u32 = 3;
 
 /// What a follower needs from the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
+pub enum RecoveryRequest {
     /// Messages that are missing.
     Replay {
         /// The first.
@@ -21,11 +21,11 @@ pub enum Want {
 
 /// What was asked for last, and how that goes.
 #[derive(Debug, Default)]
-pub(crate) struct Asking(Option<Asked>);
+pub(crate) struct RequestState(Option<OpenRequest>);
 
 #[derive(Debug, Clone, Copy)]
-struct Asked {
-    want: Want,
+struct OpenRequest {
+    want: RecoveryRequest,
     /// Datagrams since it was asked for, or since it last brought something.
     datagrams: u32,
     /// How often it was asked for, without anything having come.
@@ -36,7 +36,7 @@ struct Asked {
 
 /// Whether to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum RequestTurn {
     /// It may still come.
     Wait,
     Ask,
@@ -44,7 +44,7 @@ pub(crate) enum Turn {
     GiveUp,
 }
 
-impl Asking {
+impl RequestState {
     /// A datagram came, whatever it is.
     #[inline]
     pub fn datagram(&mut self) {
@@ -77,33 +77,34 @@ impl Asking {
 
     /// What to do about what is wanted now. If it is to ask, that is what was asked for from now
     /// on.
-    pub fn turn(&mut self, want: Want) -> Turn {
+    pub fn turn(&mut self, want: RecoveryRequest) -> RequestTurn {
         let before = self.0.filter(|asked| asked.covers(&want));
         let times = before.map_or(0, |asked| asked.times);
         if before.is_some_and(|asked| asked.datagrams < ASK_AGAIN_DATAGRAMS) {
-            return Turn::Wait;
+            return RequestTurn::Wait;
         }
         let times_max = match want {
-            Want::Replay { .. } => REPLAYS_ASKED_MAX,
-            Want::Snapshot => 1,
+            RecoveryRequest::Replay { .. } => REPLAYS_ASKED_MAX,
+            RecoveryRequest::Snapshot => 1,
         };
         if times >= times_max {
             self.end();
-            return Turn::GiveUp;
+            return RequestTurn::GiveUp;
         }
-        self.0 = Some(Asked { want, datagrams: 0, times: times + 1, is_coming: false });
-        Turn::Ask
+        self.0 = Some(OpenRequest { want, datagrams: 0, times: times + 1, is_coming: false });
+        RequestTurn::Ask
     }
 }
 
-impl Asked {
+impl OpenRequest {
     /// Whether what is wanted is a part of what was asked for.
-    fn covers(&self, want: &Want) -> bool {
+    fn covers(&self, want: &RecoveryRequest) -> bool {
         match (self.want, want) {
-            (Want::Snapshot, Want::Snapshot) => true,
-            (Want::Replay { from, count }, Want::Replay { from: wanted, .. }) => {
-                (from..from.saturating_add(u64::from(count))).contains(wanted)
-            }
+            (RecoveryRequest::Snapshot, RecoveryRequest::Snapshot) => true,
+            (
+                RecoveryRequest::Replay { from, count },
+                RecoveryRequest::Replay { from: wanted, .. },
+            ) => (from..from.saturating_add(u64::from(count))).contains(wanted),
             _ => false,
         }
     }

@@ -4,7 +4,7 @@ use engine::ids::FlatMap;
 
 /// Datagrams by a number, as long as there is room.
 #[derive(Debug)]
-pub(crate) struct Buffered {
+pub(crate) struct DatagramBuffer {
     datagram_bytes_max: usize,
     bytes: Vec<u8>,
     /// By number: which slot, and how many bytes.
@@ -14,9 +14,9 @@ pub(crate) struct Buffered {
     free: Vec<u32>,
 }
 
-impl Buffered {
-    pub fn new(datagrams_max: u32, datagram_bytes_max: usize) -> Buffered {
-        Buffered {
+impl DatagramBuffer {
+    pub fn new(datagrams_max: u32, datagram_bytes_max: usize) -> DatagramBuffer {
+        DatagramBuffer {
             datagram_bytes_max,
             bytes: vec![0xFF; datagrams_max as usize * datagram_bytes_max],
             places: FlatMap::new(datagrams_max),
@@ -56,7 +56,7 @@ impl Buffered {
 
     /// Lets go those below a number.
     pub fn release_below(&mut self, number: u64) {
-        let Buffered { places, numbers, free, .. } = self;
+        let DatagramBuffer { places, numbers, free, .. } = self;
         numbers.retain(|kept| {
             let stays = *kept >= number;
             if !stays && let Some((slot, _)) = places.remove(kept) {

@@ -22,8 +22,8 @@ pub(crate) mod rebuild;
 use crate::book::{self, Book};
 use crate::counts::Counts;
 use crate::fault::Fault;
-use crate::follower::asked::{Asking, Turn, Want};
-use crate::follower::buffered::Buffered;
+use crate::follower::asked::{RecoveryRequest, RequestState, RequestTurn};
+use crate::follower::buffered::DatagramBuffer;
 use crate::follower::rebuild::{Books, Rebuild, Rebuilt};
 use crate::format::message::{PacketHeader, PacketKind};
 use crate::format::packet::Packet;
@@ -61,10 +61,10 @@ pub struct Follower {
     is_rebuilding: bool,
     rebuild: Rebuild,
     /// By their first message's number.
-    early: Buffered,
+    early: DatagramBuffer,
     /// A datagram that was kept, while it is taken in.
     scratch: Vec<u8>,
-    asking: Asking,
+    asking: RequestState,
     counts: Counts,
 }
 
@@ -84,9 +84,9 @@ impl Follower {
             end: 1,
             is_rebuilding: true,
             rebuild: Rebuild::new(buffered_datagrams_max, datagram_bytes_max),
-            early: Buffered::new(buffered_datagrams_max, datagram_bytes_max),
+            early: DatagramBuffer::new(buffered_datagrams_max, datagram_bytes_max),
             scratch: vec![0; datagram_bytes_max],
-            asking: Asking::default(),
+            asking: RequestState::default(),
             counts: Counts::default(),
         }
     }
@@ -138,7 +138,7 @@ impl Follower {
     /// What it needs now. It is said once, to be asked of the exchange, and again when so many
     /// datagrams have brought nothing of it, or after [`Follower::again`].
     #[inline]
-    pub fn wants(&mut self) -> Option<Want> {
+    pub fn wants(&mut self) -> Option<RecoveryRequest> {
         if self.is_in_sync() {
             self.asking.end();
             return None;
@@ -356,34 +356,34 @@ impl Follower {
     }
 
     #[cold]
-    fn wants_now(&mut self) -> Option<Want> {
+    fn wants_now(&mut self) -> Option<RecoveryRequest> {
         let want = match self.is_rebuilding {
-            true => Want::Snapshot,
+            true => RecoveryRequest::Snapshot,
             false => self.missing(),
         };
         match self.asking.turn(want) {
-            Turn::Wait => return None,
-            Turn::Ask => {}
-            Turn::GiveUp => {
+            RequestTurn::Wait => return None,
+            RequestTurn::Ask => {}
+            RequestTurn::GiveUp => {
                 match want {
                     // Nothing comes of what has come so far, whatever it was.
-                    Want::Snapshot => self.lose_books(),
-                    Want::Replay { .. } => self.forget(),
+                    RecoveryRequest::Snapshot => self.lose_books(),
+                    RecoveryRequest::Replay { .. } => self.forget(),
                 }
                 return self.wants_now();
             }
         }
         match want {
-            Want::Snapshot => self.counts.snapshots_asked += 1,
-            Want::Replay { .. } => self.counts.replays_asked += 1,
+            RecoveryRequest::Snapshot => self.counts.snapshots_asked += 1,
+            RecoveryRequest::Replay { .. } => self.counts.replays_asked += 1,
         }
         Some(want)
     }
 
     /// The messages between those that were taken in and the first that is kept.
-    fn missing(&self) -> Want {
+    fn missing(&self) -> RecoveryRequest {
         let end = self.early.lowest().filter(|early| *early > self.next).unwrap_or(self.end);
         let count = u32::try_from(end - self.next).unwrap_or(u32::MAX);
-        Want::Replay { from: self.next, count }
+        RecoveryRequest::Replay { from: self.next, count }
     }
 }

@@ -3,7 +3,7 @@
 use crate::book::Book;
 use crate::counts::Counts;
 use crate::fault::Fault;
-use crate::follower::buffered::Buffered;
+use crate::follower::buffered::DatagramBuffer;
 use crate::format::message::{Message, PacketHeader};
 use crate::format::packet::Packet;
 use crate::settings::Definition;
@@ -13,7 +13,7 @@ use crate::settings::Definition;
 pub(crate) struct Rebuild {
     snapshot: Option<Snapshot>,
     /// By their number, those that came before their turn.
-    early: Buffered,
+    early: DatagramBuffer,
     /// A part that was kept, while it is taken in.
     scratch: Vec<u8>,
 }
@@ -60,7 +60,7 @@ impl Rebuild {
     pub fn new(datagrams_max: u32, datagram_bytes_max: usize) -> Rebuild {
         Rebuild {
             snapshot: None,
-            early: Buffered::new(datagrams_max, datagram_bytes_max),
+            early: DatagramBuffer::new(datagrams_max, datagram_bytes_max),
             scratch: vec![0; datagram_bytes_max],
         }
     }

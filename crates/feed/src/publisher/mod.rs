@@ -3,7 +3,7 @@
 pub(crate) mod packets;
 pub(crate) mod snapshot;
 
-use engine::depth::Shown;
+use engine::depth::RestingOrder;
 use engine::{Event, InstrumentState, Saved, Side, Top};
 
 use crate::book::{self, Book};
@@ -19,11 +19,11 @@ use crate::settings::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     channel: Channel,
-    what: Asked,
+    what: RequestedPackets,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum RequestedPackets {
     Replay { packet: u64, end_sequence: u64 },
     Snapshot { number: u64, part: usize, left: usize },
 }
@@ -37,12 +37,12 @@ impl Sending {
     pub fn joined_by(self, asked: Sending) -> Sending {
         match (self.what, asked.what) {
             (
-                Asked::Snapshot { number, part, left },
-                Asked::Snapshot { number: same, left: all, .. },
+                RequestedPackets::Snapshot { number, part, left },
+                RequestedPackets::Snapshot { number: same, left: all, .. },
             ) if (self.channel, number) == (asked.channel, same) => {
                 // Where nothing but the heartbeat was sent, all parts are to come.
                 let left = if left + 1 < all { all } else { left };
-                Sending { what: Asked::Snapshot { number, part, left }, ..self }
+                Sending { what: RequestedPackets::Snapshot { number, part, left }, ..self }
             }
             _ => asked,
         }
@@ -51,7 +51,7 @@ impl Sending {
 
 /// A channel.
 #[derive(Debug)]
-struct Published {
+struct PublishedChannel {
     packets: Packets,
     snapshot: TakenSnapshot,
 }
@@ -68,8 +68,8 @@ type Place = (u16, Side, i64);
 pub struct Publisher {
     books: Vec<Book>,
     definitions: Vec<Definition>,
-    orders: Option<Published>,
-    levels: Option<Published>,
+    orders: Option<PublishedChannel>,
+    levels: Option<PublishedChannel>,
     /// A level that has changed, and was not told yet.
     due: Option<Place>,
     faults: u64,
@@ -89,7 +89,7 @@ impl Publisher {
             return Err(PublisherSettingsError::ReplayPackets(replay_packets_max));
         }
         let instruments = settings.definitions.len();
-        let published = |channel| -> Result<Option<Published>, PublisherSettingsError> {
+        let published = |channel| -> Result<Option<PublishedChannel>, PublisherSettingsError> {
             if !settings.channels.contains(&channel) {
                 return Ok(None);
             }
@@ -102,7 +102,7 @@ impl Publisher {
             if parts > usize::from(u16::MAX) {
                 return Err(PublisherSettingsError::SnapshotParts(parts));
             }
-            Ok(Some(Published {
+            Ok(Some(PublishedChannel {
                 packets: Packets::new(channel, session, datagram_bytes_max, replay_packets_max),
                 snapshot: TakenSnapshot::new(channel, datagram_bytes_max, parts),
             }))
@@ -238,7 +238,7 @@ impl Publisher {
     /// through at once. Taking another ends the sending of it.
     pub fn snapshot(&mut self, channel: Channel) -> Option<Sending> {
         let Publisher { books, definitions, orders, levels, .. } = self;
-        let Published { packets, snapshot } = match channel {
+        let PublishedChannel { packets, snapshot } = match channel {
             Channel::Orders => orders.as_mut()?,
             Channel::Levels => levels.as_mut()?,
         };
@@ -246,7 +246,7 @@ impl Publisher {
             snapshot.take(packets, books, definitions);
         }
         let (number, parts) = snapshot.is();
-        let what = Asked::Snapshot { number, part: 0, left: parts + 2 };
+        let what = RequestedPackets::Snapshot { number, part: 0, left: parts + 2 };
         Some(Sending { channel, what })
     }
 
@@ -265,19 +265,19 @@ impl Publisher {
         let published = self.published_mut(channel).ok_or(ReplayRefused::TooOld)?;
         let packet = published.packets.packet_of(from)?;
         let end_sequence = from.saturating_add(u64::from(count));
-        Ok(Sending { channel, what: Asked::Replay { packet, end_sequence } })
+        Ok(Sending { channel, what: RequestedPackets::Replay { packet, end_sequence } })
     }
 
     /// The next datagram of what somebody asked for. `None` when all was sent; also when it is not
     /// kept any more, and then who needs it asks again.
     pub fn next_of(&mut self, sending: &mut Sending) -> Option<&mut [u8]> {
-        let Published { packets, snapshot } = self.published_mut(sending.channel)?;
+        let PublishedChannel { packets, snapshot } = self.published_mut(sending.channel)?;
         match &mut sending.what {
-            Asked::Replay { packet, end_sequence } => {
+            RequestedPackets::Replay { packet, end_sequence } => {
                 *packet += 1;
                 packets.replayed(*packet - 1, *end_sequence)
             }
-            Asked::Snapshot { number, part, left } => {
+            RequestedPackets::Snapshot { number, part, left } => {
                 let (current, parts) = snapshot.is();
                 *left = left.checked_sub(1).filter(|_| *number == current)?;
                 if *left == 0 || *left > parts {
@@ -319,7 +319,7 @@ impl Publisher {
     /// `replay_packets_max`. Followers see a gap.
     #[must_use]
     pub fn overrun(&self) -> u64 {
-        let overrun = |published: &Option<Published>| {
+        let overrun = |published: &Option<PublishedChannel>| {
             published.as_ref().map_or(0, |published| published.packets.overrun())
         };
         overrun(&self.orders) + overrun(&self.levels)
@@ -389,18 +389,18 @@ impl Publisher {
         }
     }
 
-    fn shown(&self, instrument: u16, order_id: u64) -> Option<Shown> {
+    fn shown(&self, instrument: u16, order_id: u64) -> Option<RestingOrder> {
         self.book(instrument)?.order(order_id)
     }
 
-    fn published(&self, channel: Channel) -> Option<&Published> {
+    fn published(&self, channel: Channel) -> Option<&PublishedChannel> {
         match channel {
             Channel::Orders => self.orders.as_ref(),
             Channel::Levels => self.levels.as_ref(),
         }
     }
 
-    fn published_mut(&mut self, channel: Channel) -> Option<&mut Published> {
+    fn published_mut(&mut self, channel: Channel) -> Option<&mut PublishedChannel> {
         match channel {
             Channel::Orders => self.orders.as_mut(),
             Channel::Levels => self.levels.as_mut(),

@@ -6,7 +6,7 @@ use crate::following::{Following, INSTRUMENTS, following};
 use engine::{EngineLimits, Input};
 use feed::{
     Channel, DATAGRAM_BYTES_MIN, Fault, Message, PacketHeader, PacketKind, PublisherSettings,
-    SEQUENCE_MAX, Want, encode_packet,
+    RecoveryRequest, SEQUENCE_MAX, encode_packet,
 };
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ proptest! {
         for Following { channel, mut follower, .. } in following(&[], &limits, &settings) {
             let settings = PublisherSettings { channels: vec![channel], ..settings.clone() };
             let mut exchange = Exchange::new(limits, &settings);
-            prop_assert_eq!(follower.wants(), Some(Want::Snapshot));
+            prop_assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
             prop_assert_eq!(follower.wants(), None);
             let snapshot = exchange.publisher.snapshot(channel).unwrap();
             exchange.sent(snapshot).iter().for_each(|datagram| { follower.datagram(datagram); });
@@ -91,7 +91,7 @@ proptest! {
                     datagram[at] ^= 1 << bit;
                     following.follower.datagram(&datagram);
                 }
-                if let Some(Want::Snapshot) = following.follower.wants() {
+                if let Some(RecoveryRequest::Snapshot) = following.follower.wants() {
                     let snapshot = exchange.publisher.snapshot(following.channel).unwrap();
                     for datagram in exchange.sent(snapshot) {
                         following.follower.datagram(&datagram);

@@ -3,7 +3,7 @@
 
 use crate::exchange::Exchange;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
-use feed::{Channel, Follower, FollowerSettings, PublisherSettings, Sending, Want};
+use feed::{Channel, Follower, FollowerSettings, PublisherSettings, RecoveryRequest, Sending};
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 12_000,
@@ -48,8 +48,10 @@ impl Feed {
     fn step(&mut self, follower: &mut Follower, is_lost: bool) {
         let publisher = &mut self.exchange.publisher;
         let sending = follower.wants().map(|want| match want {
-            Want::Snapshot => publisher.snapshot(CHANNEL).unwrap(),
-            Want::Replay { from, count } => publisher.replay(CHANNEL, from, count).unwrap(),
+            RecoveryRequest::Snapshot => publisher.snapshot(CHANNEL).unwrap(),
+            RecoveryRequest::Replay { from, count } => {
+                publisher.replay(CHANNEL, from, count).unwrap()
+            }
         });
         if let Some(asked) = sending {
             self.asked += 1;

@@ -4,7 +4,7 @@
 use crate::exchange::{CHANNELS, Exchange};
 use counting::calls;
 use engine::Input;
-use feed::{Channel, Follower, FollowerSettings, Publisher, Sending, Want};
+use feed::{Channel, Follower, FollowerSettings, Publisher, RecoveryRequest, Sending};
 use proptest::prelude::*;
 
 const INSTRUMENTS: u16 = 3;
@@ -29,8 +29,10 @@ fn pass(
         follower.again();
     }
     let sending: Option<Sending> = match follower.wants() {
-        Some(Want::Snapshot) => publisher.snapshot(channel),
-        Some(Want::Replay { from, count }) => publisher.replay(channel, from, count).ok(),
+        Some(RecoveryRequest::Snapshot) => publisher.snapshot(channel),
+        Some(RecoveryRequest::Replay { from, count }) => {
+            publisher.replay(channel, from, count).ok()
+        }
         None => None,
     };
     let Some(mut sending) = sending else {

@@ -2,7 +2,9 @@
 
 use crate::exchange::Exchange;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
-use feed::{Channel, Fault, Follower, FollowerSettings, PublisherSettings, ReplayRefused, Want};
+use feed::{
+    Channel, Fault, Follower, FollowerSettings, PublisherSettings, RecoveryRequest, ReplayRefused,
+};
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 200,
@@ -83,11 +85,11 @@ impl Feed {
 
 /// What the follower wants is given to it until it is in sync, which takes no more than a snapshot
 /// and a replay.
-fn recover(feed: &mut Feed, follower: &mut Follower, mut want: Option<Want>) {
+fn recover(feed: &mut Feed, follower: &mut Follower, mut want: Option<RecoveryRequest>) {
     for _ in 0..2 {
         match want {
-            Some(Want::Snapshot) => give(follower, &feed.snapshot()),
-            Some(Want::Replay { from, count }) => {
+            Some(RecoveryRequest::Snapshot) => give(follower, &feed.snapshot()),
+            Some(RecoveryRequest::Replay { from, count }) => {
                 give(follower, &feed.replay(from, count).unwrap())
             }
             None => {}
@@ -109,7 +111,7 @@ fn in_sync() -> (Feed, Follower) {
     let mut feed = Feed::new(&settings());
     let mut follower = follower();
     feed.ticks(3);
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     give(&mut follower, &feed.snapshot());
     assert!(feed.is_followed_by(&follower));
     assert_eq!(follower.wants(), None);
@@ -124,7 +126,7 @@ fn a_gap_is_filled_by_a_replay_and_what_came_meanwhile() {
     let early = follower.datagram(&ticks[3]);
     assert_eq!((early.applied, early.is_live_tick), (0, false));
     assert!(!follower.is_in_sync());
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count: 2 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 5, count: 2 }));
     assert_eq!(follower.wants(), None);
     assert_eq!(follower.datagram(&ticks[4]).applied, 0);
     let replay = feed.replay(5, 2).unwrap();
@@ -149,7 +151,7 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     assert!(follower.is_in_sync());
     let heartbeat = follower.datagram(&feed.heartbeat());
     assert_eq!((heartbeat.applied, heartbeat.is_live_tick), (0, false));
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
     // One before the snapshot and one behind it, and two.
@@ -167,7 +169,7 @@ fn a_snapshot_of_no_number_is_one() {
     assert_eq!(follower.sequence(), 0);
     give(&mut follower, &feed.ticks(1));
     let count = 1;
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 0, count }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 0, count }));
     assert_eq!(feed.replay(0, count), Err(ReplayRefused::TooOld));
     follower.refused();
     let want = follower.wants();
@@ -191,7 +193,7 @@ fn what_does_not_come_is_asked_for_again() {
     let (mut feed, mut follower) = in_sync();
     let ticks = feed.ticks(2);
     follower.datagram(&ticks[1]);
-    let want = Some(Want::Replay { from: 4, count: 1 });
+    let want = Some(RecoveryRequest::Replay { from: 4, count: 1 });
     assert_eq!(follower.wants(), want);
     for _ in 1..ASK_AGAIN_DATAGRAMS {
         follower.datagram(&ticks[1]);
@@ -205,7 +207,7 @@ fn what_does_not_come_is_asked_for_again() {
     // In vain three times: then a snapshot.
     follower.again();
     let want = follower.wants();
-    assert_eq!(want, Some(Want::Snapshot));
+    assert_eq!(want, Some(RecoveryRequest::Snapshot));
     recover(&mut feed, &mut follower, want);
 }
 
@@ -214,9 +216,9 @@ fn another_gap_is_asked_for_at_once() {
     let (mut feed, mut follower) = in_sync();
     let ticks = feed.ticks(6);
     give(&mut follower, &[ticks[1].clone(), ticks[4].clone()]);
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 1 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 1 }));
     give(&mut follower, &feed.replay(4, 1).unwrap());
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 6, count: 2 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 6, count: 2 }));
     assert_eq!(follower.wants(), None);
     // Half of it comes; the rest is a part of what was asked for.
     follower.datagram(&feed.replay(6, 1).unwrap()[0]);
@@ -224,7 +226,7 @@ fn another_gap_is_asked_for_at_once() {
     follower.again();
     assert_eq!(follower.wants(), None);
     follower.again();
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 7, count: 1 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 7, count: 1 }));
 }
 
 #[test]
@@ -232,11 +234,13 @@ fn what_is_not_kept_any_more_needs_a_snapshot() {
     let (mut feed, mut follower) = in_sync();
     let ticks = feed.ticks(100);
     follower.datagram(&ticks[98]);
-    let Some(Want::Replay { from, count }) = follower.wants() else { panic!("it saw the gap") };
+    let Some(RecoveryRequest::Replay { from, count }) = follower.wants() else {
+        panic!("it saw the gap")
+    };
     assert_eq!(feed.replay(from, count), Err(ReplayRefused::TooOld));
     follower.refused();
     let want = follower.wants();
-    assert_eq!(want, Some(Want::Snapshot));
+    assert_eq!(want, Some(RecoveryRequest::Snapshot));
     recover(&mut feed, &mut follower, want);
     assert_eq!(follower.counts().snapshots, 2);
 }
@@ -256,7 +260,7 @@ fn a_number_from_the_future_is_forgotten() {
         give(&mut follower, &[from_the_future(&ticks[0]), ticks[0].clone()]);
         assert!(!follower.is_in_sync());
         let count = u32::MAX;
-        assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count }));
+        assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 5, count }));
         assert_eq!(feed.replay(5, count), Err(ReplayRefused::NotYet));
         if is_refused {
             follower.refused();
@@ -264,12 +268,12 @@ fn a_number_from_the_future_is_forgotten() {
             // Nobody answers.
             for _ in 0..2 {
                 follower.again();
-                assert_eq!(follower.wants(), Some(Want::Replay { from: 5, count }));
+                assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 5, count }));
             }
             follower.again();
         }
         let want = follower.wants();
-        assert_eq!(want, Some(Want::Snapshot));
+        assert_eq!(want, Some(RecoveryRequest::Snapshot));
         recover(&mut feed, &mut follower, want);
         assert!(follower.datagram(&feed.ticks(1)[0]).is_live_tick);
         assert!(feed.is_followed_by(&follower));
@@ -290,7 +294,7 @@ fn parts_of_a_snapshot_come_in_any_order() {
     let snapshot = feed.parts();
     assert!(snapshot.len() > 9);
     let mut follower = follower();
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     let (first, others) = snapshot.split_first().unwrap();
     give(&mut follower, &others.iter().rev().cloned().collect::<Vec<_>>());
     give(&mut follower, others);
@@ -306,7 +310,7 @@ fn a_part_that_was_lost_comes_with_the_next_sending() {
     feed.ticks(40);
     let snapshot = feed.parts();
     let mut follower = follower();
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     let but = |lost: usize| {
         let mut parts = snapshot.clone();
         parts.remove(lost);
@@ -317,7 +321,7 @@ fn a_part_that_was_lost_comes_with_the_next_sending() {
     follower.again();
     assert_eq!(follower.wants(), None);
     follower.again();
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     // Another one is lost now, which came before.
     give(&mut follower, &but(7));
     assert!(feed.is_followed_by(&follower));
@@ -352,7 +356,7 @@ fn a_snapshot_that_is_not_the_book_that_it_says_is_refused() {
     give(&mut follower, &damaged);
     assert_eq!(follower.counts().faults.of(Fault::BookHash), 1);
     assert_eq!((follower.is_in_sync(), follower.counts().snapshots), (false, 0));
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     give(&mut follower, &snapshot);
     assert!(feed.is_followed_by(&follower));
 }
@@ -383,7 +387,7 @@ fn another_session_begins_after_three_datagrams_in_a_row() {
     assert_eq!((follower.session(), follower.is_in_sync()), (Some(1_000), true));
     follower.datagram(&new);
     assert_eq!((follower.session(), follower.is_in_sync()), (Some(1_001), false));
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     // The rest of the old one is useless.
     give(&mut follower, &old);
     give(&mut follower, &feed.snapshot());
@@ -415,7 +419,7 @@ fn a_message_that_does_not_go_with_the_book_ends_it() {
     assert_eq!(follower.counts().faults.of(Fault::DuplicateOrder), 1);
     assert!(!follower.is_in_sync());
     let want = follower.wants();
-    assert_eq!(want, Some(Want::Snapshot));
+    assert_eq!(want, Some(RecoveryRequest::Snapshot));
     recover(&mut feed, &mut follower, want);
 }
 
@@ -447,9 +451,9 @@ fn what_can_not_be_kept_is_counted_and_asked_for() {
     let ticks = feed.ticks(5);
     give(&mut follower, &ticks[1..]);
     assert_eq!(follower.counts().not_kept, 2);
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 1, count: 1 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 1, count: 1 }));
     give(&mut follower, &feed.replay(1, 1).unwrap());
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 2 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
 }
@@ -501,7 +505,7 @@ fn two_followers_share_a_snapshot() {
         }
         assert_eq!(follower.sequence(), 40);
         // The heartbeat behind the snapshot has told it.
-        assert_eq!(follower.wants(), Some(Want::Replay { from: 41, count: 3 }));
+        assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 41, count: 3 }));
         give(follower, &feed.replay(41, 3).unwrap());
         assert!(feed.is_followed_by(follower));
     }
@@ -520,13 +524,13 @@ fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
             give(&mut follower, &feed.snapshot());
             follower.begin_again();
         }
-        assert_eq!(follower.wants(), Some(Want::Snapshot));
+        assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
         feed.ticks(3);
         let mut snapshot = feed.snapshot();
         snapshot.pop();
         give(&mut follower, &snapshot);
         assert_eq!((follower.sequence(), follower.is_in_sync()), (20, false));
-        assert_eq!(follower.wants(), Some(Want::Replay { from: 21, count: 3 }));
+        assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 21, count: 3 }));
         // What comes live meanwhile is kept.
         give(&mut follower, &feed.ticks(1));
         give(&mut follower, &feed.replay(21, 3).unwrap());
@@ -542,12 +546,12 @@ fn what_comes_after_a_refusal_is_kept() {
     let ticks = feed.ticks(3);
     give(&mut follower, &ticks[2..]);
     follower.refused();
-    assert_eq!(follower.wants(), Some(Want::Snapshot));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     let parts = feed.parts();
     give(&mut follower, &feed.ticks(2));
     give(&mut follower, &parts);
     // The snapshot of before.
-    assert_eq!(follower.wants(), Some(Want::Replay { from: 4, count: 3 }));
+    assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 3 }));
     give(&mut follower, &feed.replay(4, 3).unwrap());
     assert!(feed.is_followed_by(&follower));
 }

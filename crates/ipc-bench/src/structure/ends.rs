@@ -5,7 +5,7 @@ pub(crate) const BATCH_MAX: usize = 64;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendResult {
     /// It is under way.
     Yes,
     /// There is no room now.
@@ -17,7 +17,7 @@ pub enum Sent {
 /// The producer's end.
 pub trait Sender: Send {
     /// Sends one message.
-    fn send(&mut self, message: &[u8]) -> Sent;
+    fn send(&mut self, message: &[u8]) -> SendResult;
 
     /// Why a message could not be sent.
     fn complaint(&self) -> String {

@@ -2,11 +2,11 @@
 
 use crate::plan::{ClientReport, Plan};
 use crate::run::{IpcBenchError, Link, between};
-use crate::structure::ends::{BATCH_MAX, Receiver, Sender, Sent};
-use ipc::distributor::{self, Distributor, Unpublished};
+use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
+use ipc::distributor::{self, Distributor, PublishError};
 use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
 use ipc::region::Place;
-use ipc::ring::{self, Producers, Refused, Ring, Shape};
+use ipc::ring::{self, Producers, Ring, SendError, Shape};
 use std::path::Path;
 
 /// What a record takes beside its message, at most: its word, and what is left of its last cache
@@ -51,11 +51,11 @@ fn ring_for(
 
 impl Sender for ring::Producer {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
+    fn send(&mut self, message: &[u8]) -> SendResult {
         match self.try_send(message) {
-            Ok(()) => Sent::Yes,
-            Err(Refused::Full | Refused::Contended) => Sent::Full,
-            Err(Refused::TooLong) => Sent::Broken,
+            Ok(()) => SendResult::Yes,
+            Err(SendError::Full | SendError::Contended) => SendResult::Full,
+            Err(SendError::TooLong) => SendResult::Broken,
         }
     }
 }
@@ -122,12 +122,12 @@ struct Appending {
 
 impl Sender for Appending {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
+    fn send(&mut self, message: &[u8]) -> SendResult {
         match self.writer.append(message) {
-            Ok(_) => Sent::Yes,
+            Ok(_) => SendResult::Yes,
             Err(error) => {
                 self.complaint = error.to_string();
-                Sent::Broken
+                SendResult::Broken
             }
         }
     }
@@ -188,7 +188,7 @@ pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<ClientReport, 
     let writer = plan.ends.sends().then(|| distributor.writer()).transpose().map_err(failed)?;
     let publishing = writer.map(|writer| Publishing { writer, key: 0, keys: shape.keys });
     let reader = plan.ends.receives().then(|| distributor.reader());
-    let following = reader.map(|reader| Following { reader, missed: 0 });
+    let following = reader.map(|reader| DistributorReceiver { reader, missed: 0 });
     between(plan, link, publishing, following)
 }
 
@@ -201,23 +201,23 @@ struct Publishing {
 
 impl Sender for Publishing {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
+    fn send(&mut self, message: &[u8]) -> SendResult {
         match self.writer.publish(self.key, message) {
             Ok(()) => {
                 self.key = if self.key + 1 == self.keys { 0 } else { self.key + 1 };
-                Sent::Yes
+                SendResult::Yes
             }
-            Err(Unpublished::NoSuchKey | Unpublished::TooLong) => Sent::Broken,
+            Err(PublishError::NoSuchKey | PublishError::TooLong) => SendResult::Broken,
         }
     }
 }
 
-struct Following {
+struct DistributorReceiver {
     reader: distributor::Reader,
     missed: u64,
 }
 
-impl Receiver for Following {
+impl Receiver for DistributorReceiver {
     #[inline]
     fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
         let mut missed = 0;
@@ -253,7 +253,7 @@ mod tests {
         let mut reading = Reading { reader, complaint: None };
         let message = [7; 1000];
         for _ in 0..3 * queue::BLOCK_BYTES_MIN / message.len() {
-            assert_eq!(Sender::send(&mut appending, &message), Sent::Yes);
+            assert_eq!(Sender::send(&mut appending, &message), SendResult::Yes);
             assert_eq!(Receiver::receive(&mut reading, &mut |_| ()), 1);
         }
         assert!(appending.blocks_late() >= 2, "{}", appending.blocks_late());

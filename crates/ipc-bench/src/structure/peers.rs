@@ -2,7 +2,7 @@
 
 use crate::plan::{ClientReport, Plan};
 use crate::run::{IpcBenchError, Link, between};
-use crate::structure::ends::{BATCH_MAX, Receiver, Sender, Sent};
+use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use clock::range::OutOfRange;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ fn rtrb_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<ClientReport,
 
 impl<const N: usize> Sender for rtrb::Producer<[u8; N]> {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
-        let Ok(message) = <[u8; N]>::try_from(message) else { return Sent::Broken };
-        if self.push(message).is_ok() { Sent::Yes } else { Sent::Full }
+    fn send(&mut self, message: &[u8]) -> SendResult {
+        let Ok(message) = <[u8; N]>::try_from(message) else { return SendResult::Broken };
+        if self.push(message).is_ok() { SendResult::Yes } else { SendResult::Full }
     }
 }
 
@@ -71,9 +71,9 @@ fn crossbeam_of<const N: usize>(
 
 impl<const N: usize> Sender for Arc<ArrayQueue<[u8; N]>> {
     #[inline]
-    fn send(&mut self, message: &[u8]) -> Sent {
-        let Ok(message) = <[u8; N]>::try_from(message) else { return Sent::Broken };
-        if self.push(message).is_ok() { Sent::Yes } else { Sent::Full }
+    fn send(&mut self, message: &[u8]) -> SendResult {
+        let Ok(message) = <[u8; N]>::try_from(message) else { return SendResult::Broken };
+        if self.push(message).is_ok() { SendResult::Yes } else { SendResult::Full }
     }
 }
 

@@ -60,10 +60,10 @@ use crate::atomics::{AtomicU32, AtomicU64};
 use crate::bell::Bell;
 use crate::claim::Claim;
 use crate::distributor::protocol::{BELL_HALF_WORD, Follower, Geometry, Publisher, Words};
-use crate::region::{Kind, Place, Region};
+use crate::region::{Place, Region, RegionKind};
 use crate::wait::Wait;
 
-pub use crate::distributor::protocol::{KEYS_MAX, SLOTS_MAX, Unpublished, VALUE_BYTES_MAX};
+pub use crate::distributor::protocol::{KEYS_MAX, PublishError, SLOTS_MAX, VALUE_BYTES_MAX};
 
 /// What a distributor is created for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Distributor {
     pub fn create(place: Place<'_>, shape: Shape) -> Result<Distributor, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = geometry.words() as u64 * 8;
-        let region = Region::create(place, Kind::Distributor, shape.words(), bytes, |_| {})?;
+        let region = Region::create(place, RegionKind::Distributor, shape.words(), bytes, |_| {})?;
         Distributor::in_region(region)
     }
 
@@ -160,7 +160,7 @@ impl Distributor {
     /// # Errors
     /// Whatever is not a whole distributor of this version is refused; the error says why.
     pub fn open(path: &Path) -> Result<Distributor, IpcError> {
-        Distributor::in_region(Region::open(path, Kind::Distributor)?)
+        Distributor::in_region(Region::open(path, RegionKind::Distributor)?)
     }
 
     /// Opens a distributor by a descriptor that was inherited or received, see [`Distributor::fd`].
@@ -168,7 +168,7 @@ impl Distributor {
     /// # Errors
     /// As [`Distributor::open`].
     pub fn from_fd(file: OwnedFd) -> Result<Distributor, IpcError> {
-        Distributor::in_region(Region::from_fd(file, Kind::Distributor)?)
+        Distributor::in_region(Region::from_fd(file, RegionKind::Distributor)?)
     }
 
     fn in_region(region: Region) -> Result<Distributor, IpcError> {
@@ -227,7 +227,7 @@ impl Writer {
     /// # Errors
     /// There is no such key, or the value is too long: nothing was published.
     #[inline]
-    pub fn publish(&mut self, key: u32, value: &[u8]) -> Result<(), Unpublished> {
+    pub fn publish(&mut self, key: u32, value: &[u8]) -> Result<(), PublishError> {
         self.publisher.publish(key as usize, value)
     }
 }

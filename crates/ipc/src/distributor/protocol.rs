@@ -148,7 +148,7 @@ impl Geometry {
 
 /// Why a value was not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unpublished {
+pub enum PublishError {
     /// The distributor has fewer keys.
     #[error("there is no such key: create the distributor for more")]
     NoSuchKey,
@@ -198,12 +198,12 @@ impl<W: Words> Publisher<W> {
     }
 
     #[inline]
-    pub(crate) fn publish(&mut self, key: usize, value: &[u8]) -> Result<(), Unpublished> {
+    pub(crate) fn publish(&mut self, key: usize, value: &[u8]) -> Result<(), PublishError> {
         if key >= self.geometry.keys {
-            return Err(Unpublished::NoSuchKey);
+            return Err(PublishError::NoSuchKey);
         }
         if value.len() > self.geometry.value_bytes_max {
-            return Err(Unpublished::TooLong);
+            return Err(PublishError::TooLong);
         }
         let words = self.memory.words();
         let newest = &words[NEWEST + key];

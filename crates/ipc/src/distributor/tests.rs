@@ -66,9 +66,9 @@ proptest! {
             match step {
                 Step::Publish(key, value) => {
                     let expected = if key >= KEYS {
-                        Err(Unpublished::NoSuchKey)
+                        Err(PublishError::NoSuchKey)
                     } else if value.len() > LONGEST {
-                        Err(Unpublished::TooLong)
+                        Err(PublishError::TooLong)
                     } else {
                         Ok(())
                     };
@@ -311,7 +311,8 @@ fn shapes_out_of_range_are_refused_by_name() {
 #[test]
 fn a_geometry_that_does_not_fit_its_length_is_refused() {
     for words in [[1, 2, 8, 2, 0, 0, 0, 0], [9, 2, 8, 0, 0, 0, 0, 0], [u64::MAX; 8]] {
-        let region = Region::create(Place::Memory, Kind::Distributor, words, 512, |_| {}).unwrap();
+        let region =
+            Region::create(Place::Memory, RegionKind::Distributor, words, 512, |_| {}).unwrap();
         let refused = Distributor::in_region(region).err();
         assert!(matches!(refused, Some(IpcError::Damaged { .. })), "{words:?}: {refused:?}");
     }

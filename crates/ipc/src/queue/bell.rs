@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 
 use crate::IpcError;
 use crate::bell::Bell;
-use crate::region::{GEOMETRY_WORDS, Kind, Place, Region};
+use crate::region::{GEOMETRY_WORDS, Place, Region, RegionKind};
 
 /// Its name in the queue's directory.
 pub(crate) const FILE: &str = "bell";
@@ -25,13 +25,13 @@ impl QueueBell {
         }
         let path = directory.join(FILE);
         let geometry = [0; GEOMETRY_WORDS];
-        Region::create(Place::File(&path), Kind::QueueBell, geometry, BODY_BYTES, |_| ())
+        Region::create(Place::File(&path), RegionKind::QueueBell, geometry, BODY_BYTES, |_| ())
             .map(QueueBell)
     }
 
     /// Opens the bell; `None` if the writer rings none.
     pub fn open(directory: &Path) -> Result<Option<QueueBell>, IpcError> {
-        match Region::open(&directory.join(FILE), Kind::QueueBell) {
+        match Region::open(&directory.join(FILE), RegionKind::QueueBell) {
             Err(IpcError::System { source, .. })
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {

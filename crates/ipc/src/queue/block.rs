@@ -8,7 +8,7 @@ use crate::IpcError;
 use crate::copy;
 use crate::queue::error::QueueError;
 use crate::queue::publish::{look, publish};
-use crate::queue::record::{HEAD_BYTES, Head, Kind, RECORD_ALIGN, span};
+use crate::queue::record::{HEAD_BYTES, Head, RECORD_ALIGN, RecordKind, span};
 use crate::region::{self, GEOMETRY_WORDS, HEADER_BYTES, Place, Region};
 
 /// Where the first record begins, behind the start mark. Positions count from the region's body.
@@ -23,7 +23,7 @@ const _: () = assert!(HEAD_BYTES == 2 * size_of::<u64>());
 
 /// What stands at a position.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found<'a> {
+pub(crate) enum BlockContent<'a> {
     /// Nothing yet.
     Nothing,
     /// The start mark, with the sequence of the block's first record.
@@ -60,11 +60,11 @@ impl Block {
                     &words[0],
                     &words[1],
                     sequence,
-                    Head::of_mark(Kind::Start, sequence).word(),
+                    Head::of_mark(RecordKind::Start, sequence).word(),
                 );
             }
         };
-        let kind = region::Kind::QueueBlock;
+        let kind = region::RegionKind::QueueBlock;
         let region = Region::create(Place::File(path), kind, geometry, body_bytes, start)?;
         let end = body_bytes as usize - RECORD_ALIGN;
         Ok(Block { number, path: path.to_owned(), region, end })
@@ -72,12 +72,12 @@ impl Block {
 
     /// Opens a block to write to it; `None` if there is none.
     pub fn open(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
-        Block::in_region(path, number, Region::open(path, region::Kind::QueueBlock))
+        Block::in_region(path, number, Region::open(path, region::RegionKind::QueueBlock))
     }
 
     /// Opens a block to read it; `None` if there is none. What writes must not be called.
     pub fn open_to_read(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
-        Block::in_region(path, number, Region::open_to_read(path, region::Kind::QueueBlock))
+        Block::in_region(path, number, Region::open_to_read(path, region::RegionKind::QueueBlock))
     }
 
     fn in_region(
@@ -133,20 +133,20 @@ impl Block {
     /// What stands at a position, which is one that a record before ended at; `expected` is the
     /// sequence that is due there.
     #[inline]
-    pub fn at(&self, position: usize, expected: u64) -> Result<Found<'_>, &'static str> {
-        let Some(word) = look(self.word(position)) else { return Ok(Found::Nothing) };
+    pub fn at(&self, position: usize, expected: u64) -> Result<BlockContent<'_>, &'static str> {
+        let Some(word) = look(self.word(position)) else { return Ok(BlockContent::Nothing) };
         let head = Head::read(word).ok_or("no writer writes such a head")?;
         let sequence = self.sequence(position);
-        if (head.kind() == Kind::Start) != (position == 0) {
+        if (head.kind() == RecordKind::Start) != (position == 0) {
             return Err("a block's start is not where it must be");
         }
-        if head.kind() != Kind::Record {
+        if head.kind() != RecordKind::Record {
             if !head.fits(sequence, &[]) {
                 return Err("the check of a mark does not fit");
             }
             return match head.kind() {
-                Kind::Start => Ok(Found::Start(sequence)),
-                _ if sequence == expected => Ok(Found::End),
+                RecordKind::Start => Ok(BlockContent::Start(sequence)),
+                _ if sequence == expected => Ok(BlockContent::End),
                 _ => Err("the block ends at a sequence that is not the next one"),
             };
         }
@@ -159,7 +159,7 @@ impl Block {
         // SAFETY: published, and within the block, as was just seen.
         let bytes = unsafe { self.published(position, head.length()) };
         if head.fits(sequence, bytes) {
-            Ok(Found::Record(bytes))
+            Ok(BlockContent::Record(bytes))
         } else {
             Err("the check of a record does not fit")
         }
@@ -209,7 +209,7 @@ impl Block {
     }
 
     /// Puts a start or an end at a position.
-    pub fn mark(&mut self, position: usize, kind: Kind, sequence: u64) {
+    pub fn mark(&mut self, position: usize, kind: RecordKind, sequence: u64) {
         self.publish(position, sequence, Head::of_mark(kind, sequence));
     }
 
@@ -259,6 +259,7 @@ impl Block {
     /// Whether a whole record stands at a position that comes after the one of `sequence`.
     fn has_later_record(&self, position: usize, sequence: u64) -> bool {
         let found = self.sequence(position);
-        found > sequence && matches!(self.at(position, found), Ok(Found::Record(_) | Found::End))
+        found > sequence
+            && matches!(self.at(position, found), Ok(BlockContent::Record(_) | BlockContent::End))
     }
 }

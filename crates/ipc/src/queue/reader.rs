@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::queue::ahead::{Ahead, NextBlocks};
 use crate::queue::bell::QueueBell;
-use crate::queue::block::{Block, FIRST, Found};
+use crate::queue::block::{Block, BlockContent, FIRST};
 use crate::queue::directory::Directory;
 use crate::queue::error::QueueError;
 use crate::queue::record::span;
@@ -93,7 +93,7 @@ impl Reader {
             position: 0,
             sequence: 0,
         };
-        if let Found::Start(first) = reader.found()? {
+        if let BlockContent::Start(first) = reader.found()? {
             reader.sequence = first;
         }
         Ok(reader)
@@ -116,8 +116,8 @@ impl Reader {
         let mut records = 0;
         while records < max {
             match self.block.at(self.position, self.sequence) {
-                Ok(Found::Nothing) => break,
-                Ok(Found::Record(bytes)) => {
+                Ok(BlockContent::Nothing) => break,
+                Ok(BlockContent::Record(bytes)) => {
                     each(self.sequence, bytes);
                     self.position += span(bytes.len());
                     self.sequence += 1;
@@ -181,18 +181,18 @@ impl Reader {
     #[cold]
     fn go_on(&mut self) -> Result<(), QueueError> {
         match self.found()? {
-            Found::Start(first) => {
+            BlockContent::Start(first) => {
                 let missed = self.sequence..first;
                 self.position = FIRST;
                 self.sequence = first;
                 if missed.is_empty() { Ok(()) } else { Err(QueueError::FellBehind { missed }) }
             }
-            Found::End => self.go_to_next_block(),
-            Found::Nothing | Found::Record(_) => Ok(()),
+            BlockContent::End => self.go_to_next_block(),
+            BlockContent::Nothing | BlockContent::Record(_) => Ok(()),
         }
     }
 
-    fn found(&self) -> Result<Found<'_>, QueueError> {
+    fn found(&self) -> Result<BlockContent<'_>, QueueError> {
         let found = self.block.at(self.position, self.sequence);
         found.map_err(|what| self.block.damaged(self.position, what))
     }
@@ -250,12 +250,12 @@ impl Reader {
     fn skip_block(&mut self) -> Result<(), QueueError> {
         loop {
             match self.found()? {
-                Found::Start(_) => self.position = FIRST,
-                Found::Record(bytes) => {
+                BlockContent::Start(_) => self.position = FIRST,
+                BlockContent::Record(bytes) => {
                     self.position += span(bytes.len());
                     self.sequence += 1;
                 }
-                Found::Nothing | Found::End => return Ok(()),
+                BlockContent::Nothing | BlockContent::End => return Ok(()),
             }
         }
     }

@@ -16,7 +16,7 @@ const KIND_SHIFT: u32 = 30;
 /// What stands at a position of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum RecordKind {
     /// A record.
     Record = 1,
     /// The first thing in a block: the writer has come to it. Its sequence is that of the block's
@@ -37,16 +37,16 @@ impl Head {
     pub fn of_record(sequence: u64, bytes: &[u8], checked: bool) -> Head {
         debug_assert!(bytes.len() < 1 << LENGTH_BITS);
         let checked = if checked { CHECKED } else { 0 };
-        Head::new(Kind::Record, checked | bytes.len() as u32, sequence, bytes)
+        Head::new(RecordKind::Record, checked | bytes.len() as u32, sequence, bytes)
     }
 
     /// The head of a start or an end.
-    pub fn of_mark(kind: Kind, sequence: u64) -> Head {
+    pub fn of_mark(kind: RecordKind, sequence: u64) -> Head {
         Head::new(kind, 0, sequence, &[])
     }
 
     #[inline]
-    fn new(kind: Kind, rest: u32, sequence: u64, bytes: &[u8]) -> Head {
+    fn new(kind: RecordKind, rest: u32, sequence: u64, bytes: &[u8]) -> Head {
         let low = (kind as u32) << KIND_SHIFT | rest;
         let bytes = if low & CHECKED == 0 { &[] } else { bytes };
         Head(u64::from(check(sequence, low, bytes)) << 32 | u64::from(low))
@@ -70,11 +70,11 @@ impl Head {
 
     /// What it is the head of.
     #[inline]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> RecordKind {
         match self.0 as u32 >> KIND_SHIFT {
-            2 => Kind::Start,
-            3 => Kind::End,
-            _ => Kind::Record,
+            2 => RecordKind::Start,
+            3 => RecordKind::End,
+            _ => RecordKind::Record,
         }
     }
 

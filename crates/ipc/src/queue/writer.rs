@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::queue::ahead::{Ahead, NextBlocks};
 use crate::queue::bell::{self, QueueBell};
-use crate::queue::block::{BLOCK_OVERHEAD_BYTES, Block, FIRST, Found};
+use crate::queue::block::{BLOCK_OVERHEAD_BYTES, Block, BlockContent, FIRST};
 use crate::queue::directory::{BLOCK_NUMBER_MAX, Directory, WriterLock};
 use crate::queue::error::QueueError;
-use crate::queue::record::{HEAD_BYTES, Kind, span};
+use crate::queue::record::{HEAD_BYTES, RecordKind, span};
 
 /// Smallest block, bytes.
 pub const BLOCK_BYTES_MIN: usize = 4 << 12;
@@ -100,9 +100,9 @@ impl Writer {
         let lock = directory.lock()?;
         directory.remove_unfinished()?;
         let blocks = directory.blocks()?;
-        let Tail { block, position, sequence, wiped_bytes } = match blocks.last() {
-            None => Tail::of_new(&directory, options)?,
-            Some(_) => Tail::find(&directory, &blocks)?,
+        let WritePosition { block, position, sequence, wiped_bytes } = match blocks.last() {
+            None => WritePosition::of_new(&directory, options)?,
+            Some(_) => WritePosition::find(&directory, &blocks)?,
         };
         let oldest = blocks.first().copied().unwrap_or(0);
         let bell = bell(&directory, options.may_sleep)?;
@@ -208,9 +208,9 @@ impl Writer {
             return Err(QueueError::LastBlock(BLOCK_NUMBER_MAX));
         }
         let next = self.next.take(number)?.expect("what is not there is made");
-        self.block.mark(self.position, Kind::End, self.sequence);
+        self.block.mark(self.position, RecordKind::End, self.sequence);
         let ended = std::mem::replace(&mut self.block, next);
-        self.block.mark(0, Kind::Start, self.sequence);
+        self.block.mark(0, RecordKind::Start, self.sequence);
         self.position = FIRST;
         self.next.give_back(ended);
         self.next.ask(number + 1);
@@ -256,21 +256,21 @@ fn bell(directory: &Directory, may_sleep: bool) -> Result<Option<QueueBell>, Que
 }
 
 /// Where a writer goes on.
-struct Tail {
+struct WritePosition {
     block: Block,
     position: usize,
     sequence: u64,
     wiped_bytes: usize,
 }
 
-impl Tail {
-    fn of_new(directory: &Directory, options: Options) -> Result<Tail, QueueError> {
+impl WritePosition {
+    fn of_new(directory: &Directory, options: Options) -> Result<WritePosition, QueueError> {
         let block = Block::create(&directory.block(0), 0, options.block_bytes, Some(0))?;
-        Ok(Tail { block, position: FIRST, sequence: 0, wiped_bytes: 0 })
+        Ok(WritePosition { block, position: FIRST, sequence: 0, wiped_bytes: 0 })
     }
 
     /// Walks the last block that was started, to the end of its last whole record.
-    fn find(directory: &Directory, blocks: &[u64]) -> Result<Tail, QueueError> {
+    fn find(directory: &Directory, blocks: &[u64]) -> Result<WritePosition, QueueError> {
         if let Some(missing) = directory.hole(blocks) {
             return Err(QueueError::MissingBlock(directory.block(missing)));
         }
@@ -279,32 +279,37 @@ impl Tail {
             let block = Block::open(&directory.block(number), number)?;
             let block = block.ok_or_else(|| missing(number))?;
             if block.is_started() {
-                return Tail::walk(block);
+                return WritePosition::walk(block);
             }
         }
         // Only the next ones, which were made ahead, are there.
         Err(missing(blocks[0].saturating_sub(1)))
     }
 
-    fn walk(mut block: Block) -> Result<Tail, QueueError> {
+    fn walk(mut block: Block) -> Result<WritePosition, QueueError> {
         let (mut position, mut sequence) = (0, 0);
         loop {
             match block.at(position, sequence) {
-                Ok(Found::Start(first)) => (position, sequence) = (FIRST, first),
-                Ok(Found::Record(bytes)) => {
+                Ok(BlockContent::Start(first)) => (position, sequence) = (FIRST, first),
+                Ok(BlockContent::Record(bytes)) => {
                     position += span(bytes.len());
                     sequence += 1;
                 }
-                Ok(Found::Nothing) => {
+                Ok(BlockContent::Nothing) => {
                     let wiped = block.wipe(position, sequence, RECORD_BYTES_MAX);
                     let lost = "nothing is before it, so a part of the block was lost";
                     let wiped_bytes = wiped.map_err(|far| block.damaged(far, lost))?;
-                    return Ok(Tail { block, position, sequence, wiped_bytes });
+                    return Ok(WritePosition { block, position, sequence, wiped_bytes });
                 }
                 // The writer before ended it and did not come to the next one: `append` does. Room
                 // for nothing more is here.
-                Ok(Found::End) => {
-                    return Ok(Tail { position: block.end(), block, sequence, wiped_bytes: 0 });
+                Ok(BlockContent::End) => {
+                    return Ok(WritePosition {
+                        position: block.end(),
+                        block,
+                        sequence,
+                        wiped_bytes: 0,
+                    });
                 }
                 Err(what) => return Err(block.damaged(position, what)),
             }

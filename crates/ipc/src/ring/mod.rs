@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use ipc::region::Place;
-//! use ipc::ring::{Producers, Refused, Ring, Shape};
+//! use ipc::ring::{Producers, SendError, Ring, Shape};
 //!
 //! let producers = Producers::One;
 //! let shape = Shape { slots: 4, message_bytes_max: 16, producers, may_sleep: false };
@@ -67,7 +67,7 @@ use std::time::Duration;
 use crate::IpcError;
 use crate::bell::Bell;
 use crate::claim::Claim;
-use crate::region::{Kind, Place, Region};
+use crate::region::{Place, Region, RegionKind};
 use crate::ring::memory::RegionMemory;
 use crate::ring::protocol::{Geometry, Memory};
 use crate::ring::receiver::Receiver;
@@ -75,7 +75,7 @@ use crate::ring::sender::Sender;
 use crate::wait::{Look, Wait};
 
 pub use crate::ring::protocol::{MESSAGE_BYTES_MAX, PRODUCERS_MAX};
-pub use crate::ring::sender::{Batch, Refused};
+pub use crate::ring::sender::{Batch, SendError};
 
 /// Most slots of a ring.
 pub const SLOTS_MAX: u32 = 1 << 24;
@@ -180,7 +180,7 @@ impl Ring {
     pub fn create(place: Place<'_>, shape: Shape) -> Result<Ring, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = memory::body_bytes(&geometry);
-        let region = Region::create(place, Kind::Ring, shape.words(), bytes, |_| {})?;
+        let region = Region::create(place, RegionKind::Ring, shape.words(), bytes, |_| {})?;
         Ring::in_region(region)
     }
 
@@ -189,7 +189,7 @@ impl Ring {
     /// # Errors
     /// Whatever is not a whole ring of this version is refused; the error says why.
     pub fn open(path: &Path) -> Result<Ring, IpcError> {
-        Ring::in_region(Region::open(path, Kind::Ring)?)
+        Ring::in_region(Region::open(path, RegionKind::Ring)?)
     }
 
     /// Opens a ring by a descriptor that was inherited or received, see [`Ring::fd`].
@@ -197,7 +197,7 @@ impl Ring {
     /// # Errors
     /// As [`Ring::open`].
     pub fn from_fd(file: OwnedFd) -> Result<Ring, IpcError> {
-        Ring::in_region(Region::from_fd(file, Kind::Ring)?)
+        Ring::in_region(Region::from_fd(file, RegionKind::Ring)?)
     }
 
     fn in_region(region: Region) -> Result<Ring, IpcError> {
@@ -275,7 +275,7 @@ impl Producer {
     /// # Errors
     /// The ring is full, or the message too long: nothing was sent.
     #[inline]
-    pub fn try_send(&mut self, message: &[u8]) -> Result<(), Refused> {
+    pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.sender.try_send(message)
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Receiver<M> {
 }
 
 /// What stands at the consumer's position.
-enum Found {
+enum SlotContent {
     Nothing,
     Message(usize),
     Claimed(u8),
@@ -45,28 +45,28 @@ impl<M: Memory> Receiver<M> {
         mut show: impl FnMut(&[u8]),
     ) -> usize {
         let start = self.next;
-        let taken = Taken { receiver: self, start };
+        let taken = HeadGuard { receiver: self, start };
         let mut received = 0;
         while received < max {
             let receiver = &mut *taken.receiver;
             match receiver.look() {
-                Found::Message(length) => {
+                SlotContent::Message(length) => {
                     let slot = receiver.geometry.slot(receiver.next);
                     // SAFETY: published in our turn: nobody writes it before `head` has passed it.
                     // The length was held against the slot's.
                     unsafe { receiver.memory.read(slot, length, &mut show) };
                     received += 1;
                 }
-                Found::Nothing => break,
-                Found::Claimed(id) => {
+                SlotContent::Nothing => break,
+                SlotContent::Claimed(id) => {
                     if !receiver.may_skip(id, probe, &mut is_alive) {
                         break;
                     }
                     // It is abandoned now, or was published just before its producer died.
                     continue;
                 }
-                Found::Abandoned => add_one(receiver.memory.abandoned()),
-                Found::Damaged => add_one(receiver.memory.damaged()),
+                SlotContent::Abandoned => add_one(receiver.memory.abandoned()),
+                SlotContent::Damaged => add_one(receiver.memory.damaged()),
             }
             receiver.next = receiver.next.wrapping_add(1);
             receiver.polls = 0;
@@ -75,18 +75,18 @@ impl<M: Memory> Receiver<M> {
     }
 
     #[inline(always)]
-    fn look(&self) -> Found {
+    fn look(&self) -> SlotContent {
         let seen = self.memory.word(self.geometry.slot(self.next)).load(Ordering::Acquire);
         if turn_of(seen) != self.geometry.turn(self.next) {
-            return Found::Nothing;
+            return SlotContent::Nothing;
         }
         match owner_of(seen) {
             PUBLISHED if length_of(seen) <= self.geometry.message_bytes_max => {
-                Found::Message(length_of(seen))
+                SlotContent::Message(length_of(seen))
             }
-            id @ 1..=PRODUCERS_MAX if self.geometry.many => Found::Claimed(id),
-            ABANDONED => Found::Abandoned,
-            _ => Found::Damaged,
+            id @ 1..=PRODUCERS_MAX if self.geometry.many => SlotContent::Claimed(id),
+            ABANDONED => SlotContent::Abandoned,
+            _ => SlotContent::Damaged,
         }
     }
 
@@ -117,12 +117,12 @@ fn add_one(count: &AtomicU64) {
 
 /// Stores the head when a call ends, also by a panic of the caller's closure: then the message that
 /// it panicked on comes again.
-struct Taken<'a, M: Memory> {
+struct HeadGuard<'a, M: Memory> {
     receiver: &'a mut Receiver<M>,
     start: u64,
 }
 
-impl<M: Memory> Drop for Taken<'_, M> {
+impl<M: Memory> Drop for HeadGuard<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.receiver.next != self.start {

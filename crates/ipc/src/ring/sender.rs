@@ -10,7 +10,7 @@ const CLAIM_ATTEMPTS_MAX: u32 = 1 << 16;
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SendError {
     /// The consumer is as many messages behind as the ring has slots.
     #[error("the ring is full: the consumer is slower, or gone; try again, or take more slots")]
     Full,
@@ -28,7 +28,7 @@ pub struct Batch {
     /// So many messages were sent, from the first on.
     pub sent: usize,
     /// Why the next one was not; `None` when all were.
-    pub refused: Option<Refused>,
+    pub refused: Option<SendError>,
 }
 
 /// The sending end. Exclusive by its owner's claim.
@@ -75,9 +75,9 @@ impl<M: Memory> Sender<M> {
     }
 
     #[inline]
-    pub(crate) fn try_send(&mut self, message: &[u8]) -> Result<(), Refused> {
+    pub(crate) fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         if message.len() > self.geometry.message_bytes_max {
-            return Err(Refused::TooLong);
+            return Err(SendError::TooLong);
         }
         let position = if self.geometry.many { self.claim()? } else { self.take_next()? };
         // SAFETY: the position was claimed, or is the only producer's next with room before the
@@ -112,12 +112,12 @@ impl<M: Memory> Sender<M> {
     #[inline]
     fn send_held<B: AsRef<[u8]>>(&mut self, messages: impl IntoIterator<Item = B>) -> Batch {
         let first = self.next;
-        let mut held = Held { sender: self, first, first_length: 0 };
+        let mut held = BatchGuard { sender: self, first, first_length: 0 };
         let mut refused = None;
         for message in messages {
             let message = message.as_ref();
             if message.len() > held.sender.geometry.message_bytes_max {
-                refused = Some(Refused::TooLong);
+                refused = Some(SendError::TooLong);
                 break;
             }
             let position = match held.sender.take_next() {
@@ -142,12 +142,12 @@ impl<M: Memory> Sender<M> {
 
     /// The only producer's next position, once it is known to be free.
     #[inline(always)]
-    fn take_next(&mut self) -> Result<u64, Refused> {
+    fn take_next(&mut self) -> Result<u64, SendError> {
         let position = self.next;
         if !self.geometry.is_room(position, self.head) {
             self.head = self.memory.head().load(Ordering::Acquire);
             if !self.geometry.is_room(position, self.head) {
-                return Err(Refused::Full);
+                return Err(SendError::Full);
             }
         }
         self.next = position.wrapping_add(1);
@@ -156,14 +156,14 @@ impl<M: Memory> Sender<M> {
 
     /// A position that is this producer's among many.
     #[inline]
-    fn claim(&mut self) -> Result<u64, Refused> {
+    fn claim(&mut self) -> Result<u64, SendError> {
         for _ in 0..CLAIM_ATTEMPTS_MAX {
             let position = self.memory.tail().load(Ordering::Relaxed);
             if !self.geometry.is_room(position, self.head) {
                 // Acquire: what the consumer read of the slot lies before what we write there.
                 self.head = self.memory.head().load(Ordering::Acquire);
                 if !self.geometry.is_room(position, self.head) {
-                    return Err(Refused::Full);
+                    return Err(SendError::Full);
                 }
             }
             let turn = self.geometry.turn(position);
@@ -182,7 +182,7 @@ impl<M: Memory> Sender<M> {
             }
             // Otherwise the tail was moved a whole turn since we read it.
         }
-        Err(Refused::Contended)
+        Err(SendError::Contended)
     }
 
     #[inline(always)]
@@ -209,13 +209,13 @@ impl<M: Memory> Sender<M> {
 
 /// A batch whose first word is not written yet. Dropping it writes it: also when the iterator
 /// panics.
-struct Held<'a, M: Memory> {
+struct BatchGuard<'a, M: Memory> {
     sender: &'a mut Sender<M>,
     first: u64,
     first_length: usize,
 }
 
-impl<M: Memory> Drop for Held<'_, M> {
+impl<M: Memory> Drop for BatchGuard<'_, M> {
     fn drop(&mut self) {
         if self.sender.next != self.first {
             self.sender.publish(self.first, self.first_length, Ordering::Release);

@@ -38,12 +38,16 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Sends into the model; what the ring must say.
-fn model_send(model: &mut VecDeque<Vec<u8>>, slots: usize, message: &[u8]) -> Result<(), Refused> {
+fn model_send(
+    model: &mut VecDeque<Vec<u8>>,
+    slots: usize,
+    message: &[u8],
+) -> Result<(), SendError> {
     if message.len() > LONGEST {
-        return Err(Refused::TooLong);
+        return Err(SendError::TooLong);
     }
     if model.len() == slots {
-        return Err(Refused::Full);
+        return Err(SendError::Full);
     }
     model.push_back(message.to_vec());
     Ok(())
@@ -173,7 +177,7 @@ fn a_geometry_that_does_not_fit_its_length_is_refused() {
         ([u64::MAX; 8], 512),
     ];
     for (words, bytes) in cases {
-        let region = Region::create(Place::Memory, Kind::Ring, words, bytes, |_| {}).unwrap();
+        let region = Region::create(Place::Memory, RegionKind::Ring, words, bytes, |_| {}).unwrap();
         let refused = Ring::in_region(region).err();
         assert!(
             matches!(refused, Some(IpcError::Damaged { .. } | IpcError::Shape { .. })),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use clock::Deadline;
 use clock::random::SplitMix64;
 use ipc::distributor::{self, Distributor, Reader};
-use ipc::region::{Kind, Place, Region};
+use ipc::region::{Place, Region, RegionKind};
 use ipc::ring::{self, Producers, Ring};
 use ipc::wait::Wait;
 
@@ -38,12 +38,12 @@ impl Notes {
     fn create(folder: &Path) -> Notes {
         let (place, bytes) = (folder.join("notes"), Notes::WORDS as u64 * 8);
         // It has no structure's shape: nothing opens it as one.
-        let region = Region::create(Place::File(&place), Kind::Ring, [0; 8], bytes, |_| {});
+        let region = Region::create(Place::File(&place), RegionKind::Ring, [0; 8], bytes, |_| {});
         Notes(region.unwrap())
     }
 
     fn open(folder: &Path) -> Notes {
-        Notes(Region::open(&folder.join("notes"), Kind::Ring).unwrap())
+        Notes(Region::open(&folder.join("notes"), RegionKind::Ring).unwrap())
     }
 
     fn word(&self, at: usize) -> &AtomicU64 {

@@ -61,16 +61,16 @@ impl fmt::Display for Identity {
 
 /// What kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Segment,
     Snapshot,
 }
 
-impl Kind {
+impl FileKind {
     fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Segment => *b"tpathlog",
-            Kind::Snapshot => *b"tpathsnp",
+            FileKind::Segment => *b"tpathlog",
+            FileKind::Snapshot => *b"tpathsnp",
         }
     }
 }
@@ -78,7 +78,7 @@ impl Kind {
 /// A header, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Which log.
     pub log: u64,
     pub sequence: u64,
@@ -114,7 +114,7 @@ impl Header {
         bytes
     }
 
-    pub fn decode(bytes: &[u8; HEADER_BYTES], kind: Kind) -> Result<Header, Fault> {
+    pub fn decode(bytes: &[u8; HEADER_BYTES], kind: FileKind) -> Result<Header, Fault> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         if bytes[..8] != kind.magic() {
@@ -138,8 +138,8 @@ impl Header {
         }
         let (sequence, records) = (word(24), word(32));
         let allowed = match kind {
-            Kind::Segment => 1..=SEGMENT_RECORDS_MAX,
-            Kind::Snapshot => 0..=0,
+            FileKind::Segment => 1..=SEGMENT_RECORDS_MAX,
+            FileKind::Snapshot => 0..=0,
         };
         if !allowed.contains(&records) || sequence.checked_add(records).is_none() {
             return Err(Fault::Damaged("it has room for an impossible number of records"));
@@ -157,47 +157,47 @@ fn check(bytes: &[u8; HEADER_BYTES]) -> u32 {
 mod tests {
     use super::*;
 
-    fn header(kind: Kind) -> Header {
+    fn header(kind: FileKind) -> Header {
         let limits = EngineLimits { accounts_max: 3, ..EngineLimits::matching_only(10, 20) };
         let identity = Identity { instruments: 4, limits };
-        let records = if kind == Kind::Segment { 9 } else { 0 };
+        let records = if kind == FileKind::Segment { 9 } else { 0 };
         Header { kind, log: 0x1234, sequence: 77, records, identity }
     }
 
     #[test]
     fn a_header_comes_back() {
-        for kind in [Kind::Segment, Kind::Snapshot] {
+        for kind in [FileKind::Segment, FileKind::Snapshot] {
             assert_eq!(Header::decode(&header(kind).encode(), kind), Ok(header(kind)));
         }
-        let snapshot = header(Kind::Snapshot).encode();
-        assert_eq!(Header::decode(&snapshot, Kind::Segment), Err(Fault::Foreign));
+        let snapshot = header(FileKind::Snapshot).encode();
+        assert_eq!(Header::decode(&snapshot, FileKind::Segment), Err(Fault::Foreign));
     }
 
     #[test]
     fn every_bit_counts() {
-        let bytes = header(Kind::Segment).encode();
+        let bytes = header(FileKind::Segment).encode();
         for bit in 0..HEADER_BYTES * 8 {
             let mut changed = bytes;
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert!(Header::decode(&changed, Kind::Segment).is_err(), "bit {bit}");
+            assert!(Header::decode(&changed, FileKind::Segment).is_err(), "bit {bit}");
         }
     }
 
     /// Whole, but not one that this program can use.
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let mut other = header(Kind::Segment).encode();
+        let mut other = header(FileKind::Segment).encode();
         other[8] = 2;
         let sum = check(&other);
         other[CHECK..16].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Header::decode(&other, Kind::Segment), Err(Fault::Version(2)));
-        let mut impossible = header(Kind::Segment);
+        assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(2)));
+        let mut impossible = header(FileKind::Segment);
         impossible.identity.limits.open_orders_max = 0;
-        let refused = Header::decode(&impossible.encode(), Kind::Segment);
+        let refused = Header::decode(&impossible.encode(), FileKind::Segment);
         assert!(matches!(refused, Err(Fault::Damaged(_))));
         for (sequence, records) in [(0, 0), (0, SEGMENT_RECORDS_MAX + 1), (u64::MAX, 1)] {
-            let empty = Header { sequence, records, ..header(Kind::Segment) };
-            let refused = Header::decode(&empty.encode(), Kind::Segment);
+            let empty = Header { sequence, records, ..header(FileKind::Segment) };
+            let refused = Header::decode(&empty.encode(), FileKind::Segment);
             assert!(matches!(refused, Err(Fault::Damaged(_))));
         }
     }

@@ -36,7 +36,7 @@ use clock::crc32c::{continued, crc32c};
 use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::read::segment::{Log, read_up_to};
-use crate::write::state::Shared;
+use crate::write::state::WriterState;
 
 /// Bytes of the file: within one sector, so that it is written whole or not at all.
 const MARK_BYTES: usize = 32;
@@ -66,7 +66,7 @@ impl Mark {
         directory: &Directory,
         log: u64,
         durable: u64,
-        shared: Arc<Shared>,
+        shared: Arc<WriterState>,
     ) -> Result<Mark, JournalError> {
         let path = directory.mark();
         let file = directory.publish(&path, |file| {
@@ -133,7 +133,7 @@ struct Syncer {
     path: PathBuf,
     woken: Receiver<()>,
     is_awake: Arc<AtomicBool>,
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
 }
 
 impl Syncer {
@@ -243,7 +243,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::new(place.path());
         check(&directory, None, 0).expect("a journal without a mark is not checked");
-        let mark = Mark::create(&directory, 7, 5, Arc::new(Shared::new(5, 10))).unwrap();
+        let mark = Mark::create(&directory, 7, 5, Arc::new(WriterState::new(5, 10))).unwrap();
         check(&directory, None, 5).unwrap();
         mark.set(6).unwrap();
         // Readable at once, whether it is durable or not.

@@ -46,7 +46,7 @@ pub(crate) type Bytes = [u8; RECORD_BYTES];
 
 /// What stands where a record can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum RecordSlot {
     /// A whole record.
     Record { sequence: u64, durable: u64, input: Result<Input, DecodeError> },
     /// Zeros.
@@ -68,14 +68,14 @@ pub(crate) fn encode(sequence: u64, durable: u64, input: &[u8; Input::BYTES]) ->
 }
 
 /// Reads what stands in the place of a record.
-pub(crate) fn read(bytes: &Bytes) -> Found {
+pub(crate) fn read(bytes: &Bytes) -> RecordSlot {
     if u32_at(bytes, LENGTH) != Input::BYTES as u32
         || u32_at(bytes, CHECK) != crc32c(&bytes[..CHECK])
     {
-        return if *bytes == [0; RECORD_BYTES] { Found::Nothing } else { Found::Broken };
+        return if *bytes == [0; RECORD_BYTES] { RecordSlot::Nothing } else { RecordSlot::Broken };
     }
     let input = std::array::from_fn(|byte| bytes[INPUT + byte]);
-    Found::Record {
+    RecordSlot::Record {
         sequence: u64_at(bytes, 0),
         durable: u64_at(bytes, DURABLE),
         input: Input::from_bytes(&input),
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_record_comes_back() {
         let bytes = encode(5, 3, &input().to_bytes());
-        let expected = Found::Record { sequence: 5, durable: 3, input: Ok(input()) };
+        let expected = RecordSlot::Record { sequence: 5, durable: 3, input: Ok(input()) };
         assert_eq!(read(&bytes), expected);
-        assert_eq!(read(&[0; RECORD_BYTES]), Found::Nothing);
+        assert_eq!(read(&[0; RECORD_BYTES]), RecordSlot::Nothing);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
         for bit in 0..RECORD_BYTES * 8 {
             let mut changed = bytes;
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read(&changed), Found::Broken, "bit {bit}");
+            assert_eq!(read(&changed), RecordSlot::Broken, "bit {bit}");
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     fn what_is_whole_but_means_nothing_is_told_apart() {
         let mut unknown = input().to_bytes();
         unknown[8] = 99;
-        let Found::Record { input: Err(error), .. } = read(&encode(0, 0, &unknown)) else {
+        let RecordSlot::Record { input: Err(error), .. } = read(&encode(0, 0, &unknown)) else {
             panic!("it is whole");
         };
         assert_eq!((error.field, error.found), ("kind", 99));

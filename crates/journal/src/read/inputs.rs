@@ -10,7 +10,7 @@ use engine::Input;
 
 use crate::error::JournalError;
 use crate::file::directory::Directory;
-use crate::file::header::{Header, Kind};
+use crate::file::header::{FileKind, Header};
 use crate::file::segment::{byte_of, end_of};
 use crate::read::segment::{Log, Reader, read_header};
 
@@ -30,7 +30,7 @@ pub struct Inputs {
 /// What stands behind the last whole record of a log and is not zeros: what a write left that was
 /// cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct TornTail {
     /// The segment.
     pub segment: PathBuf,
     /// The input that stands there no more, the first that is not in the log.
@@ -39,9 +39,9 @@ pub struct Cut {
     pub bytes: u64,
 }
 
-impl fmt::Display for Cut {
+impl fmt::Display for TornTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cut { segment, sequence, bytes } = self;
+        let TornTail { segment, sequence, bytes } = self;
         let segment = segment.display();
         write!(
             f,
@@ -52,14 +52,14 @@ impl fmt::Display for Cut {
 
 /// Where a log ends.
 #[derive(Debug)]
-pub(crate) struct End {
+pub(crate) struct LogEnd {
     /// The first input that is not there.
     pub next: u64,
     /// The segment that has room for it, and where zeros to its end begin.
     pub segment: Option<(Header, u64)>,
     /// The first inputs of segments behind, which are empty.
     pub later: Vec<u64>,
-    pub cut: Option<Cut>,
+    pub cut: Option<TornTail>,
 }
 
 impl Inputs {
@@ -135,8 +135,8 @@ impl Inputs {
     }
 
     /// Judges what stands behind the last input, which must have been read. Nobody may be writing.
-    pub(crate) fn end(self) -> Result<End, JournalError> {
-        let mut end = End { next: self.next, segment: None, later: Vec::new(), cut: None };
+    pub(crate) fn end(self) -> Result<LogEnd, JournalError> {
+        let mut end = LogEnd { next: self.next, segment: None, later: Vec::new(), cut: None };
         if let Some(reader) = self.reader {
             let header = *reader.header();
             let dirty_end = reader.judge()?;
@@ -144,7 +144,7 @@ impl Inputs {
                 let begin = byte_of(&header, end.next);
                 let bytes = dirty_end - begin;
                 let segment = self.directory.segment(header.sequence);
-                let cut = Cut { segment, sequence: end.next, bytes };
+                let cut = TornTail { segment, sequence: end.next, bytes };
                 end.cut = (bytes > 0).then_some(cut);
                 end.segment = Some((header, dirty_end));
             }
@@ -188,7 +188,7 @@ pub(crate) fn read_segment_header(
     let path = directory.segment(first);
     let file = File::open(&path);
     let mut file = file.map_err(|source| JournalError::system("open", &path, source))?;
-    let header = read_header(&mut file, &path, Kind::Segment, log)?;
+    let header = read_header(&mut file, &path, FileKind::Segment, log)?;
     hold_name(&path, &header, first).map(|()| header)
 }
 

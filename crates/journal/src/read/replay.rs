@@ -7,16 +7,16 @@ use engine::{Engine, Input};
 use crate::counts::{EventCounts, InputCounts};
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory};
-use crate::file::header::{Header, Identity, Kind};
+use crate::file::header::{FileKind, Header, Identity};
 use crate::file::mark;
-use crate::read::inputs::{Cut, End, Inputs, read_segment_header};
+use crate::read::inputs::{Inputs, LogEnd, TornTail, read_segment_header};
 use crate::read::segment::{Log, read_header};
 use crate::snapshot::{self, Snapshot};
 
 /// A journal, replayed to its end.
 #[derive(Debug)]
-pub struct Replayed {
-    /// In the state before [`Replayed::next_sequence`].
+pub struct ReplayedJournal {
+    /// In the state before [`ReplayedJournal::next_sequence`].
     pub engine: Engine,
     /// What the journal is for.
     pub identity: Identity,
@@ -33,7 +33,7 @@ pub struct Replayed {
     /// What they led to.
     pub events: EventCounts,
     /// What stands behind the last whole record, and is cut.
-    pub cut: Option<Cut>,
+    pub cut: Option<TornTail>,
 }
 
 /// An engine, and how far it is in its log.
@@ -49,7 +49,7 @@ pub(crate) struct Start {
 /// # Errors
 /// No journal there, or one that is written to; damage that is no torn tail; a part that is
 /// missing.
-pub fn replay(path: &Path) -> Result<Replayed, JournalError> {
+pub fn replay(path: &Path) -> Result<ReplayedJournal, JournalError> {
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Read)?;
     let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
@@ -60,7 +60,7 @@ pub fn replay(path: &Path) -> Result<Replayed, JournalError> {
 ///
 /// # Errors
 /// As [`replay`]; or the snapshot can't be written.
-pub fn replay_and_save(path: &Path) -> Result<(Replayed, Snapshot), JournalError> {
+pub fn replay_and_save(path: &Path) -> Result<(ReplayedJournal, Snapshot), JournalError> {
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Write)?;
     let log = find(&directory)?.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
@@ -83,7 +83,7 @@ pub(crate) fn find(directory: &Directory) -> Result<Option<Log>, JournalError> {
         let path = directory.snapshot(sequence);
         let read = std::fs::File::open(&path)
             .map_err(|source| JournalError::system("open", &path, source))
-            .and_then(|mut file| read_header(&mut file, &path, Kind::Snapshot, None));
+            .and_then(|mut file| read_header(&mut file, &path, FileKind::Snapshot, None));
         match read {
             Ok(header) => return Ok(Some(log(header))),
             Err(error) => first_error = first_error.or(Some(error)),
@@ -116,7 +116,10 @@ pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalErr
 }
 
 /// Replays a log that nobody writes to, and says where it ends.
-pub(crate) fn recover(directory: &Directory, log: Log) -> Result<(Replayed, End), JournalError> {
+pub(crate) fn recover(
+    directory: &Directory,
+    log: Log,
+) -> Result<(ReplayedJournal, LogEnd), JournalError> {
     let Start { mut engine, sequence, from_snapshot, snapshots_refused } = start(directory, log)?;
     let (mut counts, mut events) = (InputCounts::default(), EventCounts::default());
     let mut inputs = Inputs::from(directory, log, sequence)?;
@@ -127,7 +130,7 @@ pub(crate) fn recover(directory: &Directory, log: Log) -> Result<(Replayed, End)
     }
     let end = inputs.end()?;
     mark::check(directory, Some(log), end.next)?;
-    let replayed = Replayed {
+    let replayed = ReplayedJournal {
         state_hash: engine.state_hash(),
         engine,
         identity: log.identity,

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use engine::Input;
 
 use crate::error::JournalError;
-use crate::file::header::{Fault, HEADER_BYTES, Header, Identity, Kind};
-use crate::file::record::{Bytes, Found, RECORD_BYTES, is_torn, read};
+use crate::file::header::{Fault, FileKind, HEADER_BYTES, Header, Identity};
+use crate::file::record::{Bytes, RECORD_BYTES, RecordSlot, is_torn, read};
 use crate::file::segment::{byte_of, end_of};
 
 /// Bytes that are read at once.
@@ -73,7 +73,7 @@ impl Reader<BufReader<File>> {
 impl<R: Read> Reader<R> {
     /// Reads the header of a segment.
     pub fn new(mut source: R, path: &Path, log: Option<Log>) -> Result<Self, JournalError> {
-        let header = read_header(&mut source, path, Kind::Segment, log)?;
+        let header = read_header(&mut source, path, FileKind::Segment, log)?;
         Ok(Reader { source, path: path.to_owned(), header, next: header.sequence, end: None })
     }
 
@@ -93,7 +93,7 @@ impl<R: Read> Reader<R> {
         }
         let (bytes, length) = self.read_place()?;
         match read(&bytes) {
-            Found::Record { sequence, input, .. } if sequence == self.next => {
+            RecordSlot::Record { sequence, input, .. } if sequence == self.next => {
                 let input = input.map_err(|source| JournalError::Unreadable {
                     path: self.path.clone(),
                     sequence,
@@ -118,7 +118,7 @@ impl<R: Read> Reader<R> {
             None if self.is_read() => return Ok(begin),
             None => self.read_place()?,
         };
-        if let Found::Record { sequence, .. } = read(&first) {
+        if let RecordSlot::Record { sequence, .. } = read(&first) {
             return Err(self.damaged(format!("the record of input {sequence} stands there")));
         }
         let may_be_torn = is_torn(&first, begin);
@@ -134,7 +134,7 @@ impl<R: Read> Reader<R> {
                 return Ok(dirty_end);
             }
             (bytes, length) = self.read_place()?;
-            if let Found::Record { sequence: found, durable, .. } = read(&bytes) {
+            if let RecordSlot::Record { sequence: found, durable, .. } = read(&bytes) {
                 self.weigh(may_be_torn, (sequence, found), durable)?;
             }
         }
@@ -226,7 +226,7 @@ pub fn read_segment(
 pub(crate) fn read_header(
     source: &mut impl Read,
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     log: Option<Log>,
 ) -> Result<Header, JournalError> {
     let mut bytes = [0; HEADER_BYTES];

@@ -18,7 +18,7 @@ fn input(sequence: u64) -> Input {
 /// A segment of records that were written in groups of these sizes, each durable before the next.
 fn segment(groups: &[u64]) -> Vec<u8> {
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(1, 1) };
-    let kind = Kind::Segment;
+    let kind = FileKind::Segment;
     let header = Header { kind, log: 5, sequence: FIRST, records: CAPACITY, identity };
     let mut bytes = header.encode().to_vec();
     let mut sequence = FIRST;

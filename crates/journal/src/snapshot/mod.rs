@@ -21,7 +21,7 @@ use engine::{DecodeError, Engine, Saved, StateHash};
 
 use crate::error::JournalError;
 use crate::file::directory::Directory;
-use crate::file::header::{HEADER_BYTES, Header, Kind};
+use crate::file::header::{FileKind, HEADER_BYTES, Header};
 use crate::read::inputs::hold_name;
 use crate::read::segment::{Log, read_header};
 use clock::crc32c::{continued, crc32c};
@@ -52,7 +52,7 @@ pub(crate) fn write(
     sync_log(directory, sequence)?;
     let path = directory.snapshot(sequence);
     let Log { number, identity } = log;
-    let header = Header { kind: Kind::Snapshot, log: number, sequence, records: 0, identity };
+    let header = Header { kind: FileKind::Snapshot, log: number, sequence, records: 0, identity };
     let mut state_hash = 0;
     directory.publish(&path, |file| {
         let written = write_pieces(file, &header, engine);
@@ -98,7 +98,7 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
 
 /// The engine of a snapshot. The whole file is checked before anything is made of it.
 pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engine, JournalError> {
-    let Checked { mut file, pieces, state_hash } = check(path, log, sequence)?;
+    let VerifiedSnapshot { mut file, pieces, state_hash } = check(path, log, sequence)?;
     let failed = |source| JournalError::system("read", path, source);
     let refused = |why: String| JournalError::Snapshot { path: path.to_owned(), why };
     file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(failed)?;
@@ -109,8 +109,8 @@ pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engin
     };
     let engine = Engine::restore(&mut pieces);
     match pieces.stopped {
-        Some(Stopped::Unread(source)) => return Err(failed(source)),
-        Some(Stopped::Unknown(error)) => return Err(refused(error.to_string())),
+        Some(PieceFault::Unread(source)) => return Err(failed(source)),
+        Some(PieceFault::Unknown(error)) => return Err(refused(error.to_string())),
         None => {}
     }
     let engine = engine.map_err(|error| refused(error.to_string()))?;
@@ -123,14 +123,18 @@ pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engin
 }
 
 /// A snapshot's file that is as it was written.
-pub(crate) struct Checked {
+pub(crate) struct VerifiedSnapshot {
     file: File,
     pieces: u64,
     state_hash: u64,
 }
 
 /// Holds a snapshot's file against its checksums.
-pub(crate) fn check(path: &Path, log: Option<Log>, sequence: u64) -> Result<Checked, JournalError> {
+pub(crate) fn check(
+    path: &Path,
+    log: Option<Log>,
+    sequence: u64,
+) -> Result<VerifiedSnapshot, JournalError> {
     let failed = |source| JournalError::system("read", path, source);
     let damaged = |byte, what: &str| {
         let (path, what) = (path.to_owned(), what.to_owned());
@@ -139,7 +143,7 @@ pub(crate) fn check(path: &Path, log: Option<Log>, sequence: u64) -> Result<Chec
     let file = File::open(path).map_err(|source| JournalError::system("open", path, source))?;
     let length = file.metadata().map_err(failed)?.len();
     let mut source = BufReader::with_capacity(BUFFER_BYTES, file);
-    let header = read_header(&mut source, path, Kind::Snapshot, log)?;
+    let header = read_header(&mut source, path, FileKind::Snapshot, log)?;
     hold_name(path, &header, sequence)?;
     let body = length.checked_sub((HEADER_BYTES + TRAILER_BYTES) as u64);
     let body = body.filter(|body| body.is_multiple_of(Saved::BYTES as u64));
@@ -160,17 +164,17 @@ pub(crate) fn check(path: &Path, log: Option<Log>, sequence: u64) -> Result<Chec
     if pieces != body / Saved::BYTES as u64 {
         return Err(damaged(length - TRAILER_BYTES as u64, "it has another number of pieces"));
     }
-    Ok(Checked { file: source.into_inner(), pieces, state_hash: word(8) })
+    Ok(VerifiedSnapshot { file: source.into_inner(), pieces, state_hash: word(8) })
 }
 
 /// The pieces of a snapshot; ends early where one can't be had.
 struct Pieces {
     source: BufReader<File>,
     left: u64,
-    stopped: Option<Stopped>,
+    stopped: Option<PieceFault>,
 }
 
-enum Stopped {
+enum PieceFault {
     Unread(std::io::Error),
     Unknown(DecodeError),
 }
@@ -185,8 +189,8 @@ impl Iterator for &mut Pieces {
         self.left -= 1;
         let mut bytes = [0; Saved::BYTES];
         let piece = match self.source.read_exact(&mut bytes) {
-            Ok(()) => Saved::from_bytes(&bytes).map_err(Stopped::Unknown),
-            Err(error) => Err(Stopped::Unread(error)),
+            Ok(()) => Saved::from_bytes(&bytes).map_err(PieceFault::Unknown),
+            Err(error) => Err(PieceFault::Unread(error)),
         };
         match piece {
             Ok(piece) => Some(piece),

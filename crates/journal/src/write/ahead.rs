@@ -10,7 +10,7 @@ use crate::error::JournalError;
 use crate::file::directory::Directory;
 use crate::file::header::Header;
 use crate::file::segment::{Segment, end_of};
-use crate::write::state::Shared;
+use crate::write::state::WriterState;
 
 /// How long after a refusal for want of room it is tried again.
 pub(crate) const RETRY: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub(crate) struct Maker {
     /// Header of the first one; the others differ in their sequence.
     pub header: Header,
     pub zeroed: bool,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<WriterState>,
 }
 
 impl Ahead {

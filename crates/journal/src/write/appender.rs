@@ -9,11 +9,11 @@ use ipc::ring::Producer;
 
 use crate::error::JournalError;
 use crate::write::options::{Mode, Options};
-use crate::write::state::{JournalState, Shared};
+use crate::write::state::{JournalState, WriterState};
 
 /// Why an input was not taken. It has no sequence, and must not be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum AppendError {
     /// The writer is as many inputs behind as a limit allows.
     #[error(
         "the journal is behind by its limit {limit} = {max}: retry, send fewer orders, or use a faster disk"
@@ -39,12 +39,12 @@ pub enum Refused {
 pub struct Appender {
     next: u64,
     /// `None`: a journal that keeps nothing.
-    kept: Option<Kept>,
+    kept: Option<Destination>,
 }
 
-struct Kept {
+struct Destination {
     producer: Producer,
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
     mode: Mode,
     reserve: u64,
     ring_slots: u32,
@@ -56,7 +56,7 @@ struct Kept {
 /// What an appender is made of.
 pub(crate) struct Parts {
     pub producer: Producer,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<WriterState>,
     pub options: Options,
     pub writer: JoinHandle<()>,
     pub next: u64,
@@ -70,7 +70,7 @@ impl Appender {
 
     pub(crate) fn new(parts: Parts) -> Appender {
         let Parts { producer, shared, options, writer, next } = parts;
-        let kept = Kept {
+        let kept = Destination {
             producer,
             shared,
             mode: options.mode,
@@ -87,7 +87,7 @@ impl Appender {
     /// # Errors
     /// It was refused: it has no sequence and will not be in the log.
     #[inline]
-    pub fn try_append(&mut self, input: &Input) -> Result<u64, Refused> {
+    pub fn try_append(&mut self, input: &Input) -> Result<u64, AppendError> {
         let sequence = self.next;
         if let Some(kept) = &mut self.kept {
             let reserve = if adds_risk(&input.command) { kept.reserve } else { 0 };
@@ -106,7 +106,7 @@ impl Appender {
     ///
     /// # Errors
     /// There is not: an order would be refused.
-    pub fn check_reserve(&self) -> Result<(), Refused> {
+    pub fn check_reserve(&self) -> Result<(), AppendError> {
         match &self.kept {
             Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
                 Err(kept.why_no_room())
@@ -120,7 +120,7 @@ impl Appender {
     ///
     /// # Errors
     /// One of them might be refused.
-    pub fn check_room(&self, inputs: u64) -> Result<(), Refused> {
+    pub fn check_room(&self, inputs: u64) -> Result<(), AppendError> {
         let Some(kept) = self.kept.as_ref().filter(|_| inputs > 0) else { return Ok(()) };
         let end = self.next + inputs;
         if end > kept.shared.room_end() {
@@ -142,7 +142,7 @@ impl Appender {
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         match &self.kept {
-            Some(Kept { mode: Mode::Sync, shared, .. }) => shared.durable(),
+            Some(Destination { mode: Mode::Sync, shared, .. }) => shared.durable(),
             _ => self.next,
         }
     }
@@ -174,20 +174,20 @@ impl Appender {
     }
 }
 
-impl Kept {
+impl Destination {
     #[cold]
-    fn full(&self) -> Refused {
-        Refused::Full { limit: "ring_slots", max: self.ring_slots.into() }
+    fn full(&self) -> AppendError {
+        AppendError::Full { limit: "ring_slots", max: self.ring_slots.into() }
     }
 
     #[cold]
-    fn why_no_room(&self) -> Refused {
+    fn why_no_room(&self) -> AppendError {
         match self.shared.state() {
-            JournalState::Failed { .. } => Refused::Failed,
-            JournalState::NoRoom => Refused::NoRoom,
+            JournalState::Failed { .. } => AppendError::Failed,
+            JournalState::NoRoom => AppendError::NoRoom,
             // The next segment is not made yet.
             JournalState::Running => {
-                Refused::Full { limit: "segment_bytes", max: self.segment_bytes }
+                AppendError::Full { limit: "segment_bytes", max: self.segment_bytes }
             }
         }
     }
@@ -202,7 +202,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for Destination {
     fn drop(&mut self) {
         self.end();
     }
@@ -216,7 +216,7 @@ fn adds_risk(command: &Command) -> bool {
 /// What a journal's writer says, for any thread.
 #[derive(Clone)]
 pub struct Watch {
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<WriterState>>,
 }
 
 impl Watch {

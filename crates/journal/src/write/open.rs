@@ -14,22 +14,22 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::counts::{EventCounts, InputCounts};
 use crate::error::JournalError;
 use crate::file::directory::{Access, Directory, Lock};
-use crate::file::header::{Header, Identity, Kind};
+use crate::file::header::{FileKind, Header, Identity};
 use crate::file::mark::{self, Mark};
 use crate::file::record::RECORD_BYTES;
 use crate::file::segment::Segment;
-use crate::read::inputs::End;
-use crate::read::replay::{self, Replayed};
+use crate::read::inputs::LogEnd;
+use crate::read::replay::{self, ReplayedJournal};
 use crate::read::segment::Log;
 use crate::write::ahead::{Ahead, Maker};
 use crate::write::appender::{Appender, Parts};
 use crate::write::options::Options;
 use crate::write::renew::renew;
-use crate::write::state::Shared;
+use crate::write::state::WriterState;
 use crate::write::writer::Writer;
 
 /// Makes the journal in the directory `path`, or recovers the one that is there and goes on behind
-/// its last whole record. Recovery cuts anything after it, durably; [`Replayed::cut`] says
+/// its last whole record. Recovery cuts anything after it, durably; [`ReplayedJournal::cut`] says
 /// so: report it to the operator.
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub fn open(
     path: &Path,
     identity: Identity,
     options: Options,
-) -> Result<(Appender, Replayed), JournalError> {
+) -> Result<(Appender, ReplayedJournal), JournalError> {
     options.check()?;
     identity.limits.check(identity.instruments)?;
     let directory = Directory::new(path);
@@ -72,14 +72,14 @@ pub fn open(
 }
 
 /// A log that has nothing yet.
-fn begin(identity: Identity) -> Result<(Log, Replayed, End), JournalError> {
+fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalError> {
     let mut number = [0; 8];
     getrandom(&mut number, GetRandomFlags::empty()).map_err(|errno| {
         JournalError::system("draw a number from", Path::new("getrandom"), errno)
     })?;
     let log = Log { number: u64::from_le_bytes(number), identity };
     let engine = Engine::new(identity.instruments, identity.limits);
-    let replayed = Replayed {
+    let replayed = ReplayedJournal {
         state_hash: engine.state_hash(),
         engine,
         identity,
@@ -90,14 +90,14 @@ fn begin(identity: Identity) -> Result<(Log, Replayed, End), JournalError> {
         events: EventCounts::default(),
         cut: None,
     };
-    Ok((log, replayed, End { next: 0, segment: None, later: Vec::new(), cut: None }))
+    Ok((log, replayed, LogEnd { next: 0, segment: None, later: Vec::new(), cut: None }))
 }
 
 /// The segment that has room for the next input.
 fn segment_to_write(
     directory: &Directory,
     log: Log,
-    end: &End,
+    end: &LogEnd,
     options: &Options,
 ) -> Result<Segment, JournalError> {
     // Made ahead by the writer before, perhaps of another size.
@@ -109,7 +109,8 @@ fn segment_to_write(
     }
     let records = options.segment_records();
     let Log { number, identity } = log;
-    let header = Header { kind: Kind::Segment, log: number, sequence: end.next, records, identity };
+    let header =
+        Header { kind: FileKind::Segment, log: number, sequence: end.next, records, identity };
     Segment::create(directory, header, options.zeroed)
 }
 
@@ -130,7 +131,7 @@ fn start(
     let ring = Ring::create(Place::Memory, shape)?;
     let producer: Producer = ring.producer()?;
     let consumer = ring.consumer()?;
-    let shared = Arc::new(Shared::new(next, segment.end()));
+    let shared = Arc::new(WriterState::new(next, segment.end()));
     let path = directory.path().to_owned();
     let mark = Mark::create(&directory, segment.header().log, next, Arc::clone(&shared))?;
     let failed = |doing| move |source: io::Error| JournalError::System { doing, path, source };

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::error::JournalError;
 use crate::file::directory::Directory;
-use crate::file::record::{Found, RECORD_BYTES, read};
+use crate::file::record::{RECORD_BYTES, RecordSlot, read};
 use crate::file::segment::byte_of;
 use crate::read::inputs::read_segment_header;
 use crate::read::segment::Log;
@@ -29,7 +29,7 @@ pub(crate) fn renew(directory: &Directory, log: Log, next: u64) -> Result<(), Jo
     let mut last = [0; RECORD_BYTES];
     let durable = match file.read_exact_at(&mut last, byte_of(&header, next - 1)) {
         Ok(()) => match read(&last) {
-            Found::Record { durable, .. } => durable.clamp(first, next),
+            RecordSlot::Record { durable, .. } => durable.clamp(first, next),
             // Only a snapshot knows what stood there.
             _ => next,
         },

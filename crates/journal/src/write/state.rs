@@ -23,26 +23,26 @@ pub enum JournalState<'a> {
 /// A word on cache lines of its own (two, because processors fetch them in pairs).
 #[derive(Debug)]
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct PaddedWord(AtomicU64);
 
 /// Written by the writer's threads, read by the engine's.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct WriterState {
     /// All inputs below are durable.
-    durable: Line,
+    durable: PaddedWord,
     /// All inputs below have their place on the disk. 0: nothing is taken any more.
-    room_end: Line,
+    room_end: PaddedWord,
     has_no_room: AtomicBool,
     failure: OnceLock<Arc<JournalError>>,
     /// The appender is gone: the writer ends when it has written what is in the ring.
     stop: AtomicBool,
 }
 
-impl Shared {
-    pub fn new(durable: u64, room_end: u64) -> Shared {
-        Shared {
-            durable: Line(AtomicU64::new(durable)),
-            room_end: Line(AtomicU64::new(room_end)),
+impl WriterState {
+    pub fn new(durable: u64, room_end: u64) -> WriterState {
+        WriterState {
+            durable: PaddedWord(AtomicU64::new(durable)),
+            room_end: PaddedWord(AtomicU64::new(room_end)),
             has_no_room: AtomicBool::new(false),
             failure: OnceLock::new(),
             stop: AtomicBool::new(false),

@@ -14,7 +14,7 @@ use crate::file::mark::Mark;
 use crate::file::record::{RECORD_BYTES, encode};
 use crate::file::segment::Segment;
 use crate::write::ahead::{Ahead, RETRY};
-use crate::write::state::Shared;
+use crate::write::state::WriterState;
 
 /// How long the ring is waited for before the writer looks whether it is to end. Its end is told
 /// by a message as well.
@@ -31,7 +31,7 @@ pub(crate) struct Writer {
     pub next: u64,
     /// The records that are to be written at once.
     pub group: Vec<u8>,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<WriterState>,
     pub ahead: Ahead,
     pub mark: Mark,
     /// Last: nobody else writes before the others are gone.

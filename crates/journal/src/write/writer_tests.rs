@@ -9,7 +9,7 @@ use ipc::ring::{Producer, Producers, Ring, Shape};
 
 use super::*;
 use crate::file::directory::{Access, Directory};
-use crate::file::header::{Header, Identity, Kind};
+use crate::file::header::{FileKind, Header, Identity};
 use crate::write::ahead::Maker;
 use crate::write::state::JournalState;
 
@@ -20,8 +20,8 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
     let directory = Directory::new(place);
     let lock = directory.lock(Access::Write).unwrap();
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(1, 1) };
-    let header = Header { kind: Kind::Segment, log: 1, sequence: 0, records: 100, identity };
-    let shared = Arc::new(Shared::new(0, 100));
+    let header = Header { kind: FileKind::Segment, log: 1, sequence: 0, records: 100, identity };
+    let shared = Arc::new(WriterState::new(0, 100));
     let mark = Mark::create(&directory, 1, 0, Arc::clone(&shared)).unwrap();
     let maker = Maker { directory, header, zeroed: false, shared: Arc::clone(&shared) };
     let ahead = Ahead::start(maker, 100).unwrap();

@@ -14,7 +14,7 @@ use crate::flow::*;
 use clock::Deadline;
 use clock::random::SplitMix64;
 use engine::Engine;
-use journal::{Mode, Options, Refused, Snapshotter, remove_old};
+use journal::{AppendError, Mode, Options, Snapshotter, remove_old};
 
 const PLACE: &str = "TICKPATH_TEST_PLACE";
 const MODE: &str = "TICKPATH_TEST_MODE";
@@ -57,7 +57,7 @@ fn write_until_killed(place: &Path, mode: Mode) {
     while !deadline.left().is_zero() {
         match appender.try_append(&input(appender.next_sequence())) {
             Ok(_) => {}
-            Err(Refused::Full { .. }) => std::thread::yield_now(),
+            Err(AppendError::Full { .. }) => std::thread::yield_now(),
             Err(refused) => panic!("{refused}: {:?}", appender.state()),
         }
         let acknowledged = appender.acknowledged();

@@ -5,7 +5,7 @@
 use crate::flow::*;
 use clock::Deadline;
 use engine::{Cancel, Command, Input};
-use journal::{Appender, JournalError, JournalState, Options, Refused};
+use journal::{AppendError, Appender, JournalError, JournalState, Options};
 use testing::{small_disk, test_name};
 
 const SEGMENT_BYTES: u64 = 64 << 10;
@@ -32,7 +32,7 @@ fn append_until_refused(
     appender: &mut Appender,
     taken: &mut Vec<Input>,
     make: impl Fn(u64) -> Input,
-) -> Refused {
+) -> AppendError {
     loop {
         let input = make(appender.next_sequence());
         match append(appender, &input) {
@@ -46,11 +46,11 @@ fn append_until_refused(
 }
 
 /// Appends, and waits while the ring is full: on a busy machine the writer may be behind.
-fn append(appender: &mut Appender, input: &Input) -> Result<u64, Refused> {
+fn append(appender: &mut Appender, input: &Input) -> Result<u64, AppendError> {
     let deadline = Deadline::after(PATIENCE);
     loop {
         match appender.try_append(input) {
-            Err(Refused::Full { .. }) => {
+            Err(AppendError::Full { .. }) => {
                 assert!(!deadline.left().is_zero(), "{:?}", appender.state());
                 std::thread::yield_now();
             }
@@ -77,7 +77,7 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
         let (mut appender, _) = journal::open(&log, identity(), small_options()).unwrap();
         let mut taken = Vec::new();
 
-        assert_eq!(append_until_refused(&mut appender, &mut taken, order), Refused::NoRoom);
+        assert_eq!(append_until_refused(&mut appender, &mut taken, order), AppendError::NoRoom);
         let orders = taken.len() as u64;
         let records = (SEGMENT_BYTES - 128) / 96;
         assert_eq!(orders, 2 * records - RESERVE, "two segments but for the reserve");
@@ -89,7 +89,7 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
             let cancel = cancel(appender.next_sequence());
             assert_eq!(append(&mut appender, &cancel), Ok(orders + number));
             taken.push(cancel);
-            assert_eq!(append(&mut appender, &order(0)), Err(Refused::NoRoom));
+            assert_eq!(append(&mut appender, &order(0)), Err(AppendError::NoRoom));
         }
         wait_durable(&appender, orders + some);
 
@@ -97,15 +97,15 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
         std::fs::remove_file(&filler).unwrap();
         let deadline = Deadline::after(PATIENCE);
         while let Err(refused) = appender.try_append(&order(0)) {
-            assert_eq!(refused, Refused::NoRoom);
+            assert_eq!(refused, AppendError::NoRoom);
             assert!(!deadline.left().is_zero(), "{:?}", appender.state());
             std::thread::yield_now();
         }
         taken.push(order(0));
 
         // To the very end of the room: all that was taken is durable.
-        assert_eq!(append_until_refused(&mut appender, &mut taken, order), Refused::NoRoom);
-        assert_eq!(append_until_refused(&mut appender, &mut taken, cancel), Refused::NoRoom);
+        assert_eq!(append_until_refused(&mut appender, &mut taken, order), AppendError::NoRoom);
+        assert_eq!(append_until_refused(&mut appender, &mut taken, cancel), AppendError::NoRoom);
         assert_eq!(taken.len() as u64, 3 * records);
         wait_durable(&appender, 3 * records);
         assert_eq!(appender.close().unwrap(), 3 * records);

@@ -92,8 +92,8 @@ fn a_full_ring_is_refused_by_its_limit() {
         assert!(!deadline.left().is_zero(), "the disk is faster than this loop");
     };
     let expected = [
-        Refused::Full { limit: "ring_slots", max: 2 },
-        Refused::Full { limit: "segment_bytes", max: options.segment_bytes },
+        AppendError::Full { limit: "ring_slots", max: 2 },
+        AppendError::Full { limit: "segment_bytes", max: options.segment_bytes },
     ];
     assert!(expected.contains(&refused), "{refused}");
     // What was refused has no number: the log has no hole.
@@ -257,8 +257,8 @@ fn a_directory_that_is_removed_under_a_writer_is_a_failure() {
     }
     loop {
         match appender.try_append(&input(appender.next_sequence())) {
-            Ok(_) | Err(Refused::Full { .. }) => assert!(!deadline.left().is_zero()),
-            Err(refused) => break assert_eq!(refused, Refused::Failed),
+            Ok(_) | Err(AppendError::Full { .. }) => assert!(!deadline.left().is_zero()),
+            Err(refused) => break assert_eq!(refused, AppendError::Failed),
         }
     }
     let JournalState::Failed { why } = appender.state() else { panic!("{:?}", appender.state()) };
@@ -302,7 +302,7 @@ fn what_has_room_is_taken() {
     let (segment_bytes, ring_slots) = (4 << 10, 8);
     let options = Options { segment_bytes, ring_slots, ..options() };
     let (mut appender, _) = open(place.path(), identity(), options).unwrap();
-    assert_eq!(appender.check_room(9), Err(Refused::Full { limit: "ring_slots", max: 8 }));
+    assert_eq!(appender.check_room(9), Err(AppendError::Full { limit: "ring_slots", max: 8 }));
     let kill = Command::Kill(Kill { account: None, tag: 0, on: false });
     let setting = Input { time_ns: 0, command: kill };
     let deadline = Deadline::after(Duration::from_secs(10));

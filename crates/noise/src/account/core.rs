@@ -28,7 +28,7 @@ pub struct Window {
 
 /// What other threads of one name took from a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct CoreShare {
     /// Windows.
     pub windows: u64,
     /// Their time, ns.
@@ -37,7 +37,7 @@ pub struct Taken {
     pub longest_ns: u64,
 }
 
-impl Taken {
+impl CoreShare {
     /// Adds a window of `ns`.
     pub fn add(&mut self, ns: u64) {
         self.windows += 1;
@@ -57,7 +57,7 @@ pub struct CoreAccount {
     /// The first [`WINDOWS_MAX`], in order of time, without overlaps.
     pub windows: Vec<Window>,
     /// Those after them, by name.
-    pub windows_later: BTreeMap<Name, Taken>,
+    pub windows_later: BTreeMap<Name, CoreShare>,
     /// Times of that thread's first [`WINDOWS_MAX`] page faults, ns on `CLOCK_MONOTONIC`.
     pub faults: Vec<u64>,
     /// Faults after them.

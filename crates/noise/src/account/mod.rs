@@ -9,12 +9,12 @@
 mod core;
 mod names;
 
-pub use self::core::{CoreAccount, Taken, WINDOWS_MAX, Window};
+pub use self::core::{CoreAccount, CoreShare, WINDOWS_MAX, Window};
 pub use self::names::{Name, Names};
 
 use self::core::Core;
-use crate::trace::Ended;
-use crate::trace::perf::{Event, Ring, Timeline, What};
+use crate::trace::EndSignal;
+use crate::trace::perf::{Event, PerfTarget, Ring, Timeline};
 use crate::trace::records::switches;
 use host::Root;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,18 +35,18 @@ const DRAIN_SECONDS: i64 = 1;
 const SEARCH_NS: i64 = 10_000_000;
 
 /// An account that is being taken.
-pub struct Account(Result<Keeping, String>);
+pub struct Account(Result<AccountKeeper, String>);
 
 /// The thread that takes it, and how to tell it things.
-struct Keeping {
-    ended: Arc<Ended>,
+struct AccountKeeper {
+    ended: Arc<EndSignal>,
     processes: Arc<Mutex<Vec<i32>>>,
-    keeper: JoinHandle<Accounted>,
+    keeper: JoinHandle<AccountResult>,
 }
 
 /// A finished account.
 #[derive(Clone, Debug, Default)]
-pub struct Accounted {
+pub struct AccountResult {
     /// One entry per core, in the given order.
     pub cores: Vec<CoreAccount>,
     /// Names of threads.
@@ -59,7 +59,7 @@ impl Account {
     /// Starts an account of `cores`. If the kernel allows nothing, [`Account::finish`] gives the
     /// reason.
     pub fn start(cores: &[usize]) -> Account {
-        Account(Keeping::start(cores).map_err(|error| format!("no account is kept: {error}")))
+        Account(AccountKeeper::start(cores).map_err(|error| format!("no account is kept: {error}")))
     }
 
     /// Adds process `pid` to the measured ones.
@@ -71,8 +71,8 @@ impl Account {
     }
 
     /// Ends the account.
-    pub fn finish(self) -> Accounted {
-        let missing = |missing| Accounted { missing, ..Accounted::default() };
+    pub fn finish(self) -> AccountResult {
+        let missing = |missing| AccountResult { missing, ..AccountResult::default() };
         let keeping = match self.0 {
             Ok(keeping) => keeping,
             Err(why) => return missing(why),
@@ -83,14 +83,14 @@ impl Account {
     }
 }
 
-impl Keeping {
-    fn start(cores: &[usize]) -> io::Result<Keeping> {
+impl AccountKeeper {
+    fn start(cores: &[usize]) -> io::Result<AccountKeeper> {
         let processes = Arc::new(Mutex::new(Vec::new()));
-        let ended = Arc::new(Ended::new()?);
+        let ended = Arc::new(EndSignal::new()?);
         let (keeper, until) = (Keeper::new(cores, Arc::clone(&processes)), Arc::clone(&ended));
         let thread = std::thread::Builder::new().name("tickpath-account".to_owned());
         let keeper = thread.spawn(move || keeper.keep(&until))?;
-        Ok(Keeping { ended, processes, keeper })
+        Ok(AccountKeeper { ended, processes, keeper })
     }
 }
 
@@ -128,7 +128,7 @@ impl Keeper {
             refused: String::new(),
         };
         for (index, &core) in cores.iter().enumerate() {
-            match Source::open(What::Threads { core }, index, None) {
+            match Source::open(PerfTarget::Threads { core }, index, None) {
                 Ok(source) => keeper.sources.push(source),
                 Err(_) => keeper.searches = true,
             }
@@ -139,7 +139,7 @@ impl Keeper {
         keeper
     }
 
-    fn keep(mut self, until: &Ended) -> Accounted {
+    fn keep(mut self, until: &EndSignal) -> AccountResult {
         let mut is_over = false;
         while !is_over {
             let is_searching = self.searches && self.sources.len() < self.cores.len();
@@ -172,7 +172,7 @@ impl Keeper {
                 else {
                     continue;
                 };
-                match Source::open(What::Thread(thread), index, Some(thread)) {
+                match Source::open(PerfTarget::Thread(thread), index, Some(thread)) {
                     Ok(source) => {
                         self.cores[index].measures(thread);
                         self.sources.push(source);
@@ -206,7 +206,7 @@ impl Keeper {
         }
     }
 
-    fn finish(self) -> Accounted {
+    fn finish(self) -> AccountResult {
         let after = stolen();
         let lost: u64 =
             self.sources.iter().map(|source| source.event.lost().unwrap_or_default()).sum();
@@ -232,12 +232,12 @@ impl Keeper {
         if lost > 0 && missing.is_empty() {
             missing = format!("the kernel had no room for {lost} records");
         }
-        Accounted { cores, names: self.names, missing }
+        AccountResult { cores, names: self.names, missing }
     }
 }
 
 impl Source {
-    fn open(what: What, core: usize, thread: Option<i32>) -> io::Result<Source> {
+    fn open(what: PerfTarget, core: usize, thread: Option<i32>) -> io::Result<Source> {
         let event = Event::open(what, Timeline::Monotonic, (RING_BYTES / 2) as u32)?;
         let ring = Ring::of(&event, RING_BYTES)?;
         event.enable()?;

@@ -57,7 +57,7 @@ fn windows_past_the_limit_are_summed() {
     let account = account((0..count).flat_map(turn).chain([last]));
     assert_eq!(account.windows.len(), WINDOWS_MAX);
     let name = names().of_thread(OTHER);
-    let taken = Taken { windows: later, ns: 100 * later, longest_ns: 100 };
+    let taken = CoreShare { windows: later, ns: 100 * later, longest_ns: 100 };
     assert_eq!(account.windows_later, BTreeMap::from([(name, taken)]));
     assert!(!account.is_exact() && account.lost == 0);
 }

@@ -11,7 +11,7 @@ pub(crate) const GROUPS: [&str; 6] = ["irq_vectors", "ipi", "irq", "sched", "tim
 
 /// Kinds of work on a core, in the order in which they nest, outermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum WorkKind {
     /// A thread.
     Thread,
     /// An interrupt of the processor's own.
@@ -36,18 +36,18 @@ pub enum Kind {
 
 /// Causes that only carry others, and pass their own time on. The timer's interrupt does nothing
 /// but run timers, and a worker nothing but its work.
-const CARRIERS: [(&str, Kind); 7] = [
-    ("irq_vector.local_timer", Kind::Hrtimer),
-    ("irq.arch_timer", Kind::Hrtimer),
-    ("softirq.hrtimer", Kind::Hrtimer),
-    ("softirq.timer", Kind::Timer),
-    ("softirq.tasklet", Kind::Tasklet),
-    ("thread.ksoftirqd", Kind::Softirq),
-    ("thread.kworker", Kind::Work),
+const CARRIERS: [(&str, WorkKind); 7] = [
+    ("irq_vector.local_timer", WorkKind::Hrtimer),
+    ("irq.arch_timer", WorkKind::Hrtimer),
+    ("softirq.hrtimer", WorkKind::Hrtimer),
+    ("softirq.timer", WorkKind::Timer),
+    ("softirq.tasklet", WorkKind::Tasklet),
+    ("thread.ksoftirqd", WorkKind::Softirq),
+    ("thread.kworker", WorkKind::Work),
 ];
 
 /// What a cause carries, by its id.
-fn carries(id: &str) -> Option<Kind> {
+fn carries(id: &str) -> Option<WorkKind> {
     CARRIERS.iter().find(|(carrier, _)| *carrier == id).map(|(_, kind)| *kind)
 }
 
@@ -65,7 +65,7 @@ enum Naming {
 }
 
 struct Pair {
-    kind: Kind,
+    kind: WorkKind,
     prefix: &'static str,
     entry: &'static str,
     exit: &'static str,
@@ -75,49 +75,49 @@ struct Pair {
 /// The pairs besides those of `irq_vectors`, which differ from kernel to kernel.
 const PAIRS: [Pair; 7] = [
     Pair {
-        kind: Kind::Vector,
+        kind: WorkKind::Vector,
         prefix: "ipi",
         entry: "ipi/ipi_entry",
         exit: "ipi/ipi_exit",
         naming: Naming::Fixed,
     },
     Pair {
-        kind: Kind::Irq,
+        kind: WorkKind::Irq,
         prefix: "irq",
         entry: "irq/irq_handler_entry",
         exit: "irq/irq_handler_exit",
         naming: Naming::Text("name"),
     },
     Pair {
-        kind: Kind::Softirq,
+        kind: WorkKind::Softirq,
         prefix: "softirq",
         entry: "irq/softirq_entry",
         exit: "irq/softirq_exit",
         naming: Naming::Symbol("vec"),
     },
     Pair {
-        kind: Kind::Tasklet,
+        kind: WorkKind::Tasklet,
         prefix: "tasklet",
         entry: "irq/tasklet_entry",
         exit: "irq/tasklet_exit",
         naming: Naming::Function("func"),
     },
     Pair {
-        kind: Kind::Hrtimer,
+        kind: WorkKind::Hrtimer,
         prefix: "hrtimer",
         entry: "timer/hrtimer_expire_entry",
         exit: "timer/hrtimer_expire_exit",
         naming: Naming::Function("function"),
     },
     Pair {
-        kind: Kind::Timer,
+        kind: WorkKind::Timer,
         prefix: "timer",
         entry: "timer/timer_expire_entry",
         exit: "timer/timer_expire_exit",
         naming: Naming::Function("function"),
     },
     Pair {
-        kind: Kind::Work,
+        kind: WorkKind::Work,
         prefix: "workqueue",
         entry: "workqueue/workqueue_execute_start",
         exit: "workqueue/workqueue_execute_end",
@@ -127,17 +127,17 @@ const PAIRS: [Pair; 7] = [
 
 /// The meaning of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said<'a> {
+pub(crate) enum RecordMeaning<'a> {
     /// Work of a kind began.
     Enter {
         /// Its pair of tracepoints; an exit with the same number ends it.
         pair: u16,
         /// Its kind.
-        kind: Kind,
+        kind: WorkKind,
         /// Its cause.
         cause: Cause,
         /// It carries others of this kind.
-        carries: Option<Kind>,
+        carries: Option<WorkKind>,
         /// Whether there will be an exit.
         has_end: bool,
     },
@@ -168,13 +168,13 @@ pub(crate) struct Switch<'a> {
 
 #[derive(Clone, Debug)]
 enum Meaning {
-    Enter { pair: u16, kind: Kind, naming: Named, has_end: bool },
+    Enter { pair: u16, kind: WorkKind, naming: NameSource, has_end: bool },
     Exit { pair: u16 },
     Switch([Field; 7]),
 }
 
 #[derive(Clone, Debug)]
-enum Named {
+enum NameSource {
     Fixed(String),
     Text(&'static str, Field),
     Symbol(&'static str, Field, BTreeMap<u64, String>),
@@ -200,8 +200,8 @@ pub(crate) fn tracepoints(formats: &Formats) -> Vec<Tracepoint> {
         .collect();
     for (pair, vector) in vectors.iter().enumerate() {
         let name = |end: &str| format!("irq_vectors/{vector}_{end}");
-        let naming = Some(Named::Fixed(format!("irq_vector.{vector}")));
-        add(&mut found, formats, (pair, Kind::Vector), (&name("entry"), &name("exit")), naming);
+        let naming = Some(NameSource::Fixed(format!("irq_vector.{vector}")));
+        add(&mut found, formats, (pair, WorkKind::Vector), (&name("entry"), &name("exit")), naming);
     }
     for (number, pair) in PAIRS.iter().enumerate() {
         let naming = formats.get(pair.entry).and_then(|format| pair.named(format));
@@ -225,9 +225,9 @@ pub(crate) fn tracepoints(formats: &Formats) -> Vec<Tracepoint> {
 fn add(
     found: &mut Vec<Tracepoint>,
     formats: &Formats,
-    (pair, kind): (usize, Kind),
+    (pair, kind): (usize, WorkKind),
     (entry, exit): (&str, &str),
-    naming: Option<Named>,
+    naming: Option<NameSource>,
 ) {
     let (Some(opening), Some(closing), Some(naming)) =
         (formats.get(entry), formats.get(exit), naming)
@@ -242,17 +242,17 @@ fn add(
 }
 
 impl Pair {
-    fn named(&self, format: &Format) -> Option<Named> {
+    fn named(&self, format: &Format) -> Option<NameSource> {
         let field = |name| format.fields.get(name).copied();
         Some(match self.naming {
-            Naming::Fixed => Named::Fixed(self.prefix.to_owned()),
-            Naming::Text(name) => Named::Text(self.prefix, field(name)?),
+            Naming::Fixed => NameSource::Fixed(self.prefix.to_owned()),
+            Naming::Text(name) => NameSource::Text(self.prefix, field(name)?),
             Naming::Symbol(name) => {
                 let lower = |(value, name): (&u64, &String)| (*value, name.to_lowercase());
                 let symbols = format.symbols.iter().map(lower).collect();
-                Named::Symbol(self.prefix, field(name)?, symbols)
+                NameSource::Symbol(self.prefix, field(name)?, symbols)
             }
-            Naming::Function(name) => Named::Function(self.prefix, field(name)?),
+            Naming::Function(name) => NameSource::Function(self.prefix, field(name)?),
         })
     }
 }
@@ -289,40 +289,40 @@ impl Catalog {
     /// The meaning of a tracepoint's record; `None` if the tracepoint is unknown. Each record
     /// begins with the tracepoint's number in two bytes (`struct trace_entry`); a page fault, which
     /// is no tracepoint, with zero.
-    pub(crate) fn said<'a>(&self, raw: &'a [u8], causes: &mut Causes) -> Option<Said<'a>> {
+    pub(crate) fn said<'a>(&self, raw: &'a [u8], causes: &mut Causes) -> Option<RecordMeaning<'a>> {
         let id = half(raw, 0)?;
         if id == 0 {
-            return Some(Said::Fault);
+            return Some(RecordMeaning::Fault);
         }
         match self.0.get(&id)? {
-            Meaning::Exit { pair } => Some(Said::Exit { pair: *pair }),
-            Meaning::Switch(fields) => switch(raw, fields).map(Said::Switch),
+            Meaning::Exit { pair } => Some(RecordMeaning::Exit { pair: *pair }),
+            Meaning::Switch(fields) => switch(raw, fields).map(RecordMeaning::Switch),
             Meaning::Enter { pair, kind, naming, has_end } => {
                 let (cause, carries) = naming.cause(raw, causes)?;
                 let (pair, kind, has_end) = (*pair, *kind, *has_end);
-                Some(Said::Enter { pair, kind, cause, carries, has_end })
+                Some(RecordMeaning::Enter { pair, kind, cause, carries, has_end })
             }
         }
     }
 }
 
-impl Named {
-    fn cause(&self, raw: &[u8], causes: &mut Causes) -> Option<(Cause, Option<Kind>)> {
+impl NameSource {
+    fn cause(&self, raw: &[u8], causes: &mut Causes) -> Option<(Cause, Option<WorkKind>)> {
         let mut of = |id: &str| (causes.text(id), carries(id));
         Some(match self {
-            Named::Fixed(id) => of(id),
-            Named::Symbol(prefix, field, symbols) => {
+            NameSource::Fixed(id) => of(id),
+            NameSource::Symbol(prefix, field, symbols) => {
                 let value = unsigned(raw, *field)?;
                 match symbols.get(&value) {
                     Some(name) => of(&format!("{prefix}.{name}")),
                     None => of(&format!("{prefix}.{value}")),
                 }
             }
-            Named::Text(prefix, field) => {
+            NameSource::Text(prefix, field) => {
                 let name = text(raw, *field)?;
                 (causes.named(prefix, name), carries(&format!("{prefix}.{name}")))
             }
-            Named::Function(prefix, field) => {
+            NameSource::Function(prefix, field) => {
                 (causes.function(prefix, unsigned(raw, *field)?), None)
             }
         })
@@ -352,7 +352,7 @@ pub fn is_cause(id: &str) -> bool {
 }
 
 /// The cause for a thread, and what it carries.
-pub(crate) fn thread_cause(name: &str, causes: &mut Causes) -> (Cause, Option<Kind>) {
+pub(crate) fn thread_cause(name: &str, causes: &mut Causes) -> (Cause, Option<WorkKind>) {
     let name = thread_name(name);
     (causes.named("thread", name), carries(&format!("thread.{name}")))
 }

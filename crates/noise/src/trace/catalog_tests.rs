@@ -80,7 +80,7 @@ fn pairs_are_found_and_named_from_the_kernels_own_formats() {
     ];
     let mut text = String::new();
     for record in &records {
-        let Some(Said::Enter { kind, cause, carries, has_end, .. }) =
+        let Some(RecordMeaning::Enter { kind, cause, carries, has_end, .. }) =
             catalog.said(record, &mut causes)
         else {
             panic!("{record:?}");
@@ -97,7 +97,7 @@ fn pairs_are_found_and_named_from_the_kernels_own_formats() {
         hrtimer.it_real_fn: Hrtimer, carries None, has an end: true
     "#]]
     .assert_eq(&text);
-    assert_eq!(catalog.said(&raw(0, &[]), &mut causes), Some(Said::Fault));
+    assert_eq!(catalog.said(&raw(0, &[]), &mut causes), Some(RecordMeaning::Fault));
     assert_eq!(catalog.said(&raw(999, &[]), &mut causes), None);
 }
 
@@ -127,7 +127,7 @@ fn a_switch_says_who_and_why() {
         next_name: "kworker/1:0",
         next_priority: 120,
     };
-    assert_eq!(catalog.said(&record, &mut causes), Some(Said::Switch(expected)));
+    assert_eq!(catalog.said(&record, &mut causes), Some(RecordMeaning::Switch(expected)));
     assert_eq!(catalog.said(&record[..60], &mut causes), None);
 }
 

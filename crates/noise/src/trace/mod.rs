@@ -12,8 +12,8 @@ pub(crate) mod tracefs;
 
 use crate::cause::Causes;
 use crate::trace::catalog::{Catalog, GROUPS, Tracepoint, tracepoints};
-use crate::trace::perf::{Event, Ring, Timeline, What};
-use crate::trace::spans::{CoreSpans, Own, Setting, spans};
+use crate::trace::perf::{Event, PerfTarget, Ring, Timeline};
+use crate::trace::spans::{CoreOwner, CoreSpans, Setting, spans};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -71,7 +71,7 @@ impl Trace {
     pub fn open(cores: &[usize]) -> Result<Trace, TraceError> {
         // The cheapest question first: is anything allowed at all?
         if let Some(&core) = cores.first() {
-            Event::open(What::Faults { core }, Timeline::MonotonicRaw, u32::MAX)
+            Event::open(PerfTarget::Faults { core }, Timeline::MonotonicRaw, u32::MAX)
                 .map_err(TraceError::Events)?;
         }
         let mut wanted = tracepoints(&tracefs::read(&GROUPS).map_err(TraceError::Tracefs)?);
@@ -117,7 +117,7 @@ impl Trace {
 
     /// Sleeps until `ended` was told `times`. Wakes up in between only to empty rings that are half
     /// full.
-    pub fn take_until(&mut self, ended: &Ended, times: usize) {
+    pub fn take_until(&mut self, ended: &EndSignal, times: usize) {
         let mut told = 0;
         while told < times as u64 {
             let is_open = |core: &&mut OnCore| core.taken_bytes < RECORDS_BYTES_MAX;
@@ -147,12 +147,12 @@ impl Trace {
     pub(crate) fn told(
         &mut self,
         start_ns: u64,
-        own: &[Own],
+        own: &[CoreOwner],
         has_fair_server: bool,
         causes: &mut Causes,
     ) -> Vec<CoreSpans> {
         let catalog = &self.catalog;
-        let read = |(core, own): (&mut OnCore, &Own)| {
+        let read = |(core, own): (&mut OnCore, &CoreOwner)| {
             let is_full = core.take();
             let bytes = core.taken.concat();
             (core.taken, core.taken_bytes) = (Vec::new(), 0);
@@ -180,13 +180,13 @@ impl OnCore {
     ) -> Result<(OnCore, Vec<String>), TraceError> {
         let wakeup_bytes = (ring_bytes / 2) as u32;
         let timeline = Timeline::MonotonicRaw;
-        let leader = Event::open(What::Faults { core }, timeline, wakeup_bytes);
+        let leader = Event::open(PerfTarget::Faults { core }, timeline, wakeup_bytes);
         let leader = leader.map_err(TraceError::Events)?;
         let ring = Ring::of(&leader, ring_bytes).map_err(TraceError::Events)?;
         let mut refused = Vec::new();
         let mut events = vec![leader];
         for tracepoint in wanted {
-            let what = What::Tracepoint { id: tracepoint.id, core };
+            let what = PerfTarget::Tracepoint { id: tracepoint.id, core };
             let opened = Event::open(what, timeline, wakeup_bytes)
                 .and_then(|event| event.write_to(&events[0]).map(|()| event));
             match opened {
@@ -220,22 +220,22 @@ fn previous_power_of_two(value: usize) -> usize {
     1 << value.max(1).ilog2()
 }
 
-impl AsFd for Ended {
+impl AsFd for EndSignal {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
 /// Threads report their end here; the waiting thread sleeps.
-pub struct Ended(OwnedFd);
+pub struct EndSignal(OwnedFd);
 
-impl Ended {
+impl EndSignal {
     /// No thread has ended yet.
     ///
     /// # Errors
     /// If there is no descriptor left.
-    pub fn new() -> io::Result<Ended> {
-        Ok(Ended(eventfd(0, EventfdFlags::CLOEXEC)?))
+    pub fn new() -> io::Result<EndSignal> {
+        Ok(EndSignal(eventfd(0, EventfdFlags::CLOEXEC)?))
     }
 
     /// Reports the end of one.

@@ -48,7 +48,7 @@ const SET_OUTPUT: u64 = 0x2405;
 
 /// What to watch, and where.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
+pub(crate) enum PerfTarget {
     /// Switches of a thread, and its page faults in user mode; allowed for one's own threads at
     /// `perf_event_paranoid` 2.
     Thread(i32),
@@ -106,22 +106,22 @@ const _: () = assert!(size_of::<Attributes>() == 96);
 impl Attributes {
     /// An event that is off at first, and writes each record. The kernel wakes a poller when
     /// `wakeup_bytes` are there.
-    fn new(what: What, timeline: Timeline, wakeup_bytes: u32) -> Attributes {
+    fn new(what: PerfTarget, timeline: Timeline, wakeup_bytes: u32) -> Attributes {
         let common = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_USE_CLOCKID | FLAG_WATERMARK;
         let (kind, config, sample_type, flags) = match what {
-            What::Thread(_) => {
+            PerfTarget::Thread(_) => {
                 let flags = FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR | FLAG_CONTEXT_SWITCH;
                 (TYPE_SOFTWARE, SOFTWARE_PAGE_FAULTS, SAMPLE_TIME, flags)
             }
             // A sample without a tracepoint's content has four bytes of zero in its place.
-            What::Faults { .. } => {
+            PerfTarget::Faults { .. } => {
                 (TYPE_SOFTWARE, SOFTWARE_PAGE_FAULTS, SAMPLE_TIME | SAMPLE_RAW, 0)
             }
-            What::Threads { .. } => {
+            PerfTarget::Threads { .. } => {
                 let sample = SAMPLE_TID | SAMPLE_TIME;
                 (TYPE_SOFTWARE, SOFTWARE_PAGE_FAULTS, sample, FLAG_CONTEXT_SWITCH)
             }
-            What::Tracepoint { id, .. } => (TYPE_TRACEPOINT, id, SAMPLE_TIME | SAMPLE_RAW, 0),
+            PerfTarget::Tracepoint { id, .. } => (TYPE_TRACEPOINT, id, SAMPLE_TIME | SAMPLE_RAW, 0),
         };
         Attributes {
             kind,
@@ -154,7 +154,11 @@ impl Event {
     /// # Errors
     /// EACCES and EPERM without permission, ENOSYS and ENOENT if the kernel lacks it, ESRCH
     /// where the thread is gone.
-    pub(crate) fn open(what: What, timeline: Timeline, wakeup_bytes: u32) -> io::Result<Event> {
+    pub(crate) fn open(
+        what: PerfTarget,
+        timeline: Timeline,
+        wakeup_bytes: u32,
+    ) -> io::Result<Event> {
         let mut attributes = Attributes::new(what, timeline, wakeup_bytes);
         let opened = open(&attributes, what);
         if opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) {
@@ -206,10 +210,12 @@ impl AsFd for Event {
     }
 }
 
-fn open(attributes: &Attributes, what: What) -> io::Result<OwnedFd> {
+fn open(attributes: &Attributes, what: PerfTarget) -> io::Result<OwnedFd> {
     let (thread, core) = match what {
-        What::Thread(thread) => (thread, -1),
-        What::Tracepoint { core, .. } | What::Faults { core } | What::Threads { core } => {
+        PerfTarget::Thread(thread) => (thread, -1),
+        PerfTarget::Tracepoint { core, .. }
+        | PerfTarget::Faults { core }
+        | PerfTarget::Threads { core } => {
             (-1, libc::c_int::try_from(core).map_err(|_| io::ErrorKind::InvalidInput)?)
         }
     };

@@ -1,7 +1,7 @@
 //! From the records of one core to spans, the times in which something had the core. Pure.
 
 use crate::cause::{self, Cause, Causes};
-use crate::trace::catalog::{Catalog, Kind, Said, Switch, thread_cause};
+use crate::trace::catalog::{Catalog, RecordMeaning, Switch, WorkKind, thread_cause};
 use crate::trace::records::{Record, records};
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ pub struct Span {
     /// Its cause.
     pub cause: Cause,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: WorkKind,
     /// It passes its own time to the longest span of this kind in it.
-    pub carries: Option<Kind>,
+    pub carries: Option<WorkKind>,
     /// It takes all time of the spans in it: a thread that runs because another is throttled is not
     /// to blame.
     pub covers_all: bool,
@@ -28,25 +28,25 @@ pub struct Span {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     /// The threads that own the core: their own time is no span.
-    pub own: Own,
+    pub own: CoreOwner,
     /// Other threads get a share beside a real-time one.
     pub has_fair_server: bool,
 }
 
 /// The owner of a core.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Own {
+pub(crate) enum CoreOwner {
     /// One thread, by number.
     Thread(i32),
     /// Threads with this name.
     Named(&'static str),
 }
 
-impl Own {
+impl CoreOwner {
     fn is(self, number: i32, name: &str) -> bool {
         match self {
-            Own::Thread(own) => own == number,
-            Own::Named(own) => own == name,
+            CoreOwner::Thread(own) => own == number,
+            CoreOwner::Named(own) => own == name,
         }
     }
 }
@@ -126,9 +126,9 @@ pub(crate) fn spans(
 }
 
 impl Reader<'_> {
-    fn hear(&mut self, at_ns: u64, said: Said<'_>) {
+    fn hear(&mut self, at_ns: u64, said: RecordMeaning<'_>) {
         match said {
-            Said::Enter { pair, kind, cause, carries, has_end } => {
+            RecordMeaning::Enter { pair, kind, cause, carries, has_end } => {
                 let span = Span {
                     start_ns: at_ns,
                     end_ns: u64::MAX,
@@ -143,25 +143,25 @@ impl Reader<'_> {
                     self.told.spans.push(span);
                 }
             }
-            Said::Exit { pair } => {
+            RecordMeaning::Exit { pair } => {
                 // An exit without an entry began before the records.
                 if let Some(place) = self.open.iter().rposition(|open| open.pair == Some(pair)) {
                     self.close_from(place, at_ns);
                 }
             }
-            Said::Fault => {
+            RecordMeaning::Fault => {
                 // Work of another thread is part of that thread's time.
-                if self.open.iter().all(|open| open.span.kind != Kind::Thread) {
+                if self.open.iter().all(|open| open.span.kind != WorkKind::Thread) {
                     let cause = self.causes.text(cause::PAGE_FAULT);
-                    let span = self.span(at_ns, cause, Kind::Fault);
+                    let span = self.span(at_ns, cause, WorkKind::Fault);
                     self.told.spans.push(span);
                 }
             }
-            Said::Switch(switch) => self.switch(at_ns, switch),
+            RecordMeaning::Switch(switch) => self.switch(at_ns, switch),
         }
     }
 
-    fn span(&self, start_ns: u64, cause: Cause, kind: Kind) -> Span {
+    fn span(&self, start_ns: u64, cause: Cause, kind: WorkKind) -> Span {
         Span { start_ns, end_ns: u64::MAX, cause, kind, carries: None, covers_all: false }
     }
 
@@ -176,7 +176,7 @@ impl Reader<'_> {
     fn lose(&mut self, from_ns: u64, to_ns: u64) {
         self.close_from(0, from_ns);
         self.suspended.clear();
-        let span = Span { end_ns: to_ns, ..self.span(from_ns, Causes::UNTRACED, Kind::Lost) };
+        let span = Span { end_ns: to_ns, ..self.span(from_ns, Causes::UNTRACED, WorkKind::Lost) };
         self.told.spans.push(span);
         (self.known_ns, self.switch_seen) = (to_ns, false);
     }
@@ -187,7 +187,7 @@ impl Reader<'_> {
         if !self.switch_seen && !from_own && switch.prev != IDLE {
             // It has been running since before the records.
             let (cause, carries) = thread_cause(switch.prev_name, self.causes);
-            let span = self.span(self.known_ns, cause, Kind::Thread);
+            let span = self.span(self.known_ns, cause, WorkKind::Thread);
             self.told.spans.push(Span { end_ns: at_ns, carries, ..span });
         }
         self.switch_seen = true;
@@ -198,7 +198,7 @@ impl Reader<'_> {
             .open
             .iter()
             .skip(keep)
-            .filter(|open| open.span.kind == Kind::Work)
+            .filter(|open| open.span.kind == WorkKind::Work)
             .copied()
             .collect();
         self.close_from(keep, at_ns);
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
         if from_own && let Some(cause) = self.why_off(&switch) {
             let cause = self.causes.text(cause);
-            let span = Span { covers_all: true, ..self.span(at_ns, cause, Kind::Thread) };
+            let span = Span { covers_all: true, ..self.span(at_ns, cause, WorkKind::Thread) };
             self.open.push(Open { pair: None, span });
             return;
         }
@@ -219,7 +219,7 @@ impl Reader<'_> {
             return;
         }
         let (cause, carries) = thread_cause(switch.next_name, self.causes);
-        let span = Span { carries, ..self.span(at_ns, cause, Kind::Thread) };
+        let span = Span { carries, ..self.span(at_ns, cause, WorkKind::Thread) };
         self.open.push(Open { pair: None, span });
         for open in self.suspended.remove(&switch.next).unwrap_or_default() {
             self.open.push(Open { span: Span { start_ns: at_ns, ..open.span }, ..open });

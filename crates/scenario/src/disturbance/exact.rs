@@ -1,8 +1,8 @@
 //! The share of disturbed ticks, from the stamps of each tick and the account of both cores.
 
 use crate::disturbance::moment::{Moment, on_clock};
-use ipc_bench::judge::{FAULT_NS, Touched};
-use noise::account::{Accounted, CoreAccount};
+use ipc_bench::judge::{DisturbedShares, FAULT_NS};
+use noise::account::{AccountResult, CoreAccount};
 use record::Kind;
 use record::tick::{INTERVALS, Point, STAGES, Sample};
 use stats::touch::Touch;
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// exact: then the sums are all there is.
 pub(crate) fn of_ticks(
     samples: &[Sample],
-    accounted: &Accounted,
+    accounted: &AccountResult,
     (start, end): (Moment, Moment),
-) -> BTreeMap<String, Touched> {
+) -> BTreeMap<String, DisturbedShares> {
     if !accounted.cores.iter().all(CoreAccount::is_exact) {
         return BTreeMap::new();
     }
@@ -36,8 +36,10 @@ pub(crate) fn of_ticks(
                 let touched = spans.iter().filter(|(from, to)| touch.touches(*from, *to)).count();
                 touched as f64 / spans.len() as f64
             };
-            let touched =
-                Touched { preempted: share(windows.clone()), faulted: share(faults.clone()) };
+            let touched = DisturbedShares {
+                preempted: share(windows.clone()),
+                faulted: share(faults.clone()),
+            };
             let is_known = !spans.is_empty();
             is_known.then(|| (format!("{name}.{}", kind.name()), touched))
         })
@@ -75,20 +77,20 @@ mod tests {
         // Tick 9 is on its way for 1 300 ns; a fault may last until tick 9 is there, and longer.
         let core =
             CoreAccount { windows: vec![window], faults: vec![91_250], ..CoreAccount::default() };
-        let accounted = Accounted { cores: vec![core], ..Accounted::default() };
+        let accounted = AccountResult { cores: vec![core], ..AccountResult::default() };
         let moment = |ns| Moment { clock_ns: 1_000_000_000 + ns, monotonic_ns: ns };
         let found = of_ticks(&samples, &accounted, (moment(0), moment(20_000_000)));
-        let expected = Touched { preempted: 0.001, faulted: 0.001 };
+        let expected = DisturbedShares { preempted: 0.001, faulted: 0.001 };
         assert_eq!(found["tick_to_ack.response"], expected);
-        assert_eq!(found["network_in.stage"], Touched { preempted: 0.001, faulted: 0.0 });
-        assert_eq!(found["publish.stage"], Touched::default());
-        assert_eq!(found["network_back.stage"], Touched { preempted: 0.0, faulted: 0.001 });
+        assert_eq!(found["network_in.stage"], DisturbedShares { preempted: 0.001, faulted: 0.0 });
+        assert_eq!(found["publish.stage"], DisturbedShares::default());
+        assert_eq!(found["network_back.stage"], DisturbedShares { preempted: 0.0, faulted: 0.001 });
         assert_eq!(found.len(), STAGES.len() + INTERVALS.len());
     }
 
     #[test]
     fn what_was_not_stamped_is_not_known() {
-        let accounted = Accounted::default();
+        let accounted = AccountResult::default();
         let moment = Moment { clock_ns: 0, monotonic_ns: 0 };
         let mut sample = Sample { number: 1, stamps: [5; record::tick::POINTS] };
         sample.stamps[Point::GatewayIn as usize] = 0;

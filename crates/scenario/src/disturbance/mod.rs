@@ -12,8 +12,8 @@ use crate::file::Kind as ScenarioKind;
 use crate::run::{Measured, Run};
 use clock::{monotonic_ns, wall_ns};
 use hdrhistogram::Histogram;
-use ipc_bench::judge::{FAULT_NS, Touched};
-use noise::account::{Accounted, CoreAccount};
+use ipc_bench::judge::{DisturbedShares, FAULT_NS};
+use noise::account::{AccountResult, CoreAccount};
 use record::hlog::measured_part;
 use record::{Disturbed, Kind, Moves};
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(crate) struct Seen {
     pub seconds: f64,
     pub cores: Vec<CoreSeen>,
     /// Shares that are known message by message, by name and kind of the series.
-    pub exact: BTreeMap<String, Touched>,
+    pub exact: BTreeMap<String, DisturbedShares>,
     /// Why this is unknown; empty if it is known.
     pub unknown: String,
 }
@@ -61,7 +61,7 @@ impl Seen {
 
     /// Selects the measured part of `subject`, by its log.
     pub(crate) fn of(
-        accounted: &Accounted,
+        accounted: &AccountResult,
         hlog: &Path,
         subject: &str,
         paces: Option<usize>,
@@ -129,7 +129,7 @@ pub(crate) struct Sample<'a> {
     /// A message is late from here on, ns.
     pub late_from_ns: u64,
     /// How many of its messages met a window or a fault, where that is known of each.
-    pub exact: Option<Touched>,
+    pub exact: Option<DisturbedShares>,
     /// The pacer's lateness, where pacer and subject are two threads.
     pub lateness: Option<&'a Histogram<u64>>,
 }
@@ -157,7 +157,7 @@ impl Sample<'_> {
             let away = share * seconds;
             parts.interrupted += hit(away / mean, away);
         }
-        if let Some(Touched { preempted, faulted }) = self.exact {
+        if let Some(DisturbedShares { preempted, faulted }) = self.exact {
             (parts.preempted, parts.faulted) = (preempted, faulted);
         }
         let share = parts.late + parts.preempted + parts.faulted + parts.interrupted;

@@ -45,7 +45,7 @@ fn a_window_disturbs_what_is_due_in_it_behind_it_and_under_way() {
 #[test]
 fn what_is_known_message_by_message_counts() {
     let seen = seen(vec![taken(false)]);
-    let exact = Some(Touched { preempted: 0.02, faulted: 0.001 });
+    let exact = Some(DisturbedShares { preempted: 0.02, faulted: 0.001 });
     let found = Sample { exact, ..sample(&seen, None) }.disturbed();
     assert!(near(found.preempted, 0.02) && near(found.faulted, 0.001), "{found:?}");
     assert!(near(found.share, 0.021), "{found:?}");

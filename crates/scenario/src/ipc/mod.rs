@@ -10,10 +10,10 @@ use crate::launch::process::{Process, finish_after};
 use crate::launch::{CLIENT_PATIENCE, Launch, Left, stderr};
 use crate::run::site::record_failed;
 use clock::{Clock, wall_now};
-use ipc_bench::judge::{Disturbance, Judged, MESSAGE, Touched, UNDISTURBED, judge};
+use ipc_bench::judge::{Disturbance, DisturbedShares, MESSAGE, SampleResult, UNDISTURBED, judge};
 use ipc_bench::plan::{ClientReport, Ends, Plan, Ready, Word};
 use ipc_bench::samples;
-use noise::watch::{Watch, WatchError, Watched, What};
+use noise::watch::{DisturbanceKind, Watch, WatchError, WatchResult};
 use record::directory;
 use record::{ClientResult, Kind};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct Client {
 }
 
 /// The clients' results, what disturbed their threads, and the time at which they started to send.
-type Passed = (ClientReport, Result<Watched, WatchError>, SystemTime);
+type Passed = (ClientReport, Result<WatchResult, WatchError>, SystemTime);
 
 /// Time between the start command and the first message for clients in two processes: all threads
 /// wake up in it.
@@ -169,13 +169,13 @@ impl Launch<'_> {
         &self,
         plan: &Plan,
         told: ClientReport,
-        watched: Result<Watched, WatchError>,
+        watched: Result<WatchResult, WatchError>,
         started: SystemTime,
     ) -> Result<Left, ConductError> {
         let mut failures = told.failures.clone();
         let disturbances = match watched {
-            Ok(Watched { lost_records: 0, disturbances }) => Some(disturbances),
-            Ok(Watched { lost_records, .. }) => {
+            Ok(WatchResult { lost_records: 0, disturbances }) => Some(disturbances),
+            Ok(WatchResult { lost_records, .. }) => {
                 failures.push(format!(
                     "what disturbed {}'s threads is not known: the kernel had no room for \
                      {lost_records} records",
@@ -199,7 +199,7 @@ impl Launch<'_> {
         let record_failed = record_failed(&path);
         let log = File::options().create(true).append(true).open(&path).map_err(&record_failed)?;
         let mut log = io::BufWriter::new(log);
-        let Judged { load, touched } =
+        let SampleResult { load, touched } =
             judge(plan, &told, &all, disturbances.as_deref(), started, &mut log)
                 .map_err(record_failed)?;
         let complete = told.complete;
@@ -229,13 +229,13 @@ fn last_lines(clients: &mut [Client]) -> Vec<String> {
 
 /// By name and kind of the series. Service time has the same messages, and undisturbed ones met no
 /// disturbance.
-fn exact(touched: Option<Touched>) -> BTreeMap<String, Touched> {
+fn exact(touched: Option<DisturbedShares>) -> BTreeMap<String, DisturbedShares> {
     let Some(touched) = touched else { return BTreeMap::new() };
     let kinds = [Kind::Response, Kind::Service];
     let of = |name: &'static str, touched| {
         kinds.map(move |kind| (format!("{name}.{}", kind.name()), touched))
     };
-    of(MESSAGE, touched).into_iter().chain(of(UNDISTURBED, Touched::default())).collect()
+    of(MESSAGE, touched).into_iter().chain(of(UNDISTURBED, DisturbedShares::default())).collect()
 }
 
 fn disturbance(one: noise::watch::Disturbance) -> Disturbance {
@@ -243,6 +243,6 @@ fn disturbance(one: noise::watch::Disturbance) -> Disturbance {
         thread: one.thread,
         start_ns: one.start_ns,
         end_ns: one.end_ns,
-        is_fault: one.what == What::Fault,
+        is_fault: one.what == DisturbanceKind::Fault,
     }
 }

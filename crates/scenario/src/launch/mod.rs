@@ -14,7 +14,7 @@ use crate::tick::taken::Taking;
 use clock::Clock;
 use host::Cores;
 use host::network::Networks;
-use ipc_bench::judge::Touched;
+use ipc_bench::judge::DisturbedShares;
 use noise::account::Account;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -83,7 +83,7 @@ pub(crate) struct Left {
     /// What took the cores of both ends, if that was traced.
     pub taking: Option<Taking>,
     /// Disturbed shares that are known message by message.
-    pub exact: BTreeMap<String, Touched>,
+    pub exact: BTreeMap<String, DisturbedShares>,
     /// The clock of the ticks' stamps and the kernel's, before and after, if known.
     pub moments: Option<(Moment, Moment)>,
 }

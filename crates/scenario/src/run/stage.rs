@@ -16,7 +16,7 @@ use crate::tick::files;
 use clock::Deadline;
 use host::Root;
 use noise::account::Account;
-use noise::beside::Beside;
+use noise::beside::DisturbanceCollector;
 use noise::{hiccup, meter};
 use record::noise::Noise;
 use record::{RunRecord, directory};
@@ -98,7 +98,7 @@ pub(super) struct Stage<'a, 's> {
     pub interrupt: &'a Interrupt,
     pub teller: Teller<'s>,
     /// With `--noise`.
-    pub beside: Option<Beside>,
+    pub beside: Option<DisturbanceCollector>,
     settle: Settle,
 }
 
@@ -110,7 +110,8 @@ impl<'a, 's> Stage<'a, 's> {
         teller: Teller<'s>,
     ) -> Stage<'a, 's> {
         let cores = site.placed.cores();
-        let beside = conduct.noise.then(|| Beside::open(&cores, site.has_fair_server));
+        let beside =
+            conduct.noise.then(|| DisturbanceCollector::open(&cores, site.has_fair_server));
         let settle = Settle::new(&Root::system(), site.clock);
         Stage { conduct, site, interrupt, teller, beside, settle }
     }
@@ -121,7 +122,7 @@ impl<'a, 's> Stage<'a, 's> {
     fn measure(mut self, entrants: &[Entrant]) -> (Result<AllRuns, ConductError>, Option<Noise>) {
         let _ = host::thread::run_on(&self.site.elsewhere);
         let all_runs = self.all_runs(entrants);
-        let noise = self.beside.take().map(Beside::finish);
+        let noise = self.beside.take().map(DisturbanceCollector::finish);
         let _ = host::thread::run_on(&self.site.allowed);
         (all_runs, noise)
     }
@@ -177,9 +178,9 @@ impl<'a, 's> Stage<'a, 's> {
         Ok(idle)
     }
 
-    fn idle_look(&self) -> hiccup::Look {
+    fn idle_look(&self) -> hiccup::HiccupSettings {
         let scenario = &self.conduct.scenario;
-        hiccup::Look {
+        hiccup::HiccupSettings {
             cores: self.site.placed.cores(),
             scheduling: scenario.subject[0].scheduling,
             rate_per_second: scenario.rate_per_second(),
@@ -188,7 +189,7 @@ impl<'a, 's> Stage<'a, 's> {
     }
 
     /// Looks at the clock on the measured cores while nothing else runs on them.
-    fn idle(&mut self) -> Result<(Vec<meter::Seen>, Vec<Idle>), ConductError> {
+    fn idle(&mut self) -> Result<(Vec<meter::MeterResult>, Vec<Idle>), ConductError> {
         let look = self.idle_look();
         if look.seconds <= 0.0 || look.cores.is_empty() || self.interrupt.is_set() {
             return Ok(Default::default());

@@ -5,7 +5,7 @@ use crate::disturbance::moment::{Moment, on_clock};
 use clock::{Clock, Deadline};
 use noise::account::busiest_on;
 use noise::events::Events;
-use noise::watch::{Disturbance, Watch, What};
+use noise::watch::{Disturbance, DisturbanceKind, Watch};
 use record::tick::{Taken, Traced};
 use rustix::process::Pid;
 use std::time::Duration;
@@ -83,8 +83,8 @@ impl Watching {
         let span = |one: &Disturbance| {
             let on = |ns| on_clock(start, end, ns);
             let what = match one.what {
-                What::Switch => "switched out",
-                What::Fault => "page fault",
+                DisturbanceKind::Switch => "switched out",
+                DisturbanceKind::Fault => "page fault",
             };
             Some((on(one.start_ns), on(one.end_ns), *whose.get(one.thread)?, what.to_owned()))
         };

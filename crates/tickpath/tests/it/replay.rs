@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use engine::{Cancel, Command, Engine, EngineLimits, Input, NewOrder, Side};
-use journal::{Identity, Options, RECORD_BYTES, Refused};
+use journal::{AppendError, Identity, Options, RECORD_BYTES};
 use record::replay::{Replay, SCHEMA};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn write(log: &Path, to: u64) {
     wait_for("the disk", || {
         while appender.next_sequence() < to {
             match appender.try_append(&input(appender.next_sequence())) {
-                Err(Refused::Full { .. }) => return None,
+                Err(AppendError::Full { .. }) => return None,
                 taken => taken.unwrap(),
             };
         }

@@ -102,7 +102,9 @@ impl Codec {
     ) -> Result<Option<StampedReply<Reply>>, String> {
         let WebSession { reader, masks, .. } = session;
         let received = reader.next().map_err(|error| error.to_string())?;
-        let Some(reader::Received { message, first_byte_ns }) = received else { return Ok(None) };
+        let Some(reader::ReadOutcome { message, first_byte_ns }) = received else {
+            return Ok(None);
+        };
         let (reply, payload_bytes) = match message {
             reader::Message::Text(text) => (self.decode(text)?, text.len()),
             reader::Message::Ping(payload) => {

@@ -5,9 +5,9 @@ use crate::risk::{Refusal, Risk};
 use crate::strategy::outcome::Outcome;
 use crate::strategy::own_orders::OwnOrders;
 use crate::strategy::{Market, OrderIntent, Strategy};
-use engine::depth::Shown;
+use engine::depth::RestingOrder;
 use engine::{Quote, Side, Top};
-use feed::{Counts, Follower, PacketKind, Want};
+use feed::{Counts, Follower, PacketKind, RecoveryRequest};
 use transport::echo::ticker;
 
 /// A decoded datagram.
@@ -59,7 +59,7 @@ pub(crate) trait TradingLogic {
     ) -> Result<(), Refusal>;
 
     /// The next request to the feed, if one is needed.
-    fn wants(&mut self) -> Option<Want>;
+    fn wants(&mut self) -> Option<RecoveryRequest>;
 
     /// The exchange rejected the request.
     fn refused(&mut self);
@@ -136,7 +136,10 @@ impl FeedLogic {
 }
 
 /// The best level with quantity of others.
-fn best_of_others(levels: impl Iterator<Item = (i64, u64, u32)>, own: &Shown) -> Option<Quote> {
+fn best_of_others(
+    levels: impl Iterator<Item = (i64, u64, u32)>,
+    own: &RestingOrder,
+) -> Option<Quote> {
     levels.take(2).find_map(|(price_ticks, lots, _)| {
         let ours = if price_ticks == own.price_ticks { own.quantity_lots } else { 0 };
         let quantity_lots = lots.saturating_sub(ours);
@@ -184,7 +187,7 @@ impl TradingLogic for FeedLogic {
         self.risk.check(intent, orders, &self.top, now_ns)
     }
 
-    fn wants(&mut self) -> Option<Want> {
+    fn wants(&mut self) -> Option<RecoveryRequest> {
         self.follower.wants()
     }
 
@@ -260,7 +263,7 @@ impl TradingLogic for FloorLogic {
         Ok(())
     }
 
-    fn wants(&mut self) -> Option<Want> {
+    fn wants(&mut self) -> Option<RecoveryRequest> {
         None
     }
 

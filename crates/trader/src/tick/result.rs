@@ -7,7 +7,7 @@ use crate::tick::counts::TickCounts;
 use crate::tick::phase::orders_of;
 use crate::tick::plan::TickPlan;
 use crate::tick::series::{judge, refused, write_log};
-use audit::{Finished as Logged, Windows};
+use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::thread::Usage;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
@@ -98,7 +98,7 @@ pub(crate) fn assemble(
     plan: &TickPlan,
     mut finished: Finished,
     (source, rate_off_ppm): (ClockSource, Option<f64>),
-    logged: Option<Logged>,
+    logged: Option<LogResult>,
     log: Log,
     started: (SystemTime, u64),
 ) -> ClientResult {
@@ -199,8 +199,8 @@ fn followed(tick: &mut Tick, finished: &Finished, following: &Following) {
     }
 }
 
-fn audit(plan: &TickPlan, logged: Logged, samples: &[Sample], time: &Time) -> Audit {
-    let Logged { mut audit, windows } = logged;
+fn audit(plan: &TickPlan, logged: LogResult, samples: &[Sample], time: &Time) -> Audit {
+    let LogResult { mut audit, windows } = logged;
     let is_shared = audit.core.is_some() && audit.core == plan.core;
     if is_shared {
         audit.shares_core_with = "trader".to_owned();

@@ -4,14 +4,14 @@
 //! The thresholds are percentiles: who takes a share of a core's time delays about that share of
 //! the messages. 1 % of the time is p99, 0.1 % p99.9.
 
-use host::interrupts::{Interrupt, Kind};
+use host::interrupts::{Interrupt, InterruptKind};
 use host::processes::Process;
 use record::doctor::Grade;
 
 use crate::inspection::Inspection;
 use crate::setting::Judgement;
 use crate::settings::rules::cores;
-use crate::watch::Watched;
+use crate::watch::Activity;
 
 /// Load of others on a measured core that reaches p95.
 const BUSY_SHARE_BAD: f64 = 0.05;
@@ -86,7 +86,7 @@ fn busiest(seen: &Inspection, list: &[usize]) -> Judgement {
 }
 
 /// The busiest processes, on whatever core: the kernel doesn't keep where each ran.
-fn by_whom(watched: &Watched) -> String {
+fn by_whom(watched: &Activity) -> String {
     let name = |(number, process): &(usize, Process)| {
         let seconds = process.ticks as f64 / TICKS_PER_SECOND;
         format!("{} ({number}) {seconds:.2} s", process.name)
@@ -139,15 +139,15 @@ pub(crate) fn interrupts(seen: &Inspection) -> Judgement {
         return (Grade::Unknown, "the interrupts can't be read".to_owned());
     };
     let rate = |one: &Interrupt| watched.per_second(one.count_on(&seen.cores));
-    let of_kind = |kind: Kind| {
+    let of_kind = |kind: InterruptKind| {
         let mut came: Vec<&Interrupt> =
             all.iter().filter(|one| one.kind == kind && one.count_on(&seen.cores) > 0).collect();
         came.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
         came
     };
-    let (devices, internal) = (of_kind(Kind::Device), of_kind(Kind::Internal));
+    let (devices, internal) = (of_kind(InterruptKind::Device), of_kind(InterruptKind::Internal));
     let name = |one: &&Interrupt| match one.kind {
-        Kind::Device => format!("{} {:.1}/s", one.name, rate(one)),
+        InterruptKind::Device => format!("{} {:.1}/s", one.name, rate(one)),
         _ => format!("{} ({}) {:.1}/s", one.name, one.id, rate(one)),
     };
     let internal_per_second: f64 = internal.iter().map(|one| rate(one)).sum();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::watch::Watched;
+use crate::watch::Activity;
 use expect_test::{Expect, expect};
 use host::Topology;
 use record::machine::{Fingerprint, Fixed, Load, Probes, Ticks};
@@ -21,7 +21,7 @@ fn watched(idle: &[(usize, u64)]) -> Inspection {
     let ticks = |&(core, idle): &(usize, u64)| (core, Ticks { idle, total: 200, steal: 0 });
     let ticks = idle.iter().map(ticks).collect();
     let busy = vec![(812, Process { name: "rustc".to_owned(), ticks: 57, started_ticks: 0 })];
-    let watched = Watched { seconds: 2.0, ticks, busy, interrupts: None };
+    let watched = Activity { seconds: 2.0, ticks, busy, interrupts: None };
     Inspection { watched: Some(watched), ..plain() }
 }
 
@@ -131,15 +131,19 @@ fn interrupts_in_two_seconds() {
     };
     let with = |interrupts: &[Interrupt]| {
         let watched =
-            Watched { seconds: 2.0, interrupts: Some(interrupts.to_vec()), ..Watched::default() };
+            Activity { seconds: 2.0, interrupts: Some(interrupts.to_vec()), ..Activity::default() };
         Inspection { watched: Some(watched), ..plain() }
     };
-    let timer = one("timer", Kind::Timer, 500);
+    let timer = one("timer", InterruptKind::Timer, 500);
     let machines = [
-        with(&[timer.clone(), one("eth0", Kind::Device, 0)]),
-        with(&[timer.clone(), one("tlb", Kind::Internal, 100)]),
-        with(&[timer, one("eth0", Kind::Device, 1), one("nvme0q3", Kind::Device, 6)]),
-        with(&[one("tlb", Kind::Internal, 100), one("cal", Kind::Internal, 900)]),
+        with(&[timer.clone(), one("eth0", InterruptKind::Device, 0)]),
+        with(&[timer.clone(), one("tlb", InterruptKind::Internal, 100)]),
+        with(&[
+            timer,
+            one("eth0", InterruptKind::Device, 1),
+            one("nvme0q3", InterruptKind::Device, 6),
+        ]),
+        with(&[one("tlb", InterruptKind::Internal, 100), one("cal", InterruptKind::Internal, 900)]),
         plain(),
     ];
     check(

@@ -4,7 +4,7 @@ use record::doctor::Grade;
 
 use super::{readings, rules, wishes};
 use crate::goal::Profile;
-use crate::setting::{BASE, Bound, Check, Risk, Setting, Wishes};
+use crate::setting::{BASE, Check, Risk, Setting, ValueBound, Wishes};
 
 pub(super) static SETTINGS: [Setting; 12] = [
     Setting {
@@ -56,7 +56,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
         wishes: Wishes::File(
             "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
-            Bound::Is("0"),
+            ValueBound::Is("0"),
         ),
         ..BASE
     },
@@ -70,7 +70,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/vm.rst: compaction_proactiveness",
         removes: &["thread.kcompactd"],
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
-        wishes: Wishes::Sysctl("vm.compaction_proactiveness", Bound::Is("0")),
+        wishes: Wishes::Sysctl("vm.compaction_proactiveness", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -84,7 +84,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/mm/hugetlbpage.rst",
         removes: &["page_fault"],
         risk: Risk::Medium,
-        wishes: Wishes::Sysctl("vm.nr_hugepages", Bound::AtLeast(512)),
+        wishes: Wishes::Sysctl("vm.nr_hugepages", ValueBound::AtLeast(512)),
         ..BASE
     },
     Setting {
@@ -103,7 +103,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
             judge: rules::numa_balancing,
             absent: (Grade::Ok, "this kernel has none"),
         }),
-        wishes: Wishes::Sysctl("kernel.numa_balancing", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.numa_balancing", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -116,7 +116,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/vm.rst: zone_reclaim_mode",
         removes: &["page_fault"],
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
-        wishes: Wishes::Sysctl("vm.zone_reclaim_mode", Bound::Is("0")),
+        wishes: Wishes::Sysctl("vm.zone_reclaim_mode", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -135,7 +135,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
             judge: rules::ksm,
             absent: (Grade::Ok, "this kernel has none"),
         }),
-        wishes: Wishes::File("/sys/kernel/mm/ksm/run", Bound::Is("2")),
+        wishes: Wishes::File("/sys/kernel/mm/ksm/run", ValueBound::Is("2")),
         ..BASE
     },
     Setting {
@@ -149,7 +149,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/vm.rst: swappiness",
         removes: &["page_fault", "thread.kswapd"],
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
-        wishes: Wishes::Sysctl("vm.swappiness", Bound::AtMost(1)),
+        wishes: Wishes::Sysctl("vm.swappiness", ValueBound::AtMost(1)),
         ..BASE
     },
     Setting {
@@ -163,7 +163,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/vm.rst: dirty_background_ratio",
         removes: &["workqueue.FUNC"],
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("vm.dirty_background_ratio", Bound::AtMost(5)),
+        wishes: Wishes::Sysctl("vm.dirty_background_ratio", ValueBound::AtMost(5)),
         ..BASE
     },
     Setting {
@@ -177,7 +177,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         removes: &["workqueue.FUNC", "thread.kworker"],
         risk: Risk::Medium,
         profiles: &[Profile::TickToTrade, Profile::Measure],
-        wishes: Wishes::Sysctl("vm.dirty_writeback_centisecs", Bound::AtLeast(1500)),
+        wishes: Wishes::Sysctl("vm.dirty_writeback_centisecs", ValueBound::AtLeast(1500)),
         ..BASE
     },
     Setting {
@@ -190,7 +190,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         what_to_do: "sysctl -w vm.max_map_count=262144",
         source: "Documentation/admin-guide/sysctl/vm.rst: max_map_count",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("vm.max_map_count", Bound::AtLeast(262144)),
+        wishes: Wishes::Sysctl("vm.max_map_count", ValueBound::AtLeast(262144)),
         ..BASE
     },
 ];

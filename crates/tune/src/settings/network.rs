@@ -4,7 +4,7 @@ use record::doctor::Grade;
 
 use super::{readings, rules, wishes};
 use crate::goal::Profile;
-use crate::setting::{BASE, Bound, Check, Setting, Wishes};
+use crate::setting::{BASE, Check, Setting, ValueBound, Wishes};
 
 pub(super) static SETTINGS: [Setting; 18] = [
     Setting {
@@ -23,7 +23,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
             judge: rules::busy_polling,
             absent: (Grade::Unknown, "not visible in this network namespace"),
         }),
-        wishes: Wishes::Sysctl("net.core.busy_poll", Bound::AtLeast(50)),
+        wishes: Wishes::Sysctl("net.core.busy_poll", ValueBound::AtLeast(50)),
         ..BASE
     },
     Setting {
@@ -42,7 +42,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
             judge: rules::busy_polling,
             absent: (Grade::Unknown, "not visible in this network namespace"),
         }),
-        wishes: Wishes::Sysctl("net.core.busy_read", Bound::AtLeast(50)),
+        wishes: Wishes::Sysctl("net.core.busy_read", ValueBound::AtLeast(50)),
         ..BASE
     },
     Setting {
@@ -73,7 +73,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_slow_start_after_idle", Bound::Is("0")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_slow_start_after_idle", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -85,7 +85,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_autocorking=0",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::TickToTrade],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_autocorking", Bound::Is("0")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_autocorking", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -96,7 +96,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_no_metrics_save=1",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_no_metrics_save", Bound::Is("1")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_no_metrics_save", ValueBound::Is("1")),
         ..BASE
     },
     Setting {
@@ -109,7 +109,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_thin_linear_timeouts=1",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::TickToTrade],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_thin_linear_timeouts", Bound::Is("1")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_thin_linear_timeouts", ValueBound::Is("1")),
         ..BASE
     },
     Setting {
@@ -119,7 +119,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         why: "A reconnect may send its first order with the handshake, if both ends want it.",
         what_to_do: "sysctl -w net.ipv4.tcp_fastopen=1",
         source: "Documentation/networking/ip-sysctl.rst",
-        wishes: Wishes::Sysctl("net.ipv4.tcp_fastopen", Bound::AtLeast(1)),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_fastopen", ValueBound::AtLeast(1)),
         ..BASE
     },
     Setting {
@@ -132,7 +132,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 16777216\"",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_rmem", Bound::Is("4096 131072 16777216")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_rmem", ValueBound::Is("4096 131072 16777216")),
         ..BASE
     },
     Setting {
@@ -144,7 +144,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.ipv4.tcp_wmem=\"4096 16384 16777216\"",
         source: "Documentation/networking/ip-sysctl.rst",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("net.ipv4.tcp_wmem", Bound::Is("4096 16384 16777216")),
+        wishes: Wishes::Sysctl("net.ipv4.tcp_wmem", ValueBound::Is("4096 16384 16777216")),
         ..BASE
     },
     Setting {
@@ -157,7 +157,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.rmem_max=16777216",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("net.core.rmem_max", Bound::AtLeast(16777216)),
+        wishes: Wishes::Sysctl("net.core.rmem_max", ValueBound::AtLeast(16777216)),
         ..BASE
     },
     Setting {
@@ -169,7 +169,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.wmem_max=16777216",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("net.core.wmem_max", Bound::AtLeast(16777216)),
+        wishes: Wishes::Sysctl("net.core.wmem_max", ValueBound::AtLeast(16777216)),
         ..BASE
     },
     Setting {
@@ -180,7 +180,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.netdev_max_backlog=10000",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("net.core.netdev_max_backlog", Bound::AtLeast(10000)),
+        wishes: Wishes::Sysctl("net.core.netdev_max_backlog", ValueBound::AtLeast(10000)),
         ..BASE
     },
     Setting {
@@ -192,7 +192,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.netdev_budget=600",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("net.core.netdev_budget", Bound::AtLeast(600)),
+        wishes: Wishes::Sysctl("net.core.netdev_budget", ValueBound::AtLeast(600)),
         ..BASE
     },
     Setting {
@@ -203,7 +203,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.somaxconn=4096",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::Exchange],
-        wishes: Wishes::Sysctl("net.core.somaxconn", Bound::AtLeast(4096)),
+        wishes: Wishes::Sysctl("net.core.somaxconn", ValueBound::AtLeast(4096)),
         ..BASE
     },
     Setting {
@@ -215,7 +215,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         cost: "No fairness between flows.",
         what_to_do: "sysctl -w net.core.default_qdisc=pfifo_fast",
         source: "Documentation/admin-guide/sysctl/net.rst",
-        wishes: Wishes::Sysctl("net.core.default_qdisc", Bound::Is("pfifo_fast")),
+        wishes: Wishes::Sysctl("net.core.default_qdisc", ValueBound::Is("pfifo_fast")),
         ..BASE
     },
     Setting {
@@ -227,7 +227,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.rps_sock_flow_entries=0",
         source: "Documentation/networking/scaling.rst: RFS",
         profiles: &[Profile::TickToTrade],
-        wishes: Wishes::Sysctl("net.core.rps_sock_flow_entries", Bound::Is("0")),
+        wishes: Wishes::Sysctl("net.core.rps_sock_flow_entries", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -239,7 +239,7 @@ pub(super) static SETTINGS: [Setting; 18] = [
         what_to_do: "sysctl -w net.core.netdev_tstamp_prequeue=1",
         source: "Documentation/admin-guide/sysctl/net.rst",
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
-        wishes: Wishes::Sysctl("net.core.netdev_tstamp_prequeue", Bound::Is("1")),
+        wishes: Wishes::Sysctl("net.core.netdev_tstamp_prequeue", ValueBound::Is("1")),
         ..BASE
     },
 ];

@@ -4,7 +4,7 @@ use record::doctor::Grade;
 
 use super::{readings, rules, wishes};
 use crate::goal::Profile;
-use crate::setting::{BASE, Bound, Check, Risk, Scope, Setting, Wishes};
+use crate::setting::{BASE, Check, Risk, Scope, Setting, ValueBound, Wishes};
 
 pub(super) static SETTINGS: [Setting; 10] = [
     Setting {
@@ -53,7 +53,10 @@ pub(super) static SETTINGS: [Setting; 10] = [
         what_to_do: "Write 100 to /sys/devices/system/cpu/intel_pstate/min_perf_pct.",
         source: "Documentation/admin-guide/pm/intel_pstate.rst: min_perf_pct",
         profiles: &[Profile::TickToTrade, Profile::Measure],
-        wishes: Wishes::File("/sys/devices/system/cpu/intel_pstate/min_perf_pct", Bound::Is("100")),
+        wishes: Wishes::File(
+            "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
+            ValueBound::Is("100"),
+        ),
         ..BASE
     },
     Setting {

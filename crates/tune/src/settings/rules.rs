@@ -1,6 +1,6 @@
 //! What the value of each setting means on this machine: small pure functions of what was read.
 
-use host::interrupts::{Interrupt, Kind};
+use host::interrupts::{Interrupt, InterruptKind};
 use host::scheduling::{has_fair_server, release_numbers};
 use host::topology::{format_core_list, parse_core_list, parse_core_mask};
 use record::doctor::Grade;
@@ -58,7 +58,7 @@ pub(crate) fn rcu_nocbs(value: &str, seen: &Inspection) -> Judgement {
 
 /// Those that never came since the machine started do no harm, wherever they may come.
 pub(crate) fn irq_affinity(_: &str, seen: &Inspection) -> Judgement {
-    let devices = seen.interrupts.iter().flatten().filter(|one| one.kind == Kind::Device);
+    let devices = seen.interrupts.iter().flatten().filter(|one| one.kind == InterruptKind::Device);
     let is_alive = |one: &&Interrupt| one.counts.values().any(|&count| count > 0);
     let may_come = |one: &&Interrupt| match one.cores() {
         Some(may) => seen.cores.iter().any(|core| may.contains(core)),

@@ -291,7 +291,7 @@ fn interrupts_that_come_and_that_may() {
     let elsewhere = [
         device("30", [9, 0, 0, 0], Some(&[0, 1])),
         device("31", [0; 4], Some(&[0, 1, 2, 3])),
-        Interrupt { kind: Kind::Timer, ..device("LOC", [9; 4], None) },
+        Interrupt { kind: InterruptKind::Timer, ..device("LOC", [9; 4], None) },
     ];
     told += &tell(irq_affinity, &with(elsewhere.to_vec()), &[""]);
     let mut here: Vec<Interrupt> =

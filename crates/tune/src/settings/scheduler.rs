@@ -4,7 +4,7 @@ use record::doctor::Grade;
 
 use super::{readings, rules, wishes};
 use crate::goal::Profile;
-use crate::setting::{BASE, Bound, Check, Risk, Scope, Setting, Wishes};
+use crate::setting::{BASE, Check, Risk, Scope, Setting, ValueBound, Wishes};
 
 pub(super) static SETTINGS: [Setting; 12] = [
     Setting {
@@ -25,7 +25,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
             judge: rules::rt_runtime,
             absent: (Grade::Ok, "this kernel does not throttle real-time threads"),
         }),
-        wishes: Wishes::Sysctl("kernel.sched_rt_runtime_us", Bound::Is("-1")),
+        wishes: Wishes::Sysctl("kernel.sched_rt_runtime_us", ValueBound::Is("-1")),
         ..BASE
     },
     Setting {
@@ -66,7 +66,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
             judge: rules::autogroup,
             absent: (Grade::Ok, "this kernel has none"),
         }),
-        wishes: Wishes::Sysctl("kernel.sched_autogroup_enabled", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.sched_autogroup_enabled", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -80,7 +80,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/kernel.rst: timer_migration",
         removes: &["softirq.timer"],
         profiles: &[Profile::TickToTrade, Profile::Exchange],
-        wishes: Wishes::Sysctl("kernel.timer_migration", Bound::Is("1")),
+        wishes: Wishes::Sysctl("kernel.timer_migration", ValueBound::Is("1")),
         ..BASE
     },
     Setting {
@@ -114,7 +114,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/kernel.rst: nmi_watchdog",
         removes: &["irq.NAME"],
         profiles: &[Profile::TickToTrade, Profile::Exchange, Profile::Measure],
-        wishes: Wishes::Sysctl("kernel.nmi_watchdog", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.nmi_watchdog", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -128,7 +128,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         source: "Documentation/admin-guide/sysctl/kernel.rst: soft_watchdog",
         removes: &["tick", "thread.migration"],
         profiles: &[Profile::TickToTrade, Profile::Measure],
-        wishes: Wishes::Sysctl("kernel.soft_watchdog", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.soft_watchdog", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -148,7 +148,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
             judge: rules::stat_interval,
             absent: (Grade::Unknown, "the kernel doesn't say"),
         }),
-        wishes: Wishes::Sysctl("vm.stat_interval", Bound::AtLeast(120)),
+        wishes: Wishes::Sysctl("vm.stat_interval", ValueBound::AtLeast(120)),
         ..BASE
     },
     Setting {
@@ -160,7 +160,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         what_to_do: "sysctl -w kernel.sched_schedstats=0",
         source: "Documentation/admin-guide/sysctl/kernel.rst: sched_schedstats",
         profiles: &Profile::ALL,
-        wishes: Wishes::Sysctl("kernel.sched_schedstats", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.sched_schedstats", ValueBound::Is("0")),
         ..BASE
     },
     Setting {
@@ -172,7 +172,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         what_to_do: "sysctl -w kernel.task_delayacct=0",
         source: "Documentation/admin-guide/sysctl/kernel.rst: task_delayacct",
         profiles: &Profile::ALL,
-        wishes: Wishes::Sysctl("kernel.task_delayacct", Bound::Is("0")),
+        wishes: Wishes::Sysctl("kernel.task_delayacct", ValueBound::Is("0")),
         ..BASE
     },
     Setting {

@@ -1,14 +1,14 @@
 //! What places of this very machine shall hold: one wish for each core, interrupt, queue or disk.
 
 use host::Root;
-use host::interrupts::{Kind, is_of_interface};
+use host::interrupts::{InterruptKind, is_of_interface};
 use host::topology::{format_core_list, parse_core_mask};
 
 use crate::boot::MARK;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
 use crate::place::Place;
-use crate::wish::{Want, Wish, format_core_mask};
+use crate::wish::{WantedValue, Wish, format_core_mask};
 
 const CPU: &str = "/sys/devices/system/cpu";
 const NET: &str = "/sys/class/net";
@@ -66,7 +66,7 @@ pub(crate) fn watchdog_cpumask(root: &Root, _: &Inspection, goal: &Goal) -> Vec<
 /// cores that aren't measured.
 pub(crate) fn irq_affinity(root: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     let mut turns = vec![0; goal.nics.len()];
-    let devices = seen.interrupts.iter().flatten().filter(|one| one.kind == Kind::Device);
+    let devices = seen.interrupts.iter().flatten().filter(|one| one.kind == InterruptKind::Device);
     let mut wishes = Vec::new();
     for one in devices {
         let Some(allowed) = &one.allowed else { continue };
@@ -112,7 +112,7 @@ pub(crate) fn resume_latency(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wi
 }
 
 pub(crate) fn dma_latency(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
-    let wish = || Wish { place: Place::DmaLatency, want: Want::Is("0".to_owned()) };
+    let wish = || Wish { place: Place::DmaLatency, want: WantedValue::Is("0".to_owned()) };
     root.exists("/dev/cpu_dma_latency").then(wish).into_iter().collect()
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn cpuset_partition(root: &Root, _: &Inspection, goal: &Goal) -> Vec<
         return Vec::new();
     }
     let group = format!("{GROUPS}/tickpath");
-    let there = Want::Is("there".to_owned());
+    let there = WantedValue::Is("there".to_owned());
     vec![
         Wish::kernel(format!("{GROUPS}/cgroup.subtree_control"), "+cpuset"),
         Wish { place: Place::Directory(group.clone()), want: there },
@@ -200,7 +200,7 @@ fn limits(root: &Root, name: &str, item: &str, value: &str) -> Vec<Wish> {
     }
     let text = format!("{MARK}\n*\t-\t{item}\t{value}\nroot\t-\t{item}\t{value}\n");
     let place = Place::Text(format!("{LIMITS}/90-tickpath-{name}.conf"));
-    vec![Wish { place, want: Want::Is(text) }]
+    vec![Wish { place, want: WantedValue::Is(text) }]
 }
 
 pub(crate) fn limits_memlock(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
@@ -238,7 +238,7 @@ pub(crate) fn rings(_: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| {
         let Some(max) = seen.nic_value(nic, "rx-max") else { return Vec::new() };
         let place = Place::Nic { nic: nic.to_owned(), attribute: "rx".to_owned() };
-        vec![Wish { place, want: Want::AtLeast(RING_WANTED.min(max)) }]
+        vec![Wish { place, want: WantedValue::AtLeast(RING_WANTED.min(max)) }]
     })
 }
 
@@ -318,7 +318,7 @@ pub(crate) fn ena_phc(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     }
     let text = format!("{MARK}\noptions ena phc_enable=1\n");
     let place = Place::Text("/etc/modprobe.d/tickpath-ena.conf".to_owned());
-    vec![Wish { place, want: Want::Is(text) }]
+    vec![Wish { place, want: WantedValue::Is(text) }]
 }
 
 /// A file below `queue` of each disk on hardware.
@@ -342,6 +342,6 @@ pub(crate) fn block_iostats(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> 
 
 pub(crate) fn block_rq_affinity(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     each_disk(root, "rq_affinity", |path| {
-        Some(Wish { place: Place::Kernel(path), want: Want::AtMost(1) })
+        Some(Wish { place: Place::Kernel(path), want: WantedValue::AtMost(1) })
     })
 }

@@ -25,7 +25,7 @@ pub(crate) enum Slot<T> {
 /// Text, borrowed from the message unless an escape stands in it.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
-impl<T: Kind> Slot<T> {
+impl<T: ValueKind> Slot<T> {
     /// The value, or why there is none.
     pub(crate) fn get(&self, field: &'static str) -> Result<&T, MessageFault> {
         match self {
@@ -63,7 +63,7 @@ impl<T: Kind> Slot<T> {
 }
 
 /// The name of a kind of value, for a person.
-pub(crate) trait Kind {
+pub(crate) trait ValueKind {
     const NAME: &'static str;
 }
 
@@ -77,27 +77,27 @@ pub(crate) trait Fields<'a> {
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 
-impl Kind for Text<'_> {
+impl ValueKind for Text<'_> {
     const NAME: &'static str = "a string";
 }
 
-impl Kind for i64 {
+impl ValueKind for i64 {
     const NAME: &'static str = "an integer of 64 bits";
 }
 
-impl<const N: usize> Kind for [u64; N] {
+impl<const N: usize> ValueKind for [u64; N] {
     const NAME: &'static str = "an array of so many numbers from 0";
 }
 
-impl Kind for bool {
+impl ValueKind for bool {
     const NAME: &'static str = "true or false";
 }
 
-impl<T> Kind for Object<T> {
+impl<T> ValueKind for Object<T> {
     const NAME: &'static str = "an object";
 }
 
-impl<T> Kind for Vec<T> {
+impl<T> ValueKind for Vec<T> {
     const NAME: &'static str = "an array";
 }
 

@@ -3,7 +3,7 @@
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
 use crate::fault::MessageFault;
-use crate::json::{self, Fields, Kind, Object, Scanner, Slot, Text, bounded};
+use crate::json::{self, Fields, Object, Scanner, Slot, Text, ValueKind, bounded};
 use crate::request::{
     ACCOUNT_ID_BYTES_MAX, API_TOKEN_BYTES_MAX, AmendOrder, CHANNEL_NAME_BYTES_MAX, CHANNELS_MAX,
     CancelOrder, Channel, CreateOrder, Depth, INSTRUMENT_CODE_BYTES_MAX, InstrumentState,
@@ -364,7 +364,7 @@ pub(crate) fn optional<'a, T>(
 
 /// A field that must be absent or null.
 #[inline]
-fn absent<T: Kind>(
+fn absent<T: ValueKind>(
     slot: &Slot<T>,
     field: &'static str,
     with: &'static str,

@@ -1,6 +1,6 @@
 //! What must hold of any bytes that are taken for an audit log. For proptest and for the fuzzer.
 
-use audit::{HEADER_BYTES, Header, KINDS, RECORD_BYTES, ReadError, Reader, Record, Tail};
+use audit::{HEADER_BYTES, Header, KINDS, LogTail, RECORD_BYTES, ReadError, Reader, Record};
 use clock::Clock;
 use clock::time_base::TimeBase;
 use clock::utc::Utc;
@@ -24,7 +24,7 @@ static HEADER: LazyLock<Box<[u8; HEADER_BYTES]>> = LazyLock::new(|| {
 });
 
 /// Reads a log to its end: what it held, and how it ended.
-pub fn read(log: &[u8]) -> Result<(Vec<Record>, Tail), ReadError> {
+pub fn read(log: &[u8]) -> Result<(Vec<Record>, LogTail), ReadError> {
     let mut reader = Reader::new(log)?;
     let records: Result<Vec<Record>, ReadError> = reader.by_ref().collect();
     Ok((records?, reader.tail().expect("it was read to its end")))
@@ -43,8 +43,8 @@ pub fn any_bytes(bytes: &[u8]) {
     }
     let rest = (bytes.len() - records.len() * RECORD_BYTES) as u64;
     let expected = match tail {
-        Tail::Finished | Tail::Unfinished => 0,
-        Tail::Torn { bytes } => bytes,
+        LogTail::Finished | LogTail::Unfinished => 0,
+        LogTail::Torn { bytes } => bytes,
     };
     assert_eq!(rest, expected);
 }

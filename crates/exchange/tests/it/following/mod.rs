@@ -6,7 +6,7 @@
 use crate::running::{Client, Running};
 use clock::{Clock, Deadline};
 use exchange::{Config, Feed, HouseFlow};
-use feed::{Follower, FollowerSettings, PacketHeader, PacketKind, Want};
+use feed::{Follower, FollowerSettings, PacketHeader, PacketKind, RecoveryRequest};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -121,8 +121,8 @@ impl Following {
             self.follower.again();
         }
         match self.follower.wants().filter(|_| self.can_ask) {
-            Some(Want::Snapshot) => self.client.send(r#"{"type":"FEED_SNAPSHOT"}"#),
-            Some(Want::Replay { from, count }) => {
+            Some(RecoveryRequest::Snapshot) => self.client.send(r#"{"type":"FEED_SNAPSHOT"}"#),
+            Some(RecoveryRequest::Replay { from, count }) => {
                 let ask = format!(r#"{{"type":"FEED_REPLAY","from":{from},"count":{count}}}"#);
                 self.client.send(&ask);
             }

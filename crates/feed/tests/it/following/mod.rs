@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use engine::{EngineLimits, Input};
-use feed::{Channel, Follower, FollowerSettings, PublisherSettings, Want};
+use feed::{Channel, Follower, FollowerSettings, PublisherSettings, RecoveryRequest};
 
 use crate::exchange::{CHANNELS, Exchange};
 use crate::network::Network;
@@ -71,8 +71,10 @@ impl Following {
             return;
         }
         let sending = match want {
-            Want::Replay { from, count } => exchange.publisher.replay(self.channel, from, count),
-            Want::Snapshot => Ok(exchange.publisher.snapshot(self.channel).unwrap()),
+            RecoveryRequest::Replay { from, count } => {
+                exchange.publisher.replay(self.channel, from, count)
+            }
+            RecoveryRequest::Snapshot => Ok(exchange.publisher.snapshot(self.channel).unwrap()),
         };
         match sending {
             Ok(sending) => self.carry(exchange.sent(sending)),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clock::Deadline;
 use clock::random::SplitMix64;
 use engine::*;
-use journal::{Appender, Identity, Options, Refused, Replayed};
+use journal::{AppendError, Appender, Identity, Options, ReplayedJournal};
 
 /// How long a step may take on a machine that has much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -152,7 +152,7 @@ pub fn append_to(appender: &mut Appender, to: u64) {
     while appender.next_sequence() < to {
         match appender.try_append(&input(appender.next_sequence())) {
             Ok(_) => {}
-            Err(Refused::Full { .. }) => {
+            Err(AppendError::Full { .. }) => {
                 assert!(!deadline.left().is_zero(), "{:?}", appender.state());
                 std::thread::yield_now();
             }
@@ -183,7 +183,7 @@ pub fn in_memory() -> tempfile::TempDir {
 
 /// Replays, and holds the result against an engine without a journal.
 #[track_caller]
-pub fn assert_replays(place: &Path, inputs: u64) -> Replayed {
+pub fn assert_replays(place: &Path, inputs: u64) -> ReplayedJournal {
     let replayed = journal::replay(place).unwrap();
     assert_eq!(replayed.next_sequence, inputs);
     assert_eq!(replayed.state_hash, engine_after(inputs).state_hash());

@@ -5,7 +5,7 @@ use crate::session::form::{Blanks, Form};
 use crate::session::web::{WebSession, nonce};
 use crate::strategy::OrderIntent;
 use crate::tick::session::{OrderSession, Request, StampedReply};
-use feed::Want;
+use feed::RecoveryRequest;
 use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
@@ -98,7 +98,11 @@ impl ExchangeSession {
     }
 
     /// Sends a request on a connection that still blocks.
-    pub(crate) fn want(&mut self, stream: &mut Connection, want: Want) -> io::Result<()> {
+    pub(crate) fn want(
+        &mut self,
+        stream: &mut Connection,
+        want: RecoveryRequest,
+    ) -> io::Result<()> {
         self.web.send(stream, |out| encode_want(want, out))
     }
 }
@@ -199,10 +203,10 @@ impl OrderSession for ExchangeSession {
     }
 }
 
-fn encode_want(want: Want, out: &mut Vec<u8>) {
+fn encode_want(want: RecoveryRequest, out: &mut Vec<u8>) {
     match want {
-        Want::Replay { from, count } => encode_feed_replay(out, from, count),
-        Want::Snapshot => encode_feed_snapshot(out),
+        RecoveryRequest::Replay { from, count } => encode_feed_replay(out, from, count),
+        RecoveryRequest::Snapshot => encode_feed_snapshot(out),
     }
 }
 

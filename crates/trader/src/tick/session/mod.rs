@@ -7,7 +7,7 @@ pub(super) mod raw;
 use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
 use crate::strategy::OrderIntent;
 use crate::strategy::own_orders::{OwnOrder, Pending};
-use feed::Want;
+use feed::RecoveryRequest;
 use wire::reply::DoneStatus;
 
 impl ExecutionReport {
@@ -36,7 +36,7 @@ pub(crate) type StampedReply = crate::session::codec::StampedReply<Reply>;
 pub(crate) enum Request {
     StartFlow,
     Describe,
-    Feed(Want),
+    Feed(RecoveryRequest),
 }
 
 /// One connection to an exchange, and its codec.
