@@ -26,7 +26,9 @@ test: setup peers feed clients
 # The control plane's tests: simulation, a fake AWS, hosts in network namespaces (root).
 cloud: setup
 	@./scripts/setup python
-	$(CARGO) build --locked --workspace --bin tickpath
+	@# With one of its tests, or dependencies have other features than in `make test`, and all of
+	@# them, and all that uses them, is built once more.
+	$(CARGO) build --locked --workspace --bin tickpath --test tune_rights
 	cd cloud && .venv/bin/python -m pytest -n auto --dist loadgroup
 
 # A hunt for the best placement in a fake AWS with simulated hosts.
