@@ -21,6 +21,7 @@ import org.agrona.CloseHelper;
 import org.agrona.concurrent.AgentInvoker;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.UnsafeBuffer;
+import tickpath.shared.ClientException;
 
 /**
  * Aeron IPC: an exclusive publication with {@code tryClaim}, an image polled without going through
@@ -83,7 +84,7 @@ final class AeronChannel implements Channel {
      */
     private BufferClaim claim;
 
-    AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws Refusal {
+    AeronChannel(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore) throws ClientException {
         this.consumer = consumer;
         final int frameBytes = BitUtil.align(
                 plan.messageBytes() + DataHeaderFlyweight.HEADER_LENGTH, FrameDescriptor.FRAME_ALIGNMENT);
@@ -94,7 +95,7 @@ final class AeronChannel implements Channel {
             final Subscription subscription = aeron.addSubscription(CommonContext.IPC_CHANNEL, STREAM);
             publication = aeron.addExclusivePublication(CommonContext.IPC_CHANNEL, STREAM);
             image = firstImage(subscription);
-        } catch (final RuntimeException | Refusal e) {
+        } catch (final RuntimeException | ClientException e) {
             driver.close();
             throw e;
         }
@@ -136,11 +137,11 @@ final class AeronChannel implements Channel {
                 .driverAgentInvoker(invoker);
     }
 
-    private Image firstImage(final Subscription subscription) throws Refusal {
+    private Image firstImage(final Subscription subscription) throws ClientException {
         final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(CONNECT_SECONDS_MAX);
         while (!publication.isConnected() || subscription.hasNoImages()) {
             if (System.nanoTime() - deadlineNs > 0) {
-                throw new Refusal("Aeron did not connect a publication with its subscription within " + CONNECT_SECONDS_MAX + " s");
+                throw new ClientException("Aeron did not connect a publication with its subscription within " + CONNECT_SECONDS_MAX + " s");
             }
             conduct();
             Thread.yield();

@@ -3,6 +3,7 @@ package tickpath.ipc;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.agrona.concurrent.UnsafeBuffer;
+import tickpath.shared.ClientException;
 
 /**
  * A peer: messages of one length from one thread to one other. {@link #send} is called by the
@@ -39,7 +40,7 @@ interface Channel extends AutoCloseable {
      * @param spareCore whether there is a core on which nobody is measured
      */
     static Channel open(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore)
-            throws Refusal, IOException {
+            throws ClientException, IOException {
         return switch (plan.structure()) {
             case AERON -> new AeronChannel(plan, consumer, directory, spareCore);
             case AGRONA -> new AgronaChannel(plan, consumer);

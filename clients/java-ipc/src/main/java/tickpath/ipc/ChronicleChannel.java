@@ -20,6 +20,7 @@ import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueStore;
 import net.openhft.chronicle.wire.DocumentContext;
 import org.agrona.BitUtil;
 import org.agrona.concurrent.UnsafeBuffer;
+import tickpath.shared.ClientException;
 
 /**
  * Chronicle Queue: an appender and a tailer of one queue, raw bytes in documents.
@@ -60,7 +61,7 @@ final class ChronicleChannel implements Channel {
 
     private PointerBytesStore outgoing;
 
-    ChronicleChannel(final Plan plan, final Consumer consumer, final Path directory) throws Refusal, IOException {
+    ChronicleChannel(final Plan plan, final Consumer consumer, final Path directory) throws ClientException, IOException {
         this.consumer = consumer;
         messageBytes = plan.messageBytes();
         final long documentBytes = BitUtil.align(messageBytes, Long.BYTES) + DOCUMENT_BYTES;
@@ -76,10 +77,10 @@ final class ChronicleChannel implements Channel {
         }
     }
 
-    private static void refuseIfFull(final Path directory, final long bytes) throws Refusal, IOException {
+    private static void refuseIfFull(final Path directory, final long bytes) throws ClientException, IOException {
         final long usableBytes = Files.getFileStore(directory).getUsableSpace();
         if (bytes > usableBytes) {
-            throw new Refusal("Chronicle's queue will take " + bytes + " bytes, and " + directory + " has room for "
+            throw new ClientException("Chronicle's queue will take " + bytes + " bytes, and " + directory + " has room for "
                     + usableBytes + ": take fewer `messages`, or another `directory`");
         }
     }

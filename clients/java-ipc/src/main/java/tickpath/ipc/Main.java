@@ -14,12 +14,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.IoUtil;
+import tickpath.shared.ClientException;
+import tickpath.shared.ExitStatus;
 
 /** A peer of the ipc scenarios, called as clients/IPC.md says. */
 public final class Main {
-    static final int DONE = 0;
-    static final int REFUSED = 2;
-    static final int BROKEN_OFF = 3;
 
     private static final double REHEARSAL_SECONDS_MAX = 5;
 
@@ -55,14 +54,14 @@ public final class Main {
     static int run(final String[] arguments, final BufferedReader in, final PrintStream out, final PrintStream err) {
         try {
             if (arguments.length != 2 || !arguments[0].equals("--plan") || !arguments[1].equals("-")) {
-                throw new Refusal("called with \"" + String.join(" ", arguments) + "\": call it with --plan -, and the plan on stdin");
+                throw new ClientException("called with \"" + String.join(" ", arguments) + "\": call it with --plan -, and the plan on stdin");
             }
             final String line = in.readLine();
             if (line == null) {
-                throw new Refusal("stdin was closed before the plan: it is one line of JSON there");
+                throw new ClientException("stdin was closed before the plan: it is one line of JSON there");
             }
             return run(Plan.parse(line), in, out);
-        } catch (final Refusal e) {
+        } catch (final ClientException e) {
             err.println("java-ipc: " + e.getMessage());
         } catch (final IOException e) {
             err.println("java-ipc: a file can't be read or written: " + e);
@@ -73,11 +72,11 @@ public final class Main {
             // an InternalError.
             err.println("java-ipc: failed: " + e);
         }
-        return REFUSED;
+        return ExitStatus.ERROR;
     }
 
     private static int run(final Plan plan, final BufferedReader in, final PrintStream out)
-            throws Refusal, IOException, InterruptedException {
+            throws ClientException, IOException, InterruptedException {
         final Path directory = Files.createTempDirectory(plan.directory(), "java-ipc-");
         final AtomicReference<Run> begun = new AtomicReference<>();
         final CountDownLatch over = new CountDownLatch(1);
@@ -92,7 +91,7 @@ public final class Main {
         }
     }
 
-    private static void rehearse(final Plan plan, final Path directory) throws Refusal, IOException, InterruptedException {
+    private static void rehearse(final Plan plan, final Path directory) throws ClientException, IOException, InterruptedException {
         try (Run run = new Run(plan, directory, REHEARSAL_SECONDS_MAX)) {
             // Its result is of no interest: what goes wrong here will again.
             run.go();
@@ -124,7 +123,7 @@ public final class Main {
             final AtomicReference<Run> begun,
             final BufferedReader in,
             final PrintStream out)
-            throws Refusal, IOException, InterruptedException {
+            throws ClientException, IOException, InterruptedException {
         try (Run run = new Run(plan, directory, Run.GRACE_SECONDS)) {
             begun.set(run);
             out.println(run.threadsLine());
@@ -132,12 +131,12 @@ public final class Main {
             final String line = in.readLine();
             if (!"go".equals(line)) {
                 out.println(run.resultBeforeGo("broken off: on stdin came " + (line == null ? "its end" : line) + ", not go"));
-                return BROKEN_OFF;
+                return ExitStatus.INCOMPLETE;
             }
             final JsonObject result = run.go();
             run.writeSamples();
             out.println(result);
-            return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
+            return result.get("complete").getAsBoolean() ? ExitStatus.COMPLETE : ExitStatus.INCOMPLETE;
         }
     }
 

@@ -1,20 +1,15 @@
 package tickpath.ipc;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-import com.google.gson.JsonParseException;
-import com.google.gson.JsonParser;
-import com.google.gson.Strictness;
-import com.google.gson.stream.JsonReader;
-import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
+import tickpath.shared.ClientException;
+import tickpath.shared.PlanKeys;
+import tickpath.shared.Scheduling;
 
 /**
  * What to do, as {@code clients/IPC.md} has it. Unknown keys are ignored, and those that this
@@ -72,8 +67,6 @@ record Plan(
     /** Small, so that going from block to block is rehearsed too. */
     static final long REHEARSAL_BLOCK_BYTES = 1 << 24;
 
-    static final int CORE_MAX = 1023;
-
     int messagesInAll() {
         return warmUpMessages + messages;
     }
@@ -90,8 +83,8 @@ record Plan(
                 directory, samples);
     }
 
-    static Plan parse(final String line) throws Refusal {
-        final Keys keys = new Keys(object(line));
+    static Plan parse(final String line) throws ClientException {
+        final PlanKeys keys = PlanKeys.of(line);
         final Structure structure = structure(keys.string("structure"));
         final Plan plan = new Plan(
                 structure,
@@ -101,7 +94,7 @@ record Plan(
                 keys.number("rate_per_second", Schedule.RATE_PER_SECOND_MIN, Schedule.RATE_PER_SECOND_MAX),
                 (int) keys.whole("warm_up_messages", 0, MESSAGES_MAX),
                 (int) keys.whole("messages", 1, MESSAGES_MAX),
-                keys.cores(),
+                List.of(keys.cores("cores", 2, "[PRODUCER, CONSUMER]")),
                 Scheduling.parse(keys.string("scheduling")),
                 Path.of(keys.string("directory")),
                 Path.of(keys.string("samples")));
@@ -109,43 +102,34 @@ record Plan(
         return plan;
     }
 
-    private void check(final Keys keys) throws Refusal {
+    private void check(final PlanKeys keys) throws ClientException {
         if (keys.whole("keys", 1, Integer.MAX_VALUE) != 1) {
-            throw new Refusal("`keys` must be 1: none of these peers conflates");
+            throw new ClientException("`keys` must be 1: none of these peers conflates");
         }
         if (messageBytes % Long.BYTES != 0) {
-            throw new Refusal("`message_bytes` is " + messageBytes + ", and must be a multiple of 8");
+            throw new ClientException("`message_bytes` is " + messageBytes + ", and must be a multiple of 8");
         }
         if (Integer.bitCount(slots) > 1) {
-            throw new Refusal("`slots` is " + slots + ", and must be a power of two");
+            throw new ClientException("`slots` is " + slots + ", and must be a power of two");
         }
         if ((long) slots * messageBytes > STRUCTURE_BYTES_MAX) {
-            throw new Refusal("`slots` times `message_bytes` is more than " + STRUCTURE_BYTES_MAX + " bytes");
+            throw new ClientException("`slots` times `message_bytes` is more than " + STRUCTURE_BYTES_MAX + " bytes");
         }
         if (blockBytes % BLOCK_BYTES_STEP != 0) {
-            throw new Refusal("`block_bytes` is " + blockBytes + ", and must be a multiple of " + BLOCK_BYTES_STEP);
+            throw new ClientException("`block_bytes` is " + blockBytes + ", and must be a multiple of " + BLOCK_BYTES_STEP);
         }
         if ((long) warmUpMessages + messages > MESSAGES_MAX) {
-            throw new Refusal("`warm_up_messages` and `messages` are more than " + MESSAGES_MAX + " together");
+            throw new ClientException("`warm_up_messages` and `messages` are more than " + MESSAGES_MAX + " together");
         }
         if (!Files.isDirectory(directory)) {
-            throw new Refusal("`directory` is " + directory + ", which is no directory");
+            throw new ClientException("`directory` is " + directory + ", which is no directory");
         }
         if (!Files.isDirectory(samples.toAbsolutePath().getParent())) {
-            throw new Refusal("`samples` is " + samples + ", in a directory that does not exist");
+            throw new ClientException("`samples` is " + samples + ", in a directory that does not exist");
         }
     }
 
-    private static JsonObject object(final String line) throws Refusal {
-        try (JsonReader reader = new JsonReader(new StringReader(line))) {
-            reader.setStrictness(Strictness.STRICT);
-            return JsonParser.parseReader(reader).getAsJsonObject();
-        } catch (final JsonParseException | IllegalStateException | java.io.IOException e) {
-            throw new Refusal("the plan is no line with one JSON object: " + e.getMessage(), e);
-        }
-    }
-
-    private static Structure structure(final String name) throws Refusal {
+    private static Structure structure(final String name) throws ClientException {
         for (final Structure structure : Structure.values()) {
             if (structure.inPlans().equals(name)) {
                 return structure;
@@ -153,62 +137,6 @@ record Plan(
         }
         final String known =
                 Arrays.stream(Structure.values()).map(Structure::inPlans).collect(Collectors.joining(", "));
-        throw new Refusal("there is no `structure` \"" + name + "\" here: take one of " + known);
-    }
-
-    /** A plan's keys, with refusals that name them. */
-    private record Keys(JsonObject object) {
-        JsonElement get(final String key) throws Refusal {
-            final JsonElement value = object.get(key);
-            if (value == null) {
-                throw new Refusal("the plan has no `" + key + "`");
-            }
-            return value;
-        }
-
-        String string(final String key) throws Refusal {
-            final JsonElement value = get(key);
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isString()) {
-                return value.getAsString();
-            }
-            throw new Refusal("`" + key + "` is " + value + ", and must be a string");
-        }
-
-        double number(final String key, final double min, final double max) throws Refusal {
-            final JsonElement value = get(key);
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
-                final double number = value.getAsDouble();
-                if (number >= min && number <= max) {
-                    return number;
-                }
-            }
-            throw new Refusal("`" + key + "` is " + value + ", and must be a number from " + min + " to " + max);
-        }
-
-        long whole(final String key, final long min, final long max) throws Refusal {
-            return whole(key, get(key), min, max);
-        }
-
-        private static long whole(final String key, final JsonElement value, final long min, final long max) throws Refusal {
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
-                final double number = value.getAsDouble();
-                if (number == Math.rint(number) && number >= min && number <= max) {
-                    return (long) number;
-                }
-            }
-            throw new Refusal("`" + key + "` is " + value + ", and must be a whole number from " + min + " to " + max);
-        }
-
-        List<OptionalInt> cores() throws Refusal {
-            final JsonElement value = get("cores");
-            if (!value.isJsonArray() || value.getAsJsonArray().size() != 2) {
-                throw new Refusal("`cores` is " + value + ", and must be [PRODUCER, CONSUMER]");
-            }
-            final List<OptionalInt> cores = new ArrayList<>();
-            for (final JsonElement core : value.getAsJsonArray()) {
-                cores.add(core.isJsonNull() ? OptionalInt.empty() : OptionalInt.of((int) whole("cores", core, 0, CORE_MAX)));
-            }
-            return List.copyOf(cores);
-        }
+        throw new ClientException("there is no `structure` \"" + name + "\" here: take one of " + known);
     }
 }

@@ -9,6 +9,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import tickpath.shared.ClientException;
+import tickpath.shared.Placement;
 
 /** One run: two threads, placed and waiting; then the load; then what came of it. */
 final class Run implements AutoCloseable {
@@ -39,7 +41,7 @@ final class Run implements AutoCloseable {
     private volatile boolean stopped;
 
     /** Makes the structure and starts the threads, which wait. */
-    Run(final Plan plan, final Path directory, final double graceSeconds) throws Refusal, IOException {
+    Run(final Plan plan, final Path directory, final double graceSeconds) throws ClientException, IOException {
         this.plan = plan;
         this.graceSeconds = graceSeconds;
         schedule = new Schedule(plan.ratePerSecond());
@@ -53,17 +55,17 @@ final class Run implements AutoCloseable {
         consuming = thread("consumer", 1, channel::receive);
         try {
             place();
-        } catch (final Refusal e) {
+        } catch (final ClientException e) {
             close();
             throw e;
         }
     }
 
-    private static Samples samples(final Plan plan) throws Refusal {
+    private static Samples samples(final Plan plan) throws ClientException {
         try {
             return new Samples(plan.messagesInAll());
         } catch (final OutOfMemoryError e) {
-            throw new Refusal("no room for the samples of " + plan.messagesInAll() + " messages, 8 bytes each, in a heap of "
+            throw new ClientException("no room for the samples of " + plan.messagesInAll() + " messages, 8 bytes each, in a heap of "
                     + Runtime.getRuntime().maxMemory() + " bytes: take fewer, or raise -Xmx", e);
         }
     }
@@ -89,15 +91,15 @@ final class Run implements AutoCloseable {
         return thread;
     }
 
-    private void place() throws Refusal {
+    private void place() throws ClientException {
         try {
             born.await();
         } catch (final InterruptedException e) {
-            throw new Refusal("interrupted before the run", e);
+            throw new ClientException("interrupted before the run", e);
         }
         for (int number = 0; number < threadIds.length; number++) {
             if (threadIds[number] == 0) {
-                throw new Refusal(failures.get(0));
+                throw new ClientException(failures.get(0));
             }
             Placement.pin(threadIds[number], plan.cores().get(number));
             Placement.schedule(threadIds[number], plan.scheduling());

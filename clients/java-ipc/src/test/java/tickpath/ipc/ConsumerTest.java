@@ -9,6 +9,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tickpath.shared.ClientException;
 
 /** The first three of ten messages are the warm-up. */
 class ConsumerTest {
@@ -19,7 +20,7 @@ class ConsumerTest {
     private Consumer consumer;
 
     @BeforeEach
-    void begin() throws Refusal {
+    void begin() throws ClientException {
         final Plan plan = new Plans("agrona", directory)
                 .with("warm_up_messages", 3)
                 .with("messages", 7)

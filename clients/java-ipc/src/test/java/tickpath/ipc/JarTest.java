@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tickpath.shared.ExitStatus;
 
 /** The jar as it ships, as a launcher calls it. */
 class JarTest {
@@ -105,7 +106,7 @@ class JarTest {
         say("go");
         final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
         assertNull(out.readLine());
-        assertEquals(Main.DONE, status());
+        assertEquals(ExitStatus.COMPLETE, status());
         assertEquals("", errors());
         assertTrue(result.get("complete").getAsBoolean(), result.toString());
         assertEquals(4_000, result.get("received").getAsInt());
@@ -142,7 +143,7 @@ class JarTest {
             }
         }
         in.close();
-        assertEquals(Main.BROKEN_OFF, status());
+        assertEquals(ExitStatus.INCOMPLETE, status());
     }
 
     private static String allowed(final Path status) throws IOException {
@@ -162,7 +163,7 @@ class JarTest {
         final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
         assertFalse(result.get("complete").getAsBoolean());
         assertTrue(result.get("failures").toString().contains("broken off"), result.toString());
-        assertEquals(Main.BROKEN_OFF, status());
+        assertEquals(ExitStatus.INCOMPLETE, status());
         assertNothingIsLeft();
     }
 
@@ -195,7 +196,7 @@ class JarTest {
     void whatIsWrongWithAPlanIsOneSentence() throws Exception {
         start("--plan", "-");
         say(plans("agrona").with("slots", 1000).line());
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertEquals("java-ipc: `slots` is 1000, and must be a power of two\n", errors());
         assertNull(out.readLine());
     }
@@ -203,7 +204,7 @@ class JarTest {
     @Test
     void aCallWithoutAPlanIsRefused() throws Exception {
         start();
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("--plan -"));
     }
 
@@ -211,7 +212,7 @@ class JarTest {
     void anEmptyStdinIsRefused() throws Exception {
         start("--plan", "-");
         in.close();
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("stdin was closed before the plan"));
     }
 }

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import tickpath.shared.ClientException;
 
 /** Plans to test with: small, slow and not pinned. */
 final class Plans {
@@ -43,7 +44,7 @@ final class Plans {
         return GSON.toJson(keys);
     }
 
-    Plan plan() throws Refusal {
+    Plan plan() throws ClientException {
         return Plan.parse(line());
     }
 }

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tickpath.shared.ClientException;
+import tickpath.shared.PlanKeys;
 
 /** Runs from plan to samples, within this process. */
 class RunTest {
@@ -129,23 +131,23 @@ class RunTest {
                 .with("messages", 40_000_000)
                 .with("block_bytes", 1 << 28)
                 .plan();
-        final Refusal refusal = assertThrows(Refusal.class, () -> new Run(plan, directory, 0));
-        assertTrue(refusal.getMessage().contains("has room for"), refusal.getMessage());
+        final ClientException error = assertThrows(ClientException.class, () -> new Run(plan, directory, 0));
+        assertTrue(error.getMessage().contains("has room for"), error.getMessage());
     }
 
     @Test
     void samplesThatTheHeapCannotHoldAreRefused() throws Exception {
         final Plan plan = new Plans("agrona", directory).with("messages", 500_000_000).plan();
-        final Refusal refusal = assertThrows(Refusal.class, () -> new Run(plan, directory, 0));
-        assertTrue(refusal.getMessage().contains("raise -Xmx"), refusal.getMessage());
+        final ClientException error = assertThrows(ClientException.class, () -> new Run(plan, directory, 0));
+        assertTrue(error.getMessage().contains("raise -Xmx"), error.getMessage());
     }
 
     @Test
     void coresThatDoNotExistAreRefused() throws Exception {
         final Plan plan = new Plans("agrona", directory)
-                .with("cores", java.util.List.of(Plan.CORE_MAX, Plan.CORE_MAX))
+                .with("cores", java.util.List.of(PlanKeys.CORE_MAX, PlanKeys.CORE_MAX))
                 .plan();
-        final Refusal refusal = assertThrows(Refusal.class, () -> new Run(plan, directory, 0));
-        assertTrue(refusal.getMessage().contains("can't pin"), refusal.getMessage());
+        final ClientException error = assertThrows(ClientException.class, () -> new Run(plan, directory, 0));
+        assertTrue(error.getMessage().contains("can't pin"), error.getMessage());
     }
 }

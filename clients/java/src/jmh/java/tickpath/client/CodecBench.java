@@ -11,6 +11,7 @@ import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import tickpath.shared.ClientException;
 
 /** What encoding a message and decoding a reply cost, of the golden messages. */
 @State(Scope.Thread)
@@ -30,7 +31,7 @@ public class CodecBench {
 
     /** Reads the golden messages. */
     @Setup
-    public void read() throws IOException, Refusal {
+    public void read() throws IOException, ClientException {
         final Plan.Load load = new Plans("ping-pong", 1, java.nio.file.Path.of("x.hlog")).plan().load();
         order = Form.order(load, ids.first(), null);
         cancel = Form.cancel(load, ids.first(), null);

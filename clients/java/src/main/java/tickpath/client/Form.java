@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import tickpath.shared.Json;
 
 /**
  * An encoded message of one account that lacks only the order's number and the mask. To encode one

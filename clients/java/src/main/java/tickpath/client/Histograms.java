@@ -14,6 +14,7 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogWriter;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.MessageHandler;
+import tickpath.shared.ClientException;
 
 /**
  * The thread that keeps the histograms and writes the log. It drains the ring after a run of at
@@ -58,7 +59,7 @@ final class Histograms implements MessageHandler {
      * @param failed called when the log can't be written
      */
     Histograms(final Recorder recorder, final String subject, final Path path, final boolean writesMeanwhile,
-            final Progress progress, final long startNs, final Runnable failed) throws Refusal {
+            final Progress progress, final long startNs, final Runnable failed) throws ClientException {
         this.recorder = recorder;
         this.subject = subject;
         this.path = path;
@@ -74,7 +75,7 @@ final class Histograms implements MessageHandler {
                     ? OutputStream.nullOutputStream()
                     : Files.newOutputStream(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         } catch (final IOException e) {
-            throw new Refusal("can't write " + path + ": " + e + "; free some space or choose another place", e);
+            throw new ClientException("can't write " + path + ": " + e + "; free some space or choose another place", e);
         }
         lines = new PrintStream(kept, false, StandardCharsets.UTF_8);
         log = new HistogramLogWriter(lines);

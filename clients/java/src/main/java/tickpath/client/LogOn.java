@@ -18,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
+import tickpath.shared.ClientException;
+import tickpath.shared.Json;
 
 /** Connects and logs on, one connection after the other, on the measuring thread. */
 final class LogOn {
@@ -39,7 +41,7 @@ final class LogOn {
     private final SplitMix64 masks;
 
     LogOn(final ManualIoEventLoop loop, final Transport transport, final Plan plan, final Forms forms, final Clock clock,
-            final Stop stop) throws Refusal {
+            final Stop stop) throws ClientException {
         this.loop = loop;
         this.transport = transport;
         this.plan = plan;
@@ -51,7 +53,7 @@ final class LogOn {
     }
 
     /** All connections of the plan, with their accounts. */
-    List<Lane> lanes() throws Refusal {
+    List<Lane> lanes() throws ClientException {
         final List<Lane> lanes = new ArrayList<>();
         for (int index = 0; index < plan.load().connections(); index++) {
             final Lane lane = new Lane(index, clock);
@@ -60,7 +62,7 @@ final class LogOn {
                 upgrade(lane);
                 authenticate(lane);
             } catch (final Failure e) {
-                throw new Refusal("connection " + index + " to " + target() + ": " + e.getMessage(), e);
+                throw new ClientException("connection " + index + " to " + target() + ": " + e.getMessage(), e);
             }
             lanes.add(lane);
         }
@@ -80,7 +82,7 @@ final class LogOn {
         return (plan.host().contains(":") ? "[" + plan.host() + "]" : plan.host()) + ":" + plan.port();
     }
 
-    private Channel connect(final Lane lane) throws Failure, Refusal {
+    private Channel connect(final Lane lane) throws Failure, ClientException {
         final Bootstrap bootstrap = new Bootstrap()
                 .group(loop)
                 .channel(transport.channel())
@@ -114,7 +116,7 @@ final class LogOn {
         return connected.channel();
     }
 
-    private void upgrade(final Lane lane) throws Failure, Refusal {
+    private void upgrade(final Lane lane) throws Failure, ClientException {
         final String key = WebSocket.key(masks.bits(), masks.bits());
         lane.append(WebSocket.upgradeRequest(target(), key).getBytes(StandardCharsets.US_ASCII));
         turnUntil(lane::flush, "the last message");
@@ -126,7 +128,7 @@ final class LogOn {
         }
     }
 
-    private void authenticate(final Lane lane) throws Failure, Refusal {
+    private void authenticate(final Lane lane) throws Failure, ClientException {
         final Plan.Load load = plan.load();
         final List<Integer> accounts = new ArrayList<>();
         for (int account = lane.index; account < load.accounts(); account += load.connections()) {
@@ -162,13 +164,13 @@ final class LogOn {
         }
     }
 
-    private void send(final Lane lane, final String text) throws Failure, Refusal {
+    private void send(final Lane lane, final String text) throws Failure, ClientException {
         lane.append(WebSocket.clientFrame(WebSocket.TEXT, text.getBytes(StandardCharsets.UTF_8), (int) masks.bits()));
         turnUntil(lane::flush, "the last message");
     }
 
     /** Reads until {@code wanted} takes a message. */
-    private void await(final Lane lane, final String asked, final Predicate<JsonObject> wanted) throws Failure, Refusal {
+    private void await(final Lane lane, final String asked, final Predicate<JsonObject> wanted) throws Failure, ClientException {
         final String[] wrong = new String[1];
         turnUntil(lane, asked, () -> {
             for (int opcode = lane.reader.next(); opcode != FrameReader.NONE; opcode = lane.reader.next()) {
@@ -207,7 +209,7 @@ final class LogOn {
         }
     }
 
-    private void turnUntil(final Lane lane, final String what, final BooleanSupplier done) throws Failure, Refusal {
+    private void turnUntil(final Lane lane, final String what, final BooleanSupplier done) throws Failure, ClientException {
         final boolean[] isDone = new boolean[1];
         turnUntil(() -> (isDone[0] = done.getAsBoolean()) || lane.ended() != null, what);
         if (!isDone[0]) {
@@ -215,11 +217,11 @@ final class LogOn {
         }
     }
 
-    private void turnUntil(final BooleanSupplier done, final String what) throws Failure, Refusal {
+    private void turnUntil(final BooleanSupplier done, final String what) throws Failure, ClientException {
         final long deadlineNs = clock.nowNs() + STEP_MILLIS_MAX * 1_000_000L;
         while (!done.getAsBoolean()) {
             if (stop.isSet()) {
-                throw new Refusal("interrupted while connecting; nothing was measured");
+                throw new ClientException("interrupted while connecting; nothing was measured");
             }
             if (clock.nowNs() > deadlineNs) {
                 throw new Failure("no answer to " + what + " within " + STEP_MILLIS_MAX / 1000 + " s");

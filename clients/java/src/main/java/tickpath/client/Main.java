@@ -9,14 +9,15 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import tickpath.shared.ClientException;
+import tickpath.shared.ExitStatus;
+import tickpath.shared.Placement;
 
 /** The client in Java, called as clients/CONTRACT.md says. */
 public final class Main {
-    static final int DONE = 0;
-    static final int REFUSED = 2;
-    static final int BROKEN_OFF = 3;
 
     private Main() {}
 
@@ -40,7 +41,7 @@ public final class Main {
             final Options options = Options.parse(arguments);
             final String line = in.readLine();
             if (line == null) {
-                throw new Refusal("stdin was closed before the plan: it is one line of JSON there");
+                throw new ClientException("stdin was closed before the plan: it is one line of JSON there");
             }
             final Plan plan = Plan.parse(line);
             final Transport transport = options.transport(plan);
@@ -48,8 +49,8 @@ public final class Main {
             final JsonObject result = onThread(plan, transport, options.rehearses(), stop, out);
             out.println(result);
             out.flush();
-            return result.get("complete").getAsBoolean() ? DONE : BROKEN_OFF;
-        } catch (final Refusal e) {
+            return result.get("complete").getAsBoolean() ? ExitStatus.COMPLETE : ExitStatus.INCOMPLETE;
+        } catch (final ClientException e) {
             err.println("java-client: " + e.getMessage());
         } catch (final IOException e) {
             err.println("java-client: a file can't be read or written: " + e);
@@ -59,7 +60,7 @@ public final class Main {
             err.println("java-client: failed: " + e);
             e.printStackTrace(err);
         }
-        return REFUSED;
+        return ExitStatus.ERROR;
     }
 
     /**
@@ -68,7 +69,7 @@ public final class Main {
      * @param named null: the plan's backend chooses
      */
     record Options(Transport named, boolean rehearses) {
-        static Options parse(final String[] arguments) throws Refusal {
+        static Options parse(final String[] arguments) throws ClientException {
             Transport named = null;
             boolean rehearses = true;
             boolean planned = false;
@@ -84,19 +85,19 @@ public final class Main {
                         planned = next.equals("-");
                         index++;
                     }
-                    default -> throw new Refusal("unknown argument \"" + arguments[index] + "\"");
+                    default -> throw new ClientException("unknown argument \"" + arguments[index] + "\"");
                 }
             }
             if (!planned) {
-                throw new Refusal("call it with --plan -, and the plan on stdin; before that, --transport epoll, io_uring or nio");
+                throw new ClientException("call it with --plan -, and the plan on stdin; before that, --transport epoll, io_uring or nio");
             }
             return new Options(named, rehearses);
         }
 
         /** The sockets for this plan. A record must not name io_uring if others were used. */
-        Transport transport(final Plan plan) throws Refusal {
+        Transport transport(final Plan plan) throws ClientException {
             if (plan.uring() && named != null && named != Transport.IO_URING) {
-                throw new Refusal("the plan's `backend` is io_uring's and the command has --transport " + named.option()
+                throw new ClientException("the plan's `backend` is io_uring's and the command has --transport " + named.option()
                         + ": leave out --transport, or set the backend to spin or block");
             }
             if (named != null) {
@@ -108,8 +109,8 @@ public final class Main {
 
     /** The measuring thread: Netty keeps buffers for threads of this class. */
     private static JsonObject onThread(final Plan plan, final Transport transport, final boolean rehearses, final Stop stop,
-            final PrintStream out) throws Refusal, IOException, InterruptedException {
-        final boolean isApart = Placement.leave(plan.core());
+            final PrintStream out) throws ClientException, IOException, InterruptedException {
+        final boolean isApart = Placement.leaveCores(List.of(plan.core()));
         Elsewhere.prepare();
         final AtomicReference<JsonObject> result = new AtomicReference<>();
         final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -131,7 +132,7 @@ public final class Main {
         trading.join();
         teller.close();
         final Throwable thrown = failure.get();
-        if (thrown instanceof Refusal e) {
+        if (thrown instanceof ClientException e) {
             throw e;
         } else if (thrown instanceof IOException e) {
             throw e;

@@ -1,12 +1,12 @@
 package tickpath.client;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-import com.google.gson.JsonParseException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
+import tickpath.shared.ClientException;
+import tickpath.shared.PlanKeys;
+import tickpath.shared.Scheduling;
 
 /**
  * What to do, as {@code clients/CONTRACT.md} has it. Unknown keys are ignored.
@@ -69,22 +69,21 @@ record Plan(
     private static final int CONNECTIONS_MAX = 4_096;
     private static final int CANCEL_AFTER_MAX = 10_000;
     private static final int BURST_MAX = 1_000_000;
-    private static final int CORE_MAX = 4_095;
     private static final int PORT_MAX = 65_535;
     private static final List<String> BACKENDS = List.of("spin", "block", "io_uring", "io_uring_spin");
 
-    static Plan parse(final String line) throws Refusal {
-        final Keys keys = new Keys("", object(line));
+    static Plan parse(final String line) throws ClientException {
+        final PlanKeys keys = PlanKeys.of(line);
         final String wire = keys.string("wire");
         if (!wire.equals("websocket-json")) {
-            throw new Refusal("`wire` is \"" + wire + "\": this client speaks websocket-json");
+            throw new ClientException("`wire` is \"" + wire + "\": this client speaks websocket-json");
         }
         if (keys.has("inject")) {
-            throw new Refusal("the plan asks to `inject` faults, which only tickpath's own client can");
+            throw new ClientException("the plan asks to `inject` faults, which only tickpath's own client can");
         }
         final String backend = keys.string("backend");
         if (!BACKENDS.contains(backend)) {
-            throw new Refusal("`backend` is \"" + backend + "\": this client has " + String.join(", ", BACKENDS));
+            throw new ClientException("`backend` is \"" + backend + "\": this client has " + String.join(", ", BACKENDS));
         }
         final String target = keys.string("target");
         final int colon = target.lastIndexOf(':');
@@ -94,55 +93,47 @@ record Plan(
                 port(target, colon),
                 backend.contains("spin"),
                 backend.contains("io_uring"),
-                keys.has("core") ? OptionalInt.of((int) keys.whole("core", 0, CORE_MAX)) : OptionalInt.empty(),
+                keys.core("core"),
                 Scheduling.parse(keys.string("scheduling")),
-                load(new Keys("load.", keys.object("load"))),
+                load(keys.keys("load")),
                 keys.number("warm_up_seconds", 0, SECONDS_MAX),
                 keys.number("seconds", 0, SECONDS_MAX),
                 Path.of(keys.string("hlog")),
-                keys.has("tls") ? trust(new Keys("tls.", keys.object("tls"))) : null,
+                keys.has("tls") ? trust(keys.keys("tls")) : null,
                 keys.flag("progress"));
     }
 
     /** The same load for a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
-                subject, "127.0.0.1", port, spins, uring, core, new Scheduling(null, 0), rehearsed, rehearsalSeconds / 2,
+                subject, "127.0.0.1", port, spins, uring, core, Scheduling.INHERITED, rehearsed, rehearsalSeconds / 2,
                 rehearsalSeconds / 2, null, null, false);
     }
 
-    private static JsonObject object(final String line) throws Refusal {
-        try {
-            return Json.object(line);
-        } catch (final JsonParseException e) {
-            throw new Refusal("the plan is no line with one JSON object: " + e.getMessage(), e);
-        }
-    }
-
-    private static String host(final String target, final int colon) throws Refusal {
+    private static String host(final String target, final int colon) throws ClientException {
         if (colon <= 0) {
-            throw new Refusal("`target` is \"" + target + "\", and must be HOST:PORT");
+            throw new ClientException("`target` is \"" + target + "\", and must be HOST:PORT");
         }
         final String host = target.substring(0, colon);
         return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
     }
 
-    private static int port(final String target, final int colon) throws Refusal {
+    private static int port(final String target, final int colon) throws ClientException {
         try {
             final int port = Integer.parseInt(target.substring(colon + 1));
             if (port > 0 && port <= PORT_MAX) {
                 return port;
             }
         } catch (final NumberFormatException e) {
-            // Said below.
+            // The error below says it.
         }
-        throw new Refusal("`target` is \"" + target + "\", and its port must be 1 to " + PORT_MAX);
+        throw new ClientException("`target` is \"" + target + "\", and its port must be 1 to " + PORT_MAX);
     }
 
-    private static Load load(final Keys keys) throws Refusal {
+    private static Load load(final PlanKeys keys) throws ClientException {
         final String model = keys.string("model");
         if (!model.equals("open") && !model.equals("ping-pong")) {
-            throw new Refusal("`load.model` is \"" + model + "\": this client knows open and ping-pong");
+            throw new ClientException("`load.model` is \"" + model + "\": this client knows open and ping-pong");
         }
         final int accounts = (int) keys.whole("accounts", 1, ACCOUNTS_MAX);
         return new Load(
@@ -161,93 +152,19 @@ record Plan(
                 keys.whole("first_token", 0, Long.MAX_VALUE - ACCOUNTS_MAX));
     }
 
-    private static Schedule.Arrival arrival(final String name) throws Refusal {
+    private static Schedule.Arrival arrival(final String name) throws ClientException {
         for (final Schedule.Arrival arrival : Schedule.Arrival.values()) {
             if (arrival.name().toLowerCase(Locale.ROOT).equals(name)) {
                 return arrival;
             }
         }
-        throw new Refusal("`load.arrival` is \"" + name + "\", and must be uniform, poisson or burst");
+        throw new ClientException("`load.arrival` is \"" + name + "\", and must be uniform, poisson or burst");
     }
 
-    private static Trust trust(final Keys keys) throws Refusal {
+    private static Trust trust(final PlanKeys keys) throws ClientException {
         return new Trust(
                 keys.has("ca") ? Path.of(keys.string("ca")) : null,
                 keys.has("ca_pem") ? keys.string("ca_pem") : null,
                 keys.has("name") ? keys.string("name") : null);
-    }
-
-    /** An object's keys, with refusals that name them. */
-    private record Keys(String prefix, JsonObject object) {
-        boolean has(final String key) {
-            final JsonElement value = object.get(key);
-            return value != null && !value.isJsonNull();
-        }
-
-        private JsonElement get(final String key) throws Refusal {
-            if (!has(key)) {
-                throw new Refusal("the plan has no `" + prefix + key + "`");
-            }
-            return object.get(key);
-        }
-
-        /** False if there is none. */
-        boolean flag(final String key) throws Refusal {
-            if (!has(key)) {
-                return false;
-            }
-            final JsonElement value = get(key);
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isBoolean()) {
-                return value.getAsBoolean();
-            }
-            throw wrong(key, "true or false");
-        }
-
-        JsonObject object(final String key) throws Refusal {
-            if (get(key).isJsonObject()) {
-                return get(key).getAsJsonObject();
-            }
-            throw wrong(key, "an object");
-        }
-
-        String string(final String key) throws Refusal {
-            final JsonElement value = get(key);
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isString()) {
-                return value.getAsString();
-            }
-            throw wrong(key, "a string");
-        }
-
-        double number(final String key, final double min, final double max) throws Refusal {
-            final JsonElement value = get(key);
-            if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
-                final double number = value.getAsDouble();
-                if (number >= min && number <= max) {
-                    return number;
-                }
-            }
-            throw wrong(key, "a number from " + min + " to " + max);
-        }
-
-        long whole(final String key, final long min, final long max) throws Refusal {
-            final JsonElement value = get(key);
-            try {
-                if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
-                    final java.math.BigInteger whole = value.getAsBigDecimal().toBigIntegerExact();
-                    // A seed has 64 bits without a sign.
-                    final long number = whole.longValue();
-                    if (whole.bitLength() <= Long.SIZE && number >= min && number <= max) {
-                        return number;
-                    }
-                }
-            } catch (final ArithmeticException | NumberFormatException e) {
-                // Said below.
-            }
-            throw wrong(key, "a whole number from " + min + " to " + max);
-        }
-
-        private Refusal wrong(final String key, final String wanted) {
-            return new Refusal("`" + prefix + key + "` is " + object.get(key) + ", and must be " + wanted);
-        }
     }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
+import tickpath.shared.ClientException;
 
 /**
  * A run against an exchange in this process, before the real one: the compilers see the whole path,
@@ -24,7 +25,7 @@ final class Rehearsal {
     private Rehearsal() {}
 
     static void of(final Plan plan, final Transport transport, final Clock clock, final Stop stop)
-            throws Refusal, IOException, InterruptedException {
+            throws ClientException, IOException, InterruptedException {
         try (StubExchange exchange = new StubExchange()) {
             final Plan rehearsed = plan.rehearsal(exchange.port(), load(plan.load()), SECONDS);
             final JsonObject result = new Run(rehearsed, transport, clock, stop, null).go();

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import tickpath.shared.Json;
 
 /**
  * A flyweight over one message of the exchange: where in the bytes the values are that a load

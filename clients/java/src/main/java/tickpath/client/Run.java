@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import tickpath.shared.ClientException;
+import tickpath.shared.Placement;
 
 /** One run of one plan, on the calling thread: connect, log on, warm up, measure, drain, report. */
 final class Run {
@@ -30,7 +32,7 @@ final class Run {
     }
 
     /** Carries the plan out. A run that broke off has a result that says so. */
-    JsonObject go() throws Refusal, IOException, InterruptedException {
+    JsonObject go() throws ClientException, IOException, InterruptedException {
         final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
         try (Usage usage = new Usage()) {
             final Forms forms = new Forms(plan.load(), nonce);
@@ -42,7 +44,7 @@ final class Run {
     }
 
     private JsonObject measure(final ManualIoEventLoop loop, final List<Lane> lanes, final Forms forms, final Usage usage)
-            throws Refusal, IOException, InterruptedException {
+            throws ClientException, IOException, InterruptedException {
         final boolean isLong = plan.seconds() > Histograms.SECONDS_IN_MEMORY_MAX;
         final boolean watched = plan.progress() && tell != null;
         final Recorder recorder = new Recorder(plan, isLong || watched);

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
+import tickpath.shared.ClientException;
 
 /** TLS 1.3 as a client that always checks the exchange's certificate and its name. */
 final class Tls {
@@ -20,7 +21,7 @@ final class Tls {
     private final String name;
     private final int port;
 
-    Tls(final Plan plan) throws Refusal {
+    Tls(final Plan plan) throws ClientException {
         final Plan.Trust trust = plan.tls();
         name = trust.name() == null ? plan.host() : trust.name();
         port = plan.port();
@@ -33,7 +34,7 @@ final class Tls {
             context = builder.build();
         } catch (final IOException | IllegalArgumentException e) {
             final String from = trust.ca() == null ? "`tls.ca_pem`" : trust.ca().toString();
-            throw new Refusal("can't read the authorities in " + from + ": " + Text.of(e), e);
+            throw new ClientException("can't read the authorities in " + from + ": " + Text.of(e), e);
         }
     }
 

@@ -14,6 +14,7 @@ import io.netty.channel.uring.IoUringSocketChannel;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import tickpath.shared.ClientException;
 
 /** Netty's ways to the kernel. The one that was asked for runs, or none: there is no fall-back. */
 enum Transport {
@@ -84,21 +85,21 @@ enum Transport {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    static Transport parse(final String name) throws Refusal {
+    static Transport parse(final String name) throws ClientException {
         for (final Transport transport : values()) {
             if (transport.option().equals(name)) {
                 return transport;
             }
         }
         final String known = Arrays.stream(values()).map(Transport::option).collect(Collectors.joining(", "));
-        throw new Refusal("there is no transport \"" + name + "\": give --transport one of " + known);
+        throw new ClientException("there is no transport \"" + name + "\": give --transport one of " + known);
     }
 
     /** Refuses a transport that this kernel or machine does not have. */
-    void require() throws Refusal {
+    void require() throws ClientException {
         final Throwable cause = unavailable();
         if (cause != null) {
-            throw new Refusal("transport " + option() + " is not available here: " + innermost(cause)
+            throw new ClientException("transport " + option() + " is not available here: " + innermost(cause)
                     + "; give --transport another one", cause);
         }
     }

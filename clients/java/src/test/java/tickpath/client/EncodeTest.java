@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import tickpath.shared.ClientException;
 
 /** What the client writes, against the golden bytes. */
 class EncodeTest {
@@ -20,7 +21,7 @@ class EncodeTest {
     private static Plan.Load load() {
         try {
             return new Plans("ping-pong", 1, Path.of("x.hlog")).plan().load();
-        } catch (final Refusal e) {
+        } catch (final ClientException e) {
             throw new AssertionError(e);
         }
     }

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tickpath.shared.ExitStatus;
 
 /** The jar as it ships, by its launcher. */
 @Timeout(120)
@@ -97,7 +98,7 @@ class JarTest {
         start(plans("ping-pong").line(), "--plan", "-");
         final JsonObject result = result();
         assertEquals("", errors());
-        assertEquals(Main.DONE, status());
+        assertEquals(ExitStatus.COMPLETE, status());
         assertTrue(result.get("complete").getAsBoolean(), result.toString());
         assertTrue(Files.readString(directory.resolve("001.hlog")).contains("Tag=java.cycle.service,"));
     }
@@ -114,7 +115,7 @@ class JarTest {
             }
             new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid())).start().waitFor();
             final JsonObject result = result();
-            assertEquals(Main.BROKEN_OFF, status());
+            assertEquals(ExitStatus.INCOMPLETE, status());
             assertFalse(result.get("complete").getAsBoolean());
             final JsonObject load = result.getAsJsonObject("load");
             assertTrue(load.get("sent").getAsLong() > 0);
@@ -130,7 +131,7 @@ class JarTest {
         TimeUnit.MILLISECONDS.sleep(1_500);
         process.toHandle().destroy();
         final int status = status();
-        assertTrue(status == Main.REFUSED || status == 128 + 15, "status " + status);
+        assertTrue(status == ExitStatus.ERROR || status == 128 + 15, "status " + status);
         assertNull(out.readLine());
     }
 
@@ -155,7 +156,7 @@ class JarTest {
             assertEquals(List.of("trading"), there);
         }
         process.toHandle().destroy();
-        assertEquals(Main.BROKEN_OFF, status());
+        assertEquals(ExitStatus.INCOMPLETE, status());
     }
 
     private static String allowed(final Path status) throws IOException {
@@ -171,7 +172,7 @@ class JarTest {
         for (final String transport : List.of("io_uring", "epoll")) {
             final List<String> java = List.of("java", "-Dio.netty.transport.noNative=true", "-jar", "target/java-client.jar");
             start(java, plans("open").line(), "--transport", transport, "--plan", "-");
-            assertEquals(Main.REFUSED, status());
+            assertEquals(ExitStatus.ERROR, status());
             final String said = errors();
             assertTrue(said.startsWith("java-client: transport " + transport + " is not available here: "), said);
             assertEquals(1, said.lines().count(), said);
@@ -182,13 +183,13 @@ class JarTest {
     @Test
     void whatIsWrongIsOneSentence() throws Exception {
         start(plans("open").with("wire", "raw").line(), "--plan", "-");
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertEquals("java-client: `wire` is \"raw\": this client speaks websocket-json\n", errors());
         start("", "--plan", "-");
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("stdin was closed before the plan"));
         start("", "--transport", "kqueue");
-        assertEquals(Main.REFUSED, status());
+        assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("epoll, io_uring, nio"));
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import tickpath.shared.ClientException;
 
 class PlanTest {
     private static Plans plans() {
@@ -13,12 +14,12 @@ class PlanTest {
     }
 
     private static void assertRefused(final String why, final Plans plans) {
-        final String said = assertThrows(Refusal.class, plans::plan).getMessage();
+        final String said = assertThrows(ClientException.class, plans::plan).getMessage();
         assertTrue(said.contains(why), said);
     }
 
     @Test
-    void aPlanIsReadAndUnknownKeysAreIgnored() throws Refusal {
+    void aPlanIsReadAndUnknownKeysAreIgnored() throws ClientException {
         final Plan plan = plans().with("core", 1).with("backend", "spin").with("scheduling", "fifo:10").with("new", 1).plan();
         assertEquals("127.0.0.1", plan.host());
         assertEquals(4000, plan.port());
@@ -30,7 +31,7 @@ class PlanTest {
     }
 
     @Test
-    void theBackendChoosesTheTransportUnlessTheCommandDoes() throws Refusal {
+    void theBackendChoosesTheTransportUnlessTheCommandDoes() throws ClientException {
         final Plan sleeping = plans().with("backend", "io_uring").plan();
         final Plan spinning = plans().with("backend", "io_uring_spin").plan();
         assertTrue(!sleeping.spins() && spinning.spins());
@@ -43,7 +44,7 @@ class PlanTest {
         assertEquals(Transport.IO_URING, uring.transport(sleeping));
         final Main.Options nio = Main.Options.parse(new String[] {"--transport", "nio", "--plan", "-"});
         assertEquals(Transport.NIO, nio.transport(plans().plan()));
-        final String said = assertThrows(Refusal.class, () -> nio.transport(spinning)).getMessage();
+        final String said = assertThrows(ClientException.class, () -> nio.transport(spinning)).getMessage();
         assertTrue(said.contains("`backend` is io_uring's") && said.contains("--transport nio"), said);
     }
 
@@ -70,7 +71,7 @@ class PlanTest {
     }
 
     @Test
-    void messagesAreWholeBlocks() throws Refusal {
+    void messagesAreWholeBlocks() throws ClientException {
         final Plan.Load load = plans().withLoad("cancel_after", 5).withLoad("rate_per_second", 1001).plan().load();
         assertEquals(1010, load.messages(1));
         assertEquals(0, load.messages(0));

@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
 import java.nio.file.Path;
+import tickpath.shared.ClientException;
 
 /** Plans to test with: small and not pinned. */
 final class Plans {
@@ -57,7 +58,7 @@ final class Plans {
         return GSON.toJson(plan);
     }
 
-    Plan plan() throws Refusal {
+    Plan plan() throws ClientException {
         return Plan.parse(line());
     }
 }

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import tickpath.shared.ClientException;
 
 /** Whole runs in this process, against the exchange of rehearsals. */
 class RunTest {
@@ -212,7 +213,7 @@ class RunTest {
         exchange.close();
         final Throwable refused =
                 assertThrows(java.util.concurrent.ExecutionException.class, () -> run(plan, Transport.EPOLL)).getCause();
-        assertTrue(refused instanceof Refusal, refused.toString());
+        assertTrue(refused instanceof ClientException, refused.toString());
         assertTrue(refused.getMessage().contains("connection 0 to 127.0.0.1:" + plan.port()), refused.getMessage());
         assertTrue(refused.getMessage().contains("is an exchange running there?"), refused.getMessage());
         assertTrue(Files.notExists(hlog()) || Files.size(hlog()) == 0);
@@ -221,6 +222,6 @@ class RunTest {
     @Test
     void epollIsAlwaysThereOnLinux() {
         assertNull(Transport.EPOLL.unavailable());
-        assertThrows(Refusal.class, () -> Transport.parse("kqueue"));
+        assertThrows(ClientException.class, () -> Transport.parse("kqueue"));
     }
 }

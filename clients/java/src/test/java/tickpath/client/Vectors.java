@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import tickpath.shared.Json;
 
 /** The golden bytes of clients/vectors. */
 final class Vectors {

@@ -1,4 +1,4 @@
-package tickpath.client;
+package tickpath.shared;
 
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
@@ -12,12 +12,13 @@ import java.io.IOException;
 import java.io.StringReader;
 
 /** JSON where time does not matter: plans, results, logging on, unusual replies. */
-final class Json {
+public final class Json {
     private static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
 
     private Json() {}
 
-    static String quoted(final String text) {
+    /** The text as a JSON string. */
+    public static String quoted(final String text) {
         return GSON.toJson(text);
     }
 
@@ -26,7 +27,7 @@ final class Json {
      *
      * @throws JsonParseException if it is not
      */
-    static JsonObject object(final String text) {
+    public static JsonObject object(final String text) {
         try (JsonReader reader = new JsonReader(new StringReader(text))) {
             reader.setStrictness(Strictness.STRICT);
             final JsonObject object = new JsonObject();
