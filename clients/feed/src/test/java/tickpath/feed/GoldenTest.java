@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class GoldenTest {
-    /** The repository's golden bytes: tests run in clients/feed. */
+    /** Tests run in clients/feed. */
     private static final Path VECTORS = Path.of("../vectors");
 
     @ParameterizedTest
@@ -26,14 +26,14 @@ class GoldenTest {
     }
 
     @Test
-    void whatALaterVersionAddsIsPassedOver() throws IOException {
+    void additionsOfALaterVersionAreSkipped() throws IOException {
         assertEquals(text("feed_later"), new Datagram(bytes("feed_later")).text());
     }
 
     @Test
-    void aDatagramThatEndsTooEarlyIsRefused() throws IOException {
+    void aDatagramThatIsCutOffIsRejected() throws IOException {
         final byte[] bytes = bytes("feed_orders");
-        // The first field of a message that is cut off.
+        // Cut off in its last message.
         final byte[] cut = Arrays.copyOf(bytes, bytes.length - 1);
         assertThrows(IndexOutOfBoundsException.class, () -> new Datagram(cut));
     }

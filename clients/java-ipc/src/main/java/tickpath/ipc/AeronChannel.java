@@ -27,35 +27,35 @@ import tickpath.shared.ClientException;
  * Aeron IPC: an exclusive publication with {@code tryClaim}, an image polled without going through
  * the subscription, an embedded media driver.
  *
- * <p>The driver is needed during the run: its conductor zeroes what was consumed and moves the
- * publisher's limit on by it. Where a core is free of measured threads, a thread there does that,
- * and parks for at most 100 us in between. Where none is, such a thread would take a measured core
- * away for some 10 us each time; so the consuming thread does the work itself, as Aeron has it for
- * machines with few cores ({@code ThreadingMode.INVOKER}): after an eighth of the window, and when
- * nothing is there to be read.
+ * <p>The driver works during the run: its conductor zeroes consumed frames and advances the
+ * publisher's limit. If a core is free of measured threads, a thread there does that, and parks for
+ * at most 100 us in between. Otherwise such a thread would preempt a measured one for some 10 us
+ * each time; so the consuming thread does the work, as Aeron recommends for machines with few cores
+ * ({@code ThreadingMode.INVOKER}): after an eighth of the window, and when there is nothing to
+ * read.
  */
 final class AeronChannel implements Channel {
     private static final int STREAM = 1001;
 
-    /** Aeron's own value in its samples. */
+    /** The value in Aeron's samples. */
     private static final int FRAGMENTS_PER_POLL = 10;
 
     /**
-     * How long the window must last at the plan's rate without the conductor, which is a thread
-     * that may be parked.
+     * The window holds at least this time of messages at the plan's rate, because the thread of the
+     * conductor may be parked.
      */
     private static final double WINDOW_SECONDS_MIN = 0.002;
 
     private static final int WINDOW_BYTES_BY_RATE_MAX = 1 << 25;
 
     /**
-     * The driver moves the limit on when this part of the window was consumed ({@code
+     * The driver advances the limit when this part of the window is consumed ({@code
      * IpcPublication.tripGain}).
      */
     private static final int LIMIT_STEPS = 8;
 
     /**
-     * Empty polls, some 10 ms, after which the conductors are called all the same: they have
+     * After this many empty polls, some 10 ms, the conductors are called in any case: they have
      * timers.
      */
     private static final int EMPTY_POLLS_MAX = 1 << 20;
@@ -64,8 +64,8 @@ final class AeronChannel implements Channel {
     private static final long CONDUCTOR_PARK_NS_MAX = 100_000;
 
     /**
-     * Between set-up and the run nobody calls the conductors; meanwhile the driver must not
-     * believe the client dead.
+     * Nothing calls the conductors between set-up and run. The driver must not take the client for
+     * dead in that time.
      */
     private static final long LIVENESS_MINUTES = 60;
 
@@ -79,8 +79,8 @@ final class AeronChannel implements Channel {
     private final Image image;
 
     /**
-     * Changes with each message, so it is made by the producing thread, and lies among that
-     * thread's objects alone.
+     * Changes with each message, so the producing thread creates it: its memory is then among that
+     * thread's objects only.
      */
     private BufferClaim claim;
 
@@ -102,11 +102,11 @@ final class AeronChannel implements Channel {
     }
 
     /**
-     * A power of two: large enough for the slots and for a conductor that comes late, else small,
+     * A power of two: large enough for the slots and for a conductor that is late, otherwise small,
      * to stay in a cache.
      */
     private static int windowBytes(final Plan plan, final int frameBytes, final boolean spareCore) {
-        // At most half of Aeron's longest term: Plan limits what all slots take.
+        // At most half of Aeron's longest term, because Plan limits the bytes of all slots.
         final double slots = (double) frameBytes * Math.max(plan.slots(), LIMIT_STEPS);
         final double late = spareCore ? plan.ratePerSecond() * WINDOW_SECONDS_MIN * frameBytes : 0;
         final double bytes = Math.max(slots, Math.min(late, WINDOW_BYTES_BY_RATE_MAX));
@@ -157,14 +157,14 @@ final class AeronChannel implements Channel {
         final int length = message.capacity();
         long position = publication.tryClaim(length, claim);
         while (position == Publication.ADMIN_ACTION) {
-            // A term's end: the publication has gone on to the next, where there is room.
+            // The end of a term: the publication has moved to the next, which has space.
             position = publication.tryClaim(length, claim);
         }
         if (position == Publication.BACK_PRESSURED) {
             return false;
         }
         if (position < 0) {
-            throw new IllegalStateException("Aeron refuses a message: " + Publication.errorString(position));
+            throw new IllegalStateException("Aeron rejects a message: " + Publication.errorString(position));
         }
         claim.putBytes(message, 0, length);
         claim.commit();
@@ -204,7 +204,7 @@ final class AeronChannel implements Channel {
         }
     }
 
-    /** The work of the driver and of the client, where no threads do it. */
+    /** Does the work of the driver and of the client if they have no threads. */
     private void conduct() {
         if (driver.sharedAgentInvoker() != null) {
             driver.sharedAgentInvoker().invoke();

@@ -9,13 +9,13 @@ import org.agrona.concurrent.ringbuffer.RingBufferDescriptor;
 
 /**
  * Agrona's OneToOneRingBuffer: claim, copy, commit. Its capacity is in bytes and a power of two,
- * so it has room for at least as many messages as the plan has slots.
+ * so it holds at least as many messages as the plan has slots.
  */
 final class AgronaChannel implements Channel {
-    /** Any positive number. */
+    /** Agrona accepts any positive number. */
     private static final int MESSAGE_TYPE = 1;
 
-    /** A message may take at most this part of the ring. */
+    /** A message may take up to an eighth of the ring. */
     private static final int MESSAGES_MIN = 8;
 
     private final OneToOneRingBuffer ring;

@@ -6,9 +6,9 @@ import org.agrona.concurrent.UnsafeBuffer;
 import tickpath.shared.ClientException;
 
 /**
- * A peer: messages of one length from one thread to one other. {@link #send} is called by the
- * producing thread alone, {@link #receive} by the consuming one; the rest happens before they
- * begin and after they have ended.
+ * A peer: it carries messages of one length from one thread to another. Only the producing thread
+ * calls {@link #send}, only the consuming one {@link #receive}; the other methods are for the time
+ * before and after.
  */
 interface Channel extends AutoCloseable {
     /**
@@ -19,8 +19,8 @@ interface Channel extends AutoCloseable {
     boolean send(UnsafeBuffer message);
 
     /**
-     * Spins, and hands over each message as soon as it can be read, until the consumer {@linkplain
-     * Consumer#isOver is over}.
+     * Spins, and passes each message to the consumer as soon as it can be read, until the consumer
+     * {@linkplain Consumer#isOver is over}.
      */
     void receive();
 
@@ -36,8 +36,8 @@ interface Channel extends AutoCloseable {
     /**
      * Makes the structure that the plan asks for.
      *
-     * @param directory an empty one for its files, which the caller removes
-     * @param spareCore whether there is a core on which nobody is measured
+     * @param directory an empty directory for its files; the caller removes it
+     * @param spareCore whether there is a core without a measured thread
      */
     static Channel open(final Plan plan, final Consumer consumer, final Path directory, final boolean spareCore)
             throws ClientException, IOException {

@@ -25,23 +25,23 @@ import tickpath.shared.ClientException;
 /**
  * Chronicle Queue: an appender and a tailer of one queue, raw bytes in documents.
  *
- * <p>Its pretoucher has become a part of the Enterprise edition. So that the open one is not
- * measured by its page faults, all blocks of the run are mapped and touched before it, through the
- * mapping that both threads use.
+ * <p>Its pretoucher is now part of the Enterprise edition. To keep page faults out of the
+ * measurement, all blocks of the run are mapped and touched before it, through the mapping that
+ * both threads use.
  */
 final class ChronicleChannel implements Channel {
-    /** A document's header, and its padding. */
+    /** Header and padding of a document. */
     private static final int DOCUMENT_BYTES = 8;
 
     /**
-     * For the queue's own header and the first pages of its index; more index comes with the
-     * messages, 8 bytes for each 256th.
+     * For the queue's header and the first pages of its index. The index grows by 8 bytes for 256
+     * messages.
      */
     private static final long INDEX_BYTES = 1 << 20;
 
     static {
-        // Usage data, banners and a thread that looks at disks: before the first of its classes
-        // reads them.
+        // Disables usage data, banners and a thread that watches disks. Chronicle's classes read
+        // these properties when they are loaded.
         System.setProperty("chronicle.analytics.disable", "true");
         System.setProperty("chronicle.announcer.disable", "true");
         System.setProperty("chronicle.disk.monitor.disable", "true");
@@ -54,8 +54,8 @@ final class ChronicleChannel implements Channel {
     private final List<MappedBytesStore> blocks = new ArrayList<>();
 
     /**
-     * What changes with each message is made by the thread that changes it: it lies among that
-     * thread's objects alone.
+     * The producing thread creates the objects that change with each message: their memory is then
+     * among that thread's objects only.
      */
     private ExcerptAppender appender;
 
@@ -67,7 +67,7 @@ final class ChronicleChannel implements Channel {
         final long documentBytes = BitUtil.align(messageBytes, Long.BYTES) + DOCUMENT_BYTES;
         final long bytes = INDEX_BYTES + plan.messagesInAll() * documentBytes;
         final long blockCount = (bytes + plan.blockBytes() - 1) / plan.blockBytes();
-        refuseIfFull(directory, blockCount * plan.blockBytes());
+        requireSpace(directory, blockCount * plan.blockBytes());
         queue = SingleChronicleQueueBuilder.single(directory.resolve("queue").toFile())
                 .blockSize(plan.blockBytes())
                 .build();
@@ -77,17 +77,17 @@ final class ChronicleChannel implements Channel {
         }
     }
 
-    private static void refuseIfFull(final Path directory, final long bytes) throws ClientException, IOException {
+    private static void requireSpace(final Path directory, final long bytes) throws ClientException, IOException {
         final long usableBytes = Files.getFileStore(directory).getUsableSpace();
         if (bytes > usableBytes) {
-            throw new ClientException("Chronicle's queue will take " + bytes + " bytes, and " + directory + " has room for "
-                    + usableBytes + ": take fewer `messages`, or another `directory`");
+            throw new ClientException("Chronicle's queue needs " + bytes + " bytes, and " + directory + " has " + usableBytes
+                    + ": lower `messages`, or choose another `directory`");
         }
     }
 
     /**
-     * Maps a block and touches its pages with a swap that changes nothing: no later access to them
-     * waits for the kernel.
+     * Maps a block and touches its pages with a swap that changes nothing, so that no later access
+     * faults.
      */
     private static MappedBytesStore touched(final MappedFile file, final long start, final long bytes) throws IOException {
         final MappedBytesStore block = file.acquireByteStore(ReferenceOwner.TMP, start);
@@ -126,7 +126,7 @@ final class ChronicleChannel implements Channel {
         }
     }
 
-    /** With the appender. */
+    /** Closes the queue and its appender. */
     @Override
     public void close() {
         blocks.forEach(block -> block.release(ReferenceOwner.TMP));

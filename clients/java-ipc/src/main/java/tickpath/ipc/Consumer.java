@@ -4,14 +4,14 @@ import java.nio.ByteOrder;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** The work per message on the consuming thread: stamp, copy, check, note two times. */
+/** The work per message on the consuming thread: stamp, copy, check, store two times. */
 class Consumer {
     static final int INDEX_OFFSET = 0;
     static final int SENT_OFFSET = 8;
 
     /**
-     * What changes with every message, in the middle of an array of its own: nothing that the
-     * producer uses is near.
+     * Position of the fields that change with every message: in the middle of an array of their
+     * own, so that they share no cache line with the producer's.
      */
     private static final int EXPECTED = Memory.LINE_PAIR_BYTES / Long.BYTES;
     private static final int LATEST_NS = EXPECTED + 1;
@@ -22,7 +22,7 @@ class Consumer {
     private final int messages;
     private final UnsafeBuffer copy;
 
-    /** The index of the message that is next, and when the latest was received. */
+    /** The index of the next message, and the time at which the latest was received. */
     private final long[] state = new long[2 * EXPECTED + 2];
 
     private long startNs;
@@ -39,18 +39,21 @@ class Consumer {
         copy = Memory.allocate(plan.messageBytes());
     }
 
-    /** When message 0 is due, of {@link System#nanoTime}. Before the consuming thread begins. */
+    /**
+     * Sets the time at which message 0 is due, by {@link System#nanoTime}. Call it before the
+     * consuming thread begins.
+     */
     void startAt(final long startNs) {
         this.startNs = startNs;
     }
 
-    /** A message that can be read, and stands at {@code offset}. */
+    /** Takes the message at {@code offset}. */
     void accept(final DirectBuffer buffer, final int offset) {
         final long nowNs = System.nanoTime();
         buffer.getBytes(offset, copy, 0, copy.capacity());
         final long index = copy.getLong(INDEX_OFFSET, ByteOrder.LITTLE_ENDIAN);
         final long sentNs = copy.getLong(SENT_OFFSET, ByteOrder.LITTLE_ENDIAN);
-        if (index != state[EXPECTED] && isRefused(index)) {
+        if (index != state[EXPECTED] && hasNoSample(index)) {
             return;
         }
         samples.put((int) index, nowNs - startNs - schedule.offsetNs(index), nowNs - sentNs);
@@ -59,10 +62,10 @@ class Consumer {
     }
 
     /**
-     * Whether a message that is not the next one has no sample of its own. One that overtook
-     * others has.
+     * Counts a message that is not the expected one. Returns whether it gets no sample, because its
+     * index is unknown or arrived before.
      */
-    private boolean isRefused(final long index) {
+    private boolean hasNoSample(final long index) {
         if (index < 0 || index >= messages) {
             unknown++;
             return true;
@@ -76,37 +79,37 @@ class Consumer {
         return false;
     }
 
-    /** Whether the last message has come, or nobody waits for it any more. */
+    /** Whether the last message has arrived, or the run was stopped. */
     boolean isOver() {
         return state[EXPECTED] == messages || stopped;
     }
 
-    /** From any thread. */
+    /** May be called from any thread. */
     void stop() {
         stopped = true;
     }
 
-    /** For all that follows: when the consuming thread has ended. */
+    /** This and the following are valid after the consuming thread has ended. */
     boolean hasSeenLast() {
         return state[EXPECTED] == messages;
     }
 
-    /** Messages of the measured part that had been seen before. */
+    /** Messages of the measured part whose index had arrived before. */
     int duplicated() {
         return duplicated;
     }
 
-    /** Messages of the measured part that later ones overtook. */
+    /** Messages of the measured part that arrived after a later one. */
     int outOfOrder() {
         return outOfOrder;
     }
 
-    /** With an index that was never sent. */
+    /** Messages with an index that was never sent. */
     int unknown() {
         return unknown;
     }
 
-    /** When the latest message was received. */
+    /** The time at which the latest message was received. */
     long latestNs() {
         return state[LATEST_NS];
     }

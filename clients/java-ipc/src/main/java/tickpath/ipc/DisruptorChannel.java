@@ -10,8 +10,8 @@ import org.agrona.BitUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The LMAX Disruptor: one producer, busy spinning, and a BatchEventProcessor that is run by the
- * consuming thread. Its events are preallocated, one behind the other in one piece of memory.
+ * The LMAX Disruptor: one producer, busy spinning, and a BatchEventProcessor that the consuming
+ * thread runs. Its events are preallocated in one contiguous block of memory.
  */
 final class DisruptorChannel implements Channel {
     private static final int LINE_BYTES = 64;

@@ -5,8 +5,6 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
-import java.lang.management.CompilationMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,37 +13,32 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.IoUtil;
 import tickpath.shared.ClientException;
+import tickpath.shared.Compilers;
 import tickpath.shared.ExitStatus;
 
-/** A peer of the ipc scenarios, called as clients/IPC.md says. */
+/** A peer of the ipc scenarios. clients/IPC.md has its arguments, input and output. */
 public final class Main {
 
     private static final double REHEARSAL_SECONDS_MAX = 5;
 
-    /** When they have finished nothing for this long, they have nothing to do. */
-    private static final long COMPILERS_QUIET_MILLIS = 300;
-
-    private static final long COMPILERS_SECONDS_MAX = 5;
-
-    /** How long a process that is told to end waits for its run to end in order. */
+    /** Time for the run to end in order when the process is told to end. */
     private static final long END_MILLIS_MAX = 500;
 
-    /** The hooks run: because of a signal, or at the end of {@link #main}. */
+    /** Whether shutdown hooks run, because of a signal or at the end of {@link #main}. */
     private static volatile boolean ending;
 
     private Main() {}
 
     /**
-     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that
-     * is not complete.
+     * Runs one plan and ends the process with an {@link ExitStatus}.
      *
      * @param arguments {@code --plan -}
      */
     public static void main(final String[] arguments) {
         final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         final int status = run(arguments, in, System.out, System.err);
-        // A process that was told to end has its status already; a second exit() would race with
-        // it.
+        // A process that was told to end has its status already, and a second exit() would race
+        // with the first.
         if (!ending) {
             System.exit(status);
         }
@@ -68,8 +61,8 @@ public final class Main {
         } catch (final InterruptedException e) {
             err.println("java-ipc: interrupted");
         } catch (final RuntimeException | Error e) {
-            // A library's, most likely: they have few checked ones. A file system that is full is
-            // an InternalError.
+            // Most likely one of a library, which have few checked exceptions. A full file system
+            // is an InternalError.
             err.println("java-ipc: failed: " + e);
         }
         return ExitStatus.ERROR;
@@ -93,28 +86,12 @@ public final class Main {
 
     private static void rehearse(final Plan plan, final Path directory) throws ClientException, IOException, InterruptedException {
         try (Run run = new Run(plan, directory, REHEARSAL_SECONDS_MAX)) {
-            // Its result is of no interest: what goes wrong here will again.
+            // Its result is not needed: an error here occurs in the run as well.
             run.go();
         } finally {
             IoUtil.delete(directory.toFile(), true);
         }
-        awaitCompilers();
-    }
-
-    /** They have a queue, and during the run perhaps no core of their own. */
-    private static void awaitCompilers() throws InterruptedException {
-        final CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
-        final long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(COMPILERS_SECONDS_MAX);
-        if (compilers == null) {
-            return;
-        }
-        long before = -1;
-        long spentMillis = compilers.getTotalCompilationTime();
-        while (spentMillis != before && System.nanoTime() - deadlineNs < 0) {
-            TimeUnit.MILLISECONDS.sleep(COMPILERS_QUIET_MILLIS);
-            before = spentMillis;
-            spentMillis = compilers.getTotalCompilationTime();
-        }
+        Compilers.awaitIdle();
     }
 
     private static int measure(
@@ -130,7 +107,7 @@ public final class Main {
             out.flush();
             final String line = in.readLine();
             if (!"go".equals(line)) {
-                out.println(run.resultBeforeGo("broken off: on stdin came " + (line == null ? "its end" : line) + ", not go"));
+                out.println(run.resultBeforeGo("stopped: stdin " + (line == null ? "ended" : "had " + line) + " where go was expected"));
                 return ExitStatus.INCOMPLETE;
             }
             final JsonObject result = run.go();
@@ -140,7 +117,7 @@ public final class Main {
         }
     }
 
-    /** When the process was told to end, and when it ends by itself. */
+    /** Runs when the process is told to end, and when it ends by itself. */
     private static void end(final Run run, final CountDownLatch over, final Path directory) {
         ending = true;
         try {

@@ -4,7 +4,7 @@ import org.agrona.BitUtil;
 import org.agrona.BufferUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** Memory off the heap, zeroed, that shares no cache line with anything else. */
+/** Zeroed memory off the heap that shares no cache line with other data. */
 final class Memory {
     /** Processors fetch lines in pairs. */
     static final int LINE_PAIR_BYTES = 128;

@@ -12,10 +12,10 @@ import tickpath.shared.PlanKeys;
 import tickpath.shared.Scheduling;
 
 /**
- * What to do, as {@code clients/IPC.md} has it. Unknown keys are ignored, and those that this
+ * A plan, as {@code clients/IPC.md} describes it. Unknown keys are ignored, as are those that this
  * structure does not need.
  *
- * @param cores of the producer and of the consumer; empty: don't pin
+ * @param cores cores of the producer and of the consumer; empty: don't pin
  */
 record Plan(
         Structure structure,
@@ -30,7 +30,7 @@ record Plan(
         Path directory,
         Path samples) {
 
-    /** The peers. */
+    /** The structures of the peers. */
     enum Structure {
         AERON,
         AGRONA,
@@ -45,26 +45,26 @@ record Plan(
     /** The first 16 bytes are index and stamp. */
     static final int MESSAGE_BYTES_MIN = 16;
 
-    /** What an IPC frame of Aeron's holds, without its header. */
+    /** Payload of an IPC frame of Aeron. */
     static final int MESSAGE_BYTES_MAX = 65_472;
 
     static final int SLOTS_MAX = 1 << 20;
 
-    /** Bytes of all slots together. */
+    /** Limit on the bytes of all slots together. */
     static final long STRUCTURE_BYTES_MAX = 1 << 28;
 
-    /** A page, where they are largest. */
+    /** The largest page size of the supported machines. */
     static final long BLOCK_BYTES_STEP = 1 << 16;
 
     static final long BLOCK_BYTES_MAX = 1L << 32;
 
-    /** Warm-up and measured part together: two samples of each stand in one array. */
+    /** Warm-up and measured part together: one array has two samples of each message. */
     static final int MESSAGES_MAX = 1 << 29;
 
-    /** Many times what the last compiler waits for. */
+    /** Many times the calls after which the last compiler compiles a method. */
     static final int REHEARSAL_MESSAGES = 200_000;
 
-    /** Small, so that going from block to block is rehearsed too. */
+    /** Small, so that the rehearsal changes blocks, too. */
     static final long REHEARSAL_BLOCK_BYTES = 1 << 24;
 
     int messagesInAll() {
@@ -72,9 +72,9 @@ record Plan(
     }
 
     /**
-     * The same with few messages, as fast as they go: what a compiler has to have seen before a
-     * run. In a warm-up at the plan's rate nothing is ever full, and code that was compiled
-     * without that is thrown away when it first is.
+     * The plan of a rehearsal: few messages at the highest rate. In a warm-up at the plan's rate no
+     * structure is ever full, and compiled code is discarded at the first branch that was not seen
+     * before.
      */
     Plan rehearsal() {
         final long block = Math.min(blockBytes, REHEARSAL_BLOCK_BYTES);
@@ -104,7 +104,7 @@ record Plan(
 
     private void check(final PlanKeys keys) throws ClientException {
         if (keys.whole("keys", 1, Integer.MAX_VALUE) != 1) {
-            throw new ClientException("`keys` must be 1: none of these peers conflates");
+            throw new ClientException("`keys` must be 1: these peers don't conflate");
         }
         if (messageBytes % Long.BYTES != 0) {
             throw new ClientException("`message_bytes` is " + messageBytes + ", and must be a multiple of 8");
@@ -122,10 +122,10 @@ record Plan(
             throw new ClientException("`warm_up_messages` and `messages` are more than " + MESSAGES_MAX + " together");
         }
         if (!Files.isDirectory(directory)) {
-            throw new ClientException("`directory` is " + directory + ", which is no directory");
+            throw new ClientException("`directory` is " + directory + ": there is no such directory");
         }
         if (!Files.isDirectory(samples.toAbsolutePath().getParent())) {
-            throw new ClientException("`samples` is " + samples + ", in a directory that does not exist");
+            throw new ClientException("`samples` is " + samples + ": its directory does not exist");
         }
     }
 

@@ -4,8 +4,8 @@ import java.nio.ByteOrder;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The load, on the producing thread: each message is sent when it is due, whatever became of those
- * before.
+ * The load, on the producing thread: it sends each message when it is due, even if earlier ones
+ * have not arrived.
  */
 final class Producer {
     private final Channel channel;
@@ -31,15 +31,15 @@ final class Producer {
     }
 
     /**
-     * When message 0 is due, and when to give up; of {@link System#nanoTime}. Before the producing
-     * thread begins.
+     * Sets the time at which message 0 is due and the time to give up, by {@link System#nanoTime}.
+     * Call it before the producing thread begins.
      */
     void startAt(final long startNs, final long deadlineNs) {
         this.startNs = startNs;
         this.deadlineNs = deadlineNs;
     }
 
-    /** Warm-up and measured part, one schedule. */
+    /** Sends warm-up and measured part, which are one schedule. */
     void run() {
         int index = 0;
         try {
@@ -69,7 +69,7 @@ final class Producer {
         return channel.send(message);
     }
 
-    /** The structure is full: tries again at once, stamped again, until there is room. */
+    /** Tries again at once, with a new stamp, until the structure has space. */
     private boolean sendHeldBack(final int index) {
         heldBack += index >= warmUpMessages ? 1 : 0;
         long nowNs = System.nanoTime();
@@ -82,7 +82,7 @@ final class Producer {
         return false;
     }
 
-    /** From any thread. */
+    /** May be called from any thread. */
     void stop() {
         stopped = true;
     }
@@ -93,8 +93,8 @@ final class Producer {
     }
 
     /**
-     * Messages of the measured part that found the structure full: once each, however often they
-     * were tried.
+     * Messages of the measured part for which the structure was full. Each counts once, even if it
+     * was tried several times.
      */
     int heldBack() {
         return heldBack;

@@ -12,17 +12,15 @@ import java.util.concurrent.TimeUnit;
 import tickpath.shared.ClientException;
 import tickpath.shared.Placement;
 
-/** One run: two threads, placed and waiting; then the load; then what came of it. */
+/** One run: places two threads, which wait; then runs the load; then makes the result. */
 final class Run implements AutoCloseable {
-    /** How long after its schedule's end a run may last. */
+    /** Time limit of a run after the end of its schedule. */
     static final double GRACE_SECONDS = 30;
 
-    /** From `go` to the first message: the threads wake up. */
+    /** Time from `go` to the first message, in which the threads wake up. */
     private static final long LEAD_NS = 10_000_000;
 
-    /**
-     * How long messages may take when no more are sent, and a thread to end when it was told to.
-     */
+    /** Time limit for the last messages, and for a thread that was told to end. */
     private static final long DRAIN_NS = 1_000_000_000;
 
     private final Plan plan;
@@ -35,19 +33,19 @@ final class Run implements AutoCloseable {
     private final Thread producing;
     private final Thread consuming;
     private final long[] threadIds = new long[2];
-    private final CountDownLatch born = new CountDownLatch(threadIds.length);
+    private final CountDownLatch started = new CountDownLatch(threadIds.length);
     private final CountDownLatch go = new CountDownLatch(1);
     private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
     private volatile boolean stopped;
 
-    /** Makes the structure and starts the threads, which wait. */
+    /** Makes the structure and starts the threads, which wait for {@link #go}. */
     Run(final Plan plan, final Path directory, final double graceSeconds) throws ClientException, IOException {
         this.plan = plan;
         this.graceSeconds = graceSeconds;
         schedule = new Schedule(plan.ratePerSecond());
         samples = samples(plan);
         consumer = new Consumer(plan, schedule, samples);
-        // Before the structure: threads that it starts stay away from the measured cores as well.
+        // First, so that the structure's threads stay away from the measured cores as well.
         final boolean spareCore = Placement.leaveCores(plan.cores());
         channel = Channel.open(plan, consumer, directory, spareCore);
         producer = new Producer(plan, schedule, channel);
@@ -65,8 +63,8 @@ final class Run implements AutoCloseable {
         try {
             return new Samples(plan.messagesInAll());
         } catch (final OutOfMemoryError e) {
-            throw new ClientException("no room for the samples of " + plan.messagesInAll() + " messages, 8 bytes each, in a heap of "
-                    + Runtime.getRuntime().maxMemory() + " bytes: take fewer, or raise -Xmx", e);
+            throw new ClientException("the samples of " + plan.messagesInAll() + " messages, 8 bytes each, don't fit into a heap of "
+                    + Runtime.getRuntime().maxMemory() + " bytes: lower `messages`, or raise -Xmx", e);
         }
     }
 
@@ -74,18 +72,18 @@ final class Run implements AutoCloseable {
         final Thread thread = new Thread(() -> {
             try {
                 threadIds[number] = Placement.threadId();
-                born.countDown();
+                started.countDown();
                 go.await();
                 if (!stopped) {
                     body.run();
                 }
             } catch (final Throwable e) {
-                failures.add("the " + name + " died: " + e);
-                born.countDown();
+                failures.add("the " + name + " failed: " + e);
+                started.countDown();
                 stop();
             }
         }, name);
-        // One that can't be ended must not keep the process.
+        // A thread that does not end must not keep the process alive.
         thread.setDaemon(true);
         thread.start();
         return thread;
@@ -93,7 +91,7 @@ final class Run implements AutoCloseable {
 
     private void place() throws ClientException {
         try {
-            born.await();
+            started.await();
         } catch (final InterruptedException e) {
             throw new ClientException("interrupted before the run", e);
         }
@@ -106,7 +104,7 @@ final class Run implements AutoCloseable {
         }
     }
 
-    /** The kernel's ids of both threads, as the line that says so. */
+    /** The line with the kernel's ids of both threads. */
     String threadsLine() {
         final JsonArray ids = new JsonArray();
         for (final long id : threadIds) {
@@ -117,7 +115,7 @@ final class Run implements AutoCloseable {
         return line.toString();
     }
 
-    /** Lets the load begin, and returns the result when it is over. */
+    /** Runs the load, and returns the result. */
     JsonObject go() throws InterruptedException {
         final long startNs = System.nanoTime() + LEAD_NS;
         final long lastDueNs = startNs + schedule.offsetNs(plan.messagesInAll());
@@ -134,13 +132,13 @@ final class Run implements AutoCloseable {
         return result(startNs + schedule.offsetNs(plan.warmUpMessages()));
     }
 
-    /** The result of a run that is not to begin. */
+    /** The result of a run that was stopped before the load. */
     JsonObject resultBeforeGo(final String failure) {
         failures.add(failure);
         return result(System.nanoTime());
     }
 
-    /** Ends the run before its time, from any thread. */
+    /** Ends the run early. May be called from any thread. */
     void stop() {
         stopped = true;
         producer.stop();
@@ -159,12 +157,12 @@ final class Run implements AutoCloseable {
         final int sent = producer.sent();
         final int received = samples.received(plan.warmUpMessages());
         if (sent < plan.messages()) {
-            failures.add("broken off: " + (plan.messages() - sent) + " of " + plan.messages() + " messages were not sent");
+            failures.add("stopped: " + (plan.messages() - sent) + " of " + plan.messages() + " messages were not sent");
         } else if (!consumer.hasSeenLast()) {
-            failures.add("broken off: the last message had not come");
+            failures.add("stopped: the last message did not arrive");
         }
         if (consumer.unknown() > 0) {
-            failures.add(consumer.unknown() + " messages had a number that was never sent");
+            failures.add(consumer.unknown() + " messages had an index that was never sent");
         }
         final JsonObject result = new JsonObject();
         result.addProperty("complete", failures.isEmpty());
@@ -187,7 +185,7 @@ final class Run implements AutoCloseable {
         samples.write(plan.samples(), plan.warmUpMessages());
     }
 
-    /** Frees the structure, unless a thread that can't be ended still uses its memory. */
+    /** Frees the structure, unless a thread that did not end still uses its memory. */
     @Override
     public void close() {
         stop();

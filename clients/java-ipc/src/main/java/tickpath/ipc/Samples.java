@@ -10,19 +10,19 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Response and service time of every message, ns, as two unsigned 32-bit numbers. One array, made
- * before the run: a message of the warm-up takes the same path as any other.
+ * Response and service time of every message, ns, as two unsigned 32-bit numbers, in one array that
+ * is allocated before the run. A message of the warm-up takes the same path as any other.
  */
 final class Samples {
     static final String MAGIC = "TPIPC001";
 
-    /** Both numbers of a message that never came. */
+    /** Both numbers of a message that never arrived. */
     static final int NEVER = -1;
 
     /** Longer times (over 4.29 s) are stored as this. */
     static final long NS_MAX = 0xffff_fffeL;
 
-    /** Ten beyond the percentile. */
+    /** Ten samples lie above the percentile. */
     static final int LATENESS_SAMPLES_MIN = 1000;
 
     private static final int LOWER_HALF = (1 << Short.SIZE) - 1;
@@ -57,10 +57,9 @@ final class Samples {
     }
 
     /**
-     * The 99th percentile of send time less due time, which is response less service time, from
-     * message {@code from} on; null if there are fewer than the thousand samples that it takes.
-     * Found by counting, upper half of the bits first: a copy to sort would need as much memory
-     * again.
+     * The 99th percentile of lateness (response less service time) from message {@code from} on;
+     * null below {@link #LATENESS_SAMPLES_MIN} samples. It counts by the upper half of the bits,
+     * then by the lower: a copy to sort would double the memory.
      */
     Long latenessNsP99(final int from) {
         final int received = received(from);
@@ -87,13 +86,13 @@ final class Samples {
         return (long) upper << Short.SIZE | bucket(counts, rank);
     }
 
-    /** Unsigned. A time that is too long to store is as long as possible. */
+    /** Unsigned. If the response time was too long to store, so is the lateness. */
     private int latenessNs(final int index) {
         final int responseNs = pairs[2 * index];
         return responseNs == (int) NS_MAX ? responseNs : responseNs - pairs[2 * index + 1];
     }
 
-    /** The first bucket with which as many as {@code rank} are counted. */
+    /** The first bucket up to which at least {@code rank} samples are counted. */
     private static int bucket(final long[] counts, final long rank) {
         int bucket = 0;
         for (long counted = counts[0]; counted < rank; counted += counts[bucket]) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Each peer alone: what goes in comes out, full is full, and nothing is allocated on the way. */
+/** Each peer by itself: every byte arrives, a full structure rejects, nothing is allocated. */
 class ChannelTest {
     private static final int TEST_SECONDS_MAX = 60;
 
@@ -39,7 +39,7 @@ class ChannelTest {
         return new Consumer(plan, new Schedule(plan.ratePerSecond()), new Samples(plan.messagesInAll()));
     }
 
-    /** A message that tells from its first word what the others must be. */
+    /** Fills a message with words that its first word determines. */
     private static void fill(final UnsafeBuffer message, final long index) {
         message.putLong(Consumer.INDEX_OFFSET, index);
         final Random random = new Random(index);
@@ -117,10 +117,10 @@ class ChannelTest {
             assertTrue(sent >= slots, sent + " sent");
             assertFalse(channel.send(message));
             final Future<?> receiving = threads.submit(channel::receive);
-            final AtomicBoolean tired = new AtomicBoolean();
+            final AtomicBoolean gaveUp = new AtomicBoolean();
             final Future<Boolean> sending = threads.submit(() -> {
                 boolean taken = channel.send(message);
-                while (!taken && !tired.get()) {
+                while (!taken && !gaveUp.get()) {
                     taken = channel.send(message);
                 }
                 return taken;
@@ -128,7 +128,7 @@ class ChannelTest {
             try {
                 assertTrue(sending.get(TEST_SECONDS_MAX, TimeUnit.SECONDS));
             } finally {
-                tired.set(true);
+                gaveUp.set(true);
                 consumer.stop();
                 channel.interrupt();
                 receiving.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);
@@ -137,8 +137,8 @@ class ChannelTest {
     }
 
     /**
-     * Structures that wrap, rotate or roll make no message wait for it: one in flight always finds
-     * room.
+     * No message waits for a structure to wrap, rotate or roll: there is always space for one in
+     * flight.
      */
     @ParameterizedTest
     @CsvSource({"aeron", "agrona", "disruptor", "chronicle"})
@@ -192,8 +192,8 @@ class ChannelTest {
             producer.startAt(startNs, startNs + TimeUnit.SECONDS.toNanos(TEST_SECONDS_MAX));
             final Future<Long> receiving = threads.submit(() -> allocatedBy(channel::receive));
             final Future<Long> sending = threads.submit(() -> allocatedBy(producer::run));
-            // The first messages may: lambdas are linked, thread locals made. A word a message
-            // would be 800 000.
+            // The first messages allocate: lambdas are linked, thread locals made. One word a
+            // message would be 800 000 bytes.
             final long limitBytes = 100_000;
             final long sendingBytes = sending.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);
             final long receivingBytes = receiving.get(TEST_SECONDS_MAX, TimeUnit.SECONDS);

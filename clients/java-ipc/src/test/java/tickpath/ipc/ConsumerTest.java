@@ -49,7 +49,7 @@ class ConsumerTest {
     }
 
     @Test
-    void whatIsMissingHasNoSample() {
+    void aMissingMessageHasNoSample() {
         receive(0, 1, 2, 3, 5, 9);
         assertTrue(consumer.isOver());
         assertEquals(3, samples.received(3));
@@ -58,7 +58,7 @@ class ConsumerTest {
     }
 
     @Test
-    void whatWasOvertakenIsCountedAndHasASample() {
+    void anOvertakenMessageIsCountedAndHasASample() {
         receive(0, 1, 2, 4, 5, 3, 6);
         assertEquals(1, consumer.outOfOrder());
         assertTrue(samples.has(3));
@@ -67,7 +67,7 @@ class ConsumerTest {
     }
 
     @Test
-    void theFirstOfTwoCounts() {
+    void aDuplicateIsCountedAndHasNoSample() {
         receive(0, 1, 2, 3, 4, 4, 3, 5);
         assertEquals(2, consumer.duplicated());
         assertEquals(0, consumer.outOfOrder());
@@ -81,7 +81,7 @@ class ConsumerTest {
     }
 
     @Test
-    void numbersThatWereNeverSentAreCounted() {
+    void indicesThatWereNeverSentAreCounted() {
         receive(0, 10, -1, Long.MAX_VALUE, 1);
         assertEquals(3, consumer.unknown());
         assertEquals(2, samples.received(0));

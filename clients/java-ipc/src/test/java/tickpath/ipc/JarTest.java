@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tickpath.shared.ExitStatus;
 
-/** The jar as it ships, as a launcher calls it. */
+/** The shipped jar, started as a launcher starts it. */
 class JarTest {
     private static final long END_SECONDS_MAX = 30;
 
@@ -54,7 +54,7 @@ class JarTest {
         in = process.outputWriter(StandardCharsets.UTF_8);
     }
 
-    private void say(final String line) throws IOException {
+    private void write(final String line) throws IOException {
         in.write(line + "\n");
         in.flush();
     }
@@ -68,7 +68,7 @@ class JarTest {
     }
 
     private int status() throws InterruptedException {
-        assertTrue(process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS), "it does not end");
+        assertTrue(process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS), "the peer does not end");
         return process.exitValue();
     }
 
@@ -90,7 +90,7 @@ class JarTest {
     }
 
     @Test
-    void whatWouldSendUsageDataIsNotInIt() throws IOException {
+    void theJarHasNoClassesThatSendUsageData() throws IOException {
         try (JarFile jar = new JarFile(jar().toFile())) {
             assertNotNull(jar.getEntry("net/openhft/chronicle/queue/ChronicleQueue.class"));
             assertEquals(0, jar.stream().filter(entry -> entry.getName().startsWith("net/openhft/chronicle/analytics/")).count());
@@ -101,9 +101,9 @@ class JarTest {
     @ValueSource(strings = {"aeron", "agrona", "disruptor", "chronicle"})
     void runsAPlan(final String structure) throws Exception {
         start("--plan", "-");
-        say(plans(structure).line());
+        write(plans(structure).line());
         assertEquals(2, ids(out.readLine()).size());
-        say("go");
+        write("go");
         final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
         assertNull(out.readLine());
         assertEquals(ExitStatus.COMPLETE, status());
@@ -123,7 +123,7 @@ class JarTest {
         final String allowed = allowed(Path.of("/proc/thread-self/status"));
         final String core = allowed.split("[,-]")[0];
         start("--plan", "-");
-        say(plans("agrona").with("cores", Arrays.asList(Integer.parseInt(core), null)).line());
+        write(plans("agrona").with("cores", Arrays.asList(Integer.parseInt(core), null)).line());
         final JsonArray ids = ids(out.readLine());
         final Path threads = Path.of("/proc", Long.toString(process.pid()), "task");
         final Path consumer = threads.resolve(ids.get(1).getAsString());
@@ -131,15 +131,15 @@ class JarTest {
         assertEquals("consumer", Files.readString(consumer.resolve("comm")).strip());
         assertEquals(core, allowed(threads.resolve(ids.get(0).getAsString()).resolve("status")));
         if (!allowed.equals(core)) {
-            // Nobody else is left there: not the consumer either, nor the compilers.
+            // No other thread is there: neither the consumer nor the compilers.
             try (Stream<Path> all = Files.list(threads)) {
-                final List<Path> there = new ArrayList<>();
+                final List<Path> pinned = new ArrayList<>();
                 for (final Path thread : all.toList()) {
                     if (allowed(thread.resolve("status")).equals(core)) {
-                        there.add(thread);
+                        pinned.add(thread);
                     }
                 }
-                assertEquals(List.of(threads.resolve(ids.get(0).getAsString())), there);
+                assertEquals(List.of(threads.resolve(ids.get(0).getAsString())), pinned);
             }
         }
         in.close();
@@ -155,27 +155,29 @@ class JarTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aeron", "chronicle"})
-    void stdinThatIsClosedBeforeGoBreaksItOff(final String structure) throws Exception {
+    void aStdinThatIsClosedBeforeGoStopsTheRun(final String structure) throws Exception {
         start("--plan", "-");
-        say(plans(structure).line());
+        write(plans(structure).line());
         out.readLine();
         in.close();
         final JsonObject result = JsonParser.parseString(out.readLine()).getAsJsonObject();
         assertFalse(result.get("complete").getAsBoolean());
-        assertTrue(result.get("failures").toString().contains("broken off"), result.toString());
+        assertTrue(result.get("failures").toString().contains("stopped: stdin ended"), result.toString());
         assertEquals(ExitStatus.INCOMPLETE, status());
         assertNothingIsLeft();
     }
 
-    /** The status is the signal's: once the run's own (3) overtook it on a busy machine. */
+    /**
+     * The exit status is the signal's, not the run's (3), which came first on a busy machine once.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"aeron", "disruptor", "chronicle"})
-    void endsWhenItIsTold(final String structure) throws Exception {
+    void endsOnASignal(final String structure) throws Exception {
         start("--plan", "-");
         // Half an hour.
-        say(plans(structure).with("rate_per_second", 1_000).with("messages", 1_800_000).with("message_bytes", 16).line());
+        write(plans(structure).with("rate_per_second", 1_000).with("messages", 1_800_000).with("message_bytes", 16).line());
         out.readLine();
-        say("go");
+        write("go");
         TimeUnit.MILLISECONDS.sleep(100);
         process.toHandle().destroy();
         assertEquals(128 + 15, status());
@@ -183,9 +185,9 @@ class JarTest {
     }
 
     @Test
-    void endsWhenItIsToldBeforeGo() throws Exception {
+    void endsOnASignalBeforeGo() throws Exception {
         start("--plan", "-");
-        say(plans("chronicle").line());
+        write(plans("chronicle").line());
         out.readLine();
         process.toHandle().destroy();
         assertEquals(128 + 15, status());
@@ -193,23 +195,23 @@ class JarTest {
     }
 
     @Test
-    void whatIsWrongWithAPlanIsOneSentence() throws Exception {
+    void anErrorInAPlanIsOneSentence() throws Exception {
         start("--plan", "-");
-        say(plans("agrona").with("slots", 1000).line());
+        write(plans("agrona").with("slots", 1000).line());
         assertEquals(ExitStatus.ERROR, status());
         assertEquals("java-ipc: `slots` is 1000, and must be a power of two\n", errors());
         assertNull(out.readLine());
     }
 
     @Test
-    void aCallWithoutAPlanIsRefused() throws Exception {
+    void aCallWithoutAPlanIsAnError() throws Exception {
         start();
         assertEquals(ExitStatus.ERROR, status());
         assertTrue(errors().contains("--plan -"));
     }
 
     @Test
-    void anEmptyStdinIsRefused() throws Exception {
+    void anEmptyStdinIsAnError() throws Exception {
         start("--plan", "-");
         in.close();
         assertEquals(ExitStatus.ERROR, status());

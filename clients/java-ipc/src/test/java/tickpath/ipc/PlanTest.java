@@ -45,7 +45,7 @@ class PlanTest {
         assertEquals(1024, new Plans("aeron", directory).without("block_bytes").plan().slots());
     }
 
-    static Stream<Arguments> refused() {
+    static Stream<Arguments> rejected() {
         return Stream.of(
                 Arguments.of("structure", "kafka", "aeron, agrona, disruptor, chronicle"),
                 Arguments.of("structure", 7, "must be a string"),
@@ -55,7 +55,7 @@ class PlanTest {
                 Arguments.of("message_bytes", "256", "whole number"),
                 Arguments.of("slots", 1000, "power of two"),
                 Arguments.of("slots", 1 << 21, "from 2 to 1048576"),
-                Arguments.of("keys", 12, "none of these peers conflates"),
+                Arguments.of("keys", 12, "don't conflate"),
                 Arguments.of("rate_per_second", 0, "must be a number from 0.5"),
                 Arguments.of("rate_per_second", 2e9, "must be a number from 0.5"),
                 Arguments.of("messages", 0, "from 1 to"),
@@ -65,13 +65,13 @@ class PlanTest {
                 Arguments.of("cores", 1, "[PRODUCER, CONSUMER]"),
                 Arguments.of("scheduling", "fifo", "fifo:PRIORITY"),
                 Arguments.of("scheduling", "rr:100", "from 1 to 99"),
-                Arguments.of("directory", "/nowhere/at/all", "no directory"),
+                Arguments.of("directory", "/nowhere/at/all", "no such directory"),
                 Arguments.of("samples", "/nowhere/at/all.samples", "does not exist"));
     }
 
     @ParameterizedTest
-    @MethodSource("refused")
-    void whatCannotBeDoneIsRefusedByName(final String key, final Object value, final String why) {
+    @MethodSource("rejected")
+    void aRejectionNamesTheKey(final String key, final Object value, final String why) {
         final ClientException error = assertThrows(
                 ClientException.class, () -> new Plans("agrona", directory).with(key, value).plan());
         assertTrue(error.getMessage().contains("`" + key + "`"), error.getMessage());
@@ -79,7 +79,7 @@ class PlanTest {
     }
 
     @Test
-    void structuresThatAreTooLargeAreRefused() {
+    void structuresThatAreTooLargeAreRejected() {
         assertThrows(ClientException.class, () -> new Plans("agrona", directory)
                 .with("message_bytes", 65_472)
                 .with("slots", 1 << 20)
@@ -91,7 +91,7 @@ class PlanTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"structure", "message_bytes", "slots", "keys", "rate_per_second", "messages", "cores", "samples"})
-    void whatIsMissingIsNamed(final String key) {
+    void aMissingKeyIsNamed(final String key) {
         final ClientException error = assertThrows(
                 ClientException.class, () -> new Plans("agrona", directory).without(key).plan());
         assertEquals("the plan has no `" + key + "`", error.getMessage());

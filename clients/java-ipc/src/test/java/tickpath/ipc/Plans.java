@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import tickpath.shared.ClientException;
 
-/** Plans to test with: small, slow and not pinned. */
+/** Plans for tests: small, slow and not pinned. */
 final class Plans {
     private static final Gson GSON = new GsonBuilder().serializeNulls().create();
 

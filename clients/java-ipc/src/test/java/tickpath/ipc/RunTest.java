@@ -74,7 +74,7 @@ class RunTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aeron", "agrona", "disruptor", "chronicle"})
-    void whatCannotBeSentInTimeIsBrokenOff(final String structure) throws Exception {
+    void aRunThatCannotSendInTimeIsStopped(final String structure) throws Exception {
         // A message a nanosecond, and no time beyond that.
         final Plan plan = new Plans(structure, directory)
                 .with("rate_per_second", 1e9)
@@ -82,7 +82,7 @@ class RunTest {
                 .plan();
         final JsonObject result = result(plan, 0);
         assertFalse(result.get("complete").getAsBoolean());
-        assertTrue(result.get("failures").toString().contains("broken off"), result.toString());
+        assertTrue(result.get("failures").toString().contains("stopped: "), result.toString());
         final int sent = result.get("sent").getAsInt();
         final int received = result.get("received").getAsInt();
         assertTrue(sent < 100_000, result.toString());
@@ -125,25 +125,25 @@ class RunTest {
     }
 
     @Test
-    void aQueueThatTheDiskCannotHoldIsRefused() throws Exception {
+    void aQueueThatDoesNotFitTheDiskIsAnError() throws Exception {
         final Plan plan = new Plans("chronicle", directory)
                 .with("message_bytes", 65_472)
                 .with("messages", 40_000_000)
                 .with("block_bytes", 1 << 28)
                 .plan();
         final ClientException error = assertThrows(ClientException.class, () -> new Run(plan, directory, 0));
-        assertTrue(error.getMessage().contains("has room for"), error.getMessage());
+        assertTrue(error.getMessage().contains("Chronicle's queue needs "), error.getMessage());
     }
 
     @Test
-    void samplesThatTheHeapCannotHoldAreRefused() throws Exception {
+    void samplesThatDoNotFitTheHeapAreAnError() throws Exception {
         final Plan plan = new Plans("agrona", directory).with("messages", 500_000_000).plan();
         final ClientException error = assertThrows(ClientException.class, () -> new Run(plan, directory, 0));
         assertTrue(error.getMessage().contains("raise -Xmx"), error.getMessage());
     }
 
     @Test
-    void coresThatDoNotExistAreRefused() throws Exception {
+    void aCoreThatDoesNotExistIsAnError() throws Exception {
         final Plan plan = new Plans("agrona", directory)
                 .with("cores", java.util.List.of(PlanKeys.CORE_MAX, PlanKeys.CORE_MAX))
                 .plan();

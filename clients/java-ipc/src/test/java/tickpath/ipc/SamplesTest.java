@@ -49,7 +49,7 @@ class SamplesTest {
     }
 
     @Test
-    void whatIsLongestIsNotTakenForWhatNeverCame() {
+    void theLongestTimeIsNotTakenForAMissingMessage() {
         final Samples samples = new Samples(2);
         samples.put(0, Long.MAX_VALUE, Long.MAX_VALUE);
         assertTrue(samples.has(0));
@@ -59,7 +59,7 @@ class SamplesTest {
     }
 
     @Test
-    void latenessIsThatOfASort() {
+    void latenessIsThatOfSortedSamples() {
         final Random random = new Random(5);
         for (int round = 0; round < 20; round++) {
             final int messages = 1_500 + random.nextInt(5_000);
@@ -70,7 +70,7 @@ class SamplesTest {
             for (int index = 0; index < messages; index++) {
                 final long serviceNs = random.nextInt(1_000);
                 final long latenessNs = (long) Math.pow(2, random.nextDouble() * octaves);
-                // One in ten never comes, and the first hundred don't count.
+                // One in ten never arrives, and the first hundred don't count.
                 if (random.nextInt(10) > 0) {
                     samples.put(index, latenessNs + serviceNs, serviceNs);
                     if (index >= 100) {
@@ -84,7 +84,7 @@ class SamplesTest {
     }
 
     @Test
-    void latenessOfAResponseTooLongToBeKnownIsAsLong() {
+    void aResponseTooLongToStoreIsAsLate() {
         final Samples samples = new Samples(1_000);
         for (int index = 0; index < 1_000; index++) {
             samples.put(index, Samples.NS_MAX + 1, 100);

@@ -90,7 +90,9 @@ public final class PlanKeys {
         return has(key) ? core(key, get(key)) : OptionalInt.empty();
     }
 
-    /** An array of core numbers, each of which may be null, in the order that {@code form} names. */
+    /**
+     * An array of core numbers, each of which may be null, in the order that {@code form} names.
+     */
     public OptionalInt[] cores(final String key, final int count, final String form) throws ClientException {
         final JsonElement value = get(key);
         if (!value.isJsonArray() || value.getAsJsonArray().size() != count) {
@@ -120,7 +122,7 @@ public final class PlanKeys {
                 }
             }
         } catch (final ArithmeticException | NumberFormatException e) {
-            // The error below says it.
+            // It gets the error below.
         }
         throw wrong(key, "a whole number from " + min + " to " + max);
     }

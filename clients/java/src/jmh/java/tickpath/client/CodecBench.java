@@ -13,7 +13,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import tickpath.shared.ClientException;
 
-/** What encoding a message and decoding a reply cost, of the golden messages. */
+/** The cost of encoding and decoding golden messages. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -76,11 +76,11 @@ public class CodecBench {
         reader.fill(frame, 1);
         reader.next();
         if (reply.read(reader.payload(), reader.payloadAt(), reader.payloadEnd()) != null) {
-            throw new IllegalStateException("it is malformed");
+            throw new IllegalStateException("the reply is malformed");
         }
         final long decoded = reply.number(ids);
         if (decoded != 0x2a) {
-            throw new IllegalStateException("it is of order " + decoded);
+            throw new IllegalStateException("the reply is to order " + decoded);
         }
         return decoded;
     }

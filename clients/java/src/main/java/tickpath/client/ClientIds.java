@@ -8,10 +8,10 @@ import java.util.Arrays;
 final class ClientIds {
     static final int BYTES = 36;
 
-    /** No number: the id of another run's order, or of nobody's. */
-    static final long STRANGER = -1;
+    /** No order number: the client id is not one of this run. */
+    static final long FOREIGN = -1;
 
-    /** Position of the number. */
+    /** Position of the order's number in a client id. */
     static final int NUMBER_AT = 24;
 
     private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
@@ -23,29 +23,29 @@ final class ClientIds {
     }
 
     /**
-     * A number that differs from that of other runs against the same exchange. Not from time and
-     * process id: hosts of a fleet begin together, and in containers they share process ids.
+     * A random number, so that runs against the same exchange have different client ids. Time and
+     * process id would not do: hosts of a fleet start together, and containers share process ids.
      */
     static int nonce() {
         return new SecureRandom().nextInt();
     }
 
-    /** The id of order 0, as a form has it. */
+    /** The client id of order 0, which forms start from. */
     String first() {
         return new String(prefix, StandardCharsets.US_ASCII) + "000000000000";
     }
 
-    /** Writes the digits of {@code number}. */
+    /** Writes the 12 hex digits of {@code number}. */
     static void putNumber(final byte[] out, final int at, final long number) {
         for (int digit = 0; digit < BYTES - NUMBER_AT; digit++) {
             out[at + digit] = DIGITS[(int) (number >>> 44 - 4 * digit) & 15];
         }
     }
 
-    /** The number in a client id of this run; {@link #STRANGER} for any other. */
+    /** The number in a client id of this run; {@link #FOREIGN} for any other. */
     long number(final byte[] text, final int at, final int length) {
         if (length != BYTES || !Arrays.equals(prefix, 0, NUMBER_AT, text, at, at + NUMBER_AT)) {
-            return STRANGER;
+            return FOREIGN;
         }
         long number = 0;
         for (int index = at + NUMBER_AT; index < at + BYTES; index++) {
@@ -55,7 +55,7 @@ final class ClientIds {
             } else if (digit >= 'a' && digit <= 'f') {
                 number = number << 4 | digit - 'a' + 10;
             } else {
-                return STRANGER;
+                return FOREIGN;
             }
         }
         return number;

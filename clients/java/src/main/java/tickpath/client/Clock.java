@@ -6,12 +6,12 @@ final class Clock {
 
     private static final int READINGS = 100_000;
 
-    // An instance method: the tests replace it.
+    // An instance method, so that tests can replace it.
     long nowNs() {
         return System.nanoTime();
     }
 
-    /** What a reading costs, ns. */
+    /** Cost of one reading, ns. */
     long costNs() {
         long best = Long.MAX_VALUE;
         for (int round = 0; round < 5; round++) {

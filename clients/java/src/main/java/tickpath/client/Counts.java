@@ -1,6 +1,6 @@
 package tickpath.client;
 
-/** What was sent and received in the measured part. */
+/** Counts of messages in the measured part. */
 final class Counts {
     long sent;
     long received;
@@ -14,7 +14,7 @@ final class Counts {
     long warmUpSent;
     double ratePerSecondAchieved;
 
-    /** Messages and their lengths on the stream: orders, their replies, cancels, theirs. */
+    /** Messages and their lengths on the stream, by the kinds below. */
     final long[] lengthCount = new long[4];
     final long[] lengthSum = new long[4];
 
@@ -28,7 +28,7 @@ final class Counts {
         lengthSum[kind] += bytes;
     }
 
-    /** Rounded up. */
+    /** The mean length of a kind, rounded up. */
     long meanLength(final int kind) {
         return lengthCount[kind] == 0 ? 0 : (lengthSum[kind] + lengthCount[kind] - 1) / lengthCount[kind];
     }

@@ -5,9 +5,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The trader's desk: its connections, its messages in flight and its stamps. The load models decide
- * which message is due when; the desk sends, stamps, reads and records. All of it is on the
- * measuring thread, which drives Netty's event loop itself.
+ * Connections, messages in flight and stamps of the client. The load models decide which message is
+ * due when; the desk sends, stamps, reads and records. All of it runs on the measuring thread,
+ * which drives Netty's event loop itself.
  */
 final class Desk {
     /** Limit on unanswered orders; a further one waits, and its response time contains the wait. */
@@ -16,7 +16,7 @@ final class Desk {
     /** Limit on unanswered messages of a lane. */
     static final int LANE_UNANSWERED_MAX = 2048;
 
-    /** Time that the other end may be silent while it owes a reply. */
+    /** Time that the exchange may be silent while a reply is outstanding. */
     private static final long SILENCE_NS_MAX = 5_000_000_000L;
 
     private static final long SILENCE_CHECK_NS = 100_000_000;
@@ -26,10 +26,13 @@ final class Desk {
     final Counts counts = new Counts();
     boolean measuring;
     long measuredFromNs;
-    /** Why the run can't continue; null if it can. */
+    /** The reason that ends the run; null while it continues. */
     String failure;
 
-    /** Orders that the last wait saw answered: as in a lane's list, twice the number and a bit. */
+    /**
+     * Messages answered in the last wait, coded as in a lane's list: twice the number, plus 1 for a
+     * cancel.
+     */
     final long[] answered = new long[4 * IN_FLIGHT_MAX];
     final Reply.Type[] answeredBy = new Reply.Type[4 * IN_FLIGHT_MAX];
     int answeredCount;
@@ -48,7 +51,9 @@ final class Desk {
     private final Reply reply = new Reply();
     private final Lane[] dirty;
     private int dirtyCount;
-    /** Lanes that were flushed, but whose writes the next turn gives to the kernel. */
+    /**
+     * Lanes that were flushed, and whose writes the next turn of the loop submits to the kernel.
+     */
     private final Lane[] queued;
     private int queuedCount;
     private long unanswered;
@@ -193,7 +198,7 @@ final class Desk {
         }
     }
 
-    /** One turn of the event loop: reads what is there, and sleeps before if the plan says so. */
+    /** One turn of the event loop. Sleeps until there is something to read if the plan says so. */
     void await(final long untilNs) {
         final int written = queuedCount;
         if (written > 0) {
@@ -217,7 +222,7 @@ final class Desk {
         }
     }
 
-    /** Reads the messages that came over a lane. Called by Netty within {@link #await}. */
+    /** Reads the messages that arrived on a lane. Netty calls it within {@link #await}. */
     void received(final Lane lane) {
         lane.quietSinceNs = lane.stamp.readNs();
         final FrameReader reader = lane.reader;
@@ -252,8 +257,8 @@ final class Desk {
 
     private void report(final Lane lane, final FrameReader reader, final Reply.Type type) {
         final long number = reply.number(forms.ids());
-        if (number == ClientIds.STRANGER) {
-            unexpected("about an order that is not ours: " + reader.text());
+        if (number == ClientIds.FOREIGN) {
+            unexpected("a reply about an order that is not ours: " + reader.text());
             return;
         }
         if (type == Reply.Type.REJECTED && complaint == null) {
@@ -323,7 +328,7 @@ final class Desk {
         }
     }
 
-    /** A lane can't go on, and so the run can't. */
+    /** Ends the run because a connection has failed. */
     void fail(final Lane lane, final String why) {
         broken = true;
         if (failure == null) {
@@ -352,7 +357,7 @@ final class Desk {
         recorder.roll(nowNs);
     }
 
-    /** Fails the run if a connection owes replies and has been silent for too long. */
+    /** Fails the run if a connection has outstanding replies and has been silent for too long. */
     void checkSilence(final long nowNs) {
         if (nowNs < nextSilenceCheckNs) {
             return;

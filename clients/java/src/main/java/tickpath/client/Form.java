@@ -7,23 +7,24 @@ import java.nio.charset.StandardCharsets;
 import tickpath.shared.Json;
 
 /**
- * An encoded message of one account that lacks only the order's number and the mask. To encode one
- * is to copy it, to write twelve digits, and to apply the mask eight bytes at a time.
+ * An encoded message of one account, without the order's number and the mask. Encoding an order
+ * copies it, writes twelve digits, and applies the mask eight bytes at a time.
  */
 final class Form {
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int MASK_BYTES = 4;
 
-    /** Header, room for the mask, and the text. */
+    /** Header, a mask of zeros, and the text. */
     private final byte[] frame;
     private final int textAt;
     private final int numberAt;
 
     /**
-     * A form of {@code text}.
+     * Makes a form of {@code text}.
      *
-     * @param clientId the id within the text whose number is filled in; null: there is none
+     * @param clientId the client id in the text, whose number each order replaces; null: the text
+     *     has none
      */
     Form(final String text, final String clientId) {
         frame = WebSocket.unmaskedClientFrame(WebSocket.TEXT, text.getBytes(StandardCharsets.UTF_8));
@@ -67,7 +68,7 @@ final class Form {
         mask(out, textAt, frame.length, mask);
     }
 
-    /** Applies a mask, little endian, to the bytes in between. */
+    /** Applies a mask, little endian, to the bytes from {@code from} to {@code to}. */
     static void mask(final byte[] bytes, final int from, final int to, final int mask) {
         final long word = (mask & 0xffff_ffffL) << 32 | mask & 0xffff_ffffL;
         int at = from;

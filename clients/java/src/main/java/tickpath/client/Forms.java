@@ -9,7 +9,7 @@ final class Forms {
     private final Form[] cancels;
 
     /**
-     * @param nonce differs from that of other runs against the same exchange
+     * @param nonce differs between runs against the same exchange
      */
     Forms(final Plan.Load load, final int nonce) {
         this.load = load;
@@ -22,7 +22,10 @@ final class Forms {
         }
     }
 
-    /** Lets each message of the account name it; null: a connection's only one needs no name. */
+    /**
+     * Adds {@code account_id} to the messages of the account; null: its connection has no other
+     * account.
+     */
     void name(final int account, final String accountId) {
         orders[account] = Form.order(load, ids.first(), accountId);
         cancels[account] = Form.cancel(load, ids.first(), accountId);

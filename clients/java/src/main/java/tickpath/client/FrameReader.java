@@ -6,16 +6,16 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Takes WebSocket frames out of a stream. Bytes go into one flat array, where a message is read in
- * place; what is left of a read moves to the front.
+ * place; unread bytes move to the front when the array is full.
  */
 final class FrameReader {
     /** Limit on the length of a message. */
     static final int MESSAGE_BYTES_MAX = 128 * 1024;
 
-    /** There is no whole frame. */
+    /** No frame is complete yet. */
     static final int NONE = -1;
 
-    /** The stream can't be read any more; {@link #complaint} says why. */
+    /** The stream is malformed; {@link #complaint} has the reason. */
     static final int BROKEN = -2;
 
     private static final int FIN = 0x80;
@@ -23,12 +23,12 @@ final class FrameReader {
     private static final int MASKED = 0x80;
     private static final int CONTROL_BYTES_MAX = 125;
     private static final int MEDIUM_MAX = 0xffff;
-    private static final String WASTEFUL = "a frame's length has more bytes than it needs";
+    private static final String OVERLONG = "a frame's length has more bytes than it needs";
 
     private byte[] bytes = new byte[2 * MESSAGE_BYTES_MAX];
     private int start;
     private int end;
-    /** Stamp of the read that brought the first byte of what is unread. */
+    /** Stamp of the read that returned the first unread byte. */
     private long firstByteNs;
     private long lastReadNs;
 
@@ -44,7 +44,7 @@ final class FrameReader {
     private int fragmentsFrameBytes;
     private long fragmentsNs;
 
-    /** Takes in what one read brought. */
+    /** Appends the bytes of one read. */
     void fill(final ByteBuf read, final long stampNs) {
         if (start == end) {
             start = 0;
@@ -62,7 +62,7 @@ final class FrameReader {
 
     private void makeRoom(final int length) {
         final int unread = end - start;
-        // Not in a load's steady state: a read is shorter than half of the array.
+        // A read is shorter than half of the array, so a load allocates nothing here.
         final byte[] roomy = bytes.length - unread < length ? new byte[2 * (unread + length)] : bytes;
         System.arraycopy(bytes, start, roomy, 0, unread);
         bytes = roomy;
@@ -90,7 +90,7 @@ final class FrameReader {
 
     private int frameAt;
 
-    /** Takes one frame; its payload is in the fields. */
+    /** Takes one frame, and stores the place of its payload. */
     private int frame() {
         final int there = end - start;
         if (there < 2) {
@@ -110,7 +110,7 @@ final class FrameReader {
             }
             length = (bytes[start + 2] & 0xff) << 8 | bytes[start + 3] & 0xff;
             if (length < 126) {
-                return broken(WASTEFUL);
+                return broken(OVERLONG);
             }
         } else if (length == 127) {
             header = 10;
@@ -122,11 +122,11 @@ final class FrameReader {
                 length = length << 8 | bytes[start + index] & 0xff;
             }
             if (length >= 0 && length <= MEDIUM_MAX) {
-                return broken(WASTEFUL);
+                return broken(OVERLONG);
             }
         }
         if (length < 0 || length > MESSAGE_BYTES_MAX) {
-            return broken("a frame of " + Long.toUnsignedString(length) + " bytes; at most " + MESSAGE_BYTES_MAX + " are read");
+            return broken("a frame of " + Long.toUnsignedString(length) + " bytes: the limit is " + MESSAGE_BYTES_MAX);
         }
         if (there < header + length) {
             return NONE;
@@ -138,7 +138,7 @@ final class FrameReader {
         frameBytes = header + (int) length;
         frameNs = firstByteNs;
         start = payloadEnd;
-        // What follows came with the last read.
+        // The next frame begins in bytes of the last read.
         firstByteNs = lastReadNs;
         return checked(first & 0x0f, (first & FIN) != 0, (int) length);
     }
@@ -150,13 +150,13 @@ final class FrameReader {
         if (opcode < WebSocket.CLOSE || opcode > WebSocket.PONG) {
             return broken("a frame has the opcode " + opcode);
         }
-        return isLast && length <= CONTROL_BYTES_MAX ? opcode : broken("a control frame is in parts or too long");
+        return isLast && length <= CONTROL_BYTES_MAX ? opcode : broken("a control frame is fragmented or longer than 125 bytes");
     }
 
-    /** Adds a part of a message; its opcode when it is whole, and {@link #NONE} before. */
+    /** Adds a fragment. Returns the message's opcode when it is complete, {@link #NONE} before. */
     private int fragment(final int opcode, final boolean isLast) {
         if (opcode == WebSocket.CONTINUATION == (fragments == null)) {
-            return broken("parts of a message are in disorder");
+            return broken("a continuation frame continues nothing, or a message begins inside another");
         }
         if (fragments == null) {
             fragments = new ByteArrayOutputStream();
@@ -186,7 +186,7 @@ final class FrameReader {
         return BROKEN;
     }
 
-    /** The payload as text; where speed does not matter. */
+    /** The payload as text. It allocates. */
     String text() {
         return new String(payload, payloadAt, payloadEnd - payloadAt, StandardCharsets.UTF_8);
     }
@@ -217,7 +217,7 @@ final class FrameReader {
         return frameBytes;
     }
 
-    /** Stamp of the read that brought its first byte. */
+    /** Stamp of the read that returned its first byte. */
     long frameNs() {
         return frameNs;
     }
@@ -227,8 +227,8 @@ final class FrameReader {
     }
 
     /**
-     * The head of an HTTP message, without its last empty line; null if it is not whole. Only
-     * before the first frame.
+     * The head of an HTTP message, without its last empty line; null if it is incomplete. Call it
+     * only before the first frame.
      */
     String httpHead() {
         for (int index = start; index + 4 <= end; index++) {

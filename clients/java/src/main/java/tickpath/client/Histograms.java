@@ -17,11 +17,11 @@ import org.agrona.concurrent.MessageHandler;
 import tickpath.shared.ClientException;
 
 /**
- * The thread that keeps the histograms and writes the log. It drains the ring after a run of at
- * most a minute, and once a second in a longer one or where a person watches.
+ * The thread that keeps the histograms and writes the log. It drains the ring after a run of up to
+ * a minute, and once a second during a longer run or one with progress lines.
  */
 final class Histograms implements MessageHandler {
-    /** A longer run is drained while it lasts. */
+    /** The ring of a longer run is drained during the run. */
     static final double SECONDS_IN_MEMORY_MAX = 60;
 
     static final long LATENCY_NS_MAX = 3_600_000_000_000L;
@@ -39,8 +39,8 @@ final class Histograms implements MessageHandler {
     private final Path path;
     private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
     private final OutputStream file;
-    private final boolean writesMeanwhile;
-    /** Null: nobody watches. */
+    private final boolean writesDuringRun;
+    /** Null: the plan asks for no progress lines. */
     private final Progress progress;
     private final HistogramLogWriter log;
     private final PrintStream lines;
@@ -53,17 +53,17 @@ final class Histograms implements MessageHandler {
     /**
      * Opens the log, to append to it.
      *
-     * @param path null: there is none
-     * @param progress null: nobody watches
+     * @param path null: write no log
+     * @param progress null: the plan asks for no progress lines
      * @param startNs now, on the recorder's clock
      * @param failed called when the log can't be written
      */
-    Histograms(final Recorder recorder, final String subject, final Path path, final boolean writesMeanwhile,
+    Histograms(final Recorder recorder, final String subject, final Path path, final boolean writesDuringRun,
             final Progress progress, final long startNs, final Runnable failed) throws ClientException {
         this.recorder = recorder;
         this.subject = subject;
         this.path = path;
-        this.writesMeanwhile = writesMeanwhile;
+        this.writesDuringRun = writesDuringRun;
         this.progress = progress;
         this.startNs = startNs;
         this.failed = failed;
@@ -87,8 +87,8 @@ final class Histograms implements MessageHandler {
     }
 
     void begin() {
-        recorder.wakes(thread);
-        Elsewhere.start(thread);
+        recorder.wake(thread);
+        ThreadStarter.start(thread);
     }
 
     /** Waits until everything is written. */
@@ -96,7 +96,7 @@ final class Histograms implements MessageHandler {
         thread.join();
     }
 
-    /** Why the log is not whole; null if it is. */
+    /** The reason for an incomplete log; null if it is complete. */
     String failure() {
         return failure;
     }
@@ -108,13 +108,13 @@ final class Histograms implements MessageHandler {
 
     private void drain() {
         while (true) {
-            // The order matters: a recorder that has finished puts nothing more.
+            // Before the ring is read: a recorder that has finished adds no more samples.
             final boolean isLast = recorder.isFinished();
             if (recorder.ring().read(this, SAMPLES_AT_ONCE) == 0) {
                 if (isLast) {
                     break;
                 }
-                LockSupport.parkNanos(this, writesMeanwhile || progress != null ? Recorder.INTERVAL_NS : TimeUnit.DAYS.toNanos(1));
+                LockSupport.parkNanos(this, writesDuringRun || progress != null ? Recorder.INTERVAL_NS : TimeUnit.DAYS.toNanos(1));
             }
         }
         write();
@@ -140,24 +140,24 @@ final class Histograms implements MessageHandler {
 
     private void roll(final long endNs) {
         if (progress != null) {
-            progress.tell(intervalNs, endNs, current);
+            progress.report(intervalNs, endNs, current);
         }
         for (int series = 0; series < SERIES.length; series++) {
             final Histogram histogram = current[series];
             if (histogram.getTotalCount() > 0) {
-                // A reset takes the tag too.
+                // A reset removes the tag.
                 histogram.setTag(subject + "." + SERIES[series]);
                 log.outputIntervalHistogram((intervalNs - startNs) / 1e9, (endNs - startNs) / 1e9, histogram, 1.0);
                 histogram.reset();
             }
         }
         intervalNs = endNs;
-        if (writesMeanwhile) {
+        if (writesDuringRun) {
             write();
         }
     }
 
-    /** Gives the lines so far to the file. */
+    /** Writes the lines so far to the file. */
     private void write() {
         lines.flush();
         try {

@@ -8,37 +8,37 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 
 /** One connection: its unread input, its unsent output, and the messages that wait for replies. */
 final class Lane extends ChannelInboundHandlerAdapter {
-    /** Bytes that wait to be written. Beyond that the desk sends nothing, and messages are late. */
+    /** Limit on unwritten bytes. Above it the desk sends nothing, and messages are late. */
     static final int WAITING_BYTES_MAX = 32 * 1024;
 
-    /** Room for the last message beyond that, and for pongs. */
-    private static final int ROOM_BYTES = 2 * WAITING_BYTES_MAX;
+    /** Capacity: the limit, the message that passes it, and pongs. */
+    private static final int CAPACITY_BYTES = 2 * WAITING_BYTES_MAX;
 
-    private static final int MESSAGES_MAX = ROOM_BYTES / 64;
+    private static final int MESSAGES_MAX = CAPACITY_BYTES / 64;
 
     final int index;
     final FrameReader reader = new FrameReader();
     final SocketStamp stamp;
     Channel channel;
 
-    /** It is in the desk's list of lanes to write. */
+    /** Whether the lane is in the desk's list of lanes to write. */
     boolean dirty;
 
     int unanswered;
-    /** Time of the last read with data, or of the first message after nothing was owed. */
+    /** Time of the last read with data, or of the first message since all replies had arrived. */
     long quietSinceNs;
     /** The highest sequence number answered so far, to detect replies out of order. */
     long answeredSequence;
 
     /** Null while logging on. */
     private Desk desk;
-    /** Why it ended; null while it stands. */
+    /** The reason of the connection's end; null while it is open. */
     private String ended;
 
-    /** The buffer to encode into, and the one that Netty has; each flush swaps them. */
-    private ByteBuf filling = Unpooled.directBuffer(ROOM_BYTES, ROOM_BYTES);
-    private ByteBuf writing = Unpooled.directBuffer(ROOM_BYTES, ROOM_BYTES);
-    /** The messages in them: twice the number, and 1 more for a cancel. */
+    /** The buffer to encode into, and the one that Netty writes; each flush swaps them. */
+    private ByteBuf filling = Unpooled.directBuffer(CAPACITY_BYTES, CAPACITY_BYTES);
+    private ByteBuf writing = Unpooled.directBuffer(CAPACITY_BYTES, CAPACITY_BYTES);
+    /** The messages in them: twice the order's number, plus 1 for a cancel. */
     private long[] fillingMessages = new long[MESSAGES_MAX];
     private long[] writingMessages = new long[MESSAGES_MAX];
     private int fillingCount;
@@ -76,7 +76,7 @@ final class Lane extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(final ChannelHandlerContext context, final Throwable cause) {
-        end(Text.of(cause));
+        end(ErrorText.of(cause));
         context.close();
     }
 
@@ -103,7 +103,7 @@ final class Lane extends ChannelInboundHandlerAdapter {
         fillingMessages[fillingCount++] = message;
     }
 
-    /** Appends bytes that are no message of a load. */
+    /** Appends bytes of another kind, such as a pong or a log-on. */
     void append(final byte[] bytes) {
         filling.writeBytes(bytes);
     }
@@ -111,7 +111,7 @@ final class Lane extends ChannelInboundHandlerAdapter {
     /**
      * Writes what was appended, in one call if the socket takes it.
      *
-     * @return false if the last batch has not left yet; then try again
+     * @return false if the last batch is not written yet; then try again
      */
     boolean flush() {
         if (writing.refCnt() > 1) {
@@ -126,7 +126,7 @@ final class Lane extends ChannelInboundHandlerAdapter {
         writingMessages = messages;
         writingCount = fillingCount;
         fillingCount = 0;
-        // Netty releases it once when it has left.
+        // Netty releases it when it is written.
         channel.writeAndFlush(batch.retain(), channel.voidPromise());
         return true;
     }

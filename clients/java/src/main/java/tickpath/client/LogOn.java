@@ -52,7 +52,7 @@ final class LogOn {
         masks = new SplitMix64((long) forms.nonce() << 32);
     }
 
-    /** All connections of the plan, with their accounts. */
+    /** Opens all connections of the plan, and logs on their accounts. */
     List<Lane> lanes() throws ClientException {
         final List<Lane> lanes = new ArrayList<>();
         for (int index = 0; index < plan.load().connections(); index++) {
@@ -69,7 +69,7 @@ final class LogOn {
         return lanes;
     }
 
-    /** Why a connection is of no use. */
+    /** A connection can't be opened, or an account can't log on. */
     private static final class Failure extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -103,7 +103,7 @@ final class LogOn {
         final ChannelFuture connected = bootstrap.connect(plan.host(), plan.port());
         turnUntil(connected::isDone, "the connection");
         if (!connected.isSuccess()) {
-            throw new Failure(Text.of(connected.cause()) + "; is an exchange running there?");
+            throw new Failure(ErrorText.of(connected.cause()) + "; is an exchange running there?");
         }
         final SslHandler secure = connected.channel().pipeline().get(SslHandler.class);
         if (secure != null) {
@@ -169,7 +169,7 @@ final class LogOn {
         turnUntil(lane::flush, "the last message");
     }
 
-    /** Reads until {@code wanted} takes a message. */
+    /** Reads until a message satisfies {@code wanted}. */
     private void await(final Lane lane, final String asked, final Predicate<JsonObject> wanted) throws Failure, ClientException {
         final String[] wrong = new String[1];
         turnUntil(lane, asked, () -> {
@@ -178,7 +178,7 @@ final class LogOn {
                     wrong[0] = lane.reader.complaint();
                 } else if (opcode == WebSocket.CLOSE) {
                     wrong[0] = "the exchange closed it: " + lane.reader.closeReason();
-                } else if (opcode == WebSocket.TEXT && isIt(lane.reader, wanted, wrong)) {
+                } else if (opcode == WebSocket.TEXT && isWanted(lane.reader, wanted, wrong)) {
                     return true;
                 }
                 if (wrong[0] != null) {
@@ -192,13 +192,13 @@ final class LogOn {
         }
     }
 
-    private static boolean isIt(final FrameReader reader, final Predicate<JsonObject> wanted, final String[] wrong) {
+    private static boolean isWanted(final FrameReader reader, final Predicate<JsonObject> wanted, final String[] wrong) {
         final String text = reader.text();
         try {
             final JsonObject message = Json.object(text);
             final String type = Reply.string(message, "type");
             if ("ERROR".equals(type)) {
-                wrong[0] = "the exchange says: " + Reply.string(message, "reason");
+                wrong[0] = "the exchange answers with an error: " + Reply.string(message, "reason");
             } else if (type == null) {
                 wrong[0] = "a message has no type: " + text;
             }

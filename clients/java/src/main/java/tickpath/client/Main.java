@@ -16,14 +16,13 @@ import tickpath.shared.ClientException;
 import tickpath.shared.ExitStatus;
 import tickpath.shared.Placement;
 
-/** The client in Java, called as clients/CONTRACT.md says. */
+/** The client in Java. clients/CONTRACT.md has its arguments, input and output. */
 public final class Main {
 
     private Main() {}
 
     /**
-     * Runs one plan and ends the process: 0, 2 with a sentence on stderr, or 3 with a result that
-     * is not complete.
+     * Runs one plan and ends the process with an {@link ExitStatus}.
      *
      * @param arguments {@code [--transport epoll|io_uring|nio] [--no-rehearsal] --plan -}
      */
@@ -64,9 +63,9 @@ public final class Main {
     }
 
     /**
-     * What stands on the command line.
+     * The command line.
      *
-     * @param named null: the plan's backend chooses
+     * @param named the transport of {@code --transport}; null: the plan's backend decides
      */
     record Options(Transport named, boolean rehearses) {
         static Options parse(final String[] arguments) throws ClientException {
@@ -94,7 +93,9 @@ public final class Main {
             return new Options(named, rehearses);
         }
 
-        /** The sockets for this plan. A record must not name io_uring if others were used. */
+        /**
+         * The transport for this plan. A record that names io_uring must not be of other sockets.
+         */
         Transport transport(final Plan plan) throws ClientException {
             if (plan.uring() && named != null && named != Transport.IO_URING) {
                 throw new ClientException("the plan's `backend` is io_uring's and the command has --transport " + named.option()
@@ -110,12 +111,12 @@ public final class Main {
     /** The measuring thread: Netty keeps buffers for threads of this class. */
     private static JsonObject onThread(final Plan plan, final Transport transport, final boolean rehearses, final Stop stop,
             final PrintStream out) throws ClientException, IOException, InterruptedException {
-        final boolean isApart = Placement.leaveCores(List.of(plan.core()));
-        Elsewhere.prepare();
+        final boolean hasOtherCores = Placement.leaveCores(List.of(plan.core()));
+        ThreadStarter.prepare();
         final AtomicReference<JsonObject> result = new AtomicReference<>();
         final AtomicReference<Throwable> failure = new AtomicReference<>();
-        final Teller teller = new Teller(out);
-        final Consumer<String> tell = isApart ? teller::tell : null;
+        final LinePrinter printer = new LinePrinter(out);
+        final Consumer<String> lines = hasOtherCores ? printer::print : null;
         final Thread trading = new FastThreadLocalThread(() -> {
             try {
                 Placement.pin(Placement.threadId(), plan.core());
@@ -123,14 +124,14 @@ public final class Main {
                 if (rehearses) {
                     Rehearsal.of(plan, transport, clock, stop);
                 }
-                result.set(new Run(plan, transport, clock, stop, tell).go());
+                result.set(new Run(plan, transport, clock, stop, lines).go());
             } catch (final Throwable e) {
                 failure.set(e);
             }
         }, "trading");
         trading.start();
         trading.join();
-        teller.close();
+        printer.close();
         final Throwable thrown = failure.get();
         if (thrown instanceof ClientException e) {
             throw e;

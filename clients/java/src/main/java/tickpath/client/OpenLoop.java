@@ -16,8 +16,8 @@ final class OpenLoop {
     private static final long LEAD_NS = 1_000_000;
     private static final long WIND_UP_TURN_NS = 1_000_000;
     /**
-     * Shortly before a message is due, the pacer begins no system call: it encodes the message and
-     * spins on the clock, for at most this time and this share of the mean gap.
+     * Within this time before a message is due, and this share of the mean gap, the pacer makes no
+     * system call: it encodes the message and spins on the clock.
      */
     private static final double GUARD_NS_MAX = 1_000;
     private static final double GUARD_SHARE_OF_GAP = 0.01;
@@ -43,7 +43,7 @@ final class OpenLoop {
         endNs = startNs + (long) ((plan.warmUpSeconds() + plan.seconds()) * 1e9) + OVERRUN_NS_MAX;
     }
 
-    /** Runs the load; returns whether it was completed. */
+    /** Runs the load. Returns whether it was completed. */
     boolean run(final Stop stop) {
         while (!isOver() && desk.failure == null && !stop.isSet()) {
             sendDue();
@@ -81,7 +81,7 @@ final class OpenLoop {
         while (!isOver() && intendedNs() <= horizonNs) {
             dueNs = intendedNs();
             if (!append(dueNs)) {
-                // Count each message once, however often it is tried.
+                // Each message counts once, even if it is tried again.
                 desk.counts.heldBack += heldBack == schedule.index() ? 0 : 1;
                 heldBack = schedule.index();
                 break;
@@ -109,7 +109,7 @@ final class OpenLoop {
         return desk.cancel(first + position - load.cancelAfter(), dueNs);
     }
 
-    /** Cancels orders that a run which broke off left in the book. */
+    /** Cancels the orders that an interrupted run left in the book. */
     private void windUp() {
         final long block = schedule.index() / (2L * load.cancelAfter());
         final long position = schedule.index() % (2L * load.cancelAfter());
@@ -119,7 +119,7 @@ final class OpenLoop {
         final long cancelled = Math.max(0, position - load.cancelAfter());
         for (long number = first + cancelled; number < first + Math.min(position, load.cancelAfter()); number++) {
             while (!desk.cancel(number, nowNs)) {
-                // No room: some must leave first. An order that stays shows as one without cancel.
+                // The lane is full, so write first. An order without a cancel counts as such.
                 if (desk.isBroken() || desk.clock.nowNs() > untilNs) {
                     return;
                 }
@@ -141,7 +141,7 @@ final class OpenLoop {
     }
 
     private String overrun() {
-        return schedule.index() + " of " + messages + " messages were sent when the schedule had been over for 1 s: the load is "
-                + "more than this client and that exchange can take; lower load.rate_per_second";
+        return schedule.index() + " of " + messages + " messages were sent 1 s after the end of the schedule: the load is more "
+                + "than this client and that exchange can take; lower load.rate_per_second";
     }
 }

@@ -6,7 +6,7 @@ final class Order {
     static final byte IN_FLIGHT = 1;
     static final byte ANSWERED = 2;
 
-    /** -1: nobody's slot. */
+    /** -1: the slot is free. */
     long number = -1;
 
     int account;

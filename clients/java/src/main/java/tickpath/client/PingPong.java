@@ -13,7 +13,7 @@ final class PingPong {
         this.plan = plan;
     }
 
-    /** Runs the load; returns whether it was completed. */
+    /** Runs the load. Returns whether it was completed. */
     boolean run(final Stop stop) {
         final long startNs = desk.clock.nowNs();
         final long measureAtNs = startNs + (long) (plan.warmUpSeconds() * 1e9);
@@ -24,17 +24,17 @@ final class PingPong {
         desk.flush();
         long nowNs = startNs;
         long drainedAtNs = endNs + OpenLoop.DRAIN_NS;
-        // Until every account's last cycle has ended, so that the book is empty again.
+        // Every account ends its last cycle, so that the book is empty again.
         while (desk.unanswered() > 0 && desk.failure == null && nowNs < drainedAtNs) {
             final boolean stopped = stop.isSet();
             if (stopped) {
                 drainedAtNs = Math.min(drainedAtNs, nowNs + OpenLoop.DRAIN_NS);
             }
-            final boolean goesOn = nowNs < endNs && !stopped;
+            final boolean continues = nowNs < endNs && !stopped;
             desk.await(nowNs + OpenLoop.WAIT_NS_MAX);
             if (desk.answeredCount > 0) {
                 for (int index = 0; index < desk.answeredCount; index++) {
-                    answer(desk.answered[index], desk.answeredBy[index], goesOn);
+                    answer(desk.answered[index], desk.answeredBy[index], continues);
                 }
                 desk.answeredCount = 0;
                 desk.flush();
@@ -52,20 +52,20 @@ final class PingPong {
         return nowNs >= endNs && desk.failure == null;
     }
 
-    private void answer(final long message, final Reply.Type type, final boolean goesOn) {
+    private void answer(final long message, final Reply.Type type, final boolean continues) {
         final long number = message >> 1;
         if (type == Reply.Type.BOOKED) {
             if (!desk.cancel(number, desk.clock.nowNs())) {
-                desk.failure = "no room to send the cancel of order " + number;
+                desk.failure = "the connection is too full for the cancel of order " + number;
             }
-        } else if (goesOn) {
+        } else if (continues) {
             begin(desk.accountOf(number));
         }
     }
 
     private void begin(final int account) {
         if (!desk.order(nextNumber, account, desk.clock.nowNs())) {
-            desk.failure = "order " + nextNumber + " found an older one still unanswered: replies are lost";
+            desk.failure = "order " + nextNumber + " has to wait for an older one that is still unanswered: replies are lost";
         }
         nextNumber++;
     }

@@ -9,13 +9,13 @@ import tickpath.shared.PlanKeys;
 import tickpath.shared.Scheduling;
 
 /**
- * What to do, as {@code clients/CONTRACT.md} has it. Unknown keys are ignored.
+ * A plan, as {@code clients/CONTRACT.md} describes it. Unknown keys are ignored.
  *
  * @param spins wait without sleeping
- * @param uring over io_uring; otherwise the command line says over what
- * @param core of the measuring thread; empty: don't pin
+ * @param uring over io_uring; otherwise the command line decides
+ * @param core core of the measuring thread; empty: don't pin
  * @param tls null: plain text
- * @param progress a person watches: print a line a second
+ * @param progress whether to print a line a second
  */
 record Plan(
         String subject,
@@ -48,7 +48,9 @@ record Plan(
             String amount,
             long firstToken) {
 
-        /** Messages in that time of open loop: complete blocks of orders with their cancels. */
+        /**
+         * Messages of open loop in that time, rounded up to blocks of orders with their cancels.
+         */
         long messages(final double seconds) {
             final long block = 2L * cancelAfter;
             return ((long) (ratePerSecond * seconds) + block - 1) / block * block;
@@ -56,11 +58,11 @@ record Plan(
     }
 
     /**
-     * By what to check the exchange's certificate.
+     * The authorities that the exchange's certificate is checked against.
      *
-     * @param ca a PEM file; null: the next
-     * @param caPem PEM text; null as well: the system's authorities
-     * @param name that the certificate must have; null: the host that is dialled
+     * @param ca a PEM file; null: {@code caPem}
+     * @param caPem PEM text; null, too: the system's authorities
+     * @param name the name in the certificate; null: the host of the target
      */
     record Trust(Path ca, String caPem, String name) {}
 
@@ -79,7 +81,7 @@ record Plan(
             throw new ClientException("`wire` is \"" + wire + "\": this client speaks websocket-json");
         }
         if (keys.has("inject")) {
-            throw new ClientException("the plan asks to `inject` faults, which only tickpath's own client can");
+            throw new ClientException("the plan asks to `inject` faults: only `tickpath trade` can");
         }
         final String backend = keys.string("backend");
         if (!BACKENDS.contains(backend)) {
@@ -103,7 +105,7 @@ record Plan(
                 keys.flag("progress"));
     }
 
-    /** The same load for a rehearsal: against {@code port} on this machine, without a log. */
+    /** The plan of a rehearsal: against {@code port} on this machine, without a log. */
     Plan rehearsal(final int port, final Load rehearsed, final double rehearsalSeconds) {
         return new Plan(
                 subject, "127.0.0.1", port, spins, uring, core, Scheduling.INHERITED, rehearsed, rehearsalSeconds / 2,
@@ -125,7 +127,7 @@ record Plan(
                 return port;
             }
         } catch (final NumberFormatException e) {
-            // The error below says it.
+            // It gets the error below.
         }
         throw new ClientException("`target` is \"" + target + "\", and its port must be 1 to " + PORT_MAX);
     }

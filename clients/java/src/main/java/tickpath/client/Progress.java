@@ -9,14 +9,14 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramIterationValue;
 
 /**
- * Progress of a run, second by second, as {@code clients/CONTRACT.md} describes it. The thread of
- * the histograms uses it.
+ * Progress lines of a run, one a second, as {@code clients/CONTRACT.md} describes them. Used on the
+ * thread of the histograms.
  */
 final class Progress {
-    /** An interval shorter than this is the fragment at a run's end. */
+    /** A shorter interval is the fragment at the end of a run. */
     private static final long SECOND_NS_MIN = 500_000_000;
 
-    /** A percentile needs this many samples beyond it. */
+    /** A percentile needs this many samples above it. */
     private static final double SAMPLES_BEYOND_MIN = 10;
 
     /** 10 000 * (1 - 0.999) is 9.99..9 in binary. */
@@ -25,17 +25,17 @@ final class Progress {
     private static final double BUCKETS_PER_DOUBLING = 8;
 
     private final boolean isOpen;
-    private final Consumer<String> tell;
+    private final Consumer<String> lines;
     private long firstNs = Long.MIN_VALUE;
 
-    /** @param tell takes each line of JSON */
-    Progress(final boolean isOpen, final Consumer<String> tell) {
+    /** @param lines takes each line of JSON */
+    Progress(final boolean isOpen, final Consumer<String> lines) {
         this.isOpen = isOpen;
-        this.tell = tell;
+        this.lines = lines;
     }
 
-    /** Tells of an interval that ended, unless it is a fragment. */
-    void tell(final long startNs, final long endNs, final Histogram[] series) {
+    /** Reports an interval that ended, unless it is a fragment. */
+    void report(final long startNs, final long endNs, final Histogram[] series) {
         if (firstNs == Long.MIN_VALUE) {
             firstNs = startNs;
         }
@@ -56,7 +56,7 @@ final class Progress {
         addBuckets(second, values);
         final JsonObject line = new JsonObject();
         line.add("progress", second);
-        tell.accept(line.toString());
+        lines.accept(line.toString());
     }
 
     private static void addPercentile(final JsonObject second, final String key, final Histogram values, final double percentile) {
@@ -84,8 +84,8 @@ final class Progress {
     }
 
     /**
-     * The bucket of a latency: bucket i holds what is longer than 2^((i-1)/8) s and not longer than
-     * 2^(i/8) s. One of less than 1 ns counts as 1 ns.
+     * The bucket of a latency: bucket i holds those above 2^((i-1)/8) s, up to 2^(i/8) s. One of
+     * less than 1 ns counts as 1 ns.
      */
     static int bucket(final long ns) {
         return (int) Math.ceil(Math.log(Math.max(ns, 1) / 1e9) / Math.log(2) * BUCKETS_PER_DOUBLING);

@@ -7,9 +7,8 @@ import org.agrona.concurrent.ringbuffer.OneToOneRingBuffer;
 import org.agrona.concurrent.ringbuffer.RingBufferDescriptor;
 
 /**
- * The measuring thread's end of a ring of samples. The other end, {@link Histograms}, is a thread
- * of its own. Nothing here allocates or calls the system, except that once a second the other
- * thread may be woken.
+ * The measuring thread's end of a ring of samples; {@link Histograms} is the other. Nothing here
+ * allocates or makes a system call, except to wake the other thread at most once a second.
  */
 final class Recorder {
     static final int ORDER_RESPONSE = 0;
@@ -20,7 +19,7 @@ final class Recorder {
     static final int SEND_LATENESS = 5;
     static final int SERIES = 6;
 
-    /** Ring messages beyond the series, which are numbered from 1 there. */
+    /** Messages of the ring that are no samples; a sample's type is its series plus 1. */
     static final int START = SERIES + 1;
     static final int ROLL = SERIES + 2;
 
@@ -29,25 +28,25 @@ final class Recorder {
     private static final int SAMPLE_BYTES = 16;
     private static final int SAMPLES_MIN = 1 << 16;
     private static final int SAMPLES_MAX = 1 << 22;
-    /** More than one connection's round trips can be. */
+    /** More than the round trips of one connection. */
     private static final double PING_PONG_SAMPLES_PER_SECOND = 200_000;
     private static final double SAMPLES_PER_MESSAGE = 3;
-    /** The drain after a run. */
+    /** Time to wait for the last replies. */
     private static final double EXTRA_SECONDS = 2;
 
     private final OneToOneRingBuffer ring;
-    private final boolean drainsMeanwhile;
+    private final boolean drainsDuringRun;
     private Thread histograms;
     private long boundaryNs = Long.MAX_VALUE;
     private long waits;
     private volatile boolean finished;
 
     /**
-     * @param drainsMeanwhile the other end drains once a second; otherwise after the run, or when
-     *     the ring is half full
+     * @param drainsDuringRun the other thread drains once a second; otherwise after the run, or
+     *     when the ring is half full
      */
-    Recorder(final Plan plan, final boolean drainsMeanwhile) {
-        this.drainsMeanwhile = drainsMeanwhile;
+    Recorder(final Plan plan, final boolean drainsDuringRun) {
+        this.drainsDuringRun = drainsDuringRun;
         final Plan.Load load = plan.load();
         final double perSecond =
                 load.open() ? SAMPLES_PER_MESSAGE * load.ratePerSecond() : PING_PONG_SAMPLES_PER_SECOND;
@@ -57,7 +56,8 @@ final class Recorder {
         ring = new OneToOneRingBuffer(new UnsafeBuffer(ByteBuffer.allocateDirect(bytes + RingBufferDescriptor.TRAILER_LENGTH)));
     }
 
-    void wakes(final Thread thread) {
+    /** Wakes this thread when the ring should be drained. */
+    void wake(final Thread thread) {
         histograms = thread;
     }
 
@@ -65,7 +65,7 @@ final class Recorder {
         return ring;
     }
 
-    /** The measured part begins. */
+    /** Begins the measured part. */
     void start(final long nowNs) {
         boundaryNs = nowNs + INTERVAL_NS;
         put(START, nowNs);
@@ -80,7 +80,7 @@ final class Recorder {
         if (nowNs >= boundaryNs) {
             boundaryNs += INTERVAL_NS * ((nowNs - boundaryNs) / INTERVAL_NS + 1);
             put(ROLL, nowNs);
-            if (drainsMeanwhile || ring.size() > ring.capacity() / 2) {
+            if (drainsDuringRun || ring.size() > ring.capacity() / 2) {
                 LockSupport.unpark(histograms);
             }
         }
@@ -99,7 +99,7 @@ final class Recorder {
         return finished;
     }
 
-    /** How often the ring was full and the measuring thread waited for room. */
+    /** Times that the measuring thread waited because the ring was full. */
     long waits() {
         return waits;
     }
@@ -107,13 +107,13 @@ final class Recorder {
     private void put(final int type, final long value) {
         int at = ring.tryClaim(type, Long.BYTES);
         if (at < 0) {
-            at = waitForRoom(type);
+            at = waitForSpace(type);
         }
         ring.buffer().putLong(at, value);
         ring.commit(at);
     }
 
-    private int waitForRoom(final int type) {
+    private int waitForSpace(final int type) {
         waits++;
         LockSupport.unpark(histograms);
         int at = ring.tryClaim(type, Long.BYTES);

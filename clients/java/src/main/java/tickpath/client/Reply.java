@@ -10,12 +10,12 @@ import java.util.Arrays;
 import tickpath.shared.Json;
 
 /**
- * A flyweight over one message of the exchange: where in the bytes the values are that a load
- * needs. Keys come in any order, unknown ones are skipped. A message with anything unusual in it
- * (escapes, bytes beyond ASCII) is read again, by Gson, which also says what is malformed.
+ * A flyweight over one message of the exchange: the places of the values that a load needs. Keys
+ * come in any order, unknown ones are skipped. Gson reads a message again that has anything unusual
+ * in it (escapes, bytes beyond ASCII), and words the error if it is malformed.
  */
 final class Reply {
-    /** What a message is. */
+    /** The messages that a load tells apart. */
     enum Type {
         BOOKED,
         CANCELLED,
@@ -23,7 +23,7 @@ final class Reply {
         AUTHENTICATED,
         SUBSCRIPTIONS,
         ERROR,
-        /** A type or a status that a load has not asked for. */
+        /** Any other type or status. */
         OTHER
     }
 
@@ -58,7 +58,7 @@ final class Reply {
     /**
      * Reads the message from {@code from} to {@code to}.
      *
-     * @return what is wrong with it; null if nothing
+     * @return an error message; null if the message is well-formed
      */
     String read(final byte[] bytes, final int from, final int to) {
         text = bytes;
@@ -80,10 +80,10 @@ final class Reply {
 
     /** The order's number, if the message has a client id of this run. */
     long number(final ClientIds ids) {
-        return clientIdAt == ABSENT ? ClientIds.STRANGER : ids.number(text, clientIdAt, clientIdEnd - clientIdAt);
+        return clientIdAt == ABSENT ? ClientIds.FOREIGN : ids.number(text, clientIdAt, clientIdEnd - clientIdAt);
     }
 
-    /** The two that every order causes; the rest is rare. */
+    /** Recognises the two acks of every order; other types are rare. */
     private Type usualType() {
         if (clientIdAt == ABSENT) {
             return Type.OTHER;
@@ -99,7 +99,7 @@ final class Reply {
         return Arrays.equals(word, 0, word.length, text, from, to);
     }
 
-    /** The whole message; false if there is anything unusual in it. */
+    /** Reads the whole message. False if there is anything unusual in it. */
     private boolean members() {
         skipSpace();
         if (!take('{')) {
@@ -135,7 +135,7 @@ final class Reply {
         return stringAt;
     }
 
-    /** The value of one key. One of ours must be a string, and come once. */
+    /** Reads the value of one key. A known key must be a string, and come once. */
     private boolean member(final int keyAt, final int keyEnd) {
         if (is(CLIENT_ID, keyAt, keyEnd)) {
             if (clientIdAt != ABSENT || !string()) {
@@ -227,7 +227,7 @@ final class Reply {
         return true;
     }
 
-    /** A whole number without an exponent; others are unusual. */
+    /** Reads a whole number without an exponent; others are unusual. */
     private boolean number() {
         take('-');
         final int first = at;
@@ -238,7 +238,7 @@ final class Reply {
                 && (at >= end || text[at] != '.' && text[at] != 'e' && text[at] != 'E');
     }
 
-    /** A string of printable ASCII without a backslash; its place is in two fields. */
+    /** Reads a string of printable ASCII without a backslash, and stores its place. */
     private boolean string() {
         if (!take('"')) {
             return false;
@@ -289,7 +289,7 @@ final class Reply {
         }
         final String clientId = string(object, "client_id");
         if (clientId != null) {
-            // A copy: nothing of the message points into it.
+            // Decoded, so its places are those in a copy.
             text = clientId.getBytes(StandardCharsets.UTF_8);
             clientIdAt = 0;
             clientIdEnd = text.length;

@@ -18,20 +18,20 @@ final class Run {
     private final Transport transport;
     private final Clock clock;
     private final Stop stop;
-    private final Consumer<String> tell;
+    private final Consumer<String> lines;
     private final int nonce;
 
-    /** @param tell takes lines on another thread, if the plan asks for progress; or null */
-    Run(final Plan plan, final Transport transport, final Clock clock, final Stop stop, final Consumer<String> tell) {
+    /** @param lines prints progress lines on another thread; null: there is no core for one */
+    Run(final Plan plan, final Transport transport, final Clock clock, final Stop stop, final Consumer<String> lines) {
         this.plan = plan;
         this.transport = transport;
         this.clock = clock;
         this.stop = stop;
-        this.tell = tell;
+        this.lines = lines;
         nonce = ClientIds.nonce();
     }
 
-    /** Carries the plan out. A run that broke off has a result that says so. */
+    /** Carries the plan out. The result says whether the run was complete. */
     JsonObject go() throws ClientException, IOException, InterruptedException {
         final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), transport.handlers());
         try (Usage usage = new Usage()) {
@@ -46,9 +46,9 @@ final class Run {
     private JsonObject measure(final ManualIoEventLoop loop, final List<Lane> lanes, final Forms forms, final Usage usage)
             throws ClientException, IOException, InterruptedException {
         final boolean isLong = plan.seconds() > Histograms.SECONDS_IN_MEMORY_MAX;
-        final boolean watched = plan.progress() && tell != null;
+        final boolean watched = plan.progress() && lines != null;
         final Recorder recorder = new Recorder(plan, isLong || watched);
-        final Progress progress = watched ? new Progress(plan.load().open(), tell) : null;
+        final Progress progress = watched ? new Progress(plan.load().open(), lines) : null;
         final Histograms histograms =
                 new Histograms(recorder, plan.subject(), plan.hlog(), isLong, progress, clock.nowNs(), stop::set);
         histograms.begin();

@@ -1,12 +1,12 @@
 package tickpath.client;
 
 /**
- * When each message is due, ns after the start: fixed before the run, never re-based. The same
- * arithmetic as {@code clock::schedule} in Rust, so that clients in both languages mean the same
- * nanosecond.
+ * When each message is due, ns after the start: fixed before the run, never re-based. The
+ * arithmetic is that of {@code clock::schedule} in Rust, so that all clients have the same schedule
+ * to the nanosecond.
  */
 final class Schedule {
-    /** How messages are spread over time. */
+    /** The distribution of messages over time. */
     enum Arrival {
         UNIFORM,
         POISSON,
@@ -47,12 +47,12 @@ final class Schedule {
         return offsetNs;
     }
 
-    /** Which message that is, from 0. */
+    /** The number of the next message, from 0. */
     long index() {
         return index;
     }
 
-    /** Goes on to the message after it. */
+    /** Moves to the message after it. */
     void advance() {
         index++;
         switch (arrival) {

@@ -3,9 +3,9 @@ package tickpath.client;
 import java.lang.reflect.Proxy;
 
 /**
- * Signals that end a run before its time. Handlers of our own, no shutdown hooks: a signal only
- * sets a flag, and so the exit status is always the run's. By reflection, because the compiler
- * warns of this class (jdk.unsupported) and offers no way to say that we know.
+ * Signals that end a run early. They have handlers, not shutdown hooks: a signal only sets a flag,
+ * so the exit status is always the run's. They are set by reflection, because the compiler warns of
+ * the class (jdk.unsupported), and that warning can't be suppressed.
  */
 final class Signals {
     private Signals() {}

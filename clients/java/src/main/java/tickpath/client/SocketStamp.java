@@ -4,9 +4,9 @@ import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 
 /**
- * The stamps of a connection, at the end of the pipeline that is next to the socket: below TLS.
- * What Netty does between them and the system call is in the service time; an outside observer
- * measures it.
+ * The stamps of a connection, at the end of the pipeline that is next to the socket: below TLS. The
+ * service time includes Netty's work between them and the system call; an outside observer measures
+ * it.
  */
 final class SocketStamp extends ChannelDuplexHandler {
     private final Clock clock;

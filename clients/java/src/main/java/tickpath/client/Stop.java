@@ -1,6 +1,6 @@
 package tickpath.client;
 
-/** Says that the run is to end before its time, from any thread. */
+/** A flag that ends the run early, set from any thread. */
 final class Stop {
     private volatile boolean set;
 

@@ -31,12 +31,12 @@ final class StubExchange implements AutoCloseable {
         start("stub-exchange", this::accept);
     }
 
-    /** Orders that came, of all connections. */
+    /** Orders received on all connections. */
     long orders() {
         return orders.get();
     }
 
-    /** Cancels that came, of all connections. */
+    /** Cancels received on all connections. */
     long cancels() {
         return cancels.get();
     }
@@ -46,7 +46,7 @@ final class StubExchange implements AutoCloseable {
     }
 
     private static void start(final String name, final Runnable body) {
-        Elsewhere.start(new Thread(body, name));
+        ThreadStarter.start(new Thread(body, name));
     }
 
     private void accept() {
@@ -57,7 +57,7 @@ final class StubExchange implements AutoCloseable {
                 start("stub-connection", () -> serve(socket));
             }
         } catch (final IOException e) {
-            // Closed.
+            // The test or the rehearsal has closed the listener.
         }
     }
 

@@ -34,7 +34,7 @@ final class Tls {
             context = builder.build();
         } catch (final IOException | IllegalArgumentException e) {
             final String from = trust.ca() == null ? "`tls.ca_pem`" : trust.ca().toString();
-            throw new ClientException("can't read the authorities in " + from + ": " + Text.of(e), e);
+            throw new ClientException("can't read the authorities in " + from + ": " + ErrorText.of(e), e);
         }
     }
 
@@ -46,15 +46,15 @@ final class Tls {
         return new SslHandler(engine);
     }
 
-    /** Why a handshake failed, and what to do. */
+    /** The reason of a failed handshake, and a remedy. */
     String sentence(final Throwable failure) {
         if (failure instanceof NotSslRecordException) {
-            return "the TLS handshake failed: the other end speaks no TLS on this port; start the exchange with a certificate, "
+            return "the TLS handshake failed: the server does not speak TLS on this port; start the exchange with a certificate, "
                     + "or leave out `tls`";
         }
         final String advice = failure instanceof SSLException
                 ? "; name the authority in tls.ca, and the certificate's name in tls.name"
                 : "";
-        return "the TLS handshake failed: " + Text.of(failure) + advice;
+        return "the TLS handshake failed: " + ErrorText.of(failure) + advice;
     }
 }

@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import tickpath.shared.ClientException;
 
-/** Netty's ways to the kernel. The one that was asked for runs, or none: there is no fall-back. */
+/** Netty's socket backends. The client uses the requested one or ends: there is no fall-back. */
 enum Transport {
     EPOLL(EpollSocketChannel.class) {
         @Override
@@ -52,7 +52,7 @@ enum Transport {
         }
     };
 
-    /** Reads between two looks at the schedule, as in the client in Rust. */
+    /** Reads between two checks of the schedule, as in the client in Rust. */
     private static final int EVENTS_AT_ONCE = 4;
 
     private final Class<? extends SocketChannel> channel;
@@ -64,7 +64,7 @@ enum Transport {
     /** The handler of an event loop's I/O. */
     abstract IoHandlerFactory handlers();
 
-    /** Why it can't be used here; null if it can. */
+    /** The reason that it can't be used here; null if it can. */
     abstract Throwable unavailable();
 
     /** The class of its connections. */
@@ -73,8 +73,8 @@ enum Transport {
     }
 
     /**
-     * Whether a flush only queues the write, which the next turn of the event loop then gives to
-     * the kernel.
+     * Whether a flush only queues the write, which the next turn of the event loop submits to the
+     * kernel.
      */
     boolean writesInNextTurn() {
         return this == IO_URING;
@@ -95,20 +95,12 @@ enum Transport {
         throw new ClientException("there is no transport \"" + name + "\": give --transport one of " + known);
     }
 
-    /** Refuses a transport that this kernel or machine does not have. */
+    /** Throws if this kernel or machine does not have the transport. */
     void require() throws ClientException {
         final Throwable cause = unavailable();
         if (cause != null) {
-            throw new ClientException("transport " + option() + " is not available here: " + innermost(cause)
+            throw new ClientException("transport " + option() + " is not available here: " + ErrorText.of(cause)
                     + "; give --transport another one", cause);
         }
-    }
-
-    private static String innermost(final Throwable cause) {
-        Throwable inner = cause;
-        while (inner.getCause() != null) {
-            inner = inner.getCause();
-        }
-        return inner.getMessage() == null ? inner.toString() : inner.getMessage();
     }
 }

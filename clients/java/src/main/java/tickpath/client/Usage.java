@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the measured part cost: context switches and page faults of the measuring thread, bytes that
- * it allocated, and what the virtual machine's collectors and compilers did meanwhile. Made and
+ * Resource use of the measured part: context switches, page faults and allocated bytes of the
+ * measuring thread, and the time of the virtual machine's collectors and compilers. Created and
  * used on the measuring thread.
  */
 final class Usage implements AutoCloseable {
@@ -34,7 +34,7 @@ final class Usage implements AutoCloseable {
     private final Reading after = new Reading();
     private boolean begun;
 
-    /** One look at everything. */
+    /** One reading of all counters. */
     private static final class Reading {
         final ByteBuffer status = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
         final ByteBuffer stat = ByteBuffer.allocateDirect(FILE_BYTES_MAX);
@@ -67,14 +67,14 @@ final class Usage implements AutoCloseable {
         stat = FileChannel.open(Path.of("/proc/thread-self/stat"));
     }
 
-    /** The measured part begins. */
+    /** Begins the measured part. */
     void begin() {
         begun = true;
         read(before);
         before.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
     }
 
-    /** The measured part ends. */
+    /** Ends the measured part. */
     void end() {
         if (begun) {
             after.allocatedBytes = threads.getCurrentThreadAllocatedBytes();
@@ -94,7 +94,7 @@ final class Usage implements AutoCloseable {
             status.read(reading.status.clear(), 0);
             stat.read(reading.stat.clear(), 0);
         } catch (final IOException e) {
-            // Then it counts nothing.
+            // A reading that failed counts as zero.
             reading.status.clear();
             reading.stat.clear();
         }

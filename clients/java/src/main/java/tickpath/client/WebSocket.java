@@ -7,7 +7,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.Locale;
 
-/** RFC 6455, as far as a client of ours needs it. */
+/** The parts of RFC 6455 that this client needs. */
 final class WebSocket {
     static final int CONTINUATION = 0;
     static final int TEXT = 1;
@@ -26,7 +26,7 @@ final class WebSocket {
     /** A client's frame with a mask of zeros. */
     static byte[] unmaskedClientFrame(final int opcode, final byte[] payload) {
         if (payload.length > MEDIUM_MAX) {
-            throw new IllegalArgumentException("a message of " + payload.length + " bytes; at most " + MEDIUM_MAX + " are sent");
+            throw new IllegalArgumentException("a message of " + payload.length + " bytes: the limit is " + MEDIUM_MAX);
         }
         final int header = payload.length <= SHORT_MAX ? 2 : 4;
         final ByteBuffer frame = ByteBuffer.allocate(header + MASK_BYTES + payload.length);
@@ -70,7 +70,7 @@ final class WebSocket {
     /**
      * Checks the head of a response, without its last empty line.
      *
-     * @return what is wrong with it; null if nothing
+     * @return an error message; null if the response is right
      */
     static String complaintAboutUpgrade(final String head, final String key) {
         final String[] lines = head.split("\r\n");
@@ -79,7 +79,7 @@ final class WebSocket {
             return "the server's answer is not HTTP: " + lines[0];
         }
         if (!status[1].equals("101")) {
-            return "the server answers " + lines[0] + " instead of upgrading to a WebSocket";
+            return "the server answers " + lines[0] + ", not 101: it does not upgrade to a WebSocket";
         }
         String accepted = null;
         String upgrade = null;

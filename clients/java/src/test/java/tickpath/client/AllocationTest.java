@@ -12,18 +12,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The measuring thread makes no garbage in steady state: over epoll not a byte, over io_uring what
- * Netty's handler allocates for a turn of its loop (a callback, where it is not inlined).
+ * The measuring thread makes no garbage in steady state. Over io_uring, Netty's handler allocates
+ * for a turn of its loop (a callback, if it is not inlined).
  */
 class AllocationTest {
     @TempDir
     Path directory;
 
-    /** What a run may have of its own, such as a compilation that was thrown away. */
+    /** Limit per run, for example for compiled code that was discarded. */
     private static final long BYTES_OF_A_RUN = 64 * 1024;
 
-    /** Over io_uring, a message. */
-    private static final long BYTES_OF_NETTYS = 100;
+    /** Limit per message over io_uring. */
+    private static final long BYTES_OF_NETTY = 100;
 
     @ParameterizedTest
     @CsvSource({"EPOLL, ping-pong", "EPOLL, open", "IO_URING, ping-pong", "IO_URING, open"})
@@ -46,7 +46,7 @@ class AllocationTest {
         final JsonObject runtime = load.getAsJsonArray("runtime").get(0).getAsJsonObject();
         final long bytes = runtime.get("allocated_bytes").getAsLong();
         assertTrue(messages > 1_000, result.toString());
-        final long allowed = transport == Transport.IO_URING ? BYTES_OF_NETTYS * messages : 0;
+        final long allowed = transport == Transport.IO_URING ? BYTES_OF_NETTY * messages : 0;
         assertTrue(bytes < BYTES_OF_A_RUN + allowed, bytes + " bytes for " + messages + " messages");
     }
 }

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** Frames of a stream, in one piece or in many. */
+/** Frames of a stream, in one read or in several. */
 class FrameReaderTest {
     private final FrameReader reader = new FrameReader();
     private long stampNs = 100;
@@ -52,7 +52,9 @@ class FrameReaderTest {
         assertEquals(FrameReader.NONE, reader.next());
     }
 
-    /** A reply that two reads bring has the stamp of the first; the next begins with its own. */
+    /**
+     * A reply that spans two reads has the stamp of the first, the next reply that of the second.
+     */
     @Test
     void theStampIsThatOfTheFirstByte() throws IOException {
         final byte[] frame = Vectors.bytes("booked.server.frame");
@@ -70,7 +72,7 @@ class FrameReaderTest {
     }
 
     @Test
-    void aMessageInPartsWithAPingBetween() {
+    void aFragmentedMessageWithAPingBetween() {
         fill(new byte[] {0x01, 1, 'a'});
         fill(new byte[] {(byte) 0x89, 1, '!', 0x00, 1, 'b'});
         assertEquals(WebSocket.PING, reader.next());
@@ -119,17 +121,17 @@ class FrameReaderTest {
     }
 
     @Test
-    void badFramesAreNamed() {
+    void badFramesHaveAnErrorThatNamesTheReason() {
         assertBroken("reserved", (byte) 0xc1, (byte) 0);
         assertBroken("masked", (byte) 0x81, (byte) 0x80, (byte) 0, (byte) 0, (byte) 0, (byte) 0);
         assertBroken("opcode 3", (byte) 0x83, (byte) 0);
         assertBroken("opcode 11", (byte) 0x8b, (byte) 0);
         assertBroken("control frame", (byte) 0x09, (byte) 0);
         assertBroken("control frame", join(new byte[] {(byte) 0x89, 126, 0, 126}, new byte[126]));
-        assertBroken("disorder", (byte) 0x80, (byte) 0);
-        assertBroken("disorder", (byte) 0x01, (byte) 0, (byte) 0x81, (byte) 0);
+        assertBroken("continues nothing", (byte) 0x80, (byte) 0);
+        assertBroken("continues nothing", (byte) 0x01, (byte) 0, (byte) 0x81, (byte) 0);
         final byte ff = (byte) 0xff;
-        assertBroken("at most", (byte) 0x81, (byte) 127, ff, ff, ff, ff, ff, ff, ff, ff);
-        assertBroken("at most", (byte) 0x81, (byte) 127, (byte) 0, (byte) 0, (byte) 0, (byte) 0, ff, ff, ff, ff);
+        assertBroken("limit is 131072", (byte) 0x81, (byte) 127, ff, ff, ff, ff, ff, ff, ff, ff);
+        assertBroken("limit is 131072", (byte) 0x81, (byte) 127, (byte) 0, (byte) 0, (byte) 0, (byte) 0, ff, ff, ff, ff);
     }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tickpath.shared.ExitStatus;
 
-/** The jar as it ships, by its launcher. */
+/** The shipped jar, started by its launcher. */
 @Timeout(120)
 class JarTest {
     private static final long END_SECONDS_MAX = 60;
@@ -56,7 +56,7 @@ class JarTest {
     }
 
     private void start(final List<String> launcher, final String plan, final String... arguments) throws IOException {
-        // In the background a shell starts processes with SIGINT ignored, and a JVM leaves it so.
+        // A shell starts background processes with SIGINT ignored, and a JVM keeps that.
         final List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
         command.addAll(launcher);
         command.addAll(Arrays.asList(arguments));
@@ -81,7 +81,7 @@ class JarTest {
     }
 
     private int status() throws InterruptedException {
-        assertTrue(process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS), "it does not end");
+        assertTrue(process.waitFor(END_SECONDS_MAX, TimeUnit.SECONDS), "the client does not end");
         return process.exitValue();
     }
 
@@ -103,7 +103,7 @@ class JarTest {
         assertTrue(Files.readString(directory.resolve("001.hlog")).contains("Tag=java.cycle.service,"));
     }
 
-    /** A signal only ends the run: what there is is written, and the status is the run's. */
+    /** A signal ends the run: the log is written, and the exit status is the run's. */
     @Test
     void aSignalEndsTheRunWithAResult() throws Exception {
         for (final String signal : List.of("TERM", "INT")) {
@@ -127,7 +127,7 @@ class JarTest {
     @Test
     void aSignalBeforeTheRunEndsItToo() throws Exception {
         start(plans("open").line(), "--plan", "-");
-        // The rehearsal has begun, or will find the flag set.
+        // The rehearsal has begun, or finds the flag set.
         TimeUnit.MILLISECONDS.sleep(1_500);
         process.toHandle().destroy();
         final int status = status();
@@ -135,7 +135,7 @@ class JarTest {
         assertNull(out.readLine());
     }
 
-    /** Alone on its core, so that it can be told from outside which thread measures. */
+    /** tickpath recognises the measuring thread by its core. */
     @Test
     void onlyTheMeasuringThreadIsOnTheCore() throws Exception {
         final String allowed = allowed(Path.of("/proc/thread-self/status"));
@@ -144,16 +144,16 @@ class JarTest {
         while (exchange.orders() < 1_000) {
             TimeUnit.MILLISECONDS.sleep(1);
         }
-        final List<String> there = new ArrayList<>();
+        final List<String> pinned = new ArrayList<>();
         try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
             for (final Path thread : threads.toList()) {
                 if (allowed(thread.resolve("status")).equals(core)) {
-                    there.add(Files.readString(thread.resolve("comm")).strip());
+                    pinned.add(Files.readString(thread.resolve("comm")).strip());
                 }
             }
         }
         if (!allowed.equals(core)) {
-            assertEquals(List.of("trading"), there);
+            assertEquals(List.of("trading"), pinned);
         }
         process.toHandle().destroy();
         assertEquals(ExitStatus.INCOMPLETE, status());
@@ -166,22 +166,22 @@ class JarTest {
         }
     }
 
-    /** No silent fall-back: without the library of a transport nothing runs. */
+    /** There is no silent fall-back: without the library of a transport nothing runs. */
     @Test
-    void aTransportThatIsNotThereIsRefused() throws Exception {
+    void aTransportThatIsNotAvailableIsAnError() throws Exception {
         for (final String transport : List.of("io_uring", "epoll")) {
             final List<String> java = List.of("java", "-Dio.netty.transport.noNative=true", "-jar", "target/java-client.jar");
             start(java, plans("open").line(), "--transport", transport, "--plan", "-");
             assertEquals(ExitStatus.ERROR, status());
-            final String said = errors();
-            assertTrue(said.startsWith("java-client: transport " + transport + " is not available here: "), said);
-            assertEquals(1, said.lines().count(), said);
+            final String message = errors();
+            assertTrue(message.startsWith("java-client: transport " + transport + " is not available here: "), message);
+            assertEquals(1, message.lines().count(), message);
             assertEquals(0, exchange.orders());
         }
     }
 
     @Test
-    void whatIsWrongIsOneSentence() throws Exception {
+    void anErrorIsOneSentence() throws Exception {
         start(plans("open").with("wire", "raw").line(), "--plan", "-");
         assertEquals(ExitStatus.ERROR, status());
         assertEquals("java-client: `wire` is \"raw\": this client speaks websocket-json\n", errors());

@@ -13,9 +13,9 @@ class PlanTest {
         return new Plans("open", 4000, Path.of("x.hlog"));
     }
 
-    private static void assertRefused(final String why, final Plans plans) {
-        final String said = assertThrows(ClientException.class, plans::plan).getMessage();
-        assertTrue(said.contains(why), said);
+    private static void assertRejected(final String why, final Plans plans) {
+        final String message = assertThrows(ClientException.class, plans::plan).getMessage();
+        assertTrue(message.contains(why), message);
     }
 
     @Test
@@ -44,30 +44,30 @@ class PlanTest {
         assertEquals(Transport.IO_URING, uring.transport(sleeping));
         final Main.Options nio = Main.Options.parse(new String[] {"--transport", "nio", "--plan", "-"});
         assertEquals(Transport.NIO, nio.transport(plans().plan()));
-        final String said = assertThrows(ClientException.class, () -> nio.transport(spinning)).getMessage();
-        assertTrue(said.contains("`backend` is io_uring's") && said.contains("--transport nio"), said);
+        final String message = assertThrows(ClientException.class, () -> nio.transport(spinning)).getMessage();
+        assertTrue(message.contains("`backend` is io_uring's") && message.contains("--transport nio"), message);
     }
 
     @Test
-    void whatItCannotDoIsRefused() {
-        assertRefused("this client has spin, block, io_uring, io_uring_spin", plans().with("backend", "spin2"));
-        assertRefused("speaks websocket-json", plans().with("wire", "raw"));
-        assertRefused("`inject`", plans().with("inject", new int[] {1}));
-        assertRefused("HOST:PORT", plans().with("target", "4000"));
-        assertRefused("its port", plans().with("target", "localhost:x"));
-        assertRefused("other, fifo:PRIORITY", plans().with("scheduling", "idle"));
-        assertRefused("no `load`", plans().without("load"));
-        assertRefused("open and ping-pong", plans().withLoad("model", "closed"));
-        assertRefused("`load.connections` is 5", plans().withLoad("connections", 5));
-        assertRefused("`load.cancel_after` is 0", plans().withLoad("cancel_after", 0));
-        assertRefused("`load.rate_per_second` is 0", plans().withLoad("rate_per_second", 0));
-        assertRefused("uniform, poisson or burst", plans().withLoad("arrival", "even"));
-        assertRefused("`seconds` is \"1\"", plans().with("seconds", "1"));
+    void plansThatTheClientCannotCarryOutAreRejected() {
+        assertRejected("this client has spin, block, io_uring, io_uring_spin", plans().with("backend", "spin2"));
+        assertRejected("speaks websocket-json", plans().with("wire", "raw"));
+        assertRejected("`inject`", plans().with("inject", new int[] {1}));
+        assertRejected("HOST:PORT", plans().with("target", "4000"));
+        assertRejected("its port", plans().with("target", "localhost:x"));
+        assertRejected("other, fifo:PRIORITY", plans().with("scheduling", "idle"));
+        assertRejected("no `load`", plans().without("load"));
+        assertRejected("open and ping-pong", plans().withLoad("model", "closed"));
+        assertRejected("`load.connections` is 5", plans().withLoad("connections", 5));
+        assertRejected("`load.cancel_after` is 0", plans().withLoad("cancel_after", 0));
+        assertRejected("`load.rate_per_second` is 0", plans().withLoad("rate_per_second", 0));
+        assertRejected("uniform, poisson or burst", plans().withLoad("arrival", "even"));
+        assertRejected("`seconds` is \"1\"", plans().with("seconds", "1"));
     }
 
     @Test
     void progressIsTrueOrFalse() {
-        assertRefused("`progress` is 1, and must be true or false", plans().with("progress", 1));
+        assertRejected("`progress` is 1, and must be true or false", plans().with("progress", 1));
     }
 
     @Test

@@ -6,7 +6,7 @@ import com.google.gson.JsonObject;
 import java.nio.file.Path;
 import tickpath.shared.ClientException;
 
-/** Plans to test with: small and not pinned. */
+/** Plans for tests: short runs that are not pinned. */
 final class Plans {
     private static final Gson GSON = new GsonBuilder().serializeNulls().create();
 

@@ -24,11 +24,11 @@ class ProgressTest {
     void aSecondHasItsRateAndOnlyThePercentilesThatItsSampleSupports() {
         final List<String> lines = new ArrayList<>();
         final Progress open = new Progress(true, lines::add);
-        open.tell(5 * SECOND_NS, 6 * SECOND_NS, series(999));
-        open.tell(6 * SECOND_NS, 8 * SECOND_NS, series(1_000));
-        // A fragment at the end.
-        open.tell(8 * SECOND_NS, 8 * SECOND_NS + 9, series(1));
-        new Progress(false, lines::add).tell(0, SECOND_NS, series(5));
+        open.report(5 * SECOND_NS, 6 * SECOND_NS, series(999));
+        open.report(6 * SECOND_NS, 8 * SECOND_NS, series(1_000));
+        // The fragment at the end of a run.
+        open.report(8 * SECOND_NS, 8 * SECOND_NS + 9, series(1));
+        new Progress(false, lines::add).report(0, SECOND_NS, series(5));
         assertEquals(
                 List.of(
                         "{\"progress\":{\"seconds\":1.0,\"messages_per_second\":1998.0,\"series\":\"order.response\","

@@ -11,13 +11,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the client reads, the golden messages and bad ones. */
+/** Golden messages and bad ones. */
 class ReplyTest {
     private static final ClientIds IDS = new ClientIds(0xcafe);
 
     private final Reply reply = new Reply();
 
-    /** With other bytes around the message, which are not its own. */
+    /** Reads the message from an array that has other bytes around it. */
     private String read(final byte[] message) {
         final byte[] bytes = new byte[message.length + 14];
         java.util.Arrays.fill(bytes, (byte) '"');
@@ -43,10 +43,10 @@ class ReplyTest {
         final String message = ours(Vectors.text(name + ".json"));
         assertNull(read(message));
         assertEquals(type, reply.type());
-        assertEquals(message.contains("client_id") ? 0x2a : ClientIds.STRANGER, reply.number(IDS));
+        assertEquals(message.contains("client_id") ? 0x2a : ClientIds.FOREIGN, reply.number(IDS));
     }
 
-    /** No message of the exchange breaks the reader, and only two are acks. */
+    /** The reader accepts every message of the exchange, and only two are acks. */
     @Test
     void everyGoldenMessageIsRead() throws IOException {
         for (final String name : Vectors.names("", ".json")) {
@@ -96,7 +96,7 @@ class ReplyTest {
         "{\"type\":\"BOOKED\",\"client_id\":\"a\",\"x\":tru}", "{\"type\":\"BOOKED\",\"client_id\":\"a\",\"x\":[1,}",
         "{\"type\":\"BOOKED\",\"client_id\":\"a\nb\"}", "{\"type\":\"BOOKED\",\"client_id\":7}"
     })
-    void malformedMessagesAreNamed(final String message) {
+    void malformedMessagesAreErrors(final String message) {
         assertNotNull(read(message), message);
     }
 
@@ -107,7 +107,7 @@ class ReplyTest {
         assertEquals("a message is not UTF-8", read(message));
     }
 
-    /** Whatever is cut off or flipped, the reader says something and goes on. */
+    /** A message that is cut off is an error, one with a flipped bit at least does no harm. */
     @Test
     void damagedMessagesDoNotBreakTheReader() throws IOException {
         final byte[] whole = Vectors.bytes("booked.json");

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tickpath.shared.ClientException;
 
-/** Whole runs in this process, against the exchange of rehearsals. */
+/** Whole runs in this process, against the exchange of the rehearsals. */
 class RunTest {
     @TempDir
     Path directory;
@@ -56,7 +56,7 @@ class RunTest {
         return new Plans(model, exchange.port(), hlog());
     }
 
-    /** On a thread as the client has it. */
+    /** On a thread of the class that the client uses. */
     private static <T> T onThread(final Callable<T> body) throws Exception {
         final FutureTask<T> task = new FutureTask<>(body);
         new FastThreadLocalThread(task, "trading").start();
@@ -87,7 +87,7 @@ class RunTest {
         return counts;
     }
 
-    /** Every latency of the measured part is in the log, once, also where it has many intervals. */
+    /** The log has every latency of the measured part once, over several intervals. */
     @ParameterizedTest
     @EnumSource(Transport.class)
     void openLoopIsCompleteOnEachTransport(final Transport transport) throws Exception {
@@ -126,7 +126,7 @@ class RunTest {
         }
     }
 
-    /** The kernel's own word for what a thread waits in: no library can pretend. */
+    /** Whether this process has such a descriptor, by the kernel. */
     private static boolean holds(final String kind) {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
             return descriptors.anyMatch(one -> {
@@ -163,7 +163,7 @@ class RunTest {
         assertTrue(!holds("[io_uring]"), "the ring is still there");
     }
 
-    /** The exchange ends in mid-run: the run is void, and what was measured is written. */
+    /** If the exchange ends in mid-run, the run is void, and the log has the latencies so far. */
     @ParameterizedTest
     @EnumSource(Transport.class)
     void aConnectionThatEndsMakesTheRunIncomplete(final Transport transport) throws Exception {
@@ -185,9 +185,9 @@ class RunTest {
     }
 
     @Test
-    void aRunThatIsToldToStopCancelsWhatRests() throws Exception {
+    void aStoppedRunCancelsItsRestingOrders() throws Exception {
         final Stop stop = new Stop();
-        // The warm-up has a thousand.
+        // The warm-up has a thousand orders.
         final Thread stopper = new Thread(() -> {
             awaitOrders(1_200);
             stop.set();
@@ -208,14 +208,14 @@ class RunTest {
     }
 
     @Test
-    void nobodyThereIsARefusalThatNamesTheTarget() throws Exception {
+    void anErrorWithoutAnExchangeNamesTheTarget() throws Exception {
         final Plan plan = plans("open").plan();
         exchange.close();
-        final Throwable refused =
+        final Throwable error =
                 assertThrows(java.util.concurrent.ExecutionException.class, () -> run(plan, Transport.EPOLL)).getCause();
-        assertTrue(refused instanceof ClientException, refused.toString());
-        assertTrue(refused.getMessage().contains("connection 0 to 127.0.0.1:" + plan.port()), refused.getMessage());
-        assertTrue(refused.getMessage().contains("is an exchange running there?"), refused.getMessage());
+        assertTrue(error instanceof ClientException, error.toString());
+        assertTrue(error.getMessage().contains("connection 0 to 127.0.0.1:" + plan.port()), error.getMessage());
+        assertTrue(error.getMessage().contains("is an exchange running there?"), error.getMessage());
         assertTrue(Files.notExists(hlog()) || Files.size(hlog()) == 0);
     }
 

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** The same as the tests of {@code clock::schedule} in Rust. */
+/** The tests of {@code clock::schedule} in Rust. */
 class ScheduleTest {
     private static long[] offsets(final Schedule schedule, final int count) {
         return LongStream.range(0, count).map(index -> {

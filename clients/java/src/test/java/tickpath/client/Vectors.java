@@ -36,7 +36,7 @@ final class Vectors {
         return tags;
     }
 
-    /** The names in a folder that end so, in order; there are some. */
+    /** The names in a folder with this ending, in order. Throws if there are none. */
     static List<String> names(final String folder, final String suffix) throws IOException {
         try (Stream<Path> files = Files.list(DIRECTORY.resolve(folder))) {
             final List<String> names = files.map(file -> DIRECTORY.relativize(file).toString())

@@ -6,10 +6,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Starts threads for the measuring thread. A new thread inherits the cores of the one that starts
- * it: those of a pinned thread would run on the measured core.
+ * Starts threads off the measured core. A new thread inherits the cores of the thread that starts
+ * it, so the measuring thread, which is pinned, can't start them itself.
  */
-final class Elsewhere {
+final class ThreadStarter {
     private static final ThreadPoolExecutor STARTER =
             new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), body -> {
                 final Thread thread = new Thread(body, "starter");
@@ -17,9 +17,9 @@ final class Elsewhere {
                 return thread;
             });
 
-    private Elsewhere() {}
+    private ThreadStarter() {}
 
-    /** Call it before the measuring thread is pinned, on a thread that is not. */
+    /** Call this on a thread that is not pinned, before the measuring thread is. */
     static void prepare() {
         STARTER.prestartAllCoreThreads();
     }

@@ -6,10 +6,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Prints lines on a thread of its own, so that a reader that stands still delays no histogram. It
- * drops a line if too many wait.
+ * Prints lines on a thread of its own, so that a reader that stalls delays no histogram. It drops a
+ * line if too many wait.
  */
-final class Teller {
+final class LinePrinter {
     private static final int LINES_WAITING_MAX = 8;
     private static final long LAST_LINES_SECONDS_MAX = 1;
 
@@ -21,18 +21,18 @@ final class Teller {
                 return thread;
             }, new ThreadPoolExecutor.DiscardPolicy());
 
-    Teller(final PrintStream out) {
+    LinePrinter(final PrintStream out) {
         this.out = out;
     }
 
-    void tell(final String line) {
+    void print(final String line) {
         printer.execute(() -> {
             out.println(line);
             out.flush();
         });
     }
 
-    /** Waits until the lines are printed, but not long. */
+    /** Waits until the lines are printed, for at most a second. */
     void close() throws InterruptedException {
         printer.shutdown();
         if (!printer.awaitTermination(LAST_LINES_SECONDS_MAX, TimeUnit.SECONDS)) {
