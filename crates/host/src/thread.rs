@@ -1,5 +1,5 @@
-//! The calling thread: its core, its scheduling class, its memory, what it used. All calls into
-//! libc of this crate are here.
+//! The calling thread: its core, its scheduling class, its locked memory, and the resources that it
+//! used.
 
 use std::io;
 use std::mem;

@@ -115,14 +115,14 @@ pub(crate) enum Command {
     #[command(disable_help_flag = true)]
     Cloud(CloudArguments),
     /// Pass messages between threads: the client of `ipc` scenarios
-    // Its name until 0.2: records and scripts of before say it.
+    // Records and scripts from before the rename say `relay`.
     #[command(hide = true, alias = "relay")]
     IpcBench(ClientArguments),
     /// Probe somebody else's address: the client of `endpoint` scenarios
     #[command(hide = true)]
     Endpoint(ClientArguments),
     /// Send one order flow through a matching engine: the client of `engine` and `soak` scenarios
-    // Its name until 0.2.
+    // Records and scripts from before the rename say `workload`.
     #[command(hide = true, alias = "workload")]
     EngineBench(ClientArguments),
     /// Write the manual pages
