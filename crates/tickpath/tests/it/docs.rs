@@ -1,5 +1,5 @@
-//! The documents name files, modules, crates and unsafe code. Here they are compared with the code,
-//! because such a page is wrong a week after it was written by hand.
+//! The documents name files, modules, crates, unsafe code, lints and tests. Here they are compared
+//! with the code, because such a page is wrong a week after it was written by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,6 +49,11 @@ fn table(marker: &str) -> Vec<Vec<String>> {
     let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
     let cells = |row: &str| row.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect();
     rows.map(cells).collect()
+}
+
+/// The cells of a column that name something in code type.
+fn named(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
 }
 
 /// The targets of the links in a text.
@@ -209,6 +214,103 @@ fn the_crates_and_what_they_use_are_cargos() {
 }
 
 #[test]
+fn the_exchange_does_not_know_its_judges() {
+    let graph = graph();
+    let mut known = BTreeSet::new();
+    let mut left = vec!["exchange"];
+    while let Some(name) = left.pop() {
+        if known.insert(name) {
+            left.extend(graph[name].iter().map(String::as_str));
+        }
+    }
+    for judge in ["trader", "scenario", "report"] {
+        assert!(graph.contains_key(judge), "{judge} is no crate");
+        assert!(!known.contains(judge), "exchange uses {judge}, perhaps through another crate");
+    }
+    let sources = rust_files(&root().join("crates/exchange/src"));
+    let injects = |path: &&PathBuf| fs::read_to_string(path).unwrap().contains("inject");
+    assert_eq!(sources.iter().find(injects), None, "the exchange knows of injected faults");
+}
+
+/// The rows of ARCHITECTURE.md that say what keeps each invariant.
+fn kept_by() -> Vec<Vec<String>> {
+    table("<!-- kept by:")
+}
+
+#[test]
+fn every_invariant_names_the_lint_test_or_review_that_keeps_it() {
+    let page = read("ARCHITECTURE.md");
+    let section = page.split_once("## Invariants").unwrap().1.split_once("<!--").unwrap().0;
+    let starts = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+    let stated: Vec<&str> =
+        section.lines().filter(starts).map(|line| line.split_once('.').unwrap().0).collect();
+    let rows = kept_by();
+    let kept: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert!(stated.len() >= 10);
+    assert_eq!(stated, kept, "a row for each invariant");
+    for row in &rows {
+        assert!(row[1..].iter().any(|cell| !cell.is_empty()), "nothing keeps invariant {}", row[0]);
+    }
+}
+
+#[test]
+fn every_test_that_keeps_an_invariant_exists() {
+    let mut missing = Vec::new();
+    for row in kept_by() {
+        for link in row[2].split('[').skip(1) {
+            let (name, rest) = link.split_once("](").unwrap();
+            let path = rest.split_once(')').unwrap().0;
+            let text = fs::read_to_string(root().join(path)).unwrap_or_default();
+            // Between the attribute and the name others may stand, and a comment.
+            let is_test = text.split("#[test]").skip(1).any(|after| {
+                after
+                    .split_once("fn ")
+                    .is_some_and(|(_, rest)| rest.starts_with(&format!("{name}(")))
+            });
+            if !is_test {
+                missing.push(format!("invariant {}: no test {name} in {path}", row[0]));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn every_crate_has_the_lints_that_the_invariants_name() {
+    let rows = kept_by();
+    let lints: BTreeSet<&str> = rows.iter().flat_map(|row| named(&row[1])).collect();
+    assert!(lints.len() >= 2, "{lints:?}");
+    let configured = read("clippy.toml");
+    let of_unsafe = table("<!-- unsafe:");
+    let may_be_unsafe: Vec<&str> = of_unsafe.iter().flat_map(|row| links(&row[0])).collect();
+    let mut missing = Vec::new();
+    for name in graph().keys() {
+        let is_library = root().join(format!("crates/{name}/src/lib.rs")).exists();
+        let path = format!("crates/{name}/src/{}.rs", if is_library { "lib" } else { "main" });
+        let text = read(&path);
+        let denied: String = text
+            .lines()
+            .filter(|line| line.starts_with("#![forbid(") || line.contains("deny("))
+            .collect();
+        if !denied.contains("unsafe_code") && !may_be_unsafe.contains(&path.as_str()) {
+            missing.push(format!("{path}: unsafe_code"));
+        }
+        for lint in &lints {
+            assert!(
+                configured.contains(&lint.replace('_', "-")),
+                "clippy.toml configures no {lint}"
+            );
+            // sbe is generated, and the binary prints.
+            let is_free = name == "sbe" || (!is_library && *lint == "disallowed_macros");
+            if !is_free && !denied.contains(&format!("clippy::{lint}")) {
+                missing.push(format!("{path}: clippy::{lint}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these crates lack a lint:\n{}", missing.join("\n"));
+}
+
+#[test]
 fn the_files_with_unsafe_code_are_listed() {
     let has_unsafe = |path: &PathBuf| {
         read(path).lines().map(str::trim_start).filter(|line| !line.starts_with("//")).any(|line| {
@@ -241,9 +343,20 @@ fn every_decision_is_linked_from_the_map_and_from_the_code() {
         assert!(map.contains(&format!("]({path})")), "ARCHITECTURE.md doesn't link {path}");
         assert!(code.contains(path), "no module says: See {path}");
     }
-    let named = code.split("docs/decisions/").skip(1).filter_map(|rest| rest.split_once(".md"));
-    for (name, _) in named.filter(|(name, _)| name.starts_with(|c: char| c.is_ascii_digit())) {
+    let modules = code.split("docs/decisions/").skip(1).filter_map(|rest| rest.split_once(".md"));
+    for (name, _) in modules.filter(|(name, _)| name.starts_with(|c: char| c.is_ascii_digit())) {
         let path = format!("docs/decisions/{name}.md");
         assert!(root().join(&path).exists(), "a module names {path}, which doesn't exist");
+    }
+}
+
+#[test]
+fn every_schema_is_linked_from_the_map() {
+    let map = read("ARCHITECTURE.md");
+    let schemas = tracked(&["docs/*.schema.json"]);
+    assert!(!schemas.is_empty());
+    for schema in schemas {
+        let path = schema.to_str().unwrap();
+        assert!(map.contains(&format!("]({path})")), "ARCHITECTURE.md doesn't link {path}");
     }
 }
