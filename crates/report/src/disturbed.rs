@@ -1,4 +1,4 @@
-//! What `selftest --disturbed` found, as a table.
+//! The result of `selftest --disturbed`, as a table.
 
 use serde::Serialize;
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub struct DisturbedFigure {
 /// Every figure under one disturbance.
 #[derive(Clone, Debug, Serialize)]
 pub struct DisturbedRow {
-    /// What disturbed.
+    /// The disturbance that was made on purpose.
     pub disturbance: String,
     /// Pairs that were made.
     pub pairs: usize,

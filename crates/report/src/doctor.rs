@@ -1,4 +1,4 @@
-//! What doctor found, the worst first.
+//! Findings of doctor, the worst first.
 
 use crate::text::number::seconds;
 use crate::text::terminal::{Terminal, wrap};

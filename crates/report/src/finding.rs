@@ -1,8 +1,8 @@
-//! What the self-test found, a line each.
+//! Findings of the self-test, a line each.
 
 use crate::text::number::{short_ns, us};
 
-/// What one check of the self-test found.
+/// The result of one check of the self-test.
 #[derive(Clone, Debug)]
 pub enum Finding {
     /// A against A.
@@ -31,7 +31,7 @@ pub enum Finding {
     Delay {
         /// By how much.
         injected_ns: i64,
-        /// What was found.
+        /// The measured change, ns.
         added_ns: i64,
         /// At least 95 %.
         interval_ns: [i64; 2],

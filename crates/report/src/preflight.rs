@@ -1,4 +1,4 @@
-//! What `run --dry-run` prints.
+//! Output of `run --dry-run`.
 
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{duration, mebibytes};

@@ -16,7 +16,7 @@ pub struct Progress {
     pub seconds: f64,
     /// Messages a second that its schedule asks for; `None` in ping-pong.
     pub rate_per_second_offered: Option<f64>,
-    /// What the whole still takes.
+    /// Time until everything is done.
     pub seconds_left: f64,
     /// The latest second of this part.
     pub second: Option<Second>,

@@ -1,4 +1,4 @@
-//! What a journal comes to.
+//! The result of replaying a journal.
 
 use crate::text::terminal::{Terminal, wrap};
 use record::replay::{Cut, Replay};

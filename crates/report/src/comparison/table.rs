@@ -61,7 +61,7 @@ pub fn comparison(comparison: &Comparison, columns: usize) -> String {
     out.into_text()
 }
 
-/// What became of gates, two lines each.
+/// Outcome of each gate, in two lines.
 pub fn gates(gates: &[GateResult], columns: usize) -> String {
     gates_of("", gates, columns)
 }

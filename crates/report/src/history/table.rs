@@ -69,7 +69,7 @@ fn short_of(holds: &str) -> String {
     holds.strip_prefix("holds ").unwrap_or(holds).to_owned()
 }
 
-/// Whose figures a headline has: `rust response`; the series too where it isn't orders.
+/// Subject and kind of a headline's figures: `rust response`; also the series if it isn't orders.
 pub(crate) fn figure(headline: &Headline) -> String {
     let subject = shortened(&headline.subject, 8);
     match headline.series.name.as_str() {
@@ -229,7 +229,7 @@ fn bars(trend: &Trend) -> String {
     values.into_iter().map(bar).collect()
 }
 
-/// What the letters stand for: in what the others differ from the newest.
+/// Explains the letters: how the other lines differ from the newest.
 fn letters(out: &mut Terminal, history: &History) {
     let lines = letters_explained(history);
     if !lines.is_empty() {

@@ -19,17 +19,17 @@ const CLASSIC_PER_DOUBLING: i32 = 2;
 pub struct Family {
     /// Without the suffixes `_total` and `_bucket`; ends with the unit where there is one.
     pub name: &'static str,
-    /// What a value says.
+    /// Meaning of a value.
     pub help: &'static str,
     /// `seconds`; empty where there is none.
     pub unit: &'static str,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: Kind,
     /// A metric for each set of labels.
     pub metrics: Vec<Metric>,
 }
 
-/// What the values of a family are.
+/// Kind of a family's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It goes up and down.

@@ -25,7 +25,7 @@ pub struct Tick {
 /// One axis of a plot.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it shows, with its unit.
+    /// Quantity with its unit.
     pub label: String,
     /// Ascending.
     pub ticks: Vec<Tick>,

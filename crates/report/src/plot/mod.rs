@@ -27,7 +27,7 @@ pub struct Dot {
     pub x: f64,
     /// Where it stands.
     pub y: f64,
-    /// What the browser shows for it.
+    /// Tooltip of the browser.
     pub title: String,
 }
 
@@ -40,7 +40,7 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// Points of it that are marked.
     pub dots: Vec<Dot>,
-    /// What the browser shows for the curve.
+    /// Tooltip of the browser for the curve.
     pub title: String,
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn class(at: usize) -> String {
     }
 }
 
-/// What the classes of a plot's lines mean: class and name of each.
+/// Legend of a plot's lines: class and name of each.
 pub fn legend(entries: &[(String, String)]) -> Markup {
     html! {
         p class="legend" {

@@ -1,4 +1,4 @@
-//! What one has to know to read the figures: warnings, the machine, the scenario, what was not
+//! Context of the figures: warnings, the machine, the scenario, and the parts that were not
 //! measured.
 
 use crate::run::figures::percentile_name;
@@ -131,7 +131,7 @@ fn command(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// What these figures do not say.
+/// Limits of these figures.
 pub(crate) fn not_measured(record: &RunRecord) -> Markup {
     let skipped: Vec<&Rule> = not_checked(record).collect();
     html! {
@@ -192,7 +192,7 @@ fn has_two_processes(record: &RunRecord) -> bool {
     subjects.is_some_and(|all| all.iter().any(|one| one["processes"] == 2))
 }
 
-/// What the set-up leaves out.
+/// Parts of a real path that the set-up leaves out.
 fn surroundings(record: &RunRecord) -> Vec<String> {
     let mut lines: Vec<&str> = Vec::new();
     let starts_exchange = record.resolved["exchange"]["start"].as_bool();

@@ -1,4 +1,4 @@
-//! What an engine did beside its latencies: throughput, what became of operations, the share below
+//! Figures of an engine beside its latencies: throughput, outcomes of operations, the share below
 //! a microsecond, and how a soak went on.
 
 use crate::run::over_floor::is_floor_of;
@@ -103,7 +103,7 @@ fn throughput(record: &RunRecord) -> Grid {
     }
 }
 
-/// What of the process lay in huge pages, in the run in which it was least.
+/// The part of the process in huge pages, in the run with the smallest part.
 fn huge_pages(runs: &[EngineRun]) -> String {
     let least = runs.iter().filter_map(|run| run.huge_page_bytes).min();
     least.map_or(String::new(), mebibytes)
@@ -170,7 +170,7 @@ const COUNT_COLUMNS: [CountColumn; 8] = [
     ("refused", |counts| counts.refused),
 ];
 
-/// What became of the operations of a pass.
+/// Outcomes of the operations of a pass.
 fn became(record: &RunRecord) -> Grid {
     let mut operations = None;
     let mut rows = Vec::new();
@@ -204,7 +204,7 @@ fn became(record: &RunRecord) -> Grid {
     }
 }
 
-/// What journals were written to.
+/// Storage that held the journals.
 fn storages(record: &RunRecord) -> Grid {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for subject in &record.subjects {

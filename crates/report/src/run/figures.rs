@@ -111,7 +111,7 @@ fn row(
     }
 }
 
-/// What the software adds to the raw echo.
+/// Time that the software adds to the raw echo.
 pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
     let rows = added(record);
     let unit = words::unit(record);
@@ -204,7 +204,7 @@ fn of_runtime(load: &Load, part: fn(&Runtime) -> u64) -> String {
     rate(load.runtime.iter().map(part).sum::<u64>() as f64)
 }
 
-/// What was offered, sent and answered.
+/// Offered, sent and answered load.
 pub(crate) fn load(record: &RunRecord) -> Markup {
     let loaded = || record.subjects.iter().filter(|subject| !subject.load.model.is_empty());
     html! {

@@ -1,4 +1,4 @@
-//! What disturbed the measured cores, and its causes: for a terminal and for the page.
+//! Disturbances of the measured cores and their causes: for a terminal and for the page.
 
 use crate::text::grid::Grid;
 use crate::text::number::{count, latency, us};
@@ -131,7 +131,7 @@ fn place(stall: &Stall) -> String {
     format!("core {}{run} at {:.3} s", stall.core, stall.at_seconds)
 }
 
-/// Whose it was.
+/// Disturbers of a stall, with the time of each.
 fn parts(stall: &Stall) -> String {
     match stall.parts.as_slice() {
         [one] => one.cause.clone(),
@@ -143,7 +143,7 @@ fn parts(stall: &Stall) -> String {
     }
 }
 
-/// What the figures rest on: totals, the meter's own cost, what could not be attributed.
+/// Basis of the figures: totals, the meter's own cost, time that could not be attributed.
 fn knowledge(noise: &Noise) -> Vec<String> {
     let mut lines = Vec::new();
     let attribution = &noise.attribution;

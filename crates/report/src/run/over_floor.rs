@@ -1,4 +1,5 @@
-//! What the software adds to the raw echo of the same bytes on the same cores: run by run, because
+//! Time that the software adds to the raw echo of the same bytes on the same cores: run by run,
+//! because
 //! a machine may change its regime between runs, and the median over them.
 
 use crate::text::words::Unit;

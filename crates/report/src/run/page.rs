@@ -10,7 +10,7 @@ use record::machine::Machine;
 use record::timeline::Timeline;
 use record::{Rule, RunRecord, Verdict};
 
-/// What lies beside a record's run.json; where it can't be read, why not.
+/// Files beside a record's run.json; for one that can't be read, the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside<'a> {
     /// The fingerprints of machine.json.

@@ -1,4 +1,4 @@
-//! What the way of a tick was made of: stages beside each other, in figures and as bars to one
+//! Parts of a tick's path: stages beside each other, in figures and as bars to one
 //! scale, and which of them owns the tail.
 
 use crate::text::grid::Grid;
@@ -16,7 +16,7 @@ struct Pair<'a> {
     slow: Option<&'a Attribution>,
 }
 
-/// What a subject's ways were made of, of each interval that was explained.
+/// Stages of each interval of a subject that was explained.
 fn pairs(subject: &Subject) -> Vec<Pair<'_>> {
     let around =
         |name: &'static str| subject.attribution.iter().filter(move |one| one.around == name);

@@ -153,7 +153,7 @@ fn latencies(out: &mut Terminal, record: &RunRecord) {
     Grid { head, rows, notes, more_names: 1, ..Grid::default() }.text(out);
 }
 
-/// What each subject adds to the raw echo of the same bytes on the same cores, and its spread.
+/// Time that each subject adds to the raw echo of the same bytes on the same cores, and its spread.
 fn over_the_floor(out: &mut Terminal, record: &RunRecord) {
     let added = added(record);
     if added.iter().all(|row| row.p50.is_none() && row.p99.is_none()) {

@@ -1,4 +1,4 @@
-//! What a feed and a strategy did beside their latencies: ticks, the book, the audit, the time, the
+//! Figures of a feed and a strategy beside latencies: ticks, the book, the audit, the time, the
 //! worst ticks, and what a market maker came to.
 
 use crate::run::stages;
@@ -52,7 +52,7 @@ fn grids(record: &RunRecord, worst_max: usize, taken_width: usize) -> Vec<Grid> 
     grids.into_iter().filter(|grid| !grid.rows.is_empty()).collect()
 }
 
-/// What came in, over all runs.
+/// Received ticks, over all runs.
 fn feed(record: &RunRecord) -> Grid {
     let row = |subject: &Subject| {
         let ticks = &subject.load.tick;
@@ -184,7 +184,7 @@ fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
     })
 }
 
-/// What took the cores while a tick was under way: by thread and cause, how often and how long.
+/// Threads and causes that took the cores while a tick was in flight: how often and how long.
 fn taken(noise: &[Taken]) -> String {
     let mut sums: Vec<(&str, &str, u64, u64)> = Vec::new();
     for one in noise {
@@ -206,7 +206,7 @@ fn taken(noise: &[Taken]) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// What the figures rest on: buffers, clocks, the audit.
+/// Basis of the figures: buffers, clocks, the audit.
 fn lines(record: &RunRecord) -> Vec<String> {
     let mut lines = Vec::new();
     for subject in record.subjects.iter().filter(|subject| !subject.is_reference()) {
@@ -274,7 +274,7 @@ fn time(time: &Time) -> String {
     }
 }
 
-/// What was written down, and what that cost.
+/// Size of the audit log, and the cost of writing it.
 fn audit(name: &str, audits: &[&Audit], samples: u64) -> Option<String> {
     let first = audits.first()?;
     let sum =

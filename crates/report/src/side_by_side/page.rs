@@ -35,7 +35,7 @@ pub fn side_by_side_page(all: &SideBySide, json: &str) -> String {
     page::frame(&title, &body)
 }
 
-/// What sets a group apart; a bare number has the last part of its key in front.
+/// Values that set a group apart; a plain number has the last part of its key in front.
 fn name(all: &SideBySide, group: &Group) -> String {
     let value =
         |(key, value): (&String, &String)| match value.starts_with(|c: char| c.is_ascii_digit()) {

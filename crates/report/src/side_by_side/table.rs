@@ -33,7 +33,7 @@ pub(crate) fn title(all: &SideBySide) -> String {
     format!("{records} {noun} side by side · by {}", all.by.join(", "))
 }
 
-/// What the whole table says.
+/// The whole table.
 pub(crate) fn grid(all: &SideBySide) -> Grid {
     let mut head = vec!["us".to_owned()];
     head.extend(all.by.iter().cloned());
@@ -86,7 +86,7 @@ pub(crate) fn rows_of<'a>(
     rows.filter(move |(_, row)| row.subject == subject)
 }
 
-/// What a row measures: `order response` of `rust`, say.
+/// Series and subject of a row, such as `order response` of `rust`.
 pub(crate) fn title_of(row: &Row) -> String {
     format!("{} {} {}", row.subject, row.series, row.kind.name())
 }

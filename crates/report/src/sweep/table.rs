@@ -30,7 +30,7 @@ pub fn table(sweep: &SweepRecord, columns: usize) -> String {
     out.into_text()
 }
 
-/// What was swept, and whether to the end.
+/// The swept scenario, and whether the sweep was finished.
 pub(crate) fn state(sweep: &SweepRecord) -> String {
     let complete = if sweep.complete { "complete" } else { "INCOMPLETE" };
     let rates = sweep.points.len();

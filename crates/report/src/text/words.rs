@@ -1,10 +1,10 @@
-//! What a record says, in the words that the table and the page share.
+//! Words of a record that the table and the page share.
 
 use crate::text::number::{count, latency, ms, ns, plain, rate, s, us};
 use record::{Disturber, Kind, Rule, RunRecord, Series, Subject, Verdict};
 use stats::PERCENTILES;
 
-/// What a record is about.
+/// Kind of measurement of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     /// Orders to an exchange; also where it isn't said.
@@ -13,7 +13,7 @@ pub(crate) enum About {
     Threads,
     /// Cache lines between cores.
     Cores,
-    /// What takes a core's time, and nothing else.
+    /// Only disturbances of a core.
     Noise,
     /// Operations through a matching engine.
     Engine,
@@ -29,7 +29,7 @@ pub(crate) enum About {
     Requests,
 }
 
-/// What latencies are shown in.
+/// Unit of latencies.
 #[derive(Clone, Copy)]
 pub(crate) struct Unit {
     pub name: &'static str,
@@ -79,7 +79,7 @@ pub(crate) fn messages(record: &RunRecord) -> &'static str {
     }
 }
 
-/// What the record is about.
+/// Kind of measurement of a record.
 pub(crate) fn about(record: &RunRecord) -> About {
     let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
     match record.resolved["kind"].as_str() {
@@ -96,7 +96,7 @@ pub(crate) fn about(record: &RunRecord) -> About {
     }
 }
 
-/// What the floor of the record is.
+/// Meaning of the record's floor.
 pub(crate) fn floor(record: &RunRecord) -> &'static str {
     match about(record) {
         About::Engine | About::Soak => "no engine, one report an operation through the same loop",
@@ -107,7 +107,7 @@ pub(crate) fn floor(record: &RunRecord) -> &'static str {
     }
 }
 
-/// What the bare echo of a record is.
+/// Meaning of a record's bare echo.
 pub(crate) const BARE: &str = "the same bytes with nothing but send, receive and two stamps";
 
 /// How far the record holds, or why it is no result.
@@ -142,7 +142,7 @@ pub(crate) fn holds_to(series: &Series) -> String {
     }
 }
 
-/// What disturbed the main series most, and what to do about it; `None` where nothing did.
+/// The largest disturber of the main series, with a remedy; `None` if there is none.
 pub(crate) fn disturber(record: &RunRecord) -> Option<String> {
     let Disturber { name, cores, time_share, times, longest_ns, remedy } =
         record.disturber.as_ref()?;
@@ -232,7 +232,7 @@ pub(crate) fn is_measured(subject: &Subject, series: &Series) -> bool {
     !subject.is_reference() || series.pooled.count == 0 || series.pooled.max > 0
 }
 
-/// What a series is called in its row.
+/// Name of a series in its row.
 pub(crate) fn title(series: &Series) -> String {
     match series.kind {
         Kind::Noise => series.name.clone(),
@@ -250,7 +250,7 @@ pub(crate) fn cell(series: &Series, name: &str, value: Option<u64>, unit: Unit) 
     value.map_or("-".to_owned(), |ns| format!("{before}{}{behind}", (unit.show)(ns)))
 }
 
-/// What the marks of [`cell`] mean, as far as they stand in a table of `series`.
+/// Meaning of those marks of [`cell`] that a table of `series` contains.
 pub(crate) fn marks<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
     let (mut uncertain, mut disturbed) = (false, false);
     for series in series {

@@ -1,4 +1,4 @@
-//! What a person reads of a comparison.
+//! A comparison, as a person reads it.
 
 use expect_test::expect;
 use record::Kind;

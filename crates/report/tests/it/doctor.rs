@@ -1,4 +1,4 @@
-//! What a person reads of doctor's findings.
+//! Doctor's findings, as a person reads them.
 
 use expect_test::expect;
 use record::doctor::{Finding, Findings, Grade};

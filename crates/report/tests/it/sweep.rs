@@ -136,7 +136,7 @@ fn the_page_has_every_figure_and_fetches_nothing() {
     assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&sweep).unwrap());
 }
 
-/// What a damaged or an interrupted sweep leaves must render too.
+/// A damaged or interrupted sweep must render, too.
 #[test]
 fn a_sweep_without_points_has_a_page() {
     let empty = sweep(|sweep| sweep["points"] = json!([]));

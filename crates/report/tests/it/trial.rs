@@ -1,4 +1,4 @@
-//! What a person reads of a trial of settings.
+//! A trial of settings, as a person reads it.
 
 use expect_test::expect;
 use record::tune::{NotTried, Trial, Tried, TriedFigure, Unit};
