@@ -16,7 +16,7 @@ pub struct DisturbedFigure {
     pub holds: usize,
     /// How many of those differ by more than the limit.
     pub differ: usize,
-    /// How many of all pairs do: what a verdict would let pass that says that everything holds.
+    /// Number of all pairs that do. A verdict that takes every figure to hold would let them pass.
     pub differ_if_all_held: usize,
 }
 

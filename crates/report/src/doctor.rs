@@ -8,11 +8,10 @@ use std::fmt::Write;
 
 /// Where ids begin.
 const ID: usize = 9;
-/// Where what was found begins.
+/// Column in which a finding's text begins.
 const FOUND: usize = 32;
 
-/// The findings as text: what is bad or worth a warning with why it matters and what
-/// to do about it, the rest a line each.
+/// The findings as text: bad ones and warnings with reason and remedy, the others in a line each.
 pub fn doctor(findings: &Findings, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     headline(&mut out, findings);

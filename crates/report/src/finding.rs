@@ -29,7 +29,7 @@ pub enum Finding {
     },
     /// An exchange whose answers are held back.
     Delay {
-        /// By how much.
+        /// The injected delay, ns.
         injected_ns: i64,
         /// The measured change, ns.
         added_ns: i64,

@@ -96,7 +96,7 @@ fn list(out: &mut Terminal, history: &History) {
 
 fn row(entry: &Entry) -> Option<Vec<String>> {
     let What::Record(summary) = &entry.what else { return None };
-    // A directory that was renamed says neither when nor what any more.
+    // The name of a renamed directory has neither time nor scenario.
     let name = match says_all(entry, summary) {
         true => entry.name.clone(),
         false => format!("{} ({}, {})", entry.name, summary.scenario, clip(&summary.started, 10)),
@@ -124,7 +124,7 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
     ])
 }
 
-/// Whether the directory is still called what `tickpath run` called it: when, and what.
+/// Whether the directory still has the name that `tickpath run` gave it: time and scenario.
 fn says_all(entry: &Entry, summary: &Summary) -> bool {
     let day = summary.started.get(..11).unwrap_or("?");
     entry.name.starts_with(day) && entry.name.contains(&format!("-{}", summary.scenario))
@@ -133,7 +133,7 @@ fn says_all(entry: &Entry, summary: &Summary) -> bool {
 /// A record that has figures.
 pub(crate) type Point<'a> = (&'a Summary, &'a Headline);
 
-/// Records of one scenario, with the same settings on the same machine: what may be looked at over
+/// Records of one scenario, with the same settings on the same machine: they are comparable over
 /// time.
 pub(crate) struct Trend<'a> {
     pub scenario: &'a str,
@@ -202,7 +202,7 @@ fn over_time(out: &mut Terminal, history: &History) {
     .text(out);
 }
 
-/// One character a record, or, of many, one for the median of so many neighbours.
+/// One character per record; if there are many, one per median of several neighbours.
 fn bars(trend: &Trend) -> String {
     let values: Vec<Option<u64>> = trend
         .records

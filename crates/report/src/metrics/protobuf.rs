@@ -1,5 +1,5 @@
 //! Prometheus' protobuf: `io.prometheus.client.MetricFamily`, each with its length in front. Only
-//! here a native histogram can be said. A histogram has its classic buckets too.
+//! this format has native histograms. A histogram has its classic buckets too.
 //!
 //! The few messages that we need are written by hand: field numbers are those of metrics.proto.
 

@@ -15,7 +15,7 @@ const A_DAYS_OPERATIONS: f64 = 40e9;
 /// Columns of a name.
 const NAME_WIDTH: usize = 13;
 
-/// Columns of what a file system says of itself.
+/// Columns of a file system's description.
 const STORAGE_WIDTH: usize = 16;
 
 fn grids(record: &RunRecord) -> Vec<Grid> {

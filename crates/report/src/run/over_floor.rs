@@ -1,6 +1,5 @@
-//! Time that the software adds to the raw echo of the same bytes on the same cores: run by run,
-//! because
-//! a machine may change its regime between runs, and the median over them.
+//! Time that the software adds to the raw echo of the same bytes on the same cores: in each run,
+//! because a machine may change its regime between runs, and the median over runs.
 
 use crate::text::words::Unit;
 use record::engine::EMPTY_DISPATCH;

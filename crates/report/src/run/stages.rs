@@ -1,5 +1,4 @@
-//! Parts of a tick's path: stages beside each other, in figures and as bars to one
-//! scale, and which of them owns the tail.
+//! Stages of a tick's path, as figures and as bars on one scale, and the stage that owns the tail.
 
 use crate::text::grid::Grid;
 use crate::text::number::{latency, ns, plain, short_ns};

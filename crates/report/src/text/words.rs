@@ -226,8 +226,8 @@ pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     subject.series.iter().filter(is_shown)
 }
 
-/// Whether something was measured. What a floor has no part of (it decides nothing) begins and ends
-/// by one stamp: such a 0 is no latency.
+/// Whether something was measured. A stage that the floor lacks begins and ends by one stamp; that 0
+/// is no latency.
 pub(crate) fn is_measured(subject: &Subject, series: &Series) -> bool {
     !subject.is_reference() || series.pooled.count == 0 || series.pooled.max > 0
 }
