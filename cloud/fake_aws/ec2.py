@@ -15,6 +15,7 @@ from moto.ec2.utils import filter_dict_attribute_mapping
 from fake_aws.world import ON_DEMAND, SPOT_SHARE, WORLD, Group, hexadecimal
 
 _run_instances = EC2Response.run_instances
+_describe_instances = EC2Response.describe_instances
 _terminate_instances = EC2Response.terminate_instances
 
 
@@ -99,6 +100,7 @@ def run_instances(self: Any) -> Any:
     response = _run_instances(self)
     for instance in _instances(response):
         _place(instance, group)
+        instance.client_token = token
         _start(instance)
     if token:
         WORLD.tokens[(self.current_account, token)] = (request, response)
@@ -141,6 +143,26 @@ def _start(instance: Any) -> None:
         raise
 
 
+def describe_instances(self: Any) -> Any:
+    """AWS lists an instance only a while after it was launched: here, after so many questions."""
+    asked = self._get_param("InstanceIds", [])
+    if WORLD.lag_describes and (hidden := [known for known in asked if _lags(known)]):
+        raise EC2ClientError(
+            "InvalidInstanceID.NotFound", f"The instance IDs '{', '.join(hidden)}' do not exist"
+        )
+    response = _describe_instances(self)
+    if WORLD.lag_describes and not asked:
+        for reservation in response.result["Reservations"]:
+            listed = [i for i in reservation.instances if not _lags(i.id)]
+            reservation.instances = listed
+    return response
+
+
+def _lags(instance: str) -> bool:
+    asked = WORLD.described[instance] = WORLD.described.get(instance, 0) + 1
+    return asked <= WORLD.lag_describes
+
+
 def terminate_instances(self: Any) -> Any:
     self.error_on_dryrun()
     response = _terminate_instances(self)
@@ -172,7 +194,7 @@ def install() -> None:
     """Replaces methods of moto's classes."""
     for method in (
         create_placement_group, describe_placement_groups, delete_placement_group, run_instances,
-        terminate_instances, describe_spot_price_history,
+        terminate_instances, describe_spot_price_history, describe_instances,
     ):  # fmt: skip
         setattr(EC2Response, method.__name__, method)
     Subnet.availability_zone_id = property(availability_zone_id)
@@ -222,6 +244,5 @@ def _instances(response: Any) -> list[Any]:
 
 
 def _without_token(response: Any) -> dict:
-    """What must be equal for a client token to be used again."""
-    keys = ("ImageId", "InstanceType", "SubnetId", "MaxCount", "Placement.GroupName")
-    return {key: response._get_param(key) for key in keys}
+    """All parameters, as AWS compares them when a client token is used again."""
+    return {key: value for key, value in response.params.items() if key != "ClientToken"}

@@ -73,6 +73,8 @@ class World:
         self.addresses: list[str] | None = None  # a pool; None: moto's own
         self.no_capacity: dict[tuple[str, str], str] = {}  # (type, market) -> error code
         self.throttle: dict[str, int] = {}  # action -> so many more calls are throttled
+        self.lag_describes = 0  # a new instance is in no answer to so many DescribeInstances
+        self.described: dict[str, int] = {}  # instance -> such answers so far
         self.quota_vcpus = 1000.0
         self.calls: list[str] = []
         self.draw_latency_us = self._draw_latency_us

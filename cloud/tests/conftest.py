@@ -18,6 +18,8 @@ from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.hunt.run import Runner
 from tickpath_cloud.journal import Journal, read
+from tickpath_cloud.launches import FILE as LAUNCHES
+from tickpath_cloud.launches import Launches
 from tickpath_cloud.plan import make_plan
 
 REGION = "eu-west-1"
@@ -120,7 +122,8 @@ class Hunt:
         self.path = Path(directory) / "hunt.jsonl"
         self.id = name
         self.hosts = SimulatedHosts(world)
-        self.cloud = Ec2(config, self.id, world.now)
+        launches = Launches(self.path.with_name(LAUNCHES))
+        self.cloud = Ec2(config, self.id, world.now, launches=launches)
 
     def plan(self):
         return make_plan(self.config, self.id, self.world.now)

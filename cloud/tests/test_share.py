@@ -1,7 +1,6 @@
 """Both accounts play the whole flow: owner and receiver, and a third that lies."""
 
 import functools
-import itertools
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,6 +10,7 @@ from conftest import REGION, admin, use
 
 from tickpath_cloud import ec2, policy
 from tickpath_cloud.errors import CloudError
+from tickpath_cloud.launches import Launches
 from tickpath_cloud.share import offer, owner, receiver
 
 OWNER, RECEIVER, LIAR = "111111111111", "222222222222", "333333333333"
@@ -88,7 +88,9 @@ class Two:
 
     def receiver(self, made, **changes):
         self._use("receiver")
-        return receiver.Receiver(replace(self.receiver_settings, **changes), made, self.world.now)
+        settings = replace(self.receiver_settings, **changes)
+        launches = Launches(self.path / "receiver.launches.jsonl")
+        return receiver.Receiver(settings, made, self.world.now, launches)
 
     # --- what there is --------------------------------------------------------------------------
 
@@ -362,11 +364,12 @@ def test_killed_at_every_step_and_resumed(two, monkeypatch):
         return answer
 
     def until_done(step):
-        for _ in itertools.count():
+        for _ in range(100):
             try:
                 return step()
             except Killed:
                 continue
+        return pytest.fail("no life got further than the one before")
 
     def life():
         nonlocal armed
@@ -390,3 +393,41 @@ def test_killed_at_every_step_and_resumed(two, monkeypatch):
     armed = False
     assert kills >= 25
     two.nothing_left(made)
+
+
+def test_accepted_twice_before_aws_lists_the_instances_launches_them_once(two, monkeypatch):
+    monkeypatch.setattr("botocore.waiter.time.sleep", lambda seconds: None)
+    made = two.grant()
+    two.world.lag_describes = 4
+    first = two.receiver(made).accept()
+    two.world.described.clear()  # and now the second, as if it ran at the same time
+    assert sorted(two.receiver(made).accept().instances) == sorted(first.instances)
+    assert len(first.instances) == 2
+
+
+def test_accept_launches_again_what_has_ended(two):
+    made = two.grant()
+    first = two.receiver(made).accept()
+    two.world.end(two.world.instances[first.instances[0]])
+    again = two.receiver(made).accept()
+    assert len(again.instances) == 2 and set(again.instances) != set(first.instances)
+
+
+def test_accept_killed_before_the_answer_launches_the_same_again(two, monkeypatch):
+    made = two.grant()
+    original, killed = botocore.client.BaseClient._make_api_call, []
+
+    def call(self, name, arguments):
+        answer = original(self, name, arguments)
+        if name == "RunInstances" and not killed:
+            killed.append(name)
+            raise Killed
+        return answer
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
+    with pytest.raises(Killed):
+        two.receiver(made).accept()
+    two.world.advance(5)
+    two.world.lag_describes = 3
+    monkeypatch.setattr("botocore.waiter.time.sleep", lambda seconds: None)
+    assert len(two.receiver(made).accept().instances) == 2

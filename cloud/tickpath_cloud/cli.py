@@ -22,6 +22,8 @@ from tickpath_cloud.fleet import command as fleet
 from tickpath_cloud.hunt import page, simulate, table
 from tickpath_cloud.hunt.run import Runner, replay
 from tickpath_cloud.hunt.state import Event, State
+from tickpath_cloud.launches import FILE as LAUNCHES
+from tickpath_cloud.launches import Launches
 from tickpath_cloud.matrix import measure as matrix
 from tickpath_cloud.matrix.cells import cells, check, features, load_matrix
 from tickpath_cloud.matrix.table import table as matrix_table
@@ -163,7 +165,8 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
         if not opened.events:
             raise CloudError(f"{directory} has no plan: begin anew with `hunt FILE --apply`")
         settings = opened.events[0]["settings"]
-        cloud = Ec2(config, settings["hunt"], clock)
+        launches = Launches(directory / LAUNCHES)
+        cloud = Ec2(config, settings["hunt"], clock, launches=launches)
         hosts = AnsibleHosts(config, cloud, directory, progress)
         state = Runner(opened, cloud, hosts, clock, show).run()
     (directory / PAGE).write_text(page.page(state, clock()))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import boto3
 from botocore.config import Config as SdkConfig
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
 from tickpath_cloud import tags
 from tickpath_cloud.config import Config
@@ -16,6 +17,7 @@ from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.run import Launched, NoCapacity
 from tickpath_cloud.hunt.settings import Settings
+from tickpath_cloud.launches import Launches, token
 
 NO_CAPACITY = {
     "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
@@ -24,7 +26,9 @@ NO_CAPACITY = {
 }  # fmt: skip
 DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
 LIVE = ["pending", "running", "stopping", "stopped", "shutting-down"]
-WAIT_SECONDS = 300
+WAIT_SECONDS, POLL_SECONDS = 300, 2
+UNLISTED_SECONDS = 600  # by then AWS lists what was launched
+UNDECIDED = {"InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable"}
 EXCHANGE = "-exchange"  # ends the name of a pair's second host
 
 
@@ -48,6 +52,8 @@ def call(operation: Callable[..., Any], **arguments: Any) -> Any:
             )
         kind = NoCapacity if code in NO_CAPACITY else Refused
         raise kind(code, message) from error
+    except WaiterError:
+        raise
     except BotoCoreError as error:
         raise CloudError(f"AWS can't be reached or there are no credentials: {error}") from error
 
@@ -68,9 +74,57 @@ def instances(ec2: Any, filters: list[dict]) -> list[dict]:
     return [instance for reservation in found for instance in reservation["Instances"]]
 
 
+def wait_until_running(ec2: Any, ids: list[str]) -> list[str]:
+    """By id: AWS's lists of instances lag behind. Returns those that run; others have ended."""
+    left = list(ids)
+    while left:
+        try:
+            waiter = ec2.get_waiter("instance_running")
+            call(waiter.wait, InstanceIds=left, WaiterConfig={
+                "Delay": POLL_SECONDS, "MaxAttempts": WAIT_SECONDS // POLL_SECONDS,
+            })  # fmt: skip
+            return left
+        except WaiterError as error:
+            gone = ended(ec2, left)
+            if not gone:
+                raise CloudError(
+                    f"{', '.join(left)} did not start in {WAIT_SECONDS} s: {error}"
+                ) from error
+            left = [known for known in left if known not in gone]
+    return left
+
+
+def ended(ec2: Any, ids: list[str]) -> set[str]:
+    """By a filter: an id that AWS does not list yet is no error then."""
+    if not ids:
+        return set()
+    wanted = [
+        {"Name": "instance-id", "Values": ids},
+        {"Name": "instance-state-name", "Values": ["shutting-down", "terminated", "stopped"]},
+    ]
+    found = pages(ec2, "describe_instances", "Reservations", Filters=wanted)
+    return {i["InstanceId"] for reservation in found for i in reservation["Instances"]}
+
+
 def user_data(ttl_seconds: int) -> str:
     """The instance ends itself, whether or not anybody is left to end it."""
     return f"#!/bin/sh\nshutdown -P +{max(ttl_seconds // 60, 1)}\n"
+
+
+def launch(
+    ec2: Any, launches: Launches, name: str, role: str, price: Decimal, now: float,
+    make: Callable[[], dict[str, Any]],
+) -> list[dict]:  # fmt: skip
+    """Instances of the request with this client token. Repeated, it launches no others."""
+    arguments = launches.request(name, role, price, make)
+    try:
+        made = call(ec2.run_instances, **arguments)["Instances"]
+    except Refused as refused:
+        if refused.code not in UNDECIDED:
+            launches.rejected(name)
+        raise
+    launches.launched(name, [instance["InstanceId"] for instance in made], now)
+    return made
 
 
 class Ec2:
@@ -83,9 +137,11 @@ class Ec2:
         clock: Callable[[], float] = time.time,
         *,
         grouped: bool = True,
+        launches: Launches | None = None,
     ) -> None:
         """`grouped`: each arm but the control probe has a placement group of its own."""
         self.config, self.hunt, self.clock, self.grouped = config, hunt, clock, grouped
+        self.launches = launches or Launches()
         self.ec2 = client("ec2", config.region)
         self.inside_port: int | None = None  # that instances of the hunt open to each other
         self.ena: dict[str, Any] = {}  # of the network adapter: express, queues
@@ -176,8 +232,11 @@ class Ec2:
     def _run(
         self, settings: Settings, action: Launch, subnet: dict, placement: dict, expires: float
     ) -> dict:
-        arguments = self.run_arguments(settings, action, subnet, placement, expires)
-        return call(self.ec2.run_instances, **arguments)["Instances"][0]
+        name = token(self.hunt, action.arm, action.attempt, subnet["SubnetId"][-8:])
+        return launch(
+            self.ec2, self.launches, name, action.arm, action.candidate.price, self.clock(),
+            lambda: self.run_arguments(settings, action, subnet, placement, expires),
+        )[0]  # fmt: skip
 
     def run_arguments(
         self, settings: Settings, action: Launch, subnet: dict, placement: dict, expires: float
@@ -189,7 +248,6 @@ class Ec2:
             "InstanceType": action.candidate.type,
             **self._interface(subnet["SubnetId"], self.security_group(expires)),
             "Placement": placement,
-            "ClientToken": f"{self.hunt}-{action.arm}-{action.attempt}-{subnet['SubnetId'][-8:]}",
             "InstanceInitiatedShutdownBehavior": "terminate",
             "UserData": user_data(settings.ttl_seconds),
             "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},

@@ -19,6 +19,8 @@ from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.run import NoCapacity
 from tickpath_cloud.hunt.settings import Candidate, Settings
 from tickpath_cloud.journal import Journal
+from tickpath_cloud.launches import FILE as LAUNCHES
+from tickpath_cloud.launches import Launches
 from tickpath_cloud.matrix.cells import Cell, Features, Matrix, cells, check, features, refusal
 from tickpath_cloud.records import parse_record
 
@@ -56,7 +58,8 @@ class Measuring:
         plan, known = cells(config, matrix), features(config)
         check(config, matrix, plan, known)
         self.rows = {cell.name: Row(cell, known[cell.type]) for cell in plan}
-        self.cloud = Ec2(config, name, clock, grouped=matrix.pair)
+        launches = Launches(journal.path.with_name(LAUNCHES))
+        self.cloud = Ec2(config, name, clock, grouped=matrix.pair, launches=launches)
         self.cloud.inside_port = PORT if matrix.pair else None
         if not journal.events:
             self._note({"event": "planned", "settings": {"hunt": name}})

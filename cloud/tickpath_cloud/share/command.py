@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.journal import Journal
+from tickpath_cloud.launches import Launches
 from tickpath_cloud.share import offer, owner, receiver
 from tickpath_cloud.share.reconcile import Event
 from tickpath_cloud.share.template import template
@@ -216,4 +217,5 @@ def _leave(options: argparse.Namespace) -> int:
 
 def _side(options: argparse.Namespace) -> receiver.Receiver:
     settings = receiver.load(options.file)
-    return receiver.Receiver(settings, offer.read(options.offer), time.time)
+    launches = Launches(options.file.with_name(f"{options.file.stem}.launches.jsonl"))
+    return receiver.Receiver(settings, offer.read(options.offer), time.time, launches)

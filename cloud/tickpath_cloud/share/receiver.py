@@ -6,6 +6,7 @@ made: any step may be repeated, and an interrupted `accept` goes on where it end
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import time
 from collections.abc import Callable
@@ -17,8 +18,19 @@ from typing import Any
 
 from tickpath_cloud import removal, tags
 from tickpath_cloud.config import read, settings_of
-from tickpath_cloud.ec2 import call, client, instances, of_hunt, user_data
+from tickpath_cloud.ec2 import (
+    UNLISTED_SECONDS,
+    call,
+    client,
+    ended,
+    instances,
+    launch,
+    of_hunt,
+    user_data,
+    wait_until_running,
+)
 from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.launches import Launches, token
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price
 from tickpath_cloud.share.network import ReceiverNetwork
@@ -70,8 +82,12 @@ def load(path: Path) -> Settings:
 
 
 class Receiver:
-    def __init__(self, settings: Settings, offer: Offer, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, settings: Settings, offer: Offer, clock: Callable[[], float],
+        launches: Launches | None = None,
+    ) -> None:  # fmt: skip
         self.settings, self.offer, self.clock = settings, offer, clock
+        self.launches = launches or Launches()
         self.name = f"share-{offer.grant}"
         self.ec2 = client("ec2", offer.region)
         self.ram = client("ram", offer.region)
@@ -84,7 +100,7 @@ class Receiver:
     def plan(self) -> str:
         """What it makes and costs; makes nothing. Raises if it could not work."""
         self._check()
-        price = on_demand_price(self.pricing, self.settings.instance_type, self.offer.region)
+        price = self._price()
         hours = self.settings.ttl_hours
         worst = self.settings.count * cost(price, 3600 * hours)
         if worst > self.settings.budget:
@@ -105,6 +121,9 @@ class Receiver:
             f"worst until they end themselves after {hours:g} h",
             f"  budget     {dollars(self.settings.budget)}",
         ])  # fmt: skip
+
+    def _price(self) -> Decimal:
+        return on_demand_price(self.pricing, self.settings.instance_type, self.offer.region)
 
     def accept(self) -> Accepted:
         self._check()
@@ -213,28 +232,46 @@ class Receiver:
         return instances(self.ec2, [*found, *of_hunt(self.name)])
 
     def _launch(self, subnet: str, security: str) -> list[dict]:
-        missing = self.settings.count - len(self.instances())
-        if missing > 0:
-            arguments: dict[str, Any] = {
-                "MinCount": missing, "MaxCount": missing, "ImageId": self.settings.image,
-                "InstanceType": self.settings.instance_type,
-                # A group of another account is known by its id only.
-                "Placement": {"GroupId": self.offer.group},
-                "InstanceInitiatedShutdownBehavior": "terminate",
-                "UserData": user_data(int(3600 * self.settings.ttl_hours)),
-                "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
-                "NetworkInterfaces": [{
-                    "DeviceIndex": 0, "SubnetId": subnet, "Groups": [security],
-                    "AssociatePublicIpAddress": not self.settings.vpc,
-                }],
-                "TagSpecifications": self._specifications(
-                    "instance", "volume", "network-interface"
-                ),
-            }  # fmt: skip
-            if self.settings.key_name:
-                arguments["KeyName"] = self.settings.key_name
-            call(self.ec2.run_instances, **arguments)
+        """AWS may not list yet what an earlier `accept` launched: its log counts, too."""
+        found = self.instances()
+        listed = {instance["InstanceId"] for instance in found}
+        pending = self.launches.pending(self.name)
+        made = [i["InstanceId"] for i in found if i.get("ClientToken") == pending]
+        if pending and made:
+            self.launches.launched(pending, made, self.clock())
+        recent = self.launches.ids(self.name, since=self.clock() - UNLISTED_SECONDS)
+        new = set(recent) - ended(self.ec2, recent)
+        missing = self.settings.count - len(listed | new)
+        pending = self.launches.pending(self.name)
+        if missing > 0 or pending:
+            share = hashlib.sha256(self.offer.share.encode()).hexdigest()[:8]
+            name = pending or token(self.name, share, self.launches.count(self.name))
+            launched = launch(
+                self.ec2, self.launches, name, self.name, self._price(), self.clock(),
+                lambda: self._run_arguments(subnet, security, missing),
+            )  # fmt: skip
+            new |= {instance["InstanceId"] for instance in launched}
+        wait_until_running(self.ec2, sorted(listed | new))
         return self.instances()
+
+    def _run_arguments(self, subnet: str, security: str, count: int) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "MinCount": count, "MaxCount": count, "ImageId": self.settings.image,
+            "InstanceType": self.settings.instance_type,
+            # A group of another account is known by its id only.
+            "Placement": {"GroupId": self.offer.group},
+            "InstanceInitiatedShutdownBehavior": "terminate",
+            "UserData": user_data(int(3600 * self.settings.ttl_hours)),
+            "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
+            "NetworkInterfaces": [{
+                "DeviceIndex": 0, "SubnetId": subnet, "Groups": [security],
+                "AssociatePublicIpAddress": not self.settings.vpc,
+            }],
+            "TagSpecifications": self._specifications("instance", "volume", "network-interface"),
+        }  # fmt: skip
+        if self.settings.key_name:
+            arguments["KeyName"] = self.settings.key_name
+        return arguments
 
     # --- leave ----------------------------------------------------------------------------------
 
