@@ -1,7 +1,6 @@
 //! Probes an address that belongs to somebody else, one probe at a time and no faster than asked.
 //!
 //! ```text
-//!   plan    what to do
 //!   run     a pinned measuring thread makes probes; the caller's thread writes the log
 //!   target  how a connection is opened, step by step: connect, TLS handshake, WebSocket upgrade
 //!   line    an open connection, and a ping over it
@@ -15,9 +14,8 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod line;
-pub mod plan;
 mod run;
 mod target;
 mod timed;
 
-pub use run::{EndpointError, SERIES, run};
+pub use run::{EndpointError, run};

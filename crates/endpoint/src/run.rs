@@ -1,13 +1,13 @@
 //! One run of one plan: a pinned measuring thread, while the caller's thread writes the log.
 
 use crate::line::Line;
-use crate::plan::{Plan, Protocol};
 use crate::target::{Failed, Target, TargetError};
 use crate::timed::Timed;
 use clock::random::SplitMix64;
 use clock::recorder::{self, Drain, Recorder, Series};
 use clock::{Clock, wall_now};
 use host::HostError;
+use plan::measure::endpoint::{EndpointPlan, Protocol, SERIES};
 use record::{self, ClientResult, Kind, Load};
 use std::fs::File;
 use std::io;
@@ -17,7 +17,6 @@ use std::time::{Duration, SystemTime};
 
 /// A ping over a connection that stays open, the main series; then the steps of a fresh connection,
 /// in order.
-pub const SERIES: [&str; 5] = ["ping", "connect", "handshake", "upgrade", "first_ping"];
 const PING: usize = 0;
 const CONNECT: usize = 1;
 const HANDSHAKE: usize = 2;
@@ -68,7 +67,7 @@ struct Recording {
 ///
 /// # Errors
 /// If there is no result. A run that broke off has a result that says so.
-pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, EndpointError> {
+pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<ClientResult, EndpointError> {
     plan.probes.check()?;
     let log_failed = |source| EndpointError::Log { path: plan.hlog.clone(), source };
     let log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
@@ -90,7 +89,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<ClientResult, EndpointError
 
 /// The measuring thread.
 fn measure(
-    plan: &Plan,
+    plan: &EndpointPlan,
     stop: &AtomicBool,
     say: &mpsc::Sender<Recording>,
 ) -> Result<ClientResult, EndpointError> {
@@ -139,7 +138,7 @@ fn measure(
 
 /// The state of a run between probes.
 struct Probing<'a> {
-    plan: &'a Plan,
+    plan: &'a EndpointPlan,
     target: Target<'a>,
     timed: Timed<'a>,
     random: SplitMix64,
@@ -158,7 +157,7 @@ struct Probing<'a> {
 impl<'a> Probing<'a> {
     /// Opens the connections that stay open, no faster than probes come.
     fn start(
-        plan: &'a Plan,
+        plan: &'a EndpointPlan,
         target: Target<'a>,
         timed: Timed<'a>,
     ) -> Result<Probing<'a>, EndpointError> {

@@ -1,9 +1,9 @@
 //! How a connection to the target is opened: one step after the other, each timed.
 
 use crate::line::Line;
-use crate::plan::Plan;
 use crate::timed::Timed;
 use clock::random::SplitMix64;
+use plan::measure::endpoint::EndpointPlan;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use transport::Connection;
@@ -13,7 +13,7 @@ use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
 /// Where the probes go.
 pub(crate) struct Target<'a> {
     address: SocketAddr,
-    plan: &'a Plan,
+    plan: &'a EndpointPlan,
     connector: Option<Connector>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// If it has no address, or there is nothing by which to check a certificate.
-    pub(crate) fn find(plan: &'a Plan) -> Result<Target<'a>, TargetError> {
+    pub(crate) fn find(plan: &'a EndpointPlan) -> Result<Target<'a>, TargetError> {
         let unknown = |why: String| TargetError::Unknown { target: plan.target.clone(), why };
         let mut addresses =
             plan.target.to_socket_addrs().map_err(|error| unknown(error.to_string()))?;

@@ -5,10 +5,10 @@
 //! `cargo bench -p engine-bench` compares all rows. Arguments select rows by name, and `--turns N`
 //! sets the number of turns. `cargo test --benches` only checks that each row runs to its end.
 
-use engine_bench::OPERATION;
-use engine_bench::plan::{Plan, Task};
-use engine_bench::row::{ROWS, Serves};
 use host::scheduling::Scheduling;
+use plan::measure::engine::OPERATION;
+use plan::measure::engine::{EnginePlan, Task};
+use plan::measure::engine::{ROWS, Serves};
 use record::engine::EMPTY_DISPATCH;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +58,7 @@ fn main() {
 }
 
 fn run(row: &str, operations: u64, hlog: &Path) -> Figures {
-    let plan = Plan {
+    let plan = EnginePlan {
         subject: row.to_owned(),
         row: row.to_owned(),
         task: Task::Passes { operations, passes: 1 },

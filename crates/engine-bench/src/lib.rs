@@ -2,8 +2,7 @@
 //! back or on a schedule, for a short time or days.
 //!
 //! ```text
-//!   row       the list of books, risk checks and servers: an engine, the floor, the ideal
-//!   plan      what to do
+//!   row       the engine behind a row of a plan
 //!   run       a measuring thread, pinned; the caller's thread writes the log
 //!   task      what the measuring thread does:
 //!     passes     back to back: passes timed as a whole, and one that times each operation
@@ -20,7 +19,6 @@
 
 mod bench;
 mod error;
-pub mod plan;
 pub mod row;
 mod run;
 mod series;
@@ -30,5 +28,5 @@ mod timed;
 
 pub use error::EngineBenchError;
 pub use run::run;
-pub use series::{OPERATION, REFERENCE};
+pub use series::REFERENCE;
 pub use task::soak::state::StateError as SoakError;

@@ -2,8 +2,6 @@
 
 use crate::bench::{Bench, Measured, Said};
 use crate::error::EngineBenchError;
-use crate::plan::{Plan, Task};
-use crate::row::Row;
 use crate::task::logged::{self, JournalTask};
 use crate::task::open_loop;
 use crate::task::passes;
@@ -11,6 +9,8 @@ use crate::task::soak::watch::Watch;
 use crate::task::soak::{self, Soak};
 use clock::Clock;
 use clock::recorder::Interval;
+use plan::measure::engine::Row;
+use plan::measure::engine::{EnginePlan, Task};
 use record::progress::Second;
 use record::{self, ClientResult};
 use std::fs::File;
@@ -26,7 +26,7 @@ use std::sync::mpsc;
 /// # Errors
 /// If there is no result. A run that broke off has a result that says so.
 pub fn run(
-    plan: &Plan,
+    plan: &EnginePlan,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, EngineBenchError> {
@@ -88,7 +88,7 @@ pub fn run(
 
 /// The measuring thread.
 fn measure(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     stop: &AtomicBool,
     say: mpsc::Sender<Said>,

@@ -1,10 +1,9 @@
 //! Names of the recorded series, and the place of each in an interval.
 
 use clock::recorder::Series;
+use plan::measure::engine::OPERATION;
 use record::Kind;
 
-/// One sample per operation, from just before the server gets it until it is done.
-pub const OPERATION: &str = "operation";
 /// The series of a soak's reference.
 pub const REFERENCE: &str = "reference";
 /// The load model in a record where operations follow each other without a schedule.

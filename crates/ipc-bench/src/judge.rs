@@ -5,11 +5,12 @@
 //! was due or under way, or if it waited behind such a message. Both series are always kept:
 //! `message` is all, `undisturbed` is what the structure does while it is left alone.
 
-use crate::plan::{ClientReport, Plan};
+use crate::report::ClientReport;
 use crate::samples::Sample;
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::schedule::Schedule;
 use hdrhistogram::Histogram;
+use plan::measure::ipc::{IpcPlan, MESSAGE};
 use record::{Kind, Load};
 use stats::touch::Touch;
 use std::io::{self, Write};
@@ -21,8 +22,6 @@ const DRIFT_SHARE: f64 = 20e-6;
 /// Assumed length of a page fault, ns: the kernel says when it began, not when it ended.
 pub const FAULT_NS: u64 = 5_000;
 
-/// The series of every message.
-pub const MESSAGE: &str = "message";
 /// The series of those that nothing on this machine's account disturbed.
 pub const UNDISTURBED: &str = "undisturbed";
 
@@ -73,7 +72,7 @@ pub struct DisturbedShares {
 /// # Errors
 /// If the log can't be written.
 pub fn judge(
-    plan: &Plan,
+    plan: &IpcPlan,
     told: &ClientReport,
     samples: &[Sample],
     disturbances: Option<&[Disturbance]>,
@@ -156,7 +155,7 @@ fn touch(told: &ClientReport, disturbances: &[Disturbance]) -> Touch {
 }
 
 fn load(
-    plan: &Plan,
+    plan: &IpcPlan,
     told: &ClientReport,
     faults: &[Disturbance],
     switches: &[Disturbance],
@@ -193,13 +192,13 @@ fn load(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Ends;
     use clock::schedule::Arrival;
+    use plan::measure::ipc::Ends;
     use record::hlog;
 
     /// 1 000 messages/s.
-    fn plan() -> Plan {
-        Plan {
+    fn plan() -> IpcPlan {
+        IpcPlan {
             subject: "ring".to_owned(),
             structure: "ring".to_owned(),
             message_bytes: 16,

@@ -5,10 +5,10 @@
 //!   producer (pinned)                                    consumer (pinned)
 //!     spin until due ─ STAMP ─ send ──> structure ──>   receive ─ STAMP ─ copy out ─ samples[i]
 //!
-//!   plan       what to do, and what a client says     (clients/IPC.md: a client of any language)
 //!   structure  who carries the messages; `ours` of crate ipc, and `peers`
 //!   run        the two threads, placed and started
 //!   load       what each of them does, over the two `ends` of a structure
+//!   report     the result that a client prints
 //!   samples    the file that a client leaves: two numbers a message
 //!   judge      samples and disturbances -> latencies, all and undisturbed
 //! ```
@@ -22,7 +22,7 @@
 
 pub mod judge;
 mod load;
-pub mod plan;
+pub mod report;
 mod run;
 pub mod samples;
 pub mod structure;

@@ -2,10 +2,10 @@
 //! consumer needs no table: `due_ns` (8 bytes, from the start), `index` (4), `lateness_ns` (4),
 //! then payload.
 
-use crate::plan::{MESSAGE_BYTES_MAX, Plan};
 use crate::samples::Sample;
 use crate::structure::ends::{Receiver, SendResult, Sender};
 use clock::Clock;
+use plan::measure::ipc::{IpcPlan, MESSAGE_BYTES_MAX};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,7 +43,7 @@ pub(crate) struct Produced {
 }
 
 /// Sends every message when it is due; who is late stays late.
-pub(crate) fn produce(plan: &Plan, common: &Common, sender: &mut impl Sender) -> Produced {
+pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender) -> Produced {
     let mut buffer = [0x5a; MESSAGE_BYTES_MAX];
     let message = &mut buffer[..plan.message_bytes];
     let mut schedule = plan.schedule();
@@ -110,7 +110,7 @@ pub(crate) struct ConsumerResult {
 
 /// Takes every message and stamps it.
 pub(crate) fn consume(
-    plan: &Plan,
+    plan: &IpcPlan,
     common: &Common,
     receiver: &mut impl Receiver,
     samples: Vec<Sample>,

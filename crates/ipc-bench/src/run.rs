@@ -1,12 +1,13 @@
 //! One run of one plan: the structure, its two threads or one of them, the samples.
 
 use crate::load::{Common, ConsumerResult, Produced, consume, produce};
-use crate::plan::{ClientReport, Plan, Ready, Word};
+use crate::report::ClientReport;
 use crate::samples::{self, Sample};
 use crate::structure::ends::{Receiver, Sender};
 use clock::Clock;
 use clock::range::OutOfRange;
 use host::HostError;
+use plan::measure::ipc::{IpcPlan, Ready, Word};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,7 +83,7 @@ pub struct Link<'a> {
 
 /// The plan over the ends that this process has.
 pub(crate) fn between(
-    plan: &Plan,
+    plan: &IpcPlan,
     link: &mut Link,
     sender: Option<impl Sender>,
     receiver: Option<impl Receiver>,
@@ -173,7 +174,7 @@ fn start(clock: Clock, link: &mut Link, threads: Vec<i32>) -> Result<Started, Ip
 }
 
 /// Pins the calling thread, which is number `which`, and says what its number is.
-fn settle(plan: &Plan, which: usize) -> Result<i32, HostError> {
+fn settle(plan: &IpcPlan, which: usize) -> Result<i32, HostError> {
     if let Some(core) = plan.cores[which] {
         host::thread::pin(core)?;
     }
@@ -195,12 +196,12 @@ fn threads(
     Ok(threads.into_iter().map(|(_, thread)| thread).collect())
 }
 
-fn schedule_ns(plan: &Plan) -> u64 {
+fn schedule_ns(plan: &IpcPlan) -> u64 {
     (plan.messages_all() as f64 / plan.rate_per_second * 1e9) as u64
 }
 
 /// When the first measured message is due, from the start.
-fn warm_up_ns(plan: &Plan) -> u64 {
+fn warm_up_ns(plan: &IpcPlan) -> u64 {
     let mut schedule = plan.schedule();
     while schedule.index() < plan.warm_up_messages {
         schedule.advance();
@@ -208,7 +209,7 @@ fn warm_up_ns(plan: &Plan) -> u64 {
     schedule.offset_ns()
 }
 
-fn told_by_producer(plan: &Plan, produced: Produced) -> ClientReport {
+fn told_by_producer(plan: &IpcPlan, produced: Produced) -> ClientReport {
     let sent = produced.sent.saturating_sub(plan.warm_up_messages);
     let mut failures = Vec::from_iter(produced.failure);
     if sent < plan.messages && failures.is_empty() {
@@ -226,7 +227,10 @@ fn told_by_producer(plan: &Plan, produced: Produced) -> ClientReport {
 }
 
 /// Leaves the samples in their file.
-fn told_by_consumer(plan: &Plan, consumed: ConsumerResult) -> Result<ClientReport, IpcBenchError> {
+fn told_by_consumer(
+    plan: &IpcPlan,
+    consumed: ConsumerResult,
+) -> Result<ClientReport, IpcBenchError> {
     let failed = |source| IpcBenchError::Samples { path: plan.samples.clone(), source };
     samples::write(Path::new(&plan.samples), &consumed.samples).map_err(failed)?;
     Ok(ClientReport {

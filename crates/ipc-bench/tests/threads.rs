@@ -3,18 +3,19 @@
 use clock::Clock;
 use clock::schedule::Arrival;
 use host::Scheduling;
-use ipc_bench::plan::{ClientReport, Ends, Plan, Ready, Word};
+use ipc_bench::report::ClientReport;
 use ipc_bench::samples::{self, Sample};
-use ipc_bench::structure::STRUCTURES;
 use ipc_bench::{IpcBenchError, Link, run};
+use plan::measure::ipc::STRUCTURES;
+use plan::measure::ipc::{Ends, IpcPlan, Ready, Word};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock, mpsc};
 
-fn plan(structure: &str, directory: &Path) -> Plan {
+fn plan(structure: &str, directory: &Path) -> IpcPlan {
     let files = directory.join(structure);
     std::fs::create_dir(&files).unwrap();
-    Plan {
+    IpcPlan {
         subject: structure.to_owned(),
         structure: structure.to_owned(),
         message_bytes: 64,
@@ -38,14 +39,14 @@ fn plan(structure: &str, directory: &Path) -> Plan {
 }
 
 fn told(
-    plan: &Plan,
+    plan: &IpcPlan,
     stop: &AtomicBool,
     ready: &mut dyn FnMut(&Ready) -> Option<Word>,
 ) -> Result<ClientReport, IpcBenchError> {
     run(plan, &mut Link { ready, stop, all_sent: &AtomicBool::new(false) })
 }
 
-fn carried_out(plan: &Plan) -> Result<ClientReport, IpcBenchError> {
+fn carried_out(plan: &IpcPlan) -> Result<ClientReport, IpcBenchError> {
     let mut threads = None;
     let told = told(plan, &AtomicBool::new(false), &mut |ready| {
         threads = Some(ready.threads.clone());
@@ -84,7 +85,7 @@ fn ends_that_are_apart_carry_the_same() {
     let clock = Clock::calibrate();
     for structure in STRUCTURES.iter().filter(|one| one.between_processes) {
         let name = structure.name;
-        let plan = Plan { clock: Some(clock), ..plan(name, directory.path()) };
+        let plan = IpcPlan { clock: Some(clock), ..plan(name, directory.path()) };
         let both = Barrier::new(2);
         let start_ns = OnceLock::new();
         let all_sent = AtomicBool::new(false);
@@ -99,7 +100,7 @@ fn ends_that_are_apart_carry_the_same() {
             let (made, is_made) = mpsc::channel();
             let (plan, ready, never, all_sent) = (&plan, &ready, &never, &all_sent);
             let sending = scope.spawn(move || {
-                let plan = Plan { ends: Ends::Producer, ..plan.clone() };
+                let plan = IpcPlan { ends: Ends::Producer, ..plan.clone() };
                 let mut ready = |threads: &Ready| {
                     made.send(()).unwrap();
                     ready(threads)
@@ -109,7 +110,7 @@ fn ends_that_are_apart_carry_the_same() {
                 sent.unwrap()
             });
             is_made.recv().unwrap();
-            let plan = Plan { ends: Ends::Consumer, ..plan.clone() };
+            let plan = IpcPlan { ends: Ends::Consumer, ..plan.clone() };
             let mut ready = ready;
             let received = run(&plan, &mut Link { ready: &mut ready, stop: never, all_sent });
             (sending.join().unwrap(), received.unwrap())
@@ -145,7 +146,7 @@ fn a_start_far_away_is_refused() {
 fn who_waits_for_room_is_counted_and_nothing_is_lost() {
     let directory = tempfile::tempdir().unwrap();
     let plan =
-        Plan { slots: 2, arrival: Arrival::Burst, burst: 50, ..plan("rtrb", directory.path()) };
+        IpcPlan { slots: 2, arrival: Arrival::Burst, burst: 50, ..plan("rtrb", directory.path()) };
     let told = carried_out(&plan).unwrap();
     assert!(told.complete);
     assert!(told.held_back > 0, "{told:?}");
@@ -155,7 +156,7 @@ fn who_waits_for_room_is_counted_and_nothing_is_lost() {
 #[test]
 fn a_run_that_is_stopped_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    let plan = Plan { rate_per_second: 1_000.0, ..plan("rtrb", directory.path()) };
+    let plan = IpcPlan { rate_per_second: 1_000.0, ..plan("rtrb", directory.path()) };
     let stop = AtomicBool::new(false);
     let told = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -183,17 +184,17 @@ fn what_cannot_be_done_is_refused_with_what_can() {
     let good = plan("rtrb", directory.path());
     let go = &mut |_: &Ready| Some(Word::Go);
     let mut refusal =
-        |plan: Plan| told(&plan, &AtomicBool::new(false), go).unwrap_err().to_string();
-    let unknown = refusal(Plan { structure: "carrier-pigeon".to_owned(), ..good.clone() });
+        |plan: IpcPlan| told(&plan, &AtomicBool::new(false), go).unwrap_err().to_string();
+    let unknown = refusal(IpcPlan { structure: "carrier-pigeon".to_owned(), ..good.clone() });
     assert!(unknown.contains("carrier-pigeon") && unknown.contains("rtrb"), "{unknown}");
-    let length = refusal(Plan { message_bytes: 100, ..good.clone() });
+    let length = refusal(IpcPlan { message_bytes: 100, ..good.clone() });
     assert!(length.contains("256"), "{length}");
-    let short = refusal(Plan { message_bytes: 8, ..good.clone() });
+    let short = refusal(IpcPlan { message_bytes: 8, ..good.clone() });
     assert!(short.contains("16 to 4096"), "{short}");
-    let many = refusal(Plan { messages: u64::MAX, ..good.clone() });
+    let many = refusal(IpcPlan { messages: u64::MAX, ..good.clone() });
     assert!(many.contains("more runs"), "{many}");
-    let apart = refusal(Plan { ends: Ends::Consumer, ..good.clone() });
+    let apart = refusal(IpcPlan { ends: Ends::Consumer, ..good.clone() });
     assert!(apart.contains("one process's memory") && apart.contains("ring, "), "{apart}");
-    let core = refusal(Plan { cores: [Some(8191), None], ..good });
+    let core = refusal(IpcPlan { cores: [Some(8191), None], ..good });
     assert!(core.contains("8191"), "{core}");
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// The subject's name in records and tags.
-pub const SUBJECT: &str = "hiccup";
+pub use record::HICCUP as SUBJECT;
 
 /// Limit on looks per second: beyond it a look takes longer than the time to the next.
 pub const RATE_PER_SECOND_MAX: f64 = 1e6;

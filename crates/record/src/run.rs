@@ -10,6 +10,9 @@ pub use stats::Percentiles;
 pub use stats::bracket::Moves;
 use std::collections::BTreeMap;
 
+/// Name of the subject that is the idle look.
+pub const HICCUP: &str = "hiccup";
+
 /// Version of the schema that this code writes.
 pub const SCHEMA: u32 = 2;
 

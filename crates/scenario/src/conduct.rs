@@ -1,17 +1,20 @@
 //! What to carry out: a scenario, the programs, and the directory of the record. `run::stage` does
 //! it.
 
-use crate::file::{BARE, Engine, FLOOR, Kind, Network, Scenario};
 use crate::placement::Placed;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
 use noise::hiccup;
+use plan::load::Model;
+use plan::measure::Kind;
+use plan::measure::engine::Engine;
+use plan::measure::ticks::Network;
+use plan::scenario::{BARE, FLOOR, Scenario};
 use record::directory::remedy;
 use record::engine::EMPTY_DISPATCH;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trader::plan::Model;
 use trader::risk::{Profile, RiskError};
 
 pub use crate::launch::process::Interrupt;

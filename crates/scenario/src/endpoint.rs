@@ -3,7 +3,7 @@
 use crate::conduct::ConductError;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
-use endpoint::plan::Plan;
+use plan::measure::endpoint::EndpointPlan;
 use record::{ClientResult, directory};
 
 impl Launch<'_> {
@@ -16,7 +16,7 @@ impl Launch<'_> {
         let scenario = &self.conduct.scenario;
         let spec = &scenario.subject[self.entrant.index];
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
-        let plan = Plan {
+        let plan = EndpointPlan {
             subject: self.entrant.name.clone(),
             target: target.address,
             tls: self.trust(target.certificate),

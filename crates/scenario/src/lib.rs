@@ -28,7 +28,6 @@ mod disturbance;
 mod endpoint;
 mod engine;
 pub mod experiment;
-pub mod file;
 mod ipc;
 mod launch;
 mod network;
@@ -41,5 +40,4 @@ pub mod sweep;
 pub mod tick;
 
 pub use conduct::{Conduct, ConductError};
-pub use file::{Scenario, ScenarioError};
 pub use progress::{Progress, Say};

@@ -3,9 +3,9 @@
 use crate::conduct::ConductError;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
+use plan::faults::Inject;
+use plan::measure::orders::{OrdersPlan, Wire};
 use record::{ClientResult, MessageBytes, directory};
-use trader::plan::{Plan, Wire};
-use transport::inject::Inject;
 
 impl Launch<'_> {
     /// Runs one client and returns its result. `bytes` are a floor's message lengths.
@@ -36,11 +36,11 @@ impl Launch<'_> {
         self.run_client("trade", &plan, teller)
     }
 
-    fn order_plan(&self, exchange: Ready, wire: Wire, progress: bool) -> Plan {
+    fn order_plan(&self, exchange: Ready, wire: Wire, progress: bool) -> OrdersPlan {
         let scenario = &self.conduct.scenario;
         let spec = &scenario.subject[self.entrant.index];
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
-        Plan {
+        OrdersPlan {
             subject: self.entrant.name.clone(),
             target: exchange.address,
             wire,

@@ -1,9 +1,10 @@
 //! Chooses the core of every thread. All are chosen at once, so that no two `"auto"`s collide.
 
-use crate::file::{CORES_PAIRED_MAX, Kind, Scenario, Subject};
 use crate::network::sides;
 use host::placement::choose;
 use host::{Cores, HostError, Root, Topology};
+use plan::measure::{CORES_PAIRED_MAX, Kind};
+use plan::scenario::{Scenario, Subject};
 use record::machine::Fixed;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

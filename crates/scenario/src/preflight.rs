@@ -3,11 +3,12 @@
 
 use crate::assemble::resolved;
 use crate::conduct::{Conduct, ConductError, entrants};
-use crate::file::{Kind, Subject};
 use crate::placement::place_on;
 use crate::progress::run_seconds;
 use clock::Clock;
 use host::{Root, Topology};
+use plan::measure::Kind;
+use plan::scenario::Subject;
 use record::Preflight;
 use rustix::fs::{Access, access, statvfs};
 use std::path::Path;
@@ -132,7 +133,7 @@ fn no_permission(place: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Scenario;
+    use plan::Scenario;
     use std::path::PathBuf;
 
     fn conduct(name: &str, sets: &[&str], out: &Path) -> Conduct {

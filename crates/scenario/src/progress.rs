@@ -117,8 +117,8 @@ impl<'a> Teller<'a> {
 mod tests {
     use super::*;
     use crate::conduct::entrants;
-    use crate::file::Scenario;
     use crate::placement::Placed;
+    use plan::Scenario;
     use std::path::PathBuf;
 
     /// All parts of `runs` runs, each with the time left when it begins.

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use clock::Clock;
 use exchange::{Config, Exchange, Instruments, Journal, Limits, Risk, StartBook, Tokens};
 use host::{Cores, HostError, Root, Scheduling};
+use plan::faults::Inject;
 use record::ExchangeResult;
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use transport::Streams;
 use transport::echo::{Echo, bare};
 use transport::gateway;
-use transport::inject::{self, Inject};
+use transport::inject;
 use transport::serve::{self, Refused, Service, serve};
 use transport::tls;
 
@@ -105,7 +106,7 @@ fn bare(
     clock: Clock,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let spins = transport::backend(&arguments.backend)?.spins;
+    let spins = transport::backend(&arguments.backend)?.row.spins;
     let listener = bind(&arguments.listen)?;
     host::thread::set_scheduling(threads.scheduling)?;
     say_ready(listener.local_addr()?, clock, None)?;

@@ -30,7 +30,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     raise_descriptors(2 * u64::from(arguments.connections_max));
     let clock = Clock::calibrate();
     let mut streams =
-        backend.open(clock).with_context(|| format!("cannot open backend {}", backend.name))?;
+        backend.open(clock).with_context(|| format!("cannot open backend {}", backend.row.name))?;
     if let Some(secure) = &secure {
         streams = tls::around(streams, Some(secure.acceptor()), clock);
     }

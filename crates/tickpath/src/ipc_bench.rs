@@ -5,7 +5,7 @@ use crate::print::show;
 use crate::process::die_with;
 use crate::{DONE, NO_RESULT, signals};
 use ::ipc_bench::Link;
-use ::ipc_bench::plan::{Ends, Plan, Ready, Word};
+use ::plan::measure::ipc::{Ends, IpcPlan, Ready, Word};
 use anyhow::Context;
 use std::io::{BufRead, Write, stdin};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn ipc_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let stop = signals::stop_flag()?;
     let mut line = String::new();
     stdin().lock().read_line(&mut line).context("cannot read the plan on stdin")?;
-    let plan: Plan =
+    let plan: IpcPlan =
         serde_json::from_str(&line).context("what stands on stdin is no plan; see IPC.md")?;
     let all_sent = Arc::new(AtomicBool::new(false));
     let mut ready = |ready: &Ready| {

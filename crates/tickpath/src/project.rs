@@ -10,8 +10,8 @@
 //! ```
 
 use anyhow::{Context, bail};
+use plan::Scenario;
 use record::nearest::did_you_mean;
-use scenario::Scenario;
 use scenario::experiment::{OUT_VARIABLE, SET_VARIABLE};
 use std::path::{Path, PathBuf};
 

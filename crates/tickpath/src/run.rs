@@ -10,11 +10,12 @@ use crate::treatment::conduct_of;
 use crate::turn::Turn;
 use crate::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE, signals};
 use anyhow::bail;
+use plan::Scenario;
 use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::comparison::selector::Figure;
 use record::{Preflight, RunRecord};
+use scenario::Conduct;
 use scenario::conduct::{Interrupt, Until};
-use scenario::{Conduct, Scenario};
 use std::time::Duration;
 
 /// The longest time that more runs may be made for.
@@ -74,7 +75,7 @@ fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduc
     let mut sets = arguments.settings.set.clone();
     sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
     let scenario = match &arguments.resume {
-        Some(run) => Scenario::resumed(run, &sets)?,
+        Some(run) => plan::scenario::resumed(run, &sets)?,
         None => {
             let name = &arguments.scenario;
             if arguments.quick {

@@ -4,7 +4,8 @@ use crate::DONE;
 use crate::cli::ScenariosArguments;
 use crate::print::show;
 use anyhow::bail;
-use scenario::{Scenario, file};
+use plan::Scenario;
+use plan::scenario as file;
 
 pub(crate) fn scenarios(arguments: &ScenariosArguments) -> anyhow::Result<u8> {
     if let Some(name) = &arguments.scenario {

@@ -7,16 +7,17 @@ use crate::progress::Screen;
 use crate::{DONE, NO_RESULT, signals};
 use anyhow::{Context, bail};
 use host::Cores;
+use plan::Scenario;
+use plan::load::Model;
+use plan::measure::Kind;
+use plan::measure::orders::{OrdersPlan, Wire};
+use plan::measure::ticks::AuditPlan;
+use plan::measure::ticks::TickPlan;
 use record::progress::Second;
-use scenario::Scenario;
-use scenario::file::Kind;
 use scenario::progress::{Part, Progress};
 use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
-use trader::TickPlan;
-use trader::plan::{Model, Plan, Wire};
-use trader::tick_plan::AuditPlan;
 
 pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -58,7 +59,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
 /// What one client does in one run.
 enum Job {
     /// Sends a load.
-    Load(Box<Plan>),
+    Load(Box<OrdersPlan>),
     /// Follows a feed.
     Ticks(Box<TickPlan>),
 }
@@ -156,10 +157,10 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
             hlog,
             samples: beside("samples"),
             audit: scenario.audit.enabled.then_some(audit),
-            ..scenario.tick_plan(index, target)
+            ..scenario::tick::tick_plan(&scenario, index, target)
         })));
     }
-    Ok(Job::Load(Box::new(Plan {
+    Ok(Job::Load(Box::new(OrdersPlan {
         subject: subject.name.clone(),
         target,
         wire: Wire::WebsocketJson,

@@ -3,9 +3,11 @@
 use crate::project::Project;
 use crate::{TOOL, command_line};
 use anyhow::{Context, bail};
+use plan::Scenario;
+use plan::scenario as file;
 use record::nearest::did_you_mean;
+use scenario::Conduct;
 use scenario::experiment::Treatment;
-use scenario::{Conduct, Scenario, file};
 use std::path::Path;
 
 /// Reads a treatment: a scenario's name or file with KEY=VALUE behind it, or KEY=VALUE alone for

@@ -5,14 +5,16 @@
 use clock::Clock;
 use counting::allocations_of_process;
 use exchange::{Config, Exchange};
+use plan::load::{Load, Model};
+use plan::measure::orders::{OrdersPlan, Wire};
+use plan::trust::Trust;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trader::plan::{Load, Model, Plan, Wire};
 use transport::forward::{self, forward};
 use transport::gateway::{self, GatewaysError};
 use transport::serve::serve;
-use transport::tls::{self, Acceptor, Pair, Trust};
+use transport::tls::{self, Acceptor, Pair};
 
 /// One load on so many connections, against an exchange with so many gateways. Both ends have the
 /// same backend.
@@ -68,7 +70,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
                 forward(&mut *streams, &[exchange], limits, clock, &stop, &mut report).unwrap()
             })
         });
-        let plan = Plan {
+        let plan = OrdersPlan {
             subject: "t".into(),
             target,
             wire: Wire::WebsocketJson,

@@ -36,7 +36,5 @@ mod session;
 pub mod strategy;
 mod tick;
 
-pub use load::plan::{self, Plan};
 pub use load::run::{TraderError, run};
-pub use tick::plan::{self as tick_plan, TickPlan};
 pub use tick::run::follow;

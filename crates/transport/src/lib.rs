@@ -34,6 +34,7 @@ pub use connection::Connection;
 pub use stream::inject;
 
 use clock::Clock;
+use plan::backend::{self, UnknownBackend};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
@@ -187,62 +188,28 @@ pub(crate) trait Sockets: Streams {
 /// No stream has this id: what was given to [`Backend::open_beside`] is reported so.
 pub const BELL: StreamId = StreamId(u32::MAX);
 
-/// One way to wait, read and write.
+/// One way to wait, read and write, and how to open a set of its sockets.
 pub struct Backend {
-    /// As scenarios and records name it.
-    pub name: &'static str,
-    /// One line for people.
-    pub about: &'static str,
-    /// Whether a waiting thread keeps its core busy.
-    pub spins: bool,
+    /// Its row in the plans.
+    pub row: plan::backend::Backend,
     open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
 }
 
-/// The backends there are.
+/// The backends that plans can name, in their order.
 pub const BACKENDS: &[Backend] = &[
-    Backend {
-        name: "spin",
-        about: "non-blocking sockets, polled without a pause; keeps its core busy",
-        spins: true,
-        open: stream::readiness::spin,
-    },
-    Backend {
-        name: "block",
-        about: "the thread sleeps in epoll until something is ready",
-        spins: false,
-        open: stream::readiness::block,
-    },
-    Backend {
-        name: "io_uring",
-        about: "the thread sleeps in io_uring until a request completes",
-        spins: false,
-        open: stream::uring::sleep,
-    },
-    Backend {
-        name: "io_uring_spin",
-        about: "io_uring, whose flag in shared memory is read without a pause; keeps its core busy",
-        spins: true,
-        open: stream::uring::spin,
-    },
+    Backend { row: backend::SPIN, open: stream::readiness::spin },
+    Backend { row: backend::BLOCK, open: stream::readiness::block },
+    Backend { row: backend::IO_URING, open: stream::uring::sleep },
+    Backend { row: backend::IO_URING_SPIN, open: stream::uring::spin },
 ];
-
-/// No such backend.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no backend {name:?}; there are: {known}")]
-pub struct UnknownBackend {
-    name: String,
-    known: String,
-}
 
 /// The backend of that name.
 ///
 /// # Errors
-/// If there is none; the error lists those there are.
+/// If there is none; the error lists all backends.
 pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
-    BACKENDS.iter().find(|backend| backend.name == name).ok_or_else(|| UnknownBackend {
-        name: name.to_owned(),
-        known: BACKENDS.iter().map(|backend| backend.name).collect::<Vec<_>>().join(", "),
-    })
+    let known = BACKENDS.iter().find(|backend| backend.row.name == name);
+    known.ok_or_else(|| UnknownBackend::new(name))
 }
 
 impl Backend {
@@ -281,5 +248,16 @@ impl Backend {
             None => sockets,
             Some(_) => Box::new(tls::TlsStreams::new(sockets, tls, clock)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_backend_that_a_plan_can_name_is_implemented() {
+        let rows: Vec<backend::Backend> = BACKENDS.iter().map(|backend| backend.row).collect();
+        assert_eq!(rows, backend::BACKENDS);
     }
 }

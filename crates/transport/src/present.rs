@@ -6,7 +6,7 @@ use clock::Clock;
 /// Those that can be opened; the others are noted as skipped.
 pub(crate) fn backends() -> Vec<&'static Backend> {
     let is_here = |backend: &&'static Backend| {
-        testing::opens(backend.name, || backend.open(Clock::calibrate()).map(drop))
+        testing::opens(backend.row.name, || backend.open(Clock::calibrate()).map(drop))
     };
     BACKENDS.iter().filter(is_here).collect()
 }

@@ -3,11 +3,12 @@
 pub(crate) mod outbound;
 pub(crate) mod tally;
 
-use crate::row::{Row, Serves};
+use crate::row;
 use clock::Clock;
 use engine::{Amend, Cancel, Command, NewOrder};
 use engine::{DoneReason, Engine, Event, Input, Party};
 use host::Root;
+use plan::measure::engine::{Row, Serves};
 use std::hint::black_box;
 
 /// Takes one operation after the other.
@@ -112,7 +113,7 @@ pub(crate) fn filled(
     prefill: &[Input],
 ) -> Engine {
     debug_assert!(row.serves != Serves::Nobody);
-    let mut engine = row.engine(accounts, open_orders_max);
+    let mut engine = row::engine(row, accounts, open_orders_max);
     for input in prefill {
         engine.apply(input, &mut |event| {
             black_box(event);

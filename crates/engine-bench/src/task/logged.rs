@@ -3,19 +3,21 @@
 
 use crate::bench::{Bench, Measured};
 use crate::error::EngineBenchError;
-use crate::plan::{JournalMode, Plan};
-use crate::row::Row;
+use crate::row;
 use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
 use crate::server::filled;
 use crate::server::outbound::{Outbound, REPORTS};
 use crate::server::tally::counted;
-use crate::task::timing::{GRACE_NS, LEAD_NS, Timing};
+use crate::task::timing::{self, GRACE_NS, LEAD_NS};
 use clock::recorder::{self, Recorder};
 use clock::schedule::Schedule;
 use engine::{Engine, Input};
 use flow::w1::Flow;
 use host::Root;
 use journal::{AppendError, Appender, Identity, JournalError, Mode, Options};
+use plan::measure::engine::Row;
+use plan::measure::engine::Timing;
+use plan::measure::engine::{EnginePlan, JournalMode};
 use record::Load;
 use record::engine::{EngineRun, Storage};
 use std::collections::VecDeque;
@@ -60,20 +62,20 @@ struct Desk<'a> {
 /// Warm-up and measured part, on one schedule. Then compares the states of the engine, of the
 /// replayed journal, and of the flow without a journal.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     logged: &JournalTask,
     timing: &Timing,
     bench: &Bench,
 ) -> Result<Measured, EngineBenchError> {
-    let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
+    let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(timing.warm_up_operations + timing.operations);
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
     let open_orders_max = flow.open_orders_max();
     let (appender, engine) = open(plan, row, logged, open_orders_max)?;
     let (recorder, drain) = recorder::recorder(&SCHEDULED, timing.seconds());
     let mut desk = Desk::new(bench, timing, plan.seed, (appender, engine), recorder);
-    let settings = row.settings(plan.accounts, open_orders_max);
+    let settings = row::settings(row, plan.accounts, open_orders_max);
     desk.unhurried(settings.iter().chain(&prefill));
     desk.start_ns = bench.clock.now_ns() + LEAD_NS;
     desk.keep(warm_up);
@@ -113,7 +115,7 @@ pub(crate) fn run(
             engine_run.replays_unequal += unequal(replayed.state_hash);
         }
     }
-    let load = timing.load(sent, length_ns, engine_run);
+    let load = timing::load_of(timing, sent, length_ns, engine_run);
     let lost = sent - answered;
     let load = Load { received: answered, lost, held_back, ..load };
     let load = bench.disturbed(usage, load);
@@ -122,12 +124,12 @@ pub(crate) fn run(
 
 /// A new journal and its engine.
 fn open(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     logged: &JournalTask,
     open_orders_max: usize,
 ) -> Result<(Appender, Engine), JournalError> {
-    let limits = row.limits(plan.accounts, open_orders_max);
+    let limits = row::limits(row, plan.accounts, open_orders_max);
     let mode = match logged.mode {
         JournalMode::None => return Ok((Appender::none(), Engine::new(1, limits))),
         JournalMode::Async => Mode::Async,

@@ -4,17 +4,19 @@
 
 use crate::bench::{Bench, Measured};
 use crate::error::EngineBenchError;
-use crate::plan::Plan;
-use crate::row::{Row, Serves};
+use crate::row;
 use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
 use crate::server::outbound::{Outbound, REPORTS};
 use crate::server::tally::{Outcome, counted};
 use crate::server::{Burner, Server, filled};
-use crate::task::timing::{GRACE_NS, LEAD_NS, Timing};
+use crate::task::timing::{self, GRACE_NS, LEAD_NS};
 use clock::recorder::{self, Recorder};
 use clock::schedule::Schedule;
 use engine::Input;
 use flow::w1::Flow;
+use plan::measure::engine::EnginePlan;
+use plan::measure::engine::Timing;
+use plan::measure::engine::{Row, Serves};
 use record::engine::EngineRun;
 use std::sync::atomic::Ordering;
 
@@ -29,12 +31,12 @@ struct Keeper<'a> {
 /// Warm-up and measured part, on one schedule. An engine then repeats the flow without a clock, to
 /// compare states.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     timing: &Timing,
     bench: &Bench,
 ) -> Result<Measured, EngineBenchError> {
-    let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
+    let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(timing.warm_up_operations + timing.operations);
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
     let open_orders_max = flow.open_orders_max();
@@ -84,7 +86,7 @@ pub(crate) fn run(
             engine_run.replays_unequal = u32::from(expected != reached);
         }
     }
-    let load = timing.load(done, length_ns, engine_run);
+    let load = timing::load_of(timing, done, length_ns, engine_run);
     let load = bench.disturbed(usage, load);
     Ok(Measured { load, planned: timing.operations, failure: None })
 }

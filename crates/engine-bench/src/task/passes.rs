@@ -3,9 +3,8 @@
 
 use crate::bench::{Bench, Measured};
 use crate::error::EngineBenchError;
-use crate::plan::Plan;
-use crate::row::{Row, Serves};
-use crate::series::{BACK_TO_BACK, OPERATION};
+use crate::row;
+use crate::series::BACK_TO_BACK;
 use crate::server::outbound::{Outbound, REPORTS};
 use crate::server::tally::{Outcome, counted};
 use crate::server::{LookAhead, Nobody, filled};
@@ -14,6 +13,9 @@ use clock::recorder::{Series, recorder};
 use engine::{Engine, Input};
 use flow::w1::Flow;
 use host::Root;
+use plan::measure::engine::EnginePlan;
+use plan::measure::engine::OPERATION;
+use plan::measure::engine::{Row, Serves};
 use record::engine::EngineRun;
 use record::progress::Second;
 use record::{Kind, Load};
@@ -40,12 +42,12 @@ impl PassInputs<'_> {
 
 /// Makes `passes` over `operations`, and the one that times each operation.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     (operations, passes): (u64, u32),
     bench: &Bench,
 ) -> Result<Measured, EngineBenchError> {
-    let (mut flow, prefill) = Flow::new(row.shape, plan.accounts, plan.seed);
+    let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(operations);
     let open_orders_max = flow.open_orders_max();
     let prepared = PassInputs { row, accounts: plan.accounts, open_orders_max, prefill, inputs };

@@ -1,13 +1,13 @@
 //! Workload W1 against its published counts, which every engine measured so far gives.
 
-use engine_bench::plan::{Plan, Task};
+use plan::measure::engine::{EnginePlan, Task};
 use record::ClientResult;
 use record::engine::Counts;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn plan(row: &str, operations: u64, directory: &Path) -> Plan {
-    Plan {
+fn plan(row: &str, operations: u64, directory: &Path) -> EnginePlan {
+    EnginePlan {
         subject: row.to_owned(),
         row: row.to_owned(),
         task: Task::Passes { operations, passes: 2 },
@@ -20,7 +20,7 @@ fn plan(row: &str, operations: u64, directory: &Path) -> Plan {
     }
 }
 
-fn carried_out(plan: &Plan) -> ClientResult {
+fn carried_out(plan: &EnginePlan) -> ClientResult {
     engine_bench::run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use clock::schedule::Arrival;
 use engine_bench::EngineBenchError;
-use engine_bench::plan::{JournalMode, Plan, Task, Timing};
+use plan::measure::engine::{EnginePlan, JournalMode, Task, Timing};
 use record::ClientResult;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -17,8 +17,8 @@ fn timing(operations: u64) -> Timing {
     }
 }
 
-fn plan(row: &str, task: Task, directory: &Path) -> Plan {
-    Plan {
+fn plan(row: &str, task: Task, directory: &Path) -> EnginePlan {
+    EnginePlan {
         subject: "it".to_owned(),
         row: row.to_owned(),
         task,
@@ -31,11 +31,11 @@ fn plan(row: &str, task: Task, directory: &Path) -> Plan {
     }
 }
 
-fn carried_out(plan: &Plan) -> ClientResult {
+fn carried_out(plan: &EnginePlan) -> ClientResult {
     engine_bench::run(plan, &AtomicBool::new(false), &mut |_| ()).unwrap()
 }
 
-fn recorded(plan: &Plan, kind: &str) -> u64 {
+fn recorded(plan: &EnginePlan, kind: &str) -> u64 {
     let log = std::fs::read(&plan.hlog).unwrap();
     record::hlog::totals(&log[..]).unwrap()[&format!("it.operation.{kind}")].len()
 }

@@ -1,32 +1,33 @@
 //! The structures of `ipc`, in files below the plan's directory.
 
-use crate::plan::{ClientReport, Plan};
+use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use ipc::distributor::{self, Distributor, PublishError};
 use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
 use ipc::region::Place;
 use ipc::ring::{self, Producers, Ring, SendError, Shape};
+use plan::measure::ipc::IpcPlan;
 use std::path::Path;
 
 /// What a record takes beside its message, at most: its word, and what is left of its last cache
 /// line.
 const RECORD_OVERHEAD_BYTES_MAX: u64 = 72;
 
-fn failed(plan: &Plan, why: impl ToString) -> IpcBenchError {
+fn failed(plan: &IpcPlan, why: impl ToString) -> IpcBenchError {
     IpcBenchError::Structure { structure: plan.structure.clone(), why: why.to_string() }
 }
 
-pub(crate) fn ring(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn ring(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     ring_for(plan, link, Producers::One)
 }
 
-pub(crate) fn ring_many(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn ring_many(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     ring_for(plan, link, Producers::Many)
 }
 
 fn ring_for(
-    plan: &Plan,
+    plan: &IpcPlan,
     link: &mut Link,
     producers: Producers,
 ) -> Result<ClientReport, IpcBenchError> {
@@ -67,18 +68,25 @@ impl Receiver for ring::Consumer {
     }
 }
 
-pub(crate) fn queue(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn queue(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     queue_with(plan, link, true)
 }
 
-pub(crate) fn queue_unchecked(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn queue_unchecked(
+    plan: &IpcPlan,
+    link: &mut Link,
+) -> Result<ClientReport, IpcBenchError> {
     queue_with(plan, link, false)
 }
 
 /// All blocks of the run are made, mapped and touched before it, as the peers do: making one takes
 /// the kernel tens of milliseconds, and on two cores whoever made it meanwhile would take one of
 /// the measured ones.
-fn queue_with(plan: &Plan, link: &mut Link, checked: bool) -> Result<ClientReport, IpcBenchError> {
+fn queue_with(
+    plan: &IpcPlan,
+    link: &mut Link,
+    checked: bool,
+) -> Result<ClientReport, IpcBenchError> {
     let path = Path::new(&plan.directory).join("queue");
     let bytes = plan.messages_all() * (plan.message_bytes as u64 + RECORD_OVERHEAD_BYTES_MAX);
     let blocks = bytes.div_ceil(plan.block_bytes.max(1)) as usize + 1;
@@ -170,7 +178,7 @@ impl Receiver for Reading {
     }
 }
 
-pub(crate) fn distributor(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn distributor(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     let narrow = |wide: usize| u32::try_from(wide).unwrap_or(u32::MAX);
     let shape = distributor::Shape {
         keys: narrow(plan.keys),

@@ -1,10 +1,11 @@
 //! What people use between threads, each as its authors recommend.
 
-use crate::plan::{ClientReport, Plan};
+use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use clock::range::OutOfRange;
 use crossbeam_queue::ArrayQueue;
+use plan::measure::ipc::IpcPlan;
 use std::sync::Arc;
 
 /// Calls `$run::<N>` with the plan's length of messages, which these crates must know when they
@@ -26,11 +27,11 @@ macro_rules! of_length {
     };
 }
 
-pub(crate) fn rtrb(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn rtrb(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     of_length!(plan, link, rtrb_of, [16, 32, 64, 128, 256, 512, 1024])
 }
 
-fn rtrb_of<const N: usize>(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+fn rtrb_of<const N: usize>(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     let (producer, consumer) = rtrb::RingBuffer::<[u8; N]>::new(plan.slots);
     between(plan, link, Some(producer), Some(consumer))
 }
@@ -57,12 +58,12 @@ impl<const N: usize> Receiver for rtrb::Consumer<[u8; N]> {
     }
 }
 
-pub(crate) fn crossbeam(plan: &Plan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
+pub(crate) fn crossbeam(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     of_length!(plan, link, crossbeam_of, [16, 32, 64, 128, 256, 512, 1024])
 }
 
 fn crossbeam_of<const N: usize>(
-    plan: &Plan,
+    plan: &IpcPlan,
     link: &mut Link,
 ) -> Result<ClientReport, IpcBenchError> {
     let queue = Arc::new(ArrayQueue::<[u8; N]>::new(plan.slots));

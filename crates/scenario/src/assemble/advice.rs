@@ -1,10 +1,11 @@
 //! Warnings that teach: what a reader may misread in these figures, why, and what to do about it.
 
-use crate::file::{FLOOR, Kind as ScenarioKind, Scenario};
+use plan::load::Model;
+use plan::measure::Kind as ScenarioKind;
+use plan::scenario::{FLOOR, Scenario};
 use record::merge::pooling;
 use record::noise::Noise;
 use record::{Kind, Subject};
-use trader::plan::Model;
 
 /// An interval of a median wider than this share of the median is worth a warning.
 const INTERVAL_SHARE_MAX: f64 = 0.2;

@@ -2,7 +2,6 @@
 
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::largest;
-use crate::file::Scenario;
 use crate::placement::Placed;
 use crate::run::Run;
 use crate::run::until;
@@ -11,6 +10,7 @@ use clock::Clock;
 use clock::calendar::utc;
 use host::Cores;
 use noise::hiccup;
+use plan::Scenario;
 use record::hlog::Totals;
 use record::machine::{self, Machine};
 use record::merge::pooling::{self, Judging};

@@ -2,11 +2,11 @@
 //! void. Each rule judges one subject in one run; a rule that broke in any run is broken.
 //! docs/METHODOLOGY.md gives the reason for each.
 
-use crate::file::Kind::{
-    self, CoreToCore, Endpoint, Engine, Ipc, Journal, Network, OrderEntry, Soak, Tick,
-};
 use crate::run::{Evidence, Run};
 use crate::tick::rules as tick_rules;
+use plan::measure::Kind::{
+    self, CoreToCore, Endpoint, Engine, Ipc, Journal, Network, OrderEntry, Soak, Tick,
+};
 use record::{Rule, Verdict};
 
 type Check = fn(&Evidence) -> (Verdict, String);

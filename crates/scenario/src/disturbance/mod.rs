@@ -8,20 +8,20 @@ pub(crate) mod moment;
 
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::idle::Idle;
-use crate::file::Kind as ScenarioKind;
 use crate::run::{Measured, Run};
 use clock::{monotonic_ns, wall_ns};
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
 use noise::account::{AccountResult, CoreAccount};
+use plan::load::Model;
+use plan::measure::Kind as ScenarioKind;
+use plan::measure::ticks::StrategyName;
 use record::hlog::measured_part;
 use record::{Disturbed, Kind, Moves};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use trader::plan::Model;
-use trader::tick_plan::StrategyName;
 
 /// A message is late beyond this share of the service time's p50 …
 const LATE_SHARE_OF_P50: f64 = 0.1;

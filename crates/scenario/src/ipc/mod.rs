@@ -10,10 +10,11 @@ use crate::launch::process::{Process, finish_after};
 use crate::launch::{CLIENT_PATIENCE, Launch, Left, stderr};
 use crate::run::site::record_failed;
 use clock::{Clock, wall_now};
-use ipc_bench::judge::{Disturbance, DisturbedShares, MESSAGE, SampleResult, UNDISTURBED, judge};
-use ipc_bench::plan::{ClientReport, Ends, Plan, Ready, Word};
+use ipc_bench::judge::{Disturbance, DisturbedShares, SampleResult, UNDISTURBED, judge};
+use ipc_bench::report::ClientReport;
 use ipc_bench::samples;
 use noise::watch::{DisturbanceKind, Watch, WatchError, WatchResult};
+use plan::measure::ipc::{Ends, IpcPlan, MESSAGE, Ready, Word};
 use record::directory;
 use record::{ClientResult, Kind};
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl Launch<'_> {
         let subject = &self.conduct.scenario.subject[self.entrant.index];
         // Two processes need a common clock.
         let clock = (subject.processes > 1).then(Clock::calibrate);
-        let plan = Plan { clock, ..self.ipc_plan(&files) };
+        let plan = IpcPlan { clock, ..self.ipc_plan(&files) };
         let passed = self.pass(&plan, subject.ends());
         self.interrupt.watch(&[]);
         let (told, watched, started) = passed?;
@@ -65,11 +66,11 @@ impl Launch<'_> {
     }
 
     /// Starts the clients, lets them pass messages, and collects their results.
-    fn pass(&self, plan: &Plan, ends: &[Ends]) -> Result<Passed, ConductError> {
+    fn pass(&self, plan: &IpcPlan, ends: &[Ends]) -> Result<Passed, ConductError> {
         let mut clients: Vec<Client> = Vec::new();
         for &ends in ends {
             // A client has made what the next one opens.
-            let client = self.start_ipc_client(&Plan { ends, ..plan.clone() }, &clients)?;
+            let client = self.start_ipc_client(&IpcPlan { ends, ..plan.clone() }, &clients)?;
             clients.push(client);
         }
         let threads: Vec<i32> = clients.iter().flat_map(|one| one.threads.clone()).collect();
@@ -90,7 +91,7 @@ impl Launch<'_> {
     }
 
     /// Starts one process and waits until its threads exist.
-    fn start_ipc_client(&self, plan: &Plan, others: &[Client]) -> Result<Client, ConductError> {
+    fn start_ipc_client(&self, plan: &IpcPlan, others: &[Client]) -> Result<Client, ConductError> {
         let line = serde_json::to_string(plan).map_err(|error| self.failed(error.to_string()))?;
         let suffix = if plan.ends == Ends::Consumer { ".consumer" } else { "" };
         let (stderr, file) = self.stderr(suffix)?;
@@ -138,12 +139,12 @@ impl Launch<'_> {
         Ok(Files { directory, samples })
     }
 
-    fn ipc_plan(&self, files: &Files) -> Plan {
+    fn ipc_plan(&self, files: &Files) -> IpcPlan {
         let scenario = &self.conduct.scenario;
         let subject = &scenario.subject[self.entrant.index];
         let (load, ipc) = (&scenario.load, &scenario.ipc);
         let core = |which: usize| self.entrant.cores.get(which).copied();
-        Plan {
+        IpcPlan {
             subject: self.entrant.name.clone(),
             structure: subject.backend.clone(),
             message_bytes: ipc.message_bytes,
@@ -167,7 +168,7 @@ impl Launch<'_> {
 
     fn judged(
         &self,
-        plan: &Plan,
+        plan: &IpcPlan,
         told: ClientReport,
         watched: Result<WatchResult, WatchError>,
         started: SystemTime,

@@ -5,7 +5,6 @@ pub(crate) mod stderr;
 
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_SECOND_MIN};
 use crate::disturbance::moment::Moment;
-use crate::file::Kind;
 use crate::launch::process::Process;
 use crate::placement::Placed;
 use crate::progress::{Progress, Teller};
@@ -16,6 +15,8 @@ use host::Cores;
 use host::network::Networks;
 use ipc_bench::judge::DisturbedShares;
 use noise::account::Account;
+use plan::measure::Kind;
+use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
@@ -26,7 +27,6 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use transport::tls::Trust;
 
 /// Time limit for an exchange to be ready (it reads a large book first), or to end.
 const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);

@@ -1,11 +1,12 @@
 //! What this machine has for the four placements, and what it lacks.
 
-use crate::file::{Kind, Scenario};
 use crate::placement::Placed;
 use host::interrupts::{self, is_of_interface};
 use host::placement::choose;
 use host::topology::nic_nodes;
 use host::{Cores, Root, Topology};
+use plan::Scenario;
+use plan::measure::Kind;
 use rustix::fs::{Access, access};
 
 /// Cores near the network interface and far from it, and its interrupts.

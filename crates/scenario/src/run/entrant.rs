@@ -2,7 +2,6 @@
 
 use crate::conduct::{ConductError, Entrant};
 use crate::disturbance::{Seen, exact};
-use crate::file::Kind;
 use crate::ipc::core_to_core;
 use crate::launch::{Launch, Left};
 use crate::network::steering::Steered;
@@ -12,6 +11,7 @@ use crate::run::{Lengths, Measured};
 use crate::tick::{self, files};
 use host::Root;
 use noise::account::Account;
+use plan::measure::Kind;
 use record::directory;
 use std::path::Path;
 use tune::journal::STATE_DEFAULT;

@@ -2,7 +2,6 @@
 //! and the run directory.
 
 use crate::conduct::{Conduct, ConductError};
-use crate::file::{Kind, Network};
 use crate::placement::{Placed, place_on};
 use crate::progress::{Progress, Say};
 use crate::tick::files;
@@ -10,6 +9,8 @@ use clock::{Clock, wall_ms};
 use host::network::Networks;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
+use plan::measure::Kind;
+use plan::measure::ticks::Network;
 use record::directory;
 use record::machine::{Fingerprint, Machine};
 use std::path::{Path, PathBuf};

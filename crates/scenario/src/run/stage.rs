@@ -5,7 +5,6 @@
 use crate::assemble::{self, Parts};
 use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
 use crate::disturbance::idle::Idle;
-use crate::file::RUNS_MAX;
 use crate::launch::stderr;
 use crate::progress::{Progress, Say, Teller};
 use crate::run::settle::Settle;
@@ -18,6 +17,7 @@ use host::Root;
 use noise::account::Account;
 use noise::beside::DisturbanceCollector;
 use noise::{hiccup, meter};
+use plan::scenario::RUNS_MAX;
 use record::noise::Noise;
 use record::{RunRecord, directory};
 use std::fs::{self, File};

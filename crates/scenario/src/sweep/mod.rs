@@ -1,12 +1,13 @@
 //! The same scenario at several rates, to the knee: the highest rate that meets an objective.
 
 use crate::conduct::{Conduct, ConductError, Interrupt};
-use crate::file::Kind;
-use crate::file::set;
 use crate::progress::{Say, again};
 use clock::calendar::utc;
 use clock::schedule::RATE_PER_SECOND_MAX;
 use clock::wall_ms;
+use plan::load::Model;
+use plan::measure::Kind;
+use plan::scenario::set;
 use record::directory;
 use record::nearest::did_you_mean;
 use record::objective::Objective;
@@ -14,7 +15,6 @@ use record::sweep::{Outcome, Point, SCHEMA, SweepRecord};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use trader::plan::Model;
 
 /// Limit on the rates of one sweep.
 pub const RATES_MAX: usize = 64;

@@ -1,11 +1,11 @@
 //! The search with known knees, and sweeps that are rejected before anything is measured.
 
 use super::*;
-use crate::file::Scenario;
+use plan::Scenario;
 use proptest::prelude::*;
 
 /// A scenario as a sweep takes it.
-fn with_sets(name: &str, sets: &[String]) -> Result<Scenario, crate::ScenarioError> {
+fn with_sets(name: &str, sets: &[String]) -> Result<Scenario, plan::ScenarioError> {
     Scenario::find(name, &[&SETS.map(str::to_owned)[..], sets].concat())
 }
 

@@ -2,9 +2,10 @@
 //! ticks.
 
 use crate::conduct::Entrant;
-use crate::file::{Kind, Scenario};
 use crate::run::{Measured, Run};
 use crate::tick::files;
+use plan::Scenario;
+use plan::measure::Kind;
 use record::tick::attribution::Ways;
 use record::tick::samples as tick_samples;
 use record::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
@@ -142,10 +143,10 @@ fn not_watched(name: &str, runs: &[Run]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::conduct::{Conduct, entrants};
-    use crate::file::Scenario;
     use crate::placement::Placed;
     use crate::run::{Asked, Run};
     use crate::tick::taken::Taking;
+    use plan::Scenario;
     use record::tick::{Audit, POINTS};
     use std::fs::File;
     use std::path::PathBuf;

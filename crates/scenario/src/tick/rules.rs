@@ -1,7 +1,7 @@
 //! Rules of integrity for ticks.
 
 use crate::run::{Asked, Evidence};
-use crate::tick::DURATION_SHARE_MIN;
+use plan::measure::ticks::DURATION_SHARE_MIN;
 use record::Verdict;
 use record::tick::Tick;
 use serde::Deserialize;
@@ -183,7 +183,7 @@ pub(crate) fn audit(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Kind;
+    use plan::measure::Kind;
     use record::tick::Audit;
     use record::{ClientResult, ExchangeResult};
 

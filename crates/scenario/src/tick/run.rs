@@ -3,22 +3,22 @@
 
 use crate::conduct::{Conduct, ConductError, Entrant};
 use crate::disturbance::moment::Moment;
-use crate::file::{Flow, Pace, Scenario, Transport};
 use crate::launch::{Launch, Left, Ready};
 use crate::progress::Teller;
 use crate::run::{Asked, Lengths};
 use crate::tick::files::{AUDIT, PROFILE, SAMPLES};
 use crate::tick::taken::Watching;
+use plan::Scenario;
+use plan::faults::Inject;
+use plan::load::Load;
+use plan::measure::ticks::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
+use plan::measure::ticks::{Pace, Transport};
 use record::directory;
 use record::tick::samples::SAMPLES_MAX;
 use rustix::process::Pid;
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
-use trader::plan::Load;
-use trader::tick_plan::{AuditPlan, FeedPlan, RawPlan, StrategyName, TickPlan};
-use transport::inject::Inject;
 
 /// Room for the samples of a recording of unknown length: 120 MB.
 const SAMPLES_ROOM_MIN: u64 = 1_000_000;
@@ -95,7 +95,7 @@ impl Launch<'_> {
         let (warm_up_seconds, seconds) = self.conduct.phases(self.entrant);
         let file = |what: &str| self.path.join(format!("{:03}.{name}.{what}", self.number));
         let is_watched = scenario.audit.enabled && raw.is_none();
-        let mut by_hand = scenario.tick_plan(self.entrant.index, ready.address.clone());
+        let mut by_hand = tick_plan(scenario, self.entrant.index, ready.address.clone());
         if let Some(networks) = self.networks {
             by_hand.feed.listen.set_ip(networks.trader().address().into());
             let group = by_hand.feed.multicast.as_mut();
@@ -128,86 +128,55 @@ impl Launch<'_> {
     }
 }
 
-impl Scenario {
-    /// The plan of the trader of subject `index`, without files and cores.
-    pub fn tick_plan(&self, index: usize, target: String) -> TickPlan {
-        let subject = &self.subject[index];
-        let feed = &self.feed;
-        let own = own_address(&target);
-        TickPlan {
-            subject: subject.name.clone(),
-            target,
-            backend: subject.backend.clone(),
-            core: None,
-            scheduling: subject.scheduling,
-            instrument: self.flow.instrument.clone(),
-            first_token: Load::default().first_token,
-            warm_up_seconds: self.warm_up_seconds,
-            seconds: self.seconds,
-            clock: None,
-            hlog: String::new(),
-            samples: String::new(),
-            samples_max: self.samples_room(),
-            scenario: self.name.clone(),
-            progress: false,
-            feed: FeedPlan {
-                listen: SocketAddr::from((own, 0)),
-                multicast: (feed.transport == Transport::Multicast).then_some(own),
-                receive_buffer_bytes: feed.receive_buffer_bytes,
-                kernel_stamps: feed.kernel_stamps,
-                instruments: self.instruments(),
-                orders_max: self.exchange.open_orders_max,
-                datagram_bytes_max: feed.datagram_bytes,
-                inject: feed.inject,
-                ..FeedPlan::default()
-            },
-            strategy: self.strategy.clone(),
-            risk: Some(self.risk.profile.clone()).filter(|profile| !profile.is_empty()),
-            audit: None,
-            raw: None,
-            tls: self.trust(index),
-            inject: subject.inject.clone(),
-        }
+/// The plan of the trader of subject `index`, without files and cores.
+pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan {
+    let subject = &scenario.subject[index];
+    let feed = &scenario.feed;
+    let own = own_address(&target);
+    TickPlan {
+        subject: subject.name.clone(),
+        target,
+        backend: subject.backend.clone(),
+        core: None,
+        scheduling: subject.scheduling,
+        instrument: scenario.flow.instrument.clone(),
+        first_token: Load::default().first_token,
+        warm_up_seconds: scenario.warm_up_seconds,
+        seconds: scenario.seconds,
+        clock: None,
+        hlog: String::new(),
+        samples: String::new(),
+        samples_max: samples_room(scenario),
+        scenario: scenario.name.clone(),
+        progress: false,
+        feed: FeedPlan {
+            listen: SocketAddr::from((own, 0)),
+            multicast: (feed.transport == Transport::Multicast).then_some(own),
+            receive_buffer_bytes: feed.receive_buffer_bytes,
+            kernel_stamps: feed.kernel_stamps,
+            instruments: scenario.instruments(),
+            orders_max: scenario.exchange.open_orders_max,
+            datagram_bytes_max: feed.datagram_bytes,
+            inject: feed.inject,
+            ..FeedPlan::default()
+        },
+        strategy: scenario.strategy.clone(),
+        risk: Some(scenario.risk.profile.clone()).filter(|profile| !profile.is_empty()),
+        audit: None,
+        raw: None,
+        tls: scenario.trust(index),
+        inject: subject.inject.clone(),
     }
+}
 
-    /// Number of the exchange's instruments: those that ship, or those of its file.
-    fn instruments(&self) -> u16 {
-        let shipped = FeedPlan::default().instruments;
-        let listed = self.listed_instruments();
-        listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
-    }
-
-    /// The instruments of the exchange's file, if it can be read.
-    fn listed_instruments(&self) -> Option<Vec<toml::Value>> {
-        let text = fs::read_to_string(&self.exchange.instruments).ok()?;
-        let mut table = text.parse::<toml::Table>().ok()?;
-        match table.remove("instrument")? {
-            toml::Value::Array(listed) => Some(listed),
-            _ => None,
-        }
-    }
-
-    /// The flow's instrument, the exchange's first; `None` if it is unknown.
-    pub(crate) fn flow_instrument(&self) -> Option<String> {
-        match (self.exchange.start, self.exchange.instruments.is_empty()) {
-            (false, _) => None,
-            (true, true) => Some(Flow::default().instrument),
-            (true, false) => {
-                let listed = self.listed_instruments()?;
-                Some(listed.first()?.get("code")?.as_str()?.to_owned())
-            }
-        }
-    }
-
-    /// Room for samples: twice the planned number. A recording's number of ticks is unknown.
-    fn samples_room(&self) -> usize {
-        let planned = match (self.flow.pace, self.strategy.name) {
-            (Pace::Recorded, _) => 0,
-            (_, StrategyName::Trigger) => self.messages(self.seconds) / self.strategy.every,
-            (_, StrategyName::MarketMaking) => self.messages(self.seconds),
-        };
-        (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
-    }
+/// Room for samples: twice the planned number. A recording's number of ticks is unknown.
+fn samples_room(scenario: &Scenario) -> usize {
+    let planned = match (scenario.flow.pace, scenario.strategy.name) {
+        (Pace::Recorded, _) => 0,
+        (_, StrategyName::Trigger) => scenario.messages(scenario.seconds) / scenario.strategy.every,
+        (_, StrategyName::MarketMaking) => scenario.messages(scenario.seconds),
+    };
+    (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
 }
 
 /// This machine's address on the route to `target`; nothing is sent.

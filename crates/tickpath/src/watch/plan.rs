@@ -4,9 +4,9 @@ use crate::cli::WatchArguments;
 use crate::project::Project;
 use crate::treatment::conduct_of;
 use anyhow::bail;
+use plan::measure::Kind;
 use record::Preflight;
 use scenario::Conduct;
-use scenario::file::Kind;
 use std::path::Path;
 use std::time::Duration;
 

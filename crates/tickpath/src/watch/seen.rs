@@ -1,11 +1,11 @@
 //! What a watch has seen, for the terminal and for who scrapes it.
 
+use plan::scenario::{BARE, FLOOR};
 use record::RunRecord;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::progress::Second;
 use report::export::{Exported, families};
 use report::metrics::{Family, Kind, Latencies, Metric, Value};
-use scenario::file::{BARE, FLOOR};
 use std::collections::BTreeMap;
 
 /// Everything, since it began.

@@ -2,12 +2,13 @@
 
 use crate::support::websocket::Client;
 use crate::support::*;
+use plan::trust::Trust;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Output, Stdio};
 use std::time::Duration;
-use transport::tls::{Connector, Trust};
+use transport::tls::Connector;
 
 /// A gateway in the background, ended with the value.
 struct Gateway {

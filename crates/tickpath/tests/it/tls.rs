@@ -2,11 +2,12 @@
 //! of scenarios over TLS, and what is said where it can't be.
 
 use crate::support::*;
+use plan::trust::Trust;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use transport::tls::{Connector, Pair, Trust};
+use transport::tls::{Connector, Pair};
 
 /// Certificate and key as files.
 struct Files {

@@ -2,11 +2,11 @@
 //! models decide which message is due when; the desk sends, stamps, reads and records.
 
 use crate::load::in_flight::{InFlight, Order, Progress, Stamps};
-use crate::load::plan::REQUEST;
 use crate::load::session::{Message, OrderProtocol, Received, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
+use plan::measure::network::REQUEST;
 use record::{Kind, Load, MessageBytes};
 use transport::{Read, Ready, StreamId, Streams, Write};
 

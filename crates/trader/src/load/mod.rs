@@ -7,7 +7,6 @@ mod desk;
 mod in_flight;
 mod open_loop;
 mod ping_pong;
-pub mod plan;
 pub(crate) mod progress;
 pub mod run;
 mod session;

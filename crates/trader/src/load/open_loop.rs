@@ -3,9 +3,9 @@
 //! order's ack has arrived.
 
 use crate::load::desk::Desk;
-use crate::load::plan::Load;
 use crate::load::session::OrderProtocol;
 use clock::schedule::Schedule;
+use plan::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Time for the last replies after the last message.

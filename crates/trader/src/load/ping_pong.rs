@@ -4,8 +4,8 @@
 
 use crate::load::desk::Desk;
 use crate::load::open_loop::{DRAIN_NS, WAIT_NS_MAX};
-use crate::load::plan::Load;
 use crate::load::session::{Message, OrderProtocol, Reply};
+use plan::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the load; returns whether it was completed.

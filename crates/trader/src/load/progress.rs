@@ -1,9 +1,10 @@
 //! Progress of a second that has just ended.
 
 use crate::load::desk::{CANCEL_SERVICE, ORDER_RESPONSE, ORDER_SERVICE, SEND_LATENESS};
-use crate::load::plan::{Model, Wire};
 use clock::recorder::{INTERVAL_NS, Interval};
 use hdrhistogram::Histogram;
+use plan::load::Model;
+use plan::measure::orders::Wire;
 use record::progress::Second;
 use stats::buckets::buckets;
 use stats::percentile;

@@ -1,7 +1,6 @@
 //! One run of one plan: connect, log on, warm up, measure, drain, report.
 
 use crate::load::desk::{Desk, SERIES, SERIES_OF_REQUESTS};
-use crate::load::plan::{Model, Plan, Wire};
 use crate::load::progress::Teller;
 use crate::load::session::OrderProtocol;
 use crate::load::session::raw::Raw;
@@ -9,6 +8,9 @@ use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, open_loop, ping_pong};
 use clock::recorder::{self, Drain, Interval, Recorder, SECONDS_IN_MEMORY_MAX};
 use clock::{Clock, wall_now};
+use plan::load::Model;
+use plan::measure::orders::{OrdersPlan, Wire};
+use plan::trust::Trust;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
 use std::fs::File;
@@ -17,7 +19,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
-use transport::tls::{self, Connector, HandshakeError, TlsError, Trust};
+use transport::tls::{self, Connector, HandshakeError, TlsError};
 use transport::{Connection, Streams, inject};
 
 /// Time limit for connecting, and for each step of logging on.
@@ -31,7 +33,7 @@ pub enum TraderError {
     Load(#[from] clock::range::OutOfRange),
     /// The plan names an unknown backend.
     #[error(transparent)]
-    Backend(#[from] transport::UnknownBackend),
+    Backend(#[from] plan::backend::UnknownBackend),
     /// The backend can't be opened.
     #[error("cannot open backend {backend}: {source}; the kernel may be too old or forbid it")]
     Open {
@@ -126,7 +128,7 @@ struct Draining {
 /// # Errors
 /// If there is no result. A run that broke off has a result that says so.
 pub fn run(
-    plan: &Plan,
+    plan: &OrdersPlan,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, TraderError> {
@@ -172,7 +174,7 @@ pub fn run(
 
 /// The measuring thread.
 fn measure(
-    plan: &Plan,
+    plan: &OrdersPlan,
     stop: &AtomicBool,
     sender: mpsc::Sender<Draining>,
 ) -> Result<ClientResult, TraderError> {
@@ -192,7 +194,7 @@ fn measure(
 }
 
 fn measure_over<E: OrderProtocol>(
-    plan: &Plan,
+    plan: &OrdersPlan,
     stop: &AtomicBool,
     clock: Clock,
     mut entry: E,
@@ -244,7 +246,7 @@ fn measure_over<E: OrderProtocol>(
 }
 
 fn measure_bare(
-    plan: &Plan,
+    plan: &OrdersPlan,
     stop: &AtomicBool,
     clock: Clock,
     bytes: MessageBytes,
@@ -252,7 +254,7 @@ fn measure_bare(
 ) -> Result<ClientResult, TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let stream = dial(&plan.target).map_err(failed)?;
-    let spins = transport::backend(&plan.backend)?.spins;
+    let spins = transport::backend(&plan.backend)?.row.spins;
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&SERIES, plan.seconds);
     host::thread::set_scheduling(plan.scheduling)?;
     let draining = Draining { drain, started: wall_now(), start_ns: clock.now_ns() };
@@ -273,7 +275,7 @@ fn measure_bare(
 
 fn connect<E: OrderProtocol>(
     dialler: &Dialler,
-    plan: &Plan,
+    plan: &OrdersPlan,
     lane: usize,
     entry: &mut E,
 ) -> io::Result<Connection> {

@@ -10,8 +10,8 @@
 
 use crate::strategy::own_orders::OwnOrder;
 use crate::strategy::{Market, OrderIntent, Strategy};
-use crate::tick::plan::StrategyPlan;
 use engine::{PRICE_TICKS_MAX, Quote, Side, Top};
+use plan::measure::ticks::StrategyPlan;
 
 /// Fractions of a tick.
 const TICK: i64 = 1 << FRACTION_BITS;

@@ -3,9 +3,9 @@
 use super::{MarketMaker, TICK, micro_price};
 use crate::strategy::own_orders::{OwnOrders, Pending};
 use crate::strategy::{Market, OrderIntent, Strategy as _};
-use crate::tick::plan::StrategyPlan;
 use engine::{PRICE_TICKS_MAX, Quote, Side, Top};
 use expect_test::expect;
+use plan::measure::ticks::StrategyPlan;
 use proptest::prelude::*;
 
 fn quote(price_ticks: i64, quantity_lots: u64) -> Quote {

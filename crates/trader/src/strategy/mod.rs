@@ -6,8 +6,8 @@ pub(crate) mod outcome;
 pub mod own_orders;
 
 use crate::strategy::own_orders::OwnOrders;
-use crate::tick::plan::StrategyPlan;
 use engine::{Side, Top};
+use plan::measure::ticks::StrategyPlan;
 use wire::request;
 
 /// Limit on the order intents of one tick.

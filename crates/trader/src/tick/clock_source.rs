@@ -3,11 +3,11 @@
 //! after the run.
 
 use crate::load::run::{Dialler, TraderError};
-use crate::tick::plan::TickPlan;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;
+use plan::measure::ticks::TickPlan;
 use record::tick::{AT_EXCHANGE, Sample};
 use std::io;
 use wire::administration::Description;

@@ -6,13 +6,13 @@ use crate::strategy::market_maker::MarketMaker;
 use crate::strategy::outcome::Outcome;
 use crate::strategy::{Strategy, Trigger};
 use crate::tick::logic::FeedLogic;
-use crate::tick::plan::{StrategyName, TickPlan};
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::session::exchange::ExchangeSession;
 use crate::tick::stages::Stages;
 use clock::{Clock, Deadline};
 use engine::Top;
 use feed::{Book, Channel, Follower, FollowerSettings};
+use plan::measure::ticks::{StrategyName, TickPlan};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,7 +66,7 @@ pub(crate) fn follow(
     let (strategy, outcome) = strategy(plan, instrument, lot)?;
     let logic = FeedLogic::new(follower, instrument, strategy, risk, outcome);
     // A trader that sleeps has no idle turns.
-    let rehearses = plan.strategy.rehearse && transport::backend(&plan.backend)?.spins;
+    let rehearses = plan.strategy.rehearse && transport::backend(&plan.backend)?.row.spins;
     let rehearsal =
         rehearses.then(|| rehearsal(plan, clock, &logic, session.twin(), profile, (tick, lot)));
     let rehearsal = rehearsal.transpose()?;

@@ -11,7 +11,6 @@ mod feed_start;
 mod logic;
 mod order_stream;
 mod phase;
-pub mod plan;
 mod rehearsal;
 mod replies;
 mod result;

@@ -5,10 +5,10 @@ use crate::risk::{Profile, Risk};
 use crate::strategy::market_maker::MarketMaker;
 use crate::strategy::{Strategy, Trigger};
 use crate::tick::logic::{FeedLogic, Kind};
-use crate::tick::plan::StrategyPlan;
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use feed::{Follower, FollowerSettings};
+use plan::measure::ticks::StrategyPlan;
 use wire::Decimal;
 
 fn rehearsal(strategy: Box<dyn Strategy>, at_ticks: i64) -> Rehearsal<FeedLogic, ExchangeSession> {

@@ -8,7 +8,6 @@ use crate::tick::event_loop::{Parts, TickLoop};
 use crate::tick::feed_start::{self, Followed, receive_options};
 use crate::tick::logic::{FloorLogic, TradingLogic};
 use crate::tick::order_stream::OrderStream;
-use crate::tick::plan::{RawPlan, TickPlan};
 use crate::tick::rehearsal::Rehearsal;
 use crate::tick::result::{Finished, Following, Receiving};
 use crate::tick::samples::Samples;
@@ -21,6 +20,7 @@ use audit::Auditor;
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
+use plan::measure::ticks::{RawPlan, TickPlan};
 use record::ClientResult;
 use record::Kind;
 use record::progress::Second;
@@ -208,7 +208,7 @@ impl Own<'_> {
         let mut streams = inject::around(streams, &plan.inject, clock);
         let stream = streams.add(stream).map_err(open_failed)?;
         let samples = Samples::with_room(plan.samples_max);
-        let spins = backend.spins;
+        let spins = backend.row.spins;
         let parts = Parts {
             clock,
             is_shared,

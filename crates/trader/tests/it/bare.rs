@@ -3,12 +3,13 @@
 
 use crate::ends::{FLOW, follow, plan as tick_plan};
 use clock::Clock;
+use plan::load::{Load, Model};
+use plan::measure::orders::{OrdersPlan, Wire};
+use plan::measure::ticks::{RawPlan, TickPlan};
 use record::{ClientResult, MessageBytes};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use trader::plan::{Load, Model, Plan, Wire};
-use trader::tick_plan::{RawPlan, TickPlan};
 use transport::datagram::{DatagramSender, SendOptions};
 use transport::echo::bare;
 use transport::echo::ticker::{TickerEcho, TickerSettings};
@@ -16,8 +17,8 @@ use transport::echo::ticker::{TickerEcho, TickerSettings};
 const BYTES: MessageBytes =
     MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
 
-fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) -> Plan {
-    Plan {
+fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) -> OrdersPlan {
+    OrdersPlan {
         subject: "bare".into(),
         target: listener.local_addr().unwrap().to_string(),
         wire: Wire::Bare(BYTES),
@@ -34,7 +35,7 @@ fn plan(listener: &TcpListener, directory: &tempfile::TempDir, backend: &str) ->
     }
 }
 
-fn run(plan: &Plan, stop: &AtomicBool) -> ClientResult {
+fn run(plan: &OrdersPlan, stop: &AtomicBool) -> ClientResult {
     trader::run(plan, stop, &mut |_| ()).unwrap()
 }
 
@@ -67,7 +68,7 @@ fn a_run_ends_at_once_when_it_is_stopped_or_the_other_end_ends() {
     for other_ends in [false, true] {
         let directory = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let plan = Plan { seconds: 60.0, ..plan(&listener, &directory, "block") };
+        let plan = OrdersPlan { seconds: 60.0, ..plan(&listener, &directory, "block") };
         let (end, stop) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| bare::serve(&listener, false, &end));
@@ -92,7 +93,7 @@ fn a_run_ends_at_once_when_it_is_stopped_or_the_other_end_ends() {
 fn a_silent_end_has_a_deadline() {
     let directory = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let plan = Plan { seconds: 60.0, ..plan(&listener, &directory, "spin") };
+    let plan = OrdersPlan { seconds: 60.0, ..plan(&listener, &directory, "spin") };
     let (sender, silent) = std::sync::mpsc::channel::<TcpStream>();
     let thread = std::thread::spawn(move || sender.send(listener.accept().unwrap().0));
     let started = Instant::now();

@@ -2,13 +2,14 @@
 //! die.
 
 use clock::Clock;
+use plan::load::{Load, Model};
+use plan::measure::orders::{OrdersPlan, Wire};
 use record::{ClientResult, MessageBytes};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use trader::plan::{Load, Model, Plan, Wire};
 use transport::StreamId;
 use transport::echo::Echo;
 use transport::serve::{Full, Limits, Outbound, Service, serve};
@@ -75,9 +76,9 @@ impl Drop for Server {
     }
 }
 
-fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> Plan {
+fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> OrdersPlan {
     let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
-    Plan {
+    OrdersPlan {
         subject: "t".into(),
         target: server.address.to_string(),
         wire: Wire::Raw(bytes),
@@ -96,7 +97,7 @@ fn plan(server: &Server, directory: &tempfile::TempDir, load: Load) -> Plan {
 
 type Totals = std::collections::BTreeMap<String, hdrhistogram::Histogram<u64>>;
 
-fn run(plan: &Plan, stop: &AtomicBool) -> (ClientResult, Totals) {
+fn run(plan: &OrdersPlan, stop: &AtomicBool) -> (ClientResult, Totals) {
     let result = trader::run(plan, stop, &mut |_| ()).unwrap();
     (result, record::hlog::totals(&std::fs::read(&plan.hlog).unwrap()[..]).unwrap())
 }
@@ -141,7 +142,8 @@ fn each_second_is_told_of_where_the_plan_asks_for_it() {
     let mut counts = Vec::new();
     for progress in [true, false] {
         let hlog = directory.path().join(format!("{progress}.hlog")).display().to_string();
-        let plan = Plan { progress, seconds: 2.0, hlog, ..plan(&server, &directory, open_load()) };
+        let plan =
+            OrdersPlan { progress, seconds: 2.0, hlog, ..plan(&server, &directory, open_load()) };
         let mut told = Vec::new();
         let mut tell = |second: &record::progress::Second| told.push(second.clone());
         let result = trader::run(&plan, &AtomicBool::new(false), &mut tell).unwrap();

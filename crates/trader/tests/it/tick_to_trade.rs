@@ -5,13 +5,14 @@ use crate::ends::{FLOW, Flow, exchange, exchange_with, follow, plan, records, ti
 use clock::schedule::Arrival;
 use clock::{Clock, Deadline};
 use exchange::{Feed, Reach};
+use plan::faults::DatagramHarm;
+use plan::faults::Inject;
+use plan::measure::ticks::{AuditPlan, RawPlan, StrategyName, StrategyPlan, TickPlan};
 use record::progress::Second;
 use record::tick::{INTERVALS, Point, STAGES};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trader::tick_plan::{AuditPlan, RawPlan, StrategyName, StrategyPlan, TickPlan};
-use transport::datagram::{DatagramHarm, DatagramReceiver, ReceiveOptions};
-use transport::inject::Inject;
+use transport::datagram::{DatagramReceiver, ReceiveOptions};
 
 /// Every tick becomes an order, every order is answered, and all stamps add up.
 #[test]

@@ -2,28 +2,9 @@
 //! run is the same.
 
 use crate::datagram::control::Control;
-use crate::datagram::received::{DATAGRAM_BYTES_MAX, Datagram};
-use serde::{Deserialize, Serialize};
-
-/// Which faults to inject; none by default. If several are due for one datagram, the first in this
-/// order happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DatagramHarm {
-    /// Every so many-th datagram vanishes.
-    pub drop_every: u64,
-    /// Every so many-th datagram comes twice.
-    pub duplicate_every: u64,
-    /// Every so many-th datagram comes after the one that follows it.
-    pub reorder_every: u64,
-}
-
-impl DatagramHarm {
-    /// Whether there is no harm to do.
-    pub fn is_none(&self) -> bool {
-        *self == DatagramHarm::default()
-    }
-}
+use crate::datagram::received::Datagram;
+use plan::faults::DatagramHarm;
+use plan::measure::ticks::DATAGRAM_BYTES_MAX;
 
 /// A datagram that comes later, or again.
 struct Kept {

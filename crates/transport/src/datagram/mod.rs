@@ -12,10 +12,10 @@ mod received;
 mod recipients;
 mod sender;
 
-pub use crate::datagram::harm::DatagramHarm;
-pub use crate::datagram::received::{DATAGRAM_BYTES_MAX, Datagram};
+pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, Sent};
+pub use plan::measure::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
 use crate::datagram::control::{CONTROL_BYTES, Control, Said};
 use crate::datagram::harm::Harmed;
@@ -24,13 +24,11 @@ use clock::wall::Wall;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, RxqOvfl, Timestamping};
 use nix::sys::socket::{MsgFlags, TimestampingFlag, getsockopt, recvmsg, setsockopt};
+use plan::faults::DatagramHarm;
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::io::{self, IoSliceMut};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-
-/// Largest receive buffer that may be asked for: one GiB. The kernel keeps twice that in an `int`.
-pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
 
 /// How datagrams are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,6 @@
 
 use std::io;
 
-/// The longest datagram there is over IPv4, bytes.
-pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// What a look for a datagram found.
 #[derive(Debug)]
 pub enum Datagram {

@@ -20,10 +20,9 @@ use crate::StreamId;
 use crate::serve::{Full, Outbound, Service};
 use std::net::SocketAddr;
 
-/// Bytes of a message before its padding.
-pub const HEADER_BYTES: usize = 16;
-/// The longest message.
-pub const MESSAGE_BYTES_MAX: usize = 4096;
+/// Bytes of a message before its padding; the longest message.
+pub use plan::measure::network::{HEADER_BYTES, MESSAGE_BYTES_MAX};
+
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A message or a reply, without its padding.

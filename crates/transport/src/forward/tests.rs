@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::present;
-use crate::tls::{self, Acceptor, Connector, Pair as Certificate, Trust};
+use crate::tls::{self, Acceptor, Connector, Pair as Certificate};
+use plan::trust::Trust;
 use rustix::net::sockopt;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -89,7 +90,7 @@ fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 fn each(test: fn(&'static str)) {
-    present::backends().into_iter().for_each(|backend| test(backend.name));
+    present::backends().into_iter().for_each(|backend| test(backend.row.name));
 }
 
 fn pattern(length: usize) -> Vec<u8> {

@@ -50,9 +50,8 @@ use crate::tls::Acceptor;
 use crate::{Backend, Streams};
 
 pub use crate::gateway::message::WINDOW_BYTES;
+pub use plan::backend::GATEWAYS_MAX;
 
-/// Most gateways.
-pub const GATEWAYS_MAX: usize = 64;
 /// Messages that each ring holds, of some 1000 bytes at most.
 pub const RING_SLOTS: u32 = 1024;
 
@@ -93,7 +92,7 @@ pub fn open(
         return Err(GatewaysError::Count(count));
     }
     let prepare: Arc<Prepare> = Arc::new(prepare);
-    let sleeps = !backend.spins;
+    let sleeps = !backend.row.spins;
     let mut links = Vec::with_capacity(count);
     for gateway in 0..count {
         let link = Link::new(sleeps).map_err(|source| GatewaysError::Start { gateway, source })?;

@@ -40,7 +40,7 @@ mod tests {
             let id = streams.add(listener.accept().unwrap().0.into()).unwrap();
             for round in 0..3 {
                 peer.write_all(&[1; 1000]).unwrap();
-                assert_eq!(drain(&mut *streams, clock, id), 1000, "{} {round}", backend.name);
+                assert_eq!(drain(&mut *streams, clock, id), 1000, "{} {round}", backend.row.name);
                 streams.watch_readable(id, false).unwrap();
                 // What had come by then may be reported.
                 drain(&mut *streams, clock, id);
@@ -50,11 +50,11 @@ mod tests {
                 while clock.now_ns() < until_ns {
                     streams.wait(until_ns, &mut ready).unwrap();
                     waits += 1;
-                    assert_eq!(ready, [], "{} {round}", backend.name);
+                    assert_eq!(ready, [], "{} {round}", backend.row.name);
                 }
-                assert!(backend.spins || waits < 10, "{}: {waits} waits", backend.name);
+                assert!(backend.row.spins || waits < 10, "{}: {waits} waits", backend.row.name);
                 streams.watch_readable(id, true).unwrap();
-                assert_eq!(drain(&mut *streams, clock, id), 1000, "{} {round}", backend.name);
+                assert_eq!(drain(&mut *streams, clock, id), 1000, "{} {round}", backend.row.name);
             }
         }
     }

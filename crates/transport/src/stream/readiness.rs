@@ -288,7 +288,7 @@ mod tests {
     /// As for want of descriptors: the listener is ready all the time, and nothing can be accepted.
     #[test]
     fn a_listener_that_can_not_accept_is_left_alone_for_a_while() {
-        for backend in crate::present::backends().into_iter().filter(|backend| !backend.spins) {
+        for backend in crate::present::backends().into_iter().filter(|backend| !backend.row.spins) {
             can_not_accept(backend);
         }
     }

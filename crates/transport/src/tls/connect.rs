@@ -4,13 +4,13 @@ use super::handshake::{Handshake, Progress};
 use super::{HANDSHAKE_PATIENCE, HandshakeError, Session, TlsError, certificates, provider};
 use crate::Connection;
 use clock::Deadline;
+use plan::trust::Trust;
 use rustls::client::Resumption;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::ServerName;
-use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Where systems keep the authorities that they trust.
@@ -20,22 +20,6 @@ const SYSTEM_AUTHORITIES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-
-/// By what a client checks the exchange's certificate. It always checks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Trust {
-    /// A PEM file of authorities, or of the exchange's own certificate; without it the system's
-    /// authorities are trusted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca: Option<PathBuf>,
-    /// The same as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca_pem: Option<String>,
-    /// The name that the certificate must be for; without it the host that was dialled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-}
 
 /// Handshakes as a client.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ mod stepping;
 mod streams;
 
 pub use accept::{Acceptor, FailedHandshake, Pair};
-pub use connect::{Connector, Trust};
+pub use connect::Connector;
 pub use error::{HandshakeError, Reason, TlsError};
 pub use record::{RECORD_OVERHEAD_BYTES, RecordError};
 pub use session::Session;

@@ -5,7 +5,8 @@
 use super::handshake::{Handshake, Progress};
 use super::record::{INPUT_BYTES, RECORD_BYTES_MAX};
 use super::session::Taken;
-use super::{Acceptor, Connector, Pair, Session, Trust};
+use super::{Acceptor, Connector, Pair, Session};
+use plan::trust::Trust;
 use std::sync::OnceLock;
 
 /// The name in the certificate of [`ends`].

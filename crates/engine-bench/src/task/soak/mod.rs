@@ -7,8 +7,7 @@ pub(crate) mod watch;
 
 use crate::bench::{Bench, Measured};
 use crate::error::EngineBenchError;
-use crate::plan::Plan;
-use crate::row::Row;
+use crate::row;
 use crate::series::{BACK_TO_BACK, REFERENCE, SOAK, SOAK_REFERENCE, SOAK_SERVICE};
 use crate::server::filled;
 use crate::server::outbound::Outbound;
@@ -17,7 +16,8 @@ use crate::timed;
 use clock::Clock;
 use clock::recorder::{Recorder, recorder};
 use engine::{Cancel, Command, Engine, Input};
-use flow::w1::{Flow, SHALLOW};
+use flow::w1::Flow;
+use plan::measure::engine::{Book, EnginePlan, Row};
 use record::Load;
 use record::engine::{Counts, EngineRun};
 use std::path::Path;
@@ -31,7 +31,8 @@ const REFERENCE_OPERATIONS: u64 = 20_000;
 /// Interval between references; one takes some ten milliseconds.
 const REFERENCE_EVERY_NS: u64 = 1_000_000_000;
 
-const REFERENCE_ROW: Row = Row::plain(REFERENCE, "a fresh shallow book, matching alone", SHALLOW);
+const REFERENCE_ROW: Row =
+    Row::plain(REFERENCE, "a fresh shallow book, matching alone", Book::Shallow);
 
 /// Fills the memory of a block before it has operations.
 const FILLER: Input = {
@@ -68,15 +69,15 @@ struct Going<'a> {
 
 /// Runs the soak.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &EnginePlan,
     row: &Row,
     soak: &Soak,
     bench: &Bench,
 ) -> Result<Measured, EngineBenchError> {
     let (flow, engine) = match soak.resume {
-        Some(path) => state::load(Path::new(path), plan, row.shape)?,
+        Some(path) => state::load(Path::new(path), plan, row::shape(row))?,
         None => {
-            let (flow, prefill) = Flow::bounded(row.shape, plan.accounts, plan.seed);
+            let (flow, prefill) = Flow::bounded(row::shape(row), plan.accounts, plan.seed);
             let engine = filled(row, plan.accounts, flow.open_orders_max(), &prefill);
             (flow, engine)
         }
@@ -167,8 +168,8 @@ impl Going<'_> {
 }
 
 impl Reference {
-    fn new(plan: &Plan) -> Reference {
-        let (mut flow, prefill) = Flow::new(REFERENCE_ROW.shape, plan.accounts, plan.seed);
+    fn new(plan: &EnginePlan) -> Reference {
+        let (mut flow, prefill) = Flow::new(row::shape(&REFERENCE_ROW), plan.accounts, plan.seed);
         let inputs = flow.take(REFERENCE_OPERATIONS);
         let open_orders_max = flow.open_orders_max();
         Reference { open_orders_max, prefill, inputs, outbound: Outbound::new() }

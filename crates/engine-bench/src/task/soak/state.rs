@@ -5,10 +5,10 @@
 //! then records of [`Saved::BYTES`]: the flow's live orders, then the engine's state in the order
 //! of [`Engine::save`].
 
-use crate::plan::Plan;
 use clock::random::SplitMix64;
 use engine::{Engine, NewOrder, Saved};
 use flow::w1::{Flow, Live, Shape};
+use plan::measure::engine::EnginePlan;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
@@ -79,7 +79,7 @@ struct Head {
 /// Writes the state to `path`, completely or not at all.
 pub(crate) fn save(
     path: &Path,
-    plan: &Plan,
+    plan: &EnginePlan,
     flow: &Flow,
     engine: &Engine,
 ) -> Result<(), StateError> {
@@ -112,7 +112,11 @@ pub(crate) fn save(
 }
 
 /// Reads the state in `path`, which must fit `plan`.
-pub(crate) fn load(path: &Path, plan: &Plan, shape: Shape) -> Result<(Flow, Engine), StateError> {
+pub(crate) fn load(
+    path: &Path,
+    plan: &EnginePlan,
+    shape: Shape,
+) -> Result<(Flow, Engine), StateError> {
     let shown = || path.display().to_string();
     let bytes = std::fs::read(path).map_err(|source| StateError::Read { path: shown(), source })?;
     let damaged = |why: String| StateError::Damaged { path: shown(), why };

@@ -1,12 +1,11 @@
 //! A soak resumes as if it had not been interrupted, and a damaged state is rejected.
 
 use super::*;
-use crate::plan::Task;
-use crate::row;
 use crate::server::filled;
+use plan::measure::engine::{Task, find_row};
 
-fn plan(row: &str) -> Plan {
-    Plan {
+fn plan(row: &str) -> EnginePlan {
+    EnginePlan {
         subject: "soak".to_owned(),
         row: row.to_owned(),
         task: Task::Soak { operations: 1, seconds: 0.0, state: String::new(), resume: None },
@@ -20,8 +19,8 @@ fn plan(row: &str) -> Plan {
 }
 
 /// A small book of that row's kind, after `operations`.
-fn soaked(plan: &Plan, operations: usize) -> (Flow, Engine) {
-    let row = row::find(&plan.row).unwrap();
+fn soaked(plan: &EnginePlan, operations: usize) -> (Flow, Engine) {
+    let row = find_row(&plan.row).unwrap();
     let (mut flow, prefill) = Flow::bounded(small(), plan.accounts, plan.seed);
     let mut engine = filled(row, plan.accounts, flow.open_orders_max(), &prefill);
     go_on(&mut flow, &mut engine, operations);
@@ -82,11 +81,12 @@ fn the_state_of_another_soak_is_refused_by_what_differs() {
     let left = plan("shallow");
     let (flow, engine) = soaked(&left, 100);
     save(&path, &left, &flow, &engine).unwrap();
-    let complaint = |plan: Plan| load(&path, &plan, small()).unwrap_err().to_string();
+    let complaint = |plan: EnginePlan| load(&path, &plan, small()).unwrap_err().to_string();
     assert!(
-        complaint(Plan { seed: 6, ..left.clone() }).contains("load.seed there is 5, and here 6")
+        complaint(EnginePlan { seed: 6, ..left.clone() })
+            .contains("load.seed there is 5, and here 6")
     );
-    assert!(complaint(Plan { accounts: 8, ..left.clone() }).contains("load.accounts"));
+    assert!(complaint(EnginePlan { accounts: 8, ..left.clone() }).contains("load.accounts"));
     assert!(complaint(plan("shallow-risk")).contains("the row"));
     let nowhere = load(&directory.path().join("nowhere"), &left, small()).unwrap_err().to_string();
     assert!(nowhere.contains("cannot read") && nowhere.contains("left its state"), "{nowhere}");

@@ -1,11 +1,12 @@
 //! Progress of a run, and the stretches of a soak, computed from each second as it ends by the
 //! thread that writes the log.
 
-use crate::plan::{Plan, Task};
-use crate::series::{OPERATION, SOAK_REFERENCE, SOAK_SERVICE};
+use crate::series::{SOAK_REFERENCE, SOAK_SERVICE};
 use clock::recorder::{self, INTERVAL_NS, Interval};
 use hdrhistogram::Histogram;
 use host::Root;
+use plan::measure::engine::OPERATION;
+use plan::measure::engine::{EnginePlan, Task};
 use record::engine::Stretch;
 use record::progress::Second;
 use record::{Kind, Load};
@@ -39,7 +40,7 @@ struct Stretches {
 }
 
 impl Watch {
-    pub(crate) fn new(plan: &Plan) -> Watch {
+    pub(crate) fn new(plan: &EnginePlan) -> Watch {
         let kind = match plan.task {
             Task::Open { .. } | Task::Journal { .. } => Kind::Response,
             Task::Passes { .. } | Task::Soak { .. } => Kind::Service,

@@ -1,10 +1,10 @@
 //! Orders as JSON in WebSocket text frames, as docs/internals/wire.md defines them.
 
-use crate::load::plan::Plan;
 use crate::load::session::{Message, OrderProtocol, Received, Reply};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::web::{Masks, WebSession, nonce};
+use plan::measure::orders::OrdersPlan;
 use std::borrow::Cow;
 use std::io;
 use transport::Connection;
@@ -51,7 +51,7 @@ impl Forms {
 }
 
 impl WebSocket {
-    pub(crate) fn new(plan: &Plan) -> WebSocket {
+    pub(crate) fn new(plan: &OrdersPlan) -> WebSocket {
         let load = &plan.load;
         let nonce = nonce();
         let decimal = |text| Decimal::parse(text).expect("the load was checked");

@@ -8,16 +8,17 @@ use clock::schedule::Arrival;
 use exchange::{Config, Exchange, Feed, HouseFlow, Reach};
 use flow::{Pace, Source};
 use host::Scheduling;
+use plan::faults::Inject;
+use plan::measure::ticks::{FeedPlan, StrategyPlan, TickPlan};
 use record::ClientResult;
 use record::tick::{Sample, Tick};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use trader::tick_plan::{FeedPlan, StrategyPlan, TickPlan};
 use transport::datagram::{DatagramSender, SendOptions};
 use transport::echo::ticker::{TickerEcho, TickerSettings};
-use transport::inject::{self, Inject};
+use transport::inject;
 use transport::serve::{Limits, Service, serve};
 
 /// A server in a thread; it ends when it is dropped.

@@ -40,9 +40,11 @@ static FAIL: AtomicBool = AtomicBool::new(false);
 static PANIC: AtomicBool = AtomicBool::new(false);
 
 static FAILING: Backend = Backend {
-    name: "failing",
-    about: "the second gateway fails when it is told to",
-    spins: false,
+    row: plan::backend::Backend {
+        name: "failing",
+        about: "the second gateway fails on request",
+        spins: false,
+    },
     open: |clock| {
         let act = || match NUMBER.get() == 1 && FAIL.load(Ordering::Relaxed) {
             true => Err(io::Error::other("broken on purpose")),
@@ -53,9 +55,11 @@ static FAILING: Backend = Backend {
 };
 
 static PANICKING: Backend = Backend {
-    name: "panicking",
-    about: "the second gateway panics when it is told to",
-    spins: true,
+    row: plan::backend::Backend {
+        name: "panicking",
+        about: "the second gateway panics on request",
+        spins: true,
+    },
     open: |clock| {
         let act = || {
             assert!(NUMBER.get() != 1 || !PANIC.load(Ordering::Relaxed), "panicked on purpose");
@@ -101,14 +105,14 @@ fn a_full_ring_to_the_server_holds_the_client_back() {
                 Err(_) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
-        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.name);
+        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.row.name);
         let peer = pairs.peers.remove(0);
         peer.set_nonblocking(false).unwrap();
         peer.shutdown(std::net::Shutdown::Write).unwrap();
         let id = pairs.ids[0];
         // Less than what came in one message: the rest of it stays for the next read.
         let got = pairs.read_until(id, 1000, is_over);
-        assert!(got == sent[..n], "{}: {} of {n} bytes", backend.name, got.len());
+        assert!(got == sent[..n], "{}: {} of {n} bytes", backend.row.name, got.len());
     }
 }
 
@@ -125,7 +129,7 @@ fn a_peer_that_reads_late_gets_everything() {
                 more => (n, since) = (n + more, Instant::now()),
             }
         }
-        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.name);
+        assert!(n < sent.len(), "{}: all {n} bytes were taken", backend.row.name);
         pairs.streams.watch_writable(id, true).unwrap();
         let mut peer = pairs.peers.remove(0);
         let all = sent.len();
@@ -135,12 +139,12 @@ fn a_peer_that_reads_late_gets_everything() {
         });
         let deadline = Instant::now() + Duration::from_secs(120);
         while n < all {
-            assert!(Instant::now() < deadline, "{}: {n} bytes", backend.name);
+            assert!(Instant::now() < deadline, "{}: {n} bytes", backend.row.name);
             if pairs.wait().unwrap().contains(&Ready::Writable(id)) {
                 n += pairs.write(id, &sent[n..]);
             }
         }
-        assert!(reader.join().unwrap().unwrap() == sent, "{}", backend.name);
+        assert!(reader.join().unwrap().unwrap() == sent, "{}", backend.row.name);
     }
 }
 
@@ -148,9 +152,7 @@ static HOLD: AtomicBool = AtomicBool::new(false);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
 static HELD: Backend = Backend {
-    name: "held",
-    about: "stands still while it is told to",
-    spins: false,
+    row: plan::backend::Backend { name: "held", about: "stands still on request", spins: false },
     open: |clock| {
         let act = || {
             let deadline = Instant::now() + Duration::from_secs(20);
@@ -250,7 +252,7 @@ fn a_number_that_is_used_again_brings_nothing_of_the_former_stream() {
         let id = pairs.streams.add(listener.accept().unwrap().0.into()).unwrap();
         pairs.streams.remove(id);
         std::thread::sleep(Duration::from_millis(50));
-        assert!(!pairs.wait().unwrap().contains(&Ready::Incoming), "{}", backend.name);
+        assert!(!pairs.wait().unwrap().contains(&Ready::Incoming), "{}", backend.row.name);
         assert_eq!((&peer).read(&mut [0; 4]).unwrap(), 0);
     }
 }
@@ -274,7 +276,7 @@ fn ends_are_told_as_by_a_backend_itself() {
         drop(pairs.peers.remove(1));
         let deadline = Instant::now() + Duration::from_secs(20);
         while let Write::Bytes { .. } = pairs.streams.write(gone, b"to nobody") {
-            assert!(Instant::now() < deadline, "{}: writes go on", backend.name);
+            assert!(Instant::now() < deadline, "{}: writes go on", backend.row.name);
             pairs.wait().unwrap();
         }
         pairs.streams.remove(gone);
@@ -306,7 +308,7 @@ fn a_read_is_stamped_where_it_is_made() {
             if stamp_ns < came_ns {
                 break;
             }
-            assert!(Instant::now() < deadline, "{}: stamped late each time", backend.name);
+            assert!(Instant::now() < deadline, "{}: stamped late each time", backend.row.name);
         }
     }
 }

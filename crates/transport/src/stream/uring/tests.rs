@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `test` in a thread of its own with a sleeping and a spinning set; see [`present`].
 fn each(test: fn(Uring)) {
-    let has = |name| present::backends().iter().any(|backend| backend.name == name);
+    let has = |name| present::backends().iter().any(|backend| backend.row.name == name);
     if !has("io_uring") {
         return;
     }

@@ -1,7 +1,8 @@
 //! An authority of a test, and what it signs.
 
+use plan::trust::Trust;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
-use transport::tls::{Pair, Trust};
+use transport::tls::Pair;
 
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 

@@ -8,6 +8,7 @@ mod foreign;
 use authority::Authority;
 use clock::Clock;
 use echo::Server;
+use plan::trust::Trust;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -15,7 +16,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use transport::tls::{Acceptor, Connector, Pair, RECORD_OVERHEAD_BYTES, Trust};
+use transport::tls::{Acceptor, Connector, Pair, RECORD_OVERHEAD_BYTES};
 
 const NAME: &str = "exchange.test";
 

@@ -23,7 +23,7 @@ pub fn ways() -> Vec<Way> {
         Err(error) => panic!("{error}"),
     };
     let is_here = |backend: &&Backend| {
-        testing::opens(backend.name, || backend.open(Clock::calibrate()).map(drop))
+        testing::opens(backend.row.name, || backend.open(Clock::calibrate()).map(drop))
     };
     let backends: Vec<_> = BACKENDS.iter().filter(is_here).collect();
     let ways =
@@ -33,7 +33,7 @@ pub fn ways() -> Vec<Way> {
 
 /// The same as names and numbers of gateways.
 pub fn all() -> Vec<(&'static str, usize)> {
-    ways().into_iter().map(|way| (way.backend.name, way.gateways)).collect()
+    ways().into_iter().map(|way| (way.backend.row.name, way.gateways)).collect()
 }
 
 impl Way {
@@ -47,6 +47,6 @@ impl Way {
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} with {} gateways", self.backend.name, self.gateways)
+        write!(f, "{} with {} gateways", self.backend.row.name, self.gateways)
     }
 }

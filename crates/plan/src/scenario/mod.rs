@@ -1,26 +1,31 @@
 //! Scenario files: those that ship and a user's own, with overrides from the command line.
 
 mod check;
-mod kind;
-pub(crate) mod set;
+mod engine;
+mod resume;
+pub mod set;
 mod subject;
 
-pub use self::kind::{CORES_PAIRED_MAX, Engine, Ipc, Journal, Kind};
+pub use self::engine::{engine_plan, row};
+pub use self::resume::resumed;
 pub use self::subject::Subject;
-pub use crate::network::{Placement, Request};
-pub use crate::tick::{Audit, Feed, Flow, Network, Pace, Risk, Transport};
+
+use crate::backend::{self, UnknownBackend};
+use crate::exchange::Exchange;
+use crate::load::{Load, Model};
+use crate::measure::Kind;
+use crate::measure::endpoint::Probes;
+use crate::measure::engine::Engine;
+use crate::measure::ipc::Ipc;
+use crate::measure::journal::Journal;
+use crate::measure::network::Request;
+use crate::measure::ticks::{Audit, Feed, FeedPlan, Flow, Network, Pace, Risk, StrategyPlan};
+use crate::trust::Trust;
 use clock::range::OutOfRange;
 use clock::schedule::Arrival;
-use endpoint::plan::Probes;
-use host::placement::Cores;
-use host::scheduling::Scheduling;
 use record::comparison::selector::Selector;
 use record::nearest::did_you_mean;
 use serde::{Deserialize, Serialize};
-use trader::plan::{Load, Model};
-use trader::tick_plan::StrategyPlan;
-use transport::inject::Inject;
-use transport::tls::Trust;
 
 /// The scenarios that ship: name and text.
 pub const SHIPPED: &[(&str, &str)] = &[
@@ -52,57 +57,7 @@ pub const FLOOR: &str = "floor";
 /// Name of the subject that is the bare echo, below the floor.
 pub const BARE: &str = "bare";
 
-/// `[exchange]`: the other end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Exchange {
-    /// Start one; if not, `--connect` says where it runs.
-    pub start: bool,
-    /// The core of its own thread, then one for each gateway thread.
-    pub cores: Cores,
-    /// Gateway threads that own the sockets; 0: the exchange thread does.
-    pub gateways: u32,
-    /// Scheduling class of its threads.
-    pub scheduling: Scheduling,
-    /// Backend of its sockets.
-    pub backend: String,
-    /// `synthetic`, `empty`, or a path to a Databento MBO file. For ticks: the book of the
-    /// instruments without the flow.
-    pub book: String,
-    /// Path of an instruments file; empty: the four that ship.
-    pub instruments: String,
-    /// Limit on resting orders, including those of the start book.
-    pub open_orders_max: u32,
-    /// Inputs that it keeps in memory (80 bytes each), so that a replay can check its state; 0: no
-    /// check.
-    pub replay_inputs_max: u64,
-    /// PEM file of the authorities that sign the certificate of a `--connect` target; empty: those
-    /// that the system trusts.
-    pub tls_ca: String,
-    /// The name that the certificate must be for; empty: the host of `--connect`.
-    pub tls_name: String,
-    /// Faults to inject.
-    pub inject: Inject,
-}
-
-impl Default for Exchange {
-    fn default() -> Exchange {
-        Exchange {
-            start: true,
-            cores: Cores::Auto,
-            gateways: 0,
-            scheduling: Scheduling::Other,
-            backend: "spin".to_owned(),
-            book: "synthetic".to_owned(),
-            instruments: String::new(),
-            open_orders_max: 65_536,
-            replay_inputs_max: 1_000_000,
-            tls_ca: String::new(),
-            tls_name: String::new(),
-            inject: Inject::default(),
-        }
-    }
-}
+pub use record::HICCUP;
 
 /// A scenario with all defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,7 +195,7 @@ pub enum ScenarioError {
     Range(#[from] OutOfRange),
     /// An unknown backend.
     #[error(transparent)]
-    Backend(#[from] transport::UnknownBackend),
+    Backend(#[from] UnknownBackend),
 }
 
 impl Scenario {
@@ -320,7 +275,7 @@ impl Scenario {
 
     /// Why no record of this scenario will have the figure of `selector`.
     pub fn lacks_figure(&self, selector: &Selector) -> Option<String> {
-        let own = [FLOOR, BARE, noise::hiccup::SUBJECT];
+        let own = [FLOOR, BARE, HICCUP];
         let mut subjects: Vec<&str> = self.subject.iter().map(|one| one.name.as_str()).collect();
         let (series, known) = (selector.series.as_str(), self.kind.series());
         if let Some(asked) = selector.subject.as_deref() {
@@ -344,8 +299,8 @@ impl Scenario {
     }
 
     /// Whether a bare echo can stand below its floor.
-    pub(crate) fn has_bare(&self) -> bool {
-        let spins = |name: &str| transport::backend(name).is_ok_and(|backend| backend.spins);
+    pub fn has_bare(&self) -> bool {
+        let spins = |name: &str| backend::find(name).is_ok_and(|backend| backend.spins);
         self.exchange.start
             && match self.kind {
                 Kind::OrderEntry => self.load.is_single_ping_pong(),
@@ -356,7 +311,7 @@ impl Scenario {
     }
 
     /// Messages per second of its schedule; `None` without one.
-    pub(crate) fn rate_per_second_offered(&self) -> Option<f64> {
+    pub fn rate_per_second_offered(&self) -> Option<f64> {
         let is_scheduled = match self.kind {
             Kind::OrderEntry | Kind::Engine => self.load.model == Model::Open,
             Kind::Ipc | Kind::Journal | Kind::Network => true,
@@ -368,12 +323,12 @@ impl Scenario {
 
     /// Whether it follows the flow of an exchange that already runs, which has its own rate and
     /// runs once.
-    pub(crate) fn has_one_flow(&self) -> bool {
+    pub fn has_one_flow(&self) -> bool {
         self.kind == Kind::Tick && !self.exchange.start
     }
 
     /// The rate in the scenario, with or without a schedule: the hiccup row uses it too.
-    pub(crate) fn rate_per_second(&self) -> f64 {
+    pub fn rate_per_second(&self) -> f64 {
         match self.kind {
             Kind::Tick => self.flow.rate_per_second,
             Kind::Endpoint => self.endpoint.probes_per_second,
@@ -382,7 +337,7 @@ impl Scenario {
     }
 
     /// Sets the schedule's rate and returns the key that it changed.
-    pub(crate) fn set_rate_per_second(&mut self, rate_per_second: f64) -> &'static str {
+    pub fn set_rate_per_second(&mut self, rate_per_second: f64) -> &'static str {
         let (key, rate) = match self.kind {
             Kind::Tick => ("flow.rate_per_second", &mut self.flow.rate_per_second),
             Kind::Endpoint => ("endpoint.probes_per_second", &mut self.endpoint.probes_per_second),
@@ -393,7 +348,7 @@ impl Scenario {
     }
 
     /// Messages in that many seconds of its schedule, at least one if there is any time.
-    pub(crate) fn messages(&self, seconds: f64) -> u64 {
+    pub fn messages(&self, seconds: f64) -> u64 {
         match self.kind {
             Kind::Ipc | Kind::Engine | Kind::Journal | Kind::Tick => {
                 let messages = (self.rate_per_second() * seconds).round() as u64;
@@ -406,7 +361,7 @@ impl Scenario {
     }
 
     /// Its keys with defaults, without those that its kind lacks.
-    pub(crate) fn table(&self) -> Result<toml::Table, String> {
+    pub fn table(&self) -> Result<toml::Table, String> {
         let mut table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
         self.kind.strip(self.load.model, &mut table);
         Ok(table)
@@ -420,7 +375,7 @@ impl Scenario {
     }
 
     /// Whether the subject with that index speaks TLS.
-    pub(crate) fn has_tls(&self, index: usize) -> bool {
+    pub fn has_tls(&self, index: usize) -> bool {
         self.tls || self.subject[index].tls
     }
 
@@ -432,6 +387,35 @@ impl Scenario {
             ca_pem: None,
             name: named(&self.exchange.tls_name),
         })
+    }
+
+    /// Number of the exchange's instruments: those that ship, or those of its file.
+    pub fn instruments(&self) -> u16 {
+        let shipped = FeedPlan::default().instruments;
+        let listed = self.listed_instruments();
+        listed.and_then(|listed| u16::try_from(listed.len()).ok()).unwrap_or(shipped)
+    }
+
+    /// The instruments of the exchange's file, if it can be read.
+    fn listed_instruments(&self) -> Option<Vec<toml::Value>> {
+        let text = std::fs::read_to_string(&self.exchange.instruments).ok()?;
+        let mut table = text.parse::<toml::Table>().ok()?;
+        match table.remove("instrument")? {
+            toml::Value::Array(listed) => Some(listed),
+            _ => None,
+        }
+    }
+
+    /// The flow's instrument, the exchange's first; `None` if it is unknown.
+    pub fn flow_instrument(&self) -> Option<String> {
+        match (self.exchange.start, self.exchange.instruments.is_empty()) {
+            (false, _) => None,
+            (true, true) => Some(Flow::default().instrument),
+            (true, false) => {
+                let listed = self.listed_instruments()?;
+                Some(listed.first()?.get("code")?.as_str()?.to_owned())
+            }
+        }
     }
 
     /// The injected faults, one line each: which process, and which fault.

@@ -1,13 +1,20 @@
-//! What a scenario measures, and which keys scenarios of each kind have.
+//! The kinds of measurement, one file each, and which keys scenarios of each kind have.
 
-use clock::range::{OutOfRange, within};
-use ipc_bench::plan::{BLOCK_BYTES_MAX, KEYS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SLOTS_MAX};
+pub mod endpoint;
+pub mod engine;
+pub mod ipc;
+pub mod journal;
+pub mod network;
+pub mod orders;
+pub mod ticks;
+
+use crate::load::Model;
+use crate::measure::network::REQUEST;
 use record::tick::{INTERVALS, STAGES};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use trader::plan::{Model, REQUEST};
 
-/// What a scenario measures.
+/// The measurement that a scenario describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -106,9 +113,9 @@ impl Kind {
     pub fn replies(self) -> &'static [&'static str] {
         match self {
             Kind::OrderEntry => &["order", "cancel"],
-            Kind::Ipc => &[ipc_bench::judge::MESSAGE],
+            Kind::Ipc => &[ipc::MESSAGE],
             Kind::CoreToCore => &[],
-            Kind::Engine | Kind::Soak | Kind::Journal => &[engine_bench::OPERATION],
+            Kind::Engine | Kind::Soak | Kind::Journal => &[engine::OPERATION],
             Kind::Tick => &[TICK_TO_GATEWAY],
             Kind::Endpoint => &endpoint::SERIES,
             Kind::Network => &[REQUEST],
@@ -116,7 +123,7 @@ impl Kind {
     }
 
     /// The series that its records have; none where their names depend on the machine.
-    pub(crate) fn series(self) -> Vec<&'static str> {
+    pub fn series(self) -> Vec<&'static str> {
         match self {
             Kind::OrderEntry => vec!["order", "cancel", "cycle", "send"],
             Kind::Ipc | Kind::Engine | Kind::Soak | Kind::Journal | Kind::Network => {
@@ -132,7 +139,7 @@ impl Kind {
     }
 
     /// Series that together hold every latency once. Their counts show whether the log is complete.
-    pub(crate) fn recorded(self) -> &'static [&'static str] {
+    pub fn recorded(self) -> &'static [&'static str] {
         match self {
             // The trader's own: an interval between two machines may be unknown.
             Kind::Tick => &[TICK_TO_TRADE],
@@ -141,7 +148,7 @@ impl Kind {
     }
 
     /// Threads of a subject, each with a core of its own; `None`: one on every core.
-    pub(crate) fn threads(self) -> Option<usize> {
+    pub fn threads(self) -> Option<usize> {
         match self {
             Kind::OrderEntry
             | Kind::Engine
@@ -155,7 +162,7 @@ impl Kind {
     }
 
     /// Whether it needs an exchange in a process of its own.
-    pub(crate) fn has_exchange(self) -> bool {
+    pub fn has_exchange(self) -> bool {
         matches!(self, Kind::OrderEntry | Kind::Tick | Kind::Endpoint | Kind::Network)
     }
 
@@ -223,12 +230,12 @@ impl Kind {
     }
 
     /// The first key in a scenario's text that the kind doesn't have.
-    pub(crate) fn foreign_key(self, model: Model, scenario: &mut Table) -> Option<&'static str> {
+    pub fn foreign_key(self, model: Model, scenario: &mut Table) -> Option<&'static str> {
         self.absent(model).into_iter().find(|path| remove(scenario, path))
     }
 
     /// Whether the kind lacks the key with that path, such as `subject.rust.backend`.
-    pub(crate) fn lacks(self, model: Model, path: &str) -> bool {
+    pub fn lacks(self, model: Model, path: &str) -> bool {
         let path = of_members(path);
         let is_in = |absent: &&str| {
             path.strip_prefix(absent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -237,7 +244,7 @@ impl Kind {
     }
 
     /// Removes keys that the kind has under no load.
-    pub(crate) fn strip_always(self, scenario: &mut Table) {
+    pub fn strip_always(self, scenario: &mut Table) {
         let under_another = self.absent(Model::PingPong);
         for path in self.absent(Model::Open) {
             if under_another.contains(&path) {
@@ -247,7 +254,7 @@ impl Kind {
     }
 
     /// Removes keys that the kind doesn't have.
-    pub(crate) fn strip(self, model: Model, scenario: &mut Table) {
+    pub fn strip(self, model: Model, scenario: &mut Table) {
         for path in self.absent(model) {
             remove(scenario, path);
         }
@@ -273,68 +280,4 @@ fn remove(table: &mut Table, path: &str) -> bool {
         }
         _ => false,
     }
-}
-
-/// `[ipc]`: the messages between threads, and the structure that carries them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ipc {
-    /// Length of every message.
-    pub message_bytes: usize,
-    /// Slots of a ring, or of each key of a distributor.
-    pub slots: usize,
-    /// Keys of a distributor.
-    pub keys: usize,
-    /// Block size of a queue.
-    pub block_bytes: u64,
-    /// Directory of the structure's files. On tmpfs nothing is written to a disk.
-    pub directory: String,
-}
-
-impl Default for Ipc {
-    fn default() -> Ipc {
-        Ipc {
-            message_bytes: 256,
-            slots: 1024,
-            keys: 1,
-            block_bytes: 256 << 20,
-            directory: "/dev/shm".to_owned(),
-        }
-    }
-}
-
-impl Ipc {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
-        let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
-        within("ipc.message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
-        within("ipc.slots", self.slots, 1..=SLOTS_MAX, "{}")?;
-        within("ipc.keys", self.keys, 1..=KEYS_MAX, "{}")?;
-        within("ipc.block_bytes", self.block_bytes, 0..=BLOCK_BYTES_MAX, "{}")
-    }
-}
-
-/// `[engine]`: the amount of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Engine {
-    /// Operations per pass. For a soak: all operations, or 0 for as many as fit in `seconds`.
-    pub operations: u64,
-    /// Passes that are timed as a whole, before the pass that times each operation.
-    pub passes: u32,
-    /// For a soak: directory of the run to resume; empty: start afresh.
-    pub resume: String,
-}
-
-impl Default for Engine {
-    fn default() -> Engine {
-        Engine { operations: 2_000_000, passes: 3, resume: String::new() }
-    }
-}
-
-/// `[journal]` of a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Journal {
-    /// Directory of the journals during the measurement; empty: the run directory.
-    pub directory: String,
 }

@@ -1,15 +1,15 @@
 //! The plan of a trader that follows a feed: one subject, one run, as JSON from `tickpath run`. Its
-//! key `feed` distinguishes it from the plan of a load ([`crate::load::plan::Plan`]).
+//! key `feed` distinguishes it from an [`OrdersPlan`](crate::measure::orders::OrdersPlan).
 
-use crate::load::plan::{check_instrument, check_seconds};
+use crate::faults::{DatagramHarm, Inject};
+use crate::load::{check_instrument, check_seconds};
+use crate::measure::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
+use crate::trust::Trust;
 use clock::Clock;
 use clock::range::{OutOfRange, require, within};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
-pub use transport::datagram::{DATAGRAM_BYTES_MAX, DatagramHarm, RECEIVE_BUFFER_BYTES_MAX};
-use transport::inject::Inject;
-use transport::tls::Trust;
 use wire::decimal::Decimal;
 use wire::request::Side;
 
@@ -23,7 +23,7 @@ pub struct TickPlan {
     pub subject: String,
     /// `HOST:PORT` of the exchange.
     pub target: String,
-    /// A name of [`transport::BACKENDS`].
+    /// A name of [`crate::backend::BACKENDS`].
     pub backend: String,
     /// The core to pin the measuring thread to.
     pub core: Option<usize>,
@@ -324,7 +324,7 @@ mod tests {
             plan.check().unwrap();
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<TickPlan>(&text).unwrap(), plan);
-            assert!(serde_json::from_str::<crate::Plan>(&text).is_err());
+            assert!(serde_json::from_str::<crate::measure::orders::OrdersPlan>(&text).is_err());
         }
     }
 

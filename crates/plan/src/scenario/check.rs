@@ -1,19 +1,19 @@
 //! Checks a scenario before it is carried out.
 
-use crate::engine::journal_mode;
-use crate::file::{
-    BARE, CORES_PAIRED_MAX, FLOOR, Kind, RUNS_MAX, Scenario, ScenarioError, Subject,
+use crate::backend::{self, GATEWAYS_MAX};
+use crate::faults::Inject;
+use crate::load::{CONNECTIONS_MAX, Load, SECONDS_MAX};
+use crate::measure::engine::{JOURNAL_MODES, journal_mode};
+use crate::measure::ticks::TRACE_MAX;
+use crate::measure::{CORES_PAIRED_MAX, Kind, ipc};
+use crate::scenario::{
+    BARE, FLOOR, HICCUP, RUNS_MAX, Scenario, ScenarioError, Subject, engine_plan,
 };
-use crate::tick::TRACE_MAX;
 use clock::range::{OutOfRange, require, within};
-use engine_bench::plan::JOURNAL_MODES;
 use host::placement::Cores;
-use trader::plan::{CONNECTIONS_MAX, Load, SECONDS_MAX};
-use transport::gateway::GATEWAYS_MAX;
-use transport::inject::Inject;
 
 /// Subject names that tickpath uses itself.
-const RESERVED: [&str; 3] = [FLOOR, BARE, noise::hiccup::SUBJECT];
+const RESERVED: [&str; 3] = [FLOOR, BARE, HICCUP];
 
 impl Scenario {
     /// Checks every key against its range, and against the others.
@@ -32,7 +32,7 @@ impl Scenario {
             require((least..=SECONDS_MAX).contains(&seconds), key, seconds, why)?;
         }
         self.check_load()?;
-        transport::backend(&self.exchange.backend)?;
+        backend::find(&self.exchange.backend)?;
         let gateways = self.exchange.gateways as usize;
         let why = "{}; with 0 the exchange thread has the sockets";
         within("exchange.gateways", gateways, 0..=GATEWAYS_MAX, why)?;
@@ -81,7 +81,7 @@ impl Scenario {
         let is_own = subject.command.is_empty();
         match self.kind {
             Kind::OrderEntry | Kind::Tick | Kind::Network => {
-                transport::backend(&subject.backend)?;
+                backend::find(&subject.backend)?;
                 check_inject(
                     &format!("subject.{}", subject.name),
                     &subject.inject,
@@ -96,7 +96,7 @@ impl Scenario {
                 let why = "only tickpath's own client can be two processes";
                 require(processes == 1 || is_own, &key, processes, why)?;
                 if is_own {
-                    let found = ipc_bench::structure::find_for(&subject.backend, subject.ends()[0]);
+                    let found = ipc::find_for(&subject.backend, subject.ends()[0]);
                     found.map_err(|error| OutOfRange { key: at("backend"), ..error })?;
                 }
             }
@@ -149,7 +149,7 @@ impl Scenario {
     /// Applies the checks of the engine's client, with the scenario's names of keys.
     fn check_workload(&self, subject: &Subject) -> Result<(), OutOfRange> {
         let is_open = self.rate_per_second_offered().is_some();
-        self.engine_plan(subject).check().map(|_| ()).map_err(|bad| {
+        engine_plan(self, subject).check().map(|_| ()).map_err(|bad| {
             let key = match (bad.key.as_str(), is_open) {
                 ("row", _) => format!("subject.{}.backend", subject.name),
                 ("accounts", _) => "load.accounts".to_owned(),

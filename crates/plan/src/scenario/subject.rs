@@ -1,11 +1,11 @@
 //! `[[subject]]` of a scenario.
 
-use crate::network::Placement;
+use crate::faults::Inject;
+use crate::measure::ipc::Ends;
+use crate::measure::network::Placement;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
-use ipc_bench::plan::Ends;
 use serde::{Deserialize, Serialize};
-use transport::inject::Inject;
 
 /// One subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Default for Subject {
 
 impl Subject {
     /// The ends of each of its processes, in the order in which they start.
-    pub(crate) fn ends(&self) -> &'static [Ends] {
+    pub fn ends(&self) -> &'static [Ends] {
         match self.processes {
             2 => &[Ends::Producer, Ends::Consumer],
             _ => &[Ends::Both],

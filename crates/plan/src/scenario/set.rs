@@ -4,7 +4,7 @@ use record::nearest::did_you_mean;
 
 /// Applies `a.b.c=value`. A list member goes by its `name` or index. The value is read as TOML if
 /// it is TOML, and as plain text otherwise.
-pub(crate) fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
+pub fn apply(scenario: &mut toml::Table, set: &str) -> Result<(), String> {
     let (path, text) =
         set.split_once('=').ok_or("write KEY=VALUE, such as load.rate_per_second=400000")?;
     let (path, text) = (path.trim(), text.trim());
@@ -37,7 +37,7 @@ fn unknown(key: &str, path: &str, known: &str) -> String {
 }
 
 /// A number as rates are written: 400000, 400_000, 400k or 1.5M.
-pub(crate) fn scaled(text: &str) -> Option<f64> {
+pub fn scaled(text: &str) -> Option<f64> {
     let (number, factor) = match text.strip_suffix('k') {
         Some(number) => (number, 1e3),
         None => text.strip_suffix('M').map_or((text, 1.0), |number| (number, 1e6)),
@@ -46,7 +46,7 @@ pub(crate) fn scaled(text: &str) -> Option<f64> {
 }
 
 /// The path in `a.b.c=value`.
-pub(crate) fn path(set: &str) -> &str {
+pub fn path(set: &str) -> &str {
     set.split_once('=').map_or(set, |(path, _)| path).trim()
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use expect_test::{Expect, expect};
+use host::placement::Cores;
 
 #[test]
 fn what_ships_is_right_and_named_as_its_file() {

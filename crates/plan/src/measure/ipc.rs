@@ -1,10 +1,9 @@
-//! What a client is told to do, and what it says: one structure, one run (clients/IPC.md).
+//! `ipc`: messages from one thread to another. The plan and the words between a run and its clients
+//! (clients/IPC.md).
 
-use clock;
 use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, Schedule};
 use host::scheduling::Scheduling;
-use record::Clock;
 use serde::{Deserialize, Serialize};
 
 /// A message holds its header at least.
@@ -20,9 +19,54 @@ pub const KEYS_MAX: usize = 4096;
 /// Bytes of a queue's block.
 pub const BLOCK_BYTES_MAX: u64 = 4 << 30;
 
+/// The series of every message.
+pub const MESSAGE: &str = "message";
+
+/// `[ipc]`: the messages between threads, and the structure that carries them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ipc {
+    /// Length of every message.
+    pub message_bytes: usize,
+    /// Slots of a ring, or of each key of a distributor.
+    pub slots: usize,
+    /// Keys of a distributor.
+    pub keys: usize,
+    /// Block size of a queue.
+    pub block_bytes: u64,
+    /// Directory of the structure's files. On tmpfs nothing is written to a disk.
+    pub directory: String,
+}
+
+impl Default for Ipc {
+    fn default() -> Ipc {
+        Ipc {
+            message_bytes: 256,
+            slots: 1024,
+            keys: 1,
+            block_bytes: 256 << 20,
+            directory: "/dev/shm".to_owned(),
+        }
+    }
+}
+
+impl Ipc {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
+        within("ipc.message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
+        within("ipc.slots", self.slots, 1..=SLOTS_MAX, "{}")?;
+        within("ipc.keys", self.keys, 1..=KEYS_MAX, "{}")?;
+        within("ipc.block_bytes", self.block_bytes, 0..=BLOCK_BYTES_MAX, "{}")
+    }
+}
+
 /// The plan, one line of JSON on the client's stdin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct IpcPlan {
     /// Name of the subject, for messages.
     pub subject: String,
     /// Which structure; a client refuses what it doesn't know.
@@ -81,20 +125,98 @@ pub enum Ends {
 }
 
 impl Ends {
-    pub(crate) fn sends(self) -> bool {
+    /// Whether the process sends.
+    pub fn sends(self) -> bool {
         self != Ends::Consumer
     }
 
-    pub(crate) fn receives(self) -> bool {
+    /// Whether the process receives.
+    pub fn receives(self) -> bool {
         self != Ends::Producer
     }
+}
+
+/// A structure that carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// The name in a plan.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Whether its ends may be in two processes.
+    pub between_processes: bool,
+}
+
+/// The structures that tickpath's own client knows.
+pub const STRUCTURES: [Structure; 7] = [
+    Structure {
+        name: "ring",
+        about: "ours: bounded ring of one producer in shared memory",
+        between_processes: true,
+    },
+    Structure {
+        name: "ring-many",
+        about: "ours: the same for many producers, of which there is one",
+        between_processes: true,
+    },
+    Structure {
+        name: "queue",
+        about: "ours: append-only log in memory-mapped blocks",
+        between_processes: true,
+    },
+    Structure {
+        name: "queue-unchecked",
+        about: "ours: the same without a check over each message's bytes, as the peers are",
+        between_processes: true,
+    },
+    Structure {
+        name: "distributor",
+        about: "ours: the newest value of each key",
+        between_processes: true,
+    },
+    Structure {
+        name: "rtrb",
+        about: "the crate rtrb: wait-free ring of one producer and one consumer",
+        between_processes: false,
+    },
+    Structure {
+        name: "crossbeam",
+        about: "the crate crossbeam-queue: bounded queue of many producers and consumers",
+        between_processes: false,
+    },
+];
+
+/// The structure of that name.
+///
+/// # Errors
+/// If there is none.
+pub fn find(name: &str) -> Result<Structure, OutOfRange> {
+    STRUCTURES.into_iter().find(|structure| structure.name == name).ok_or_else(|| {
+        let names = STRUCTURES.map(|structure| structure.name).join(", ");
+        OutOfRange::new("structure", name, format!("this client knows {names}"))
+    })
+}
+
+/// The structure that can carry a plan out with these ends.
+///
+/// # Errors
+/// If there is none of that name, or its ends can't be in two processes.
+pub fn find_for(name: &str, ends: Ends) -> Result<Structure, OutOfRange> {
+    let structure = find(name)?;
+    if ends == Ends::Both || structure.between_processes {
+        return Ok(structure);
+    }
+    let able = STRUCTURES.iter().filter(|one| one.between_processes).map(|one| one.name);
+    let able: Vec<&str> = able.collect();
+    let why = format!("it lies in one process's memory; between two are {}", able.join(", "));
+    Err(OutOfRange::new("structure", name, why))
 }
 
 fn one() -> u64 {
     1
 }
 
-impl Plan {
+impl IpcPlan {
     /// Checks what every structure needs.
     ///
     /// # Errors
@@ -171,56 +293,6 @@ impl std::fmt::Display for Word {
     }
 }
 
-/// The last line that a client prints.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClientReport {
-    /// All was sent, and all came that could.
-    pub complete: bool,
-    /// Why not, one sentence each.
-    pub failures: Vec<String>,
-    /// Messages of the measured part that were sent.
-    pub sent: u64,
-    /// The part of these that arrived.
-    pub received: u64,
-    /// How many did not, though nothing newer replaced them.
-    pub lost: u64,
-    /// Messages of a distributor that newer ones replaced before they were read.
-    pub conflated: u64,
-    /// How many came twice.
-    pub duplicated: u64,
-    /// How many came after a later one.
-    pub out_of_order: u64,
-    /// Messages that had to wait for room.
-    pub held_back: u64,
-    /// How often an end had to wait for a block of a queue that was not ready, warm-up included.
-    pub blocks_late: u64,
-    /// `CLOCK_MONOTONIC` when the first measured message was due, ns.
-    pub start_monotonic_ns: u64,
-    /// The same clock when the consumer was done, ns.
-    pub end_monotonic_ns: u64,
-    /// The clock that stamped.
-    pub clock: Clock,
-}
-
-impl ClientReport {
-    /// The result of both ends together.
-    pub fn joined(producer: ClientReport, consumer: ClientReport) -> ClientReport {
-        let missing = producer.sent.saturating_sub(consumer.received);
-        ClientReport {
-            complete: producer.complete && consumer.complete,
-            failures: producer.failures.into_iter().chain(consumer.failures).collect(),
-            sent: producer.sent,
-            held_back: producer.held_back,
-            // What a reader was told that it missed may lie in the warm-up.
-            lost: missing.saturating_sub(consumer.conflated),
-            conflated: consumer.conflated.min(missing),
-            blocks_late: producer.blocks_late + consumer.blocks_late,
-            ..consumer
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,24 +304,6 @@ mod tests {
         }
         for line in ["", "\n", "stop", "go now", "go -1", "go 1 2", "go 18446744073709551616"] {
             assert_eq!(Word::read(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_a_reader_was_told_that_it_missed_is_not_lost() {
-        let end = |sent, received, conflated| ClientReport {
-            complete: true,
-            sent,
-            received,
-            conflated,
-            ..ClientReport::default()
-        };
-        for (received, missed, lost, conflated) in
-            [(100, 0, 0, 0), (100, 7, 0, 0), (90, 10, 0, 10), (90, 4, 6, 4), (90, 12, 0, 10)]
-        {
-            let told = ClientReport::joined(end(100, 0, 0), end(0, received, missed));
-            assert_eq!((told.sent, told.received), (100, received));
-            assert_eq!((told.lost, told.conflated), (lost, conflated), "{received} {missed}");
         }
     }
 }

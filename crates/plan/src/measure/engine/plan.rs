@@ -1,13 +1,11 @@
-//! The client's plan: one row, one run.
+//! The plan of the client of `engine`, `soak` and `journal` scenarios: one row, one run, as JSON on
+//! stdin.
 
-use crate::row::{self, Row, Serves};
+use crate::measure::engine::row::{self, Row, Serves};
 use clock::range::{OutOfRange, require, within};
-use engine::OPEN_ORDERS_MAX;
-use flow::w1::DEEP;
+use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-
-pub use crate::task::timing::Timing;
 
 /// Limit on the operations of a pass. They exist before the pass starts, 80 bytes each.
 pub const OPERATIONS_MAX: u64 = 20_000_000;
@@ -17,13 +15,15 @@ pub const SOAK_OPERATIONS_MAX: u64 = 315_360_000_000_000;
 pub const PASSES_MAX: u32 = 100;
 /// Limit on the accounts.
 pub const ACCOUNTS_MAX: u32 = 100_000;
+/// With a shorter warm-up its p50 would mean nothing to a row that burns time.
+pub const WARM_UP_MIN: u64 = 1_000;
 
 /// The plan, JSON on the client's stdin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct EnginePlan {
     /// Name of the subject, for messages and tags.
     pub subject: String,
-    /// Which of [`row::ROWS`].
+    /// Which of [`ROWS`].
     pub row: String,
     /// What to do.
     pub task: Task,
@@ -82,13 +82,13 @@ pub enum Task {
     },
 }
 
-impl Plan {
+impl EnginePlan {
     /// The plan's row, if the plan can be carried out.
     ///
     /// # Errors
     /// The first key that is out of range, with the values that are allowed.
     pub fn check(&self) -> Result<&'static Row, OutOfRange> {
-        let row = row::find(&self.row).map_err(|why| OutOfRange::new("row", &self.row, why))?;
+        let row = row::find_row(&self.row).map_err(|why| OutOfRange::new("row", &self.row, why))?;
         within("accounts", self.accounts, 1..=ACCOUNTS_MAX, "there are {}")?;
         let serves =
             |able: &[Serves], why: &str| require(able.contains(&row.serves), "row", &self.row, why);
@@ -133,9 +133,45 @@ impl Plan {
 }
 
 /// Checks that so many operations fit in memory.
-pub(crate) fn in_memory(operations: u64) -> Result<(), OutOfRange> {
+fn in_memory(operations: u64) -> Result<(), OutOfRange> {
     let why = format!("there are 1 to {OPERATIONS_MAX} in memory: make more runs instead");
     require((1..=OPERATIONS_MAX).contains(&operations), "operations", operations, why)
+}
+
+/// A schedule and its length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Operations per second.
+    pub rate_per_second: f64,
+    /// How they are spread over time.
+    pub arrival: Arrival,
+    /// Operations of a burst, if `arrival` is `burst`.
+    pub burst: u64,
+    /// Operations before the measured part.
+    pub warm_up_operations: u64,
+    /// Operations of the measured part.
+    pub operations: u64,
+}
+
+impl Timing {
+    /// Checks every key against its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let rate = self.rate_per_second;
+        let why = "operations a second are above 0 and at most 1e9";
+        require(rate > 0.0 && rate <= RATE_PER_SECOND_MAX, "rate_per_second", rate, why)?;
+        require(self.burst > 0, "burst", self.burst, "a burst is at least one")?;
+        in_memory(self.operations.saturating_add(self.warm_up_operations))
+    }
+
+    /// The time at which each operation is due.
+    pub fn schedule(&self, seed: u64) -> Schedule {
+        Schedule::new(self.rate_per_second, self.arrival, self.burst, seed)
+    }
+
+    /// Length of warm-up and measured part, s.
+    pub fn seconds(&self) -> f64 {
+        (self.warm_up_operations + self.operations) as f64 / self.rate_per_second
+    }
 }
 
 /// When an operation may be answered.
@@ -154,8 +190,7 @@ pub enum JournalMode {
 pub const JOURNAL_MODES: [(&str, JournalMode); 3] =
     [("none", JournalMode::None), ("async", JournalMode::Async), ("sync", JournalMode::Sync)];
 
-/// With fewer operations p50 would mean nothing.
-pub const WARM_UP_MIN: u64 = 1_000;
-
-// An engine has room for all orders of the operations that fit in memory.
-const _: () = assert!(OPERATIONS_MAX / 2 + DEEP.live as u64 <= OPEN_ORDERS_MAX as u64);
+/// The journal mode with that name.
+pub fn journal_mode(name: &str) -> Option<JournalMode> {
+    JOURNAL_MODES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
+}

@@ -1,13 +1,8 @@
-//! A client's plan: one subject, one run. `tickpath run` hands the same file to clients of any
-//! language (clients/CONTRACT.md).
+//! `[load]` of a scenario: which messages are sent, and when.
 
 use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
-use host::scheduling::Scheduling;
-use record::MessageBytes;
 use serde::{Deserialize, Serialize};
-use transport::inject::Inject;
-use transport::tls::Trust;
 use wire::decimal::Decimal;
 use wire::request::{INSTRUMENT_CODE_BYTES_MAX, Side};
 
@@ -17,8 +12,6 @@ pub const ACCOUNTS_MAX: usize = 10_000;
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Limit on the accounts that share a connection.
 pub const ACCOUNTS_PER_CONNECTION_MAX: usize = 1_024;
-/// The series of requests.
-pub const REQUEST: &str = "request";
 /// The longest run: 30 days.
 pub const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 
@@ -163,80 +156,6 @@ impl Load {
     }
 }
 
-/// The encoding of orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "wire")]
-pub enum Wire {
-    /// JSON in WebSocket text frames, as docs/internals/wire.md defines it.
-    WebsocketJson,
-    /// The raw echo, with messages of these lengths.
-    Raw(MessageBytes),
-    /// The raw echo; orders and cancels alike are requests, in one series.
-    Requests(MessageBytes),
-    /// The bare echo: only send and receive of the same bytes, in ping-pong of one account.
-    Bare(MessageBytes),
-}
-
-/// One subject, one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The subject's name: the first part of the tags in the .hlog.
-    pub subject: String,
-    /// `HOST:PORT` of the exchange.
-    pub target: String,
-    /// The encoding of orders.
-    #[serde(flatten)]
-    pub wire: Wire,
-    /// One of [`transport::BACKENDS`], for tickpath's own client.
-    pub backend: String,
-    /// The core to pin the measuring thread to.
-    pub core: Option<usize>,
-    /// Scheduling class of the measuring thread.
-    pub scheduling: Scheduling,
-    /// The load.
-    pub load: Load,
-    /// Length of the warm-up, which is sent and counted but not measured.
-    pub warm_up_seconds: f64,
-    /// Length of the measured part.
-    pub seconds: f64,
-    /// Speak TLS, and by what to check the exchange's certificate; left out for plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Trust>,
-    /// Faults to inject; absent from the file if there are none.
-    #[serde(default, skip_serializing_if = "Inject::is_none")]
-    pub inject: Inject,
-    /// The HdrHistogram log, which is appended to.
-    pub hlog: String,
-    /// Report each second as it ends. A client may ignore it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub progress: bool,
-}
-
-impl Plan {
-    /// Checks the parts of a plan that may be wrong.
-    ///
-    /// # Errors
-    /// The first key that is out of range, with the values that are allowed.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        self.load.check()?;
-        self.inject.check()?;
-        require(
-            self.tls.is_none() || self.wire == Wire::WebsocketJson,
-            "tls",
-            "set",
-            "a raw echo has no TLS",
-        )?;
-        let is_bare = matches!(self.wire, Wire::Bare(_));
-        require(
-            !is_bare || self.load.is_single_ping_pong(),
-            "wire",
-            "bare",
-            "takes load.model = \"ping-pong\" with one account on one connection",
-        )?;
-        check_seconds(self.warm_up_seconds, self.seconds)
-    }
-}
-
 /// Checks the lengths of a run.
 pub(crate) fn check_seconds(warm_up_seconds: f64, seconds: f64) -> Result<(), OutOfRange> {
     for (key, seconds) in [("warm_up_seconds", warm_up_seconds), ("seconds", seconds)] {
@@ -274,38 +193,5 @@ mod tests {
         assert!(bad(|load| load.cancel_after = 0).contains("1 to 10000"));
         assert!(bad(|load| load.side = "buy".into()).contains("BUY or SELL"));
         assert!(bad(|load| load.price = "1e3".into()).contains("load.price = 1e3"));
-    }
-
-    #[test]
-    fn a_plan_survives_its_file() {
-        let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
-        let harm = Inject { drop_every: 100, ..Inject::default() };
-        for (wire, inject) in [
-            (Wire::WebsocketJson, harm),
-            (Wire::Raw(bytes), Inject::default()),
-            (Wire::Requests(bytes), Inject::default()),
-            (Wire::Bare(bytes), Inject::default()),
-        ] {
-            let harmless = inject.is_none();
-            let plan = Plan {
-                subject: "rust".into(),
-                target: "127.0.0.1:8888".into(),
-                wire,
-                backend: "spin".into(),
-                core: Some(1),
-                scheduling: Scheduling::Fifo(10),
-                load: Load::default(),
-                warm_up_seconds: 0.5,
-                seconds: 2.0,
-                tls: None,
-                inject,
-                hlog: "001.hlog".into(),
-                progress: wire == Wire::WebsocketJson,
-            };
-            let text = serde_json::to_string(&plan).unwrap();
-            assert_eq!(text.contains("inject"), !harmless);
-            assert_eq!(text.contains("progress"), plan.progress, "left out where nobody looks");
-            assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
-        }
     }
 }

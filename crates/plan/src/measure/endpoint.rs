@@ -1,10 +1,12 @@
-//! The client's plan: one subject, one run.
+//! `endpoint`: probes of an address that belongs to somebody else.
 
+use crate::trust::Trust;
 use clock::range::{OutOfRange, require, within};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
-use transport::tls::Trust;
 
+/// Its series: a ping over a connection that is open, and the steps of a fresh one.
+pub const SERIES: [&str; 5] = ["ping", "connect", "handshake", "upgrade", "first_ping"];
 /// Limit on probes per second: a target that is somebody else's must not feel them.
 pub const PROBES_PER_SECOND_MAX: f64 = 100.0;
 /// Limit on the connections that stay open.
@@ -16,7 +18,7 @@ pub const PATIENCE_SECONDS_MAX: f64 = 60.0;
 
 /// The plan, JSON on the client's stdin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct EndpointPlan {
     /// Name of the subject, for messages and tags.
     pub subject: String,
     /// `HOST:PORT`. The name is resolved once, before the first probe.

@@ -1,13 +1,23 @@
 //! The keys of `tick` scenarios: the source of ticks, the feed, and the trader's risk check and
 //! log.
 
+mod plan;
+
+pub use self::plan::{
+    AuditPlan, FeedPlan, RawPlan, SAMPLES_MAX, StrategyName, StrategyPlan, TickPlan,
+};
+
+use crate::faults::DatagramHarm;
 use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use host::placement::Cores;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
-use trader::tick_plan::{DATAGRAM_BYTES_MAX, DatagramHarm, RECEIVE_BUFFER_BYTES_MAX};
 
+/// The longest datagram over IPv4, bytes.
+pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// Limit on a receive buffer, 1 GiB. The kernel keeps twice that in an `int`.
+pub const RECEIVE_BUFFER_BYTES_MAX: usize = 1 << 30;
 /// The source of ticks that were not recorded.
 pub const SYNTHETIC: &str = "synthetic";
 /// A shorter datagram has no room for a message after its header.
@@ -158,11 +168,15 @@ pub enum Network {
 
 impl Flow {
     /// Whether the user must still name the recording.
-    pub(crate) fn is_unnamed(&self) -> bool {
+    pub fn is_unnamed(&self) -> bool {
         self.source.is_empty()
     }
 
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
         let rate = self.rate_per_second;
         let why = "inputs a second are above 0 and at most 1e9";
         require(rate > 0.0 && rate <= RATE_PER_SECOND_MAX, "flow.rate_per_second", rate, why)?;
@@ -177,7 +191,11 @@ impl Flow {
 }
 
 impl Feed {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
         let bytes = DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_MAX;
         within("feed.datagram_bytes", self.datagram_bytes, bytes, "a datagram has {} bytes")?;
         let bytes = 1..=RECEIVE_BUFFER_BYTES_MAX;
@@ -191,7 +209,7 @@ impl Feed {
     }
 
     /// The damage to datagrams in words; `None` if there is none.
-    pub(crate) fn harm(&self) -> Option<String> {
+    pub fn harm(&self) -> Option<String> {
         let DatagramHarm { drop_every, duplicate_every, reorder_every } = self.inject;
         let parts: Vec<String> = [
             ("drop_every", drop_every),
@@ -207,7 +225,11 @@ impl Feed {
 }
 
 impl Audit {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
         let is_one = !matches!(&self.core, Cores::List(cores) if cores.len() != 1);
         require(is_one, "audit.core", &self.core, "the logger is one thread: name one core")
     }

@@ -1,0 +1,67 @@
+//! The backends of sockets, by name. `transport` implements them.
+
+/// One way to wait, read and write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The name in scenarios and records.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Whether a waiting thread keeps its core busy.
+    pub spins: bool,
+}
+
+/// Non-blocking sockets.
+pub const SPIN: Backend = Backend {
+    name: "spin",
+    about: "non-blocking sockets, polled without a pause; keeps its core busy",
+    spins: true,
+};
+/// Sockets in epoll.
+pub const BLOCK: Backend = Backend {
+    name: "block",
+    about: "the thread sleeps in epoll until something is ready",
+    spins: false,
+};
+/// io_uring that sleeps.
+pub const IO_URING: Backend = Backend {
+    name: "io_uring",
+    about: "the thread sleeps in io_uring until a request completes",
+    spins: false,
+};
+/// io_uring that polls.
+pub const IO_URING_SPIN: Backend = Backend {
+    name: "io_uring_spin",
+    about: "io_uring, whose flag in shared memory is read without a pause; keeps its core busy",
+    spins: true,
+};
+
+/// All backends.
+pub const BACKENDS: [Backend; 4] = [SPIN, BLOCK, IO_URING, IO_URING_SPIN];
+/// Limit on an exchange's gateway threads.
+pub const GATEWAYS_MAX: usize = 64;
+
+/// There is no backend of that name.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no backend {name:?}; there are: {known}")]
+pub struct UnknownBackend {
+    name: String,
+    known: String,
+}
+
+impl UnknownBackend {
+    /// The error of `name`.
+    pub fn new(name: &str) -> UnknownBackend {
+        let known = BACKENDS.map(|backend| backend.name).join(", ");
+        UnknownBackend { name: name.to_owned(), known }
+    }
+}
+
+/// The backend of that name.
+///
+/// # Errors
+/// If there is none; the error lists all backends.
+pub fn find(name: &str) -> Result<Backend, UnknownBackend> {
+    let known = BACKENDS.into_iter().find(|backend| backend.name == name);
+    known.ok_or_else(|| UnknownBackend::new(name))
+}
