@@ -1,10 +1,9 @@
-//! From a scenario file to placed and pinned processes to a run record with a verdict.
+//! From a scenario to placed and pinned processes to a run record with a verdict.
 //!
 //! ```text
-//!   file         TOML, --set, defaults             -> Scenario; `kind`: keys, `check`: limits
 //!   placement    "auto" cores                      -> which thread runs where
 //!   conduct      what to carry out, and with whom
-//!   preflight    what is known before the first run -> cores, duration, warnings, refusals
+//!   preflight    before the first run               -> cores, duration, warnings, faults
 //!   run          site -> stage -> one run -> one entrant -> record
 //!     launch       starts and ends one exchange and one client
 //!     order        orders to an exchange
