@@ -1,70 +1,70 @@
-//! What the exchange has done and what it refused, since its start.
+//! Counters of what the exchange has done and rejected since its start.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use transport::serve::Refused;
 
-/// Counters, for a record or for a person.
+/// Counters of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Connections opened.
     pub connections: u64,
     /// `AUTHENTICATED` sent.
     pub authenticated: u64,
-    /// `AUTHENTICATE` with a token that nobody has.
+    /// `AUTHENTICATE` with an unknown token.
     pub logins_failed: u64,
-    /// Text messages received whole.
+    /// Complete text messages received.
     pub messages: u64,
-    /// `CREATE_ORDER` received that could be read.
+    /// Valid `CREATE_ORDER` messages received.
     pub orders: u64,
-    /// `CANCEL_ORDER` received that could be read.
+    /// Valid `CANCEL_ORDER` messages received.
     pub cancels: u64,
-    /// `AMEND_ORDER` received that could be read.
+    /// Valid `AMEND_ORDER` messages received.
     pub amends: u64,
-    /// `MASS_CANCEL` received that could be read, and was not refused.
+    /// `MASS_CANCEL` messages that were not rejected.
     pub mass_cancels: u64,
-    /// Accounts whose orders were cancelled because a connection was gone.
+    /// Accounts whose orders were cancelled because a connection closed.
     pub cancels_on_disconnect: u64,
-    /// An operator's messages, but mass cancels, that were not refused.
+    /// Operators' messages that were not rejected, without mass cancels.
     pub operations: u64,
-    /// `BOOKED`, told or not: the connection may be gone.
+    /// Orders booked, whether or not a connection was there for the report.
     pub booked: u64,
-    /// Amendments done.
+    /// Amendments executed.
     pub amended: u64,
-    /// Stops that were accepted and wait.
+    /// Stops accepted.
     pub waiting: u64,
-    /// Stops whose price came.
+    /// Stops triggered.
     pub triggered: u64,
-    /// Iceberg orders that showed more.
+    /// Times that an iceberg order showed its next part.
     pub replenished: u64,
-    /// Trades of an account with itself that were prevented at the cost of both orders.
+    /// Trades of an account with itself that were prevented by decrementing both orders.
     pub decremented: u64,
     /// Trades; each has two sides.
     pub trades: u64,
     /// Orders of clients that ended, by status.
     pub done: BTreeMap<&'static str, u64>,
-    /// Requests refused with `REJECTED`, or with `ERROR` where they have no name, by reason.
+    /// Requests rejected with `REJECTED`, or with `ERROR` if they have no client id, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
     /// `ERROR` sent.
     pub errors: u64,
-    /// Refusals by the limit that they named.
+    /// Rejections by the limit that they named.
     pub limits: BTreeMap<&'static str, u64>,
-    /// Reports for which no connection was there.
+    /// Reports that no connection was there to get.
     pub reports_to_nobody: u64,
 }
 
 impl Counts {
-    /// With what the server loop refused, under the names of its limits.
+    /// Adds the connections that the server loop rejected, under the names of its limits.
     #[must_use]
-    pub fn with_refused(mut self, refused: Refused) -> Counts {
+    pub fn with_rejected(mut self, rejected: Refused) -> Counts {
         for (name, n) in [
-            ("connections_max", refused.connections),
-            ("connections_per_address_max", refused.connections_per_address),
-            ("outbound_bytes_before_login_max", refused.before_login),
-            ("outbound_bytes_total_max", refused.total),
-            ("outbound_bytes_max", refused.slow_readers),
-            ("held_bytes_max", refused.held),
-            ("descriptors", refused.accepts_failed),
+            ("connections_max", rejected.connections),
+            ("connections_per_address_max", rejected.connections_per_address),
+            ("outbound_bytes_before_login_max", rejected.before_login),
+            ("outbound_bytes_total_max", rejected.total),
+            ("outbound_bytes_max", rejected.slow_readers),
+            ("held_bytes_max", rejected.held),
+            ("descriptors", rejected.accepts_failed),
         ] {
             if n > 0 {
                 *self.limits.entry(name).or_default() += n;
@@ -74,8 +74,8 @@ impl Counts {
     }
 }
 
-/// Counters by name. There are few names, so a search from the front finds one as fast as anything,
-/// and memory is taken at a name's first time alone.
+/// Counters by name. There are few names, so a linear search is fast; a counter allocates only when
+/// its name is new.
 #[derive(Debug)]
 pub(crate) struct Tally(Vec<(&'static str, u64)>);
 

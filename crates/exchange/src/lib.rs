@@ -25,7 +25,7 @@ mod account;
 mod connection;
 mod counts;
 mod entry;
-mod house;
+mod flow_player;
 mod market_data;
 mod sequencer;
 mod setup;
@@ -35,10 +35,10 @@ pub use account::risk::{Risk, RiskError};
 pub use account::tokens::{Tokens, TokensError};
 pub use connection::Exchange;
 pub use counts::Counts;
-pub use house::FlowCounts;
+pub use flow_player::FlowCounts;
 pub use market_data::json::MarketDataCounts;
 pub use market_data::plant::FeedCounts;
-pub use market_data::publishing::{About, Feed, HouseFlow, Reach};
+pub use market_data::publishing::{Feed, FlowConfig, ProcessInfo, Reach};
 pub use market_data::subscribers::SubscriberCounts;
 pub use sequencer::ReplayCheck;
 pub use setup::instruments::{Instruments, InstrumentsError};
@@ -53,49 +53,49 @@ use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
 pub use transport::datagram::Network;
 
-/// What an exchange is made of.
+/// Settings of an exchange.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Tokens that may trade.
     pub tokens: Tokens,
     /// Tradable instruments.
     pub instruments: Instruments,
-    /// What accounts may do.
+    /// Limits of accounts.
     pub risk: Risk,
-    /// What rests before the first client comes.
+    /// Orders that rest before the first client connects.
     pub start_book: StartBook,
-    /// How much it takes.
+    /// Limits of the exchange.
     pub limits: Limits,
-    /// What happens in the books, as datagrams; `None`: none. Needs a clock.
+    /// Market data as datagrams; `None`: none. Needs a clock.
     pub feed: Option<Feed>,
-    /// The house's own orders; `None`: none. Needs a clock.
-    pub flow: Option<HouseFlow>,
-    /// What `DESCRIBE` is told.
-    pub about: About,
-    /// The clock of all stamps: that of the streams. Without one, replies and market data have no
-    /// stamps.
+    /// The exchange's own order flow; `None`: none. Needs a clock.
+    pub flow: Option<FlowConfig>,
+    /// Program and machine, for the answer to `DESCRIBE`.
+    pub process: ProcessInfo,
+    /// The clock of all stamps, which must be the clock of the streams. Without one, replies and
+    /// market data have no stamps.
     pub clock: Option<Clock>,
-    /// Where everything is logged before it is executed; `None`: nowhere.
+    /// The journal that logs every input before its execution; `None`: none.
     pub journal: Option<Journal>,
     /// Inputs kept for [`Exchange::replay_check`], 80 bytes each; 0 is off, the most is
     /// [`limits::REPLAY_INPUTS_MAX`].
     pub replay_inputs_max: usize,
-    /// Networks to which the feed may be sent beside the addresses that subscribers connect from.
+    /// Networks to which the feed may be sent, besides the addresses that subscribers connect from.
     pub feed_allowed: Vec<Network>,
     /// Channel for the operator's log of failed logins; `None`: they are only counted. The exchange
-    /// does not wait: failures that find no room in the channel are only counted.
+    /// does not wait: if the channel is full, the failure is only counted.
     pub failed_logins: Option<SyncSender<FailedLogin>>,
-    /// Time of inputs, ns since 1970: [`clock::steady_wall_ns`], or a test's own. Limits of
-    /// messages per second and expiries use it, so it must not step.
+    /// Time of inputs, ns since 1970: [`clock::steady_wall_ns`], or a test's. It must not step,
+    /// because expiries and limits of messages per second use it.
     pub wall_ns: fn() -> u64,
 }
 
-/// A login with a token that nobody has.
+/// A login with an unknown token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedLogin {
-    /// Where it came from, if that is known.
+    /// Address of the connection, if known.
     pub peer: Option<SocketAddr>,
-    /// How many have failed since the exchange started, this one included.
+    /// Number of failed logins since the exchange started, including this one.
     pub count: u64,
 }
 
@@ -105,7 +105,7 @@ pub struct FailedLogin {
 pub struct Journal {
     /// Directory of the journal and of the exchange's register; created if absent.
     pub directory: PathBuf,
-    /// How it is written. In mode `Sync` an answer waits until its command is durable.
+    /// How the journal is written. In mode `Sync` a reply waits until its command is durable.
     pub options: journal::Options,
 }
 
@@ -121,7 +121,7 @@ impl Default for Config {
             limits: Limits::default(),
             feed: None,
             flow: None,
-            about: About::default(),
+            process: ProcessInfo::default(),
             clock: None,
             journal: None,
             replay_inputs_max: 0,
@@ -138,33 +138,33 @@ pub enum ConfigError {
     /// A limit is out of its range.
     #[error(transparent)]
     Limits(#[from] LimitsError),
-    /// The engine can't be made so large.
+    /// A limit of the engine is out of its range.
     #[error(transparent)]
     Engine(#[from] engine::LimitsError),
     /// The start book can't be made.
     #[error(transparent)]
     StartBook(#[from] StartBookError),
-    /// The engine refused an order of the start book, or an instrument's settings.
-    #[error("an order of the start book was refused: {}; raise that limit", .0.as_str())]
-    StartRefused(engine::Reject),
+    /// The engine rejected an order of the start book, or an instrument's settings.
+    #[error("the engine rejected an order of the start book: {}; raise that limit", .0.as_str())]
+    StartRejected(engine::Reject),
     /// The journal can't be opened.
     #[error(transparent)]
     Journal(#[from] journal::JournalError),
-    /// What stands beside the journal can't be used.
+    /// The journal's register can't be used.
     #[error(transparent)]
     Register(#[from] RegisterError),
-    /// There is a feed or a flow, and nothing to stamp its ticks by.
+    /// There is a feed or a flow, but no clock to stamp its ticks.
     #[error("a feed or a flow needs a clock: give the exchange that of its streams")]
     NoClock,
     /// The flow can't be made.
     #[error(transparent)]
     Flow(#[from] flow::FlowError),
-    /// A flow and a start book of a file.
-    #[error("a flow brings its own book: leave the file of the start book out, or the flow")]
+    /// Both a flow and a start book from a file.
+    #[error("a flow has a start book of its own: remove the start book's file or the flow")]
     TwoBooks,
-    /// The flow would meet other orders than its own.
+    /// The flow would meet orders that are not part of it.
     #[error(
-        "the journal holds inputs already, and a flow begins with its own book: name an empty directory"
+        "the journal already has inputs, but a flow needs a new journal: name an empty directory"
     )]
     FlowAfterRecovery,
     /// The feed can't be made.
@@ -174,6 +174,6 @@ pub enum ConfigError {
     #[error(transparent)]
     FeedSocket(#[from] transport::datagram::DatagramError),
     /// The journal did not take the start book.
-    #[error("the start book could not be logged: {0}")]
-    StartNotTaken(journal::AppendError),
+    #[error("the journal did not take the start book: {0}")]
+    StartNotLogged(journal::AppendError),
 }

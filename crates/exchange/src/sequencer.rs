@@ -1,44 +1,43 @@
-//! Puts everything in one order: gives each new order its id and each event its sequence in its
-//! book, appends inputs to the journal, and keeps them for the comparison with a replay.
+//! Puts all inputs in one order: gives each new order its id and each event its sequence in its
+//! book, appends inputs to the journal, and logs them for the replay check.
 
-use crate::account::sessions::HOUSE;
+use crate::account::sessions::EXCHANGE_ACCOUNT;
 use engine::{Command, Engine, EngineLimits, Event, Input, NewOrder, Reject, Side};
 use journal::{AppendError, Appender, JournalState, Mode};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// How often, and how long each time, the start waits for a journal that is behind.
+/// How often the start retries while the journal is full, and how long it waits each time.
 const START_TRIES_MAX: u32 = 10_000;
 const START_WAIT: Duration = Duration::from_millis(1);
-/// Numbers of trades and events jump by this for each recovered input: by more than one input can
-/// cause.
+/// Trade and event numbers skip 2^this for each recovered input: more than one input can cause.
 const JUMP_BITS: u32 = 24;
 
 /// An event with its numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sequenced {
+pub(crate) struct NumberedEvent {
     pub event: Event,
     /// Counts the events of this instrument's book, from 1; 0 in an event of no book.
     pub order_book_sequence: i64,
-    /// Counts the trades of the exchange, from 1; in a trade that trade's number.
+    /// The number of the exchange's latest trade, from 1; of a trade its own number.
     pub trade_id: i64,
 }
 
-/// Whether the engine stands where a replay of its inputs leads.
+/// Result of comparing the engine with a replay of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayCheck {
-    /// `None` if it can't be told.
+    /// Whether the states are equal; `None` if unknown.
     pub equal: Option<bool>,
-    /// What was compared, or why it can't be told.
+    /// The states that were compared, or why the result is unknown.
     pub why: String,
 }
 
-/// Why the start can't be.
+/// Why the start fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartError {
-    /// The engine refused a command of it.
+    /// The engine rejected a command of the start.
     Engine(Reject),
-    /// The journal did.
+    /// The journal did not take a command of the start.
     Journal(AppendError),
 }
 
@@ -47,28 +46,28 @@ pub(crate) struct Sequencer {
     journal: Appender,
     /// Whether answers wait until the journal is durable.
     sync: bool,
-    /// How many inputs were there already.
+    /// Number of recovered inputs.
     recovered: u64,
     instruments: u16,
     limits: EngineLimits,
-    /// What the engine was told before the first client came.
+    /// Commands that the engine executed before the first client connected.
     start: Vec<Command>,
-    /// By instrument.
+    /// Latest sequence by instrument.
     sequences: Vec<i64>,
     orders: u64,
     trades: i64,
     inputs: Vec<Input>,
     inputs_max: usize,
-    /// Inputs that came when the log was full.
+    /// Inputs that came after the log was full.
     inputs_dropped: u64,
 }
 
 impl Sequencer {
-    /// An engine that was told `start`. Orders in it that cross each other trade. The log for the
-    /// replay takes `inputs_max` inputs; 0 is off.
+    /// An engine that has executed `start`. Orders in it that cross trade. The log for the replay
+    /// check takes `inputs_max` inputs; 0 is off.
     ///
     /// # Errors
-    /// If the engine refuses a command of the start.
+    /// If the engine rejects a command of the start.
     pub fn new(
         instruments: u16,
         limits: EngineLimits,
@@ -81,11 +80,11 @@ impl Sequencer {
         Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
     }
 
-    /// The same with a journal that holds everything that `engine` was told so far; `start` follows
-    /// before the first client.
+    /// The same with a journal, which holds all inputs of `engine` so far; `start` follows before the
+    /// first client.
     ///
     /// # Errors
-    /// If the engine or the journal refuses a command of the start.
+    /// If the engine rejects a command of the start, or the journal does not take it.
     pub fn journaled(
         engine: Engine,
         shape: (u16, EngineLimits),
@@ -106,12 +105,12 @@ impl Sequencer {
         let recovered = journal.next_sequence();
         for command in &start {
             append(&mut journal, command).map_err(StartError::Journal)?;
-            tell(&mut engine, command).map_err(StartError::Engine)?;
+            execute_start(&mut engine, command).map_err(StartError::Engine)?;
         }
         let first_number = (recovered << JUMP_BITS).cast_signed();
         Ok(Sequencer {
             engine,
-            // An order takes an input: no order has had a number above this.
+            // Each order took an input, so no order has a number above this.
             orders: journal.next_sequence(),
             journal,
             sync,
@@ -138,35 +137,35 @@ impl Sequencer {
         self.journal.next_sequence()
     }
 
-    /// Whether the journal has more room than its reserve for cancels. Otherwise leave out what is
-    /// not needed.
+    /// Whether the journal has more room than its reserve for cancels. Without it, leave out inputs
+    /// that can wait.
     ///
     /// # Errors
-    /// It has not.
+    /// Only the reserve is left.
     pub fn check_reserve(&self) -> Result<(), AppendError> {
         self.journal.check_reserve()
     }
 
-    /// Whether the journal would take so many settings now.
+    /// Whether the journal would take this many settings now.
     ///
     /// # Errors
-    /// It might refuse one of them.
+    /// It might not take all of them.
     pub fn check_room(&self, inputs: u64) -> Result<(), AppendError> {
         self.journal.check_room(inputs)
     }
 
-    /// All inputs below may be acknowledged.
+    /// Inputs with lower numbers may be acknowledged.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         self.journal.acknowledged()
     }
 
-    /// What the journal's writer says, for any thread.
+    /// The state of the journal's writer, for any thread.
     pub fn journal_watch(&self) -> journal::Watch {
         self.journal.watch()
     }
 
-    /// What ended the journal, if it has failed.
+    /// Why the journal has failed, if it has.
     pub fn failure(&self) -> Option<String> {
         match self.journal.state() {
             JournalState::Failed { why } => Some(why.to_string()),
@@ -174,30 +173,30 @@ impl Sequencer {
         }
     }
 
-    /// Writes what the journal has taken, and ends it. Nothing is to be executed any more.
+    /// Writes all inputs that the journal has taken, and closes it. Call it last.
     ///
     /// # Errors
-    /// The journal's, in words.
+    /// The journal's error as text.
     pub fn close(&mut self) -> Result<(), String> {
         let journal = std::mem::replace(&mut self.journal, Appender::none());
         journal.close().map(drop).map_err(|error| error.to_string())
     }
 
-    /// The id that the next new order is to have.
+    /// The id of the next new order.
     #[inline]
     pub fn next_order_id(&self) -> u64 {
         self.orders + 1
     }
 
-    /// Appends an input to the journal and executes it. Gives its number there.
+    /// Appends an input to the journal and executes it. Returns its number there.
     ///
     /// # Errors
-    /// The journal does not take it; nothing has happened.
+    /// The journal does not take it; the engine has not executed it.
     #[inline]
     pub fn execute(
         &mut self,
         input: &Input,
-        events: &mut impl FnMut(Sequenced),
+        events: &mut impl FnMut(NumberedEvent),
     ) -> Result<u64, AppendError> {
         let number = self.journal.try_append(input)?;
         if self.inputs.len() < self.inputs_max {
@@ -208,7 +207,7 @@ impl Sequencer {
         self.orders += u64::from(matches!(input.command, Command::New(_)));
         let (sequences, trades) = (&mut self.sequences, &mut self.trades);
         self.engine.apply(input, &mut |event| {
-            // The engine tells of no instrument that it does not have, but in a rejection.
+            // Only a rejection may name an instrument that the engine does not have.
             let order_book_sequence = match book_of(&event) {
                 Some(instrument) => {
                     let sequence = &mut sequences[usize::from(instrument)];
@@ -218,31 +217,31 @@ impl Sequencer {
                 None => 0,
             };
             *trades += i64::from(matches!(event, Event::Trade { .. }));
-            events(Sequenced { event, order_book_sequence, trade_id: *trades });
+            events(NumberedEvent { event, order_book_sequence, trade_id: *trades });
         });
         Ok(number)
     }
 
-    /// The engine's.
+    /// [`engine::Engine::state_hash`].
     pub fn state_hash(&self) -> u64 {
         self.engine.state_hash()
     }
 
-    /// The engine, to look at.
+    /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The hash of the state that the logged inputs lead to from the same start; `None` if the log
-    /// has stopped.
+    /// The hash of the state after a replay of the start and the logged inputs; `None` if the log is
+    /// incomplete.
     pub fn replay(&self) -> Option<u64> {
         if self.inputs_dropped > 0 || self.recovered > 0 {
             return None;
         }
         let mut engine = Engine::new(self.instruments, self.limits);
         for command in &self.start {
-            // It was not refused the first time.
-            let _ = tell(&mut engine, command);
+            // The engine accepted it the first time.
+            let _ = execute_start(&mut engine, command);
         }
         for input in &self.inputs {
             engine.apply(input, &mut |_| {});
@@ -250,7 +249,7 @@ impl Sequencer {
         Some(engine.state_hash())
     }
 
-    /// Holds the engine against a replay. Takes the time and the memory of a second engine.
+    /// Compares the engine with a replay. Takes the time and the memory of a second engine.
     pub fn replay_check(&self) -> ReplayCheck {
         let inputs = self.inputs.len();
         let ours = self.state_hash();
@@ -284,7 +283,7 @@ impl Sequencer {
     }
 }
 
-/// The instrument of whose book it is an event.
+/// The instrument whose book the event belongs to.
 #[inline]
 fn book_of(event: &Event) -> Option<u16> {
     match *event {
@@ -300,12 +299,12 @@ fn book_of(event: &Event) -> Option<u16> {
     }
 }
 
-/// The start's time is 0, so that it is the same whenever it is.
+/// Commands of the start have time 0, so that every start is the same.
 fn of_start(command: &Command) -> Input {
     Input { time_ns: 0, command: *command }
 }
 
-/// Appends a command of the start, at the journal's pace.
+/// Appends a command of the start; waits while the journal is full.
 fn append(journal: &mut Appender, command: &Command) -> Result<(), AppendError> {
     let mut tries = 0;
     loop {
@@ -319,20 +318,21 @@ fn append(journal: &mut Appender, command: &Command) -> Result<(), AppendError> 
     }
 }
 
-/// Tells an engine a command of the start.
-fn tell(engine: &mut Engine, command: &Command) -> Result<(), Reject> {
-    let mut told = Ok(());
+/// Executes a command of the start.
+fn execute_start(engine: &mut Engine, command: &Command) -> Result<(), Reject> {
+    let mut result = Ok(());
     engine.apply(&of_start(command), &mut |event| {
         if let Event::Rejected { reason, .. } = event {
-            told = Err(reason);
+            result = Err(reason);
         }
     });
-    told
+    result
 }
 
-/// An empty log, every page of which has been written to.
+/// An empty log with all its pages touched.
 fn touched(inputs_max: usize) -> Vec<Input> {
-    let order = NewOrder { account: HOUSE, order_id: 1, ..NewOrder::limit(Side::Buy, 1, 1) };
+    let order =
+        NewOrder { account: EXCHANGE_ACCOUNT, order_id: 1, ..NewOrder::limit(Side::Buy, 1, 1) };
     let filler = Input { time_ns: 1, command: Command::New(order) };
     let mut inputs = black_box(vec![filler; inputs_max]);
     inputs.clear();

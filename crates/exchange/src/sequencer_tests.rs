@@ -30,14 +30,14 @@ fn order(sequencer: &Sequencer, instrument: u16, price_ticks: i64) -> Command {
 fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
     let mut numbers = Vec::new();
     let input = Input { time_ns: sequencer.next_order_id(), command };
-    let executed = sequencer.execute(&input, &mut |sequenced| {
-        numbers.push((sequenced.order_book_sequence, sequenced.trade_id));
+    let executed = sequencer.execute(&input, &mut |numbered| {
+        numbers.push((numbered.order_book_sequence, numbered.trade_id));
     });
     assert!(executed.is_ok());
     numbers
 }
 
-/// Each book counts its own events; trades are counted for all, and a refusal is no event.
+/// Each book counts its own events; trades are counted over all books, and a rejection has no sequence.
 #[test]
 fn numbers_count() {
     let mut sequencer = sequencer(0);
@@ -46,8 +46,8 @@ fn numbers_count() {
         let order = order(&sequencer, instrument, 100);
         assert_eq!(execute(&mut sequencer, order), [expected]);
     }
-    let refused = order(&sequencer, 0, 0);
-    assert_eq!(execute(&mut sequencer, refused), [(0, 0)]);
+    let rejected = order(&sequencer, 0, 0);
+    assert_eq!(execute(&mut sequencer, rejected), [(0, 0)]);
     let crossing = order(&sequencer, 0, 7_000_000);
     let numbers = execute(&mut sequencer, crossing);
     assert_eq!(numbers.first(), Some(&(4, 1)));
@@ -99,7 +99,7 @@ fn a_log_that_stopped_says_so() {
 }
 
 #[test]
-fn a_start_book_past_a_limit_is_refused() {
+fn a_start_book_past_a_limit_is_rejected() {
     let few = EngineLimits { open_orders_max: 100, ..LIMITS };
     assert_eq!(
         Sequencer::new(4, few, start(), 0).err(),

@@ -58,7 +58,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         snapshots.end();
     }
     let check = exchange.replay_check();
-    let counts = exchange.counts().with_refused(refused);
+    let counts = exchange.counts().with_rejected(refused);
     let mut all = serde_json::to_value(&counts)?;
     plant::add_counts(&exchange, &mut all)?;
     if let Some(secure) = &secure {
@@ -205,11 +205,11 @@ fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config>
     let journal = journal(arguments);
     let config = Config { tokens, instruments, risk, start_book, limits, ..Config::default() };
     let (feed, flow) = (plant::feed(&arguments.market_data)?, plant::flow(&arguments.market_data));
-    let (about, clock) = (plant::about(&clock)?, Some(clock));
+    let (process, clock) = (plant::about(&clock)?, Some(clock));
     let feed_allowed = arguments.market_data.feed_allow.clone();
     let failed_logins = Some(security_log::start()?);
     let config = Config { feed_allowed, failed_logins, ..config };
-    Ok(Config { journal, replay_inputs_max, feed, flow, about, clock, ..config })
+    Ok(Config { journal, replay_inputs_max, feed, flow, process, clock, ..config })
 }
 
 fn journal(arguments: &ExchangeArguments) -> Option<Journal> {

@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use clock::Clock;
 use clock::schedule::Arrival;
-use exchange::{About, Exchange, Feed, HouseFlow, Reach};
+use exchange::{Exchange, Feed, FlowConfig, ProcessInfo, Reach};
 use flow::{Pace, Source};
 use host::Root;
 use plan::measure::ticks::DURATION_SHARE_MIN;
@@ -119,8 +119,8 @@ fn arrival(arguments: &MarketDataArguments) -> Arrival {
     }
 }
 
-/// The house's own orders, if there are to be some.
-pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
+/// The exchange's own flow, if one is configured.
+pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<FlowConfig> {
     let source = match arguments.flow.as_deref()? {
         "synthetic" => Source::Synthetic,
         path => Source::DatabentoMbo(PathBuf::from(path)),
@@ -133,7 +133,7 @@ pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<HouseFlow> {
             burst: arguments.flow_burst,
         },
     };
-    Some(HouseFlow { source, pace, seconds: arguments.flow_seconds })
+    Some(FlowConfig { source, pace, seconds: arguments.flow_seconds })
 }
 
 /// Says so if the flow is shorter than was asked for: a file is what it is.
@@ -149,9 +149,9 @@ pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArgumen
 }
 
 /// What `DESCRIBE` says about the process and the machine.
-pub(crate) fn about(clock: &Clock) -> anyhow::Result<About> {
+pub(crate) fn about(clock: &Clock) -> anyhow::Result<ProcessInfo> {
     let root = Root::system();
-    Ok(About {
+    Ok(ProcessInfo {
         tool: TOOL.to_owned(),
         boot_id: host::utc::boot_id(&root),
         machine: serde_json::to_value(host::capture(&root, clock, None))?,

@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn head(text: &str, start: u64) -> Head {
+fn head(text: &str, start: u64) -> RegisterHead {
     let text = format!("[[instrument]]\ncode = \"A\"\n{text}");
-    Head::new(&Instruments::parse("file", &text).unwrap(), start)
+    RegisterHead::new(&Instruments::parse("file", &text).unwrap(), start)
 }
 
-fn usual() -> Head {
+fn usual() -> RegisterHead {
     head("tick = \"0.01\"\nlot = \"1\"", 5)
 }
 
@@ -15,7 +15,7 @@ fn accounts(directory: &Path) -> Result<Vec<String>, RegisterError> {
     Register::open(directory, &usual(), 7).map(|(_, accounts, _)| ids(accounts))
 }
 
-fn ids(accounts: Vec<Registered>) -> Vec<String> {
+fn ids(accounts: Vec<RegisteredAccount>) -> Vec<String> {
     accounts.into_iter().map(|account| account.id).collect()
 }
 
@@ -66,7 +66,7 @@ fn of_whom_all_was_told_is_known() {
     let mut text = std::fs::read_to_string(place.path().join(NAME)).unwrap();
     text += "\"before\"\n";
     std::fs::write(place.path().join(NAME), text).unwrap();
-    // What others have taken the place of was not told, however long the journal gets.
+    // Other inputs took their place, so these were never sent, however long the journal gets.
     for next_sequence in [7, 100] {
         let (_, found, _) = Register::open(place.path(), &usual(), next_sequence).unwrap();
         let found: Vec<(&str, bool)> =
@@ -95,14 +95,14 @@ fn what_is_damaged_or_missing_is_told() {
 }
 
 #[test]
-fn a_journal_of_other_instruments_is_refused() {
+fn a_journal_of_other_instruments_is_an_error() {
     let place = tempfile::tempdir().unwrap();
     Register::open(place.path(), &usual(), 0).unwrap();
     let other = head("tick = \"0.05\"\nlot = \"1\"", 5);
     let error = Register::open(place.path(), &other, 7).unwrap_err().to_string();
     assert!(error.contains("is for A / 0.01 / 1") && error.contains("A / 0.05 / 1"), "{error}");
     // Another start book matters as long as the first one is not all there.
-    let longer = Head { start: 6, ..usual() };
+    let longer = RegisterHead { start: 6, ..usual() };
     assert!(matches!(Register::open(place.path(), &longer, 4), Err(RegisterError::Other { .. })));
     assert!(Register::open(place.path(), &longer, 5).is_ok());
 }

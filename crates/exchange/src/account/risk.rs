@@ -1,4 +1,4 @@
-//! The accounts' limits from a TOML file in the instruments' own units, as settings for the engine.
+//! Accounts' limits: from a TOML file in the instruments' units to settings of the engine.
 
 use crate::setup::instruments::{Instrument, Instruments};
 use engine::{
@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wire::Decimal;
 
-/// What each account may do. Without a file nobody has a limit.
+/// The limits of all accounts. Without a file no account has a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Risk {
     default: AccountRisk,
     accounts: BTreeMap<String, AccountRisk>,
 }
 
-/// What one account may do; the numbers of the account are not filled in.
+/// The limits of one account, without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AccountRisk {
     settings: AccountSettings,
@@ -30,18 +30,18 @@ impl Default for AccountRisk {
     }
 }
 
-/// What the engine was told of an account before this exchange began.
+/// An account in the engine before this exchange began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// All that it was to be told at first, what its positions start with among it.
+pub(crate) struct KnownAccount {
+    /// Whether the engine has all its first settings, including starting positions.
     pub all: bool,
     /// `None`: no limits.
     pub settings: Option<AccountSettings>,
-    /// By instrument, where they are not as at first.
+    /// By instrument, where they differ from the engine's default.
     pub positions: BTreeMap<u16, PositionSettings>,
 }
 
-/// Why a file does not say what accounts may do.
+/// Why a file of limits is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RiskError {
     /// It can't be read.
@@ -49,7 +49,7 @@ pub enum RiskError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It is not TOML, or a key is unknown or of the wrong kind.
@@ -60,7 +60,7 @@ pub enum RiskError {
         /// With line and column.
         why: String,
     },
-    /// A value makes no sense.
+    /// A value is out of its range.
     #[error("{file}: [{table}] {key} {why}")]
     BadKey {
         /// The file.
@@ -118,7 +118,7 @@ struct RawPosition {
 type BadKey = (String, String);
 
 impl RawAccount {
-    /// What this table leaves out is the default's.
+    /// Fills missing keys from the default.
     fn or(self, default: &RawAccount) -> RawAccount {
         let mut position = default.position.clone();
         for (code, one) in self.position {
@@ -210,7 +210,7 @@ impl RawPosition {
     }
 }
 
-/// A limit over all instruments, which must therefore share its unit; 1 to `max`.
+/// A limit over all instruments, which must therefore share its unit; it is 1 to `max` units.
 fn in_common(
     key: &str,
     number: Option<Decimal>,
@@ -257,7 +257,7 @@ impl Risk {
     /// Takes a file's text; `file` is its name for errors.
     ///
     /// ```toml
-    /// [default]                        # of every account; a key left out means no limit
+    /// [default]                        # of every account; a missing key means no limit
     /// amount_max = "10"                # of an order
     /// notional_max = "1000000"         # price times amount of an order
     /// collar = "500"                   # how far past the reference price an order may go
@@ -267,7 +267,7 @@ impl Risk {
     /// self_trade = "cancel-newest"
     /// position.BTC_USDT = { long_max = "100", short_max = "0", start = "2.5" }
     ///
-    /// [account.3001]                   # of this account; what it leaves out is the default's
+    /// [account.3001]                   # of this account; missing keys are the default's
     /// open_orders_max = 10
     /// ```
     ///
@@ -294,10 +294,15 @@ impl Risk {
         Ok(Risk { default, accounts })
     }
 
-    /// The commands that the engine needs about an account before its first message: those in which
-    /// it differs from the file, also where the file no longer says anything. It is told a starting
-    /// position once.
-    pub(crate) fn commands(&self, account_id: &str, account: u32, known: &Known) -> Vec<Command> {
+    /// The commands that set an account in the engine before its first message: one for each setting
+    /// that differs from the file, also if the file no longer has it. A starting position is sent
+    /// once.
+    pub(crate) fn commands(
+        &self,
+        account_id: &str,
+        account: u32,
+        known: &KnownAccount,
+    ) -> Vec<Command> {
         let risk = self.accounts.get(account_id).unwrap_or(&self.default);
         let unlimited = AccountSettings::unlimited(account);
         let settings = AccountSettings { account, ..risk.settings };

@@ -51,7 +51,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         short_lots_max: 0,
         change_lots: 2_000,
     };
-    let commands = risk.commands("somebody", 3, &Known::default());
+    let commands = risk.commands("somebody", 3, &KnownAccount::default());
     assert_eq!(commands, [Command::Account(default), Command::Position(position_a)]);
     let maker = AccountSettings {
         account: 4,
@@ -68,7 +68,7 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
         change_lots: -500,
         ..position_a
     };
-    let commands = risk.commands("maker", 4, &Known::default());
+    let commands = risk.commands("maker", 4, &KnownAccount::default());
     let position_a = PositionSettings { account: 4, ..position_a };
     assert_eq!(
         commands,
@@ -85,30 +85,31 @@ fn what_a_position_leaves_out_is_the_defaults() {
         [account.x]
         position.A = { long_max = \"10\" }";
     let risk = Risk::parse("file", text, &instruments(false)).unwrap();
-    let Some(Command::Position(position)) = risk.commands("x", 1, &Known::default()).pop() else {
+    let Some(Command::Position(position)) = risk.commands("x", 1, &KnownAccount::default()).pop()
+    else {
         panic!()
     };
     assert_eq!((position.long_lots_max, position.short_lots_max), (10_000, 0));
     assert_eq!(position.change_lots, 2_000);
 }
 
-/// What it started with is in the journal, and what of its limits is still so is not told again.
+/// The journal holds the starting position, and unchanged limits are not sent again.
 #[test]
 fn an_account_that_a_journal_knew_is_told_what_is_new() {
     let risk = Risk::parse("file", FILE, &instruments(false)).unwrap();
-    let nothing = Known { all: true, ..Known::default() };
+    let nothing = KnownAccount { all: true, ..KnownAccount::default() };
     let told = risk.commands("maker", 4, &nothing);
     let Command::Account(settings) = told[0] else { panic!("{told:?}") };
     let Command::Position(position) = told[1] else { panic!("{told:?}") };
     assert_eq!((told.len(), position.instrument, position.change_lots), (2, 0, 0));
     // Half of it was told when the exchange was killed.
     let positions = BTreeMap::from([(0, PositionSettings { change_lots: 2_000, ..position })]);
-    let half = Known { all: false, settings: Some(settings), positions };
+    let half = KnownAccount { all: false, settings: Some(settings), positions };
     let told = risk.commands("maker", 4, &half);
     let [Command::Position(rest)] = told[..] else { panic!("{told:?}") };
     assert_eq!((rest.instrument, rest.change_lots), (1, -500));
     // The file says nothing any more.
-    let told = Risk::default().commands("maker", 4, &Known { all: true, ..half });
+    let told = Risk::default().commands("maker", 4, &KnownAccount { all: true, ..half });
     let unlimited = PositionSettings {
         long_lots_max: POSITION_LOTS_MAX,
         short_lots_max: POSITION_LOTS_MAX,
@@ -124,9 +125,9 @@ fn an_account_that_a_journal_knew_is_told_what_is_new() {
 fn without_limits_the_engine_is_told_nothing() {
     for text in ["", "[default]\nself_trade = \"allowed\"", "[account.a]"] {
         let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-        assert_eq!(risk.commands("a", 1, &Known::default()).len(), 0, "{text}");
+        assert_eq!(risk.commands("a", 1, &KnownAccount::default()).len(), 0, "{text}");
     }
-    assert_eq!(Risk::default().commands("a", 1, &Known::default()).len(), 0);
+    assert_eq!(Risk::default().commands("a", 1, &KnownAccount::default()).len(), 0);
 }
 
 #[test]
@@ -180,7 +181,8 @@ fn limits_over_all_instruments_want_their_units_in_common() {
     }
     let text = "[default]\nposition.C = { long_max = \"20\" }";
     let risk = Risk::parse("file", text, &instruments(true)).unwrap();
-    let Some(Command::Position(position)) = risk.commands("a", 1, &Known::default()).pop() else {
+    let Some(Command::Position(position)) = risk.commands("a", 1, &KnownAccount::default()).pop()
+    else {
         panic!()
     };
     assert_eq!((position.instrument, position.long_lots_max), (2, 2));

@@ -1,21 +1,22 @@
-//! Sessions: connected accounts, their tokens, and which connection gets which report.
+//! Sessions: connected accounts, their tokens, and the connections that get their reports.
 //!
 //! A connection may authenticate several accounts, and an account may be authenticated on several
-//! connections. A subscription belongs to the connection and covers all accounts that it
-//! authenticates, before or after. So does `cancel_on_disconnect`: the exchange cancels an
-//! account's orders when the last connection that asked for it is gone.
+//! connections. A subscription belongs to the connection and covers all its accounts, earlier and
+//! later ones. `cancel_on_disconnect` belongs to an account on a connection: the exchange cancels
+//! an account's orders when the last connection that asked for it closes.
 //!
 //! An operator's connection has no accounts.
 
-use crate::account::risk::Known;
-use crate::account::tokens::{Owner, Tokens, is_account_id};
+use crate::account::risk::KnownAccount;
+use crate::account::tokens::{TokenOwner, Tokens, is_account_id};
 use crate::setup::limits::Limits;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use transport::StreamId;
 
-/// The account of the start book's orders. Nobody authenticates it.
-pub(crate) const HOUSE: u32 = 0;
+/// The account of the exchange's own orders: the start book's and the flow's. No client can
+/// authenticate it.
+pub(crate) const EXCHANGE_ACCOUNT: u32 = 0;
 
 /// Why an account can't be authenticated on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,14 +35,14 @@ pub(crate) enum AuthenticateError {
     NotLogged,
 }
 
-/// Whom a token proves on a connection, and that it may.
+/// The account or operator that a valid token admits to a connection.
 pub(crate) enum Admission {
     Operator(Box<str>),
     Account(Box<str>),
 }
 
 impl AuthenticateError {
-    /// The limit it names.
+    /// The limit that the error names.
     pub fn limit(self) -> Option<&'static str> {
         match self {
             AuthenticateError::UnknownToken
@@ -54,7 +55,7 @@ impl AuthenticateError {
     }
 }
 
-/// A connection as an order remembers it: the stream's id comes again, the pair does not.
+/// The connection that sent an order. A stream's id is reused, the pair is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub stream: StreamId,
@@ -73,31 +74,30 @@ impl Sender {
 #[derive(Default)]
 struct Session {
     open: bool,
-    /// Where the connection comes from.
+    /// Remote address of the connection.
     peer: Option<SocketAddr>,
     generation: u32,
     subscribed: bool,
-    /// The first is the one that a message without `account_id` means.
+    /// A message without `account_id` is for the first.
     accounts: Vec<u32>,
-    /// The operator's name, if it is an operator's.
+    /// The operator's name, if an operator has authenticated.
     operator: Option<Box<str>>,
-    /// Whether replies to orders and cancels are to be stamped.
+    /// Whether replies to its requests get stamps.
     stamps: bool,
 }
 
 pub(crate) struct Account {
     id: Box<str>,
-    /// The connections on which it is authenticated, in the order of that.
+    /// The connections on which it is authenticated, oldest first.
     connections: Vec<StreamId>,
-    /// Those of them that cancel on disconnect.
+    /// The connections that asked for `cancel_on_disconnect`.
     cancel_on_disconnect: Vec<StreamId>,
-    /// What the engine knew about it before this exchange began; `None` once it was told its
-    /// settings.
-    pub untold: Option<Known>,
+    /// The account in the engine before this exchange began; `None` once its settings are sent.
+    pub untold: Option<KnownAccount>,
 }
 
 impl Account {
-    fn new(id: &str, untold: Option<Known>) -> Account {
+    fn new(id: &str, untold: Option<KnownAccount>) -> Account {
         let (connections, cancel_on_disconnect) = (Vec::new(), Vec::new());
         Account { id: id.into(), connections, cancel_on_disconnect, untold }
     }
@@ -116,7 +116,7 @@ impl Sessions {
     pub fn new(tokens: Tokens, limits: &Limits) -> Sessions {
         Sessions {
             tokens,
-            // And the house.
+            // And the exchange's own account.
             accounts_max: limits.accounts_max as usize + 1,
             accounts_per_connection_max: limits.accounts_per_connection_max,
             sessions: Vec::with_capacity(limits.connections_max),
@@ -136,8 +136,8 @@ impl Sessions {
         session.generation = session.generation.wrapping_add(1);
     }
 
-    /// The connection takes no more reports. Returns the accounts whose orders must be cancelled; a
-    /// second call returns none.
+    /// Ends a connection's session. Returns the accounts whose orders must be cancelled; a second
+    /// call returns none.
     pub fn ended(&mut self, id: StreamId) -> Vec<u32> {
         let mut cancelled = Vec::new();
         let Some(session) = self.sessions.get_mut(id.index()) else { return cancelled };
@@ -156,18 +156,18 @@ impl Sessions {
         cancelled
     }
 
-    /// Whom a token proves on a connection.
+    /// The account or operator that a token admits to a connection.
     pub fn admission(&self, id: StreamId, token: &str) -> Result<Admission, AuthenticateError> {
         let session = &self.sessions[id.index()];
         match self.tokens.owner(token).ok_or(AuthenticateError::UnknownToken)? {
-            Owner::Operator(_) if !session.accounts.is_empty() => {
+            TokenOwner::Operator(_) if !session.accounts.is_empty() => {
                 Err(AuthenticateError::OperatorWithAccounts)
             }
-            Owner::Operator(name) => Ok(Admission::Operator(name.into())),
-            Owner::Account(_) if session.operator.is_some() => {
+            TokenOwner::Operator(name) => Ok(Admission::Operator(name.into())),
+            TokenOwner::Account(_) if session.operator.is_some() => {
                 Err(AuthenticateError::OperatorWithAccounts)
             }
-            Owner::Account(account_id) => {
+            TokenOwner::Account(account_id) => {
                 if !is_account_id(account_id) {
                     return Err(AuthenticateError::NoAccountId);
                 }
@@ -181,12 +181,12 @@ impl Sessions {
         }
     }
 
-    /// The connection is an operator's from now on.
+    /// Admits an operator to a connection.
     pub fn admit_operator(&mut self, id: StreamId, name: Box<str>) {
         self.sessions[id.index()].operator = Some(name);
     }
 
-    /// The account is authenticated on the connection from now on. To say it twice does no harm.
+    /// Admits an account to a connection. A second call only changes `cancel_on_disconnect`.
     pub fn admit(&mut self, id: StreamId, account: u32, cancel_on_disconnect: Option<bool>) {
         let session = &mut self.sessions[id.index()];
         let of_account = &mut self.accounts[account as usize];
@@ -202,7 +202,7 @@ impl Sessions {
         }
     }
 
-    /// Whether there may be an account of this id that has not come yet.
+    /// Whether a new account may have this id.
     pub fn check_new(&self, account_id: &str) -> Result<(), AuthenticateError> {
         match (is_account_id(account_id), self.accounts.len() < self.accounts_max) {
             (false, _) => Err(AuthenticateError::NoAccountId),
@@ -211,30 +211,30 @@ impl Sessions {
         }
     }
 
-    /// The number of the account that comes next.
+    /// The number of the next new account.
     pub fn next_number(&self) -> u32 {
         self.accounts.len() as u32
     }
 
-    /// Gives an account that has come for the first time its number.
-    pub fn add(&mut self, account_id: &str, known: Known) -> u32 {
+    /// Adds a new account and returns its number.
+    pub fn add(&mut self, account_id: &str, known: KnownAccount) -> u32 {
         let account = self.next_number();
         self.by_id.insert(account_id.into(), account);
         self.accounts.push(Account::new(account_id, Some(known)));
         account
     }
 
-    /// An account that has come.
+    /// The account with this number.
     pub fn get_mut(&mut self, account: u32) -> &mut Account {
         &mut self.accounts[account as usize]
     }
 
-    /// The number of an account that has come to this exchange.
+    /// The number of a known account.
     pub fn number(&self, account_id: &str) -> Option<u32> {
         self.by_id.get(account_id).copied()
     }
 
-    /// Where the connection comes from, if that is known.
+    /// Remote address of the connection, if known.
     pub fn peer(&self, id: StreamId) -> Option<SocketAddr> {
         self.sessions[id.index()].peer
     }
@@ -244,12 +244,13 @@ impl Sessions {
         !session.accounts.is_empty() || session.operator.is_some()
     }
 
-    /// The operator whose connection it is.
+    /// The name of the connection's operator.
     pub fn operator(&self, id: StreamId) -> Option<&str> {
         self.sessions[id.index()].operator.as_deref()
     }
 
-    /// Whether it may do what an operator may: where everybody may trade as anybody, everybody may.
+    /// Whether the connection has an operator's rights. If any token is valid, every authenticated
+    /// connection has them.
     pub fn may_operate(&self, id: StreamId) -> bool {
         self.operator(id).is_some()
             || (matches!(self.tokens, Tokens::Any) && self.is_authenticated(id))
@@ -277,7 +278,8 @@ impl Sessions {
         self.sessions[id.index()].accounts.iter().map(|account| self.account_id(*account))
     }
 
-    /// Which account of the connection a message means, `None` if it is not authenticated there.
+    /// The account of a message: the named one, or the connection's first; `None` if it is not
+    /// authenticated on this connection.
     #[inline]
     pub fn account(&self, id: StreamId, account_id: Option<&str>) -> Option<u32> {
         let accounts = &self.sessions[id.index()].accounts;
@@ -299,17 +301,17 @@ impl Sessions {
         Sender::of(id, self.sessions[id.index()].generation)
     }
 
-    /// The connection, if it is still open.
+    /// The sender's connection, if it is still open.
     pub fn connection(&self, sender: Sender) -> Option<StreamId> {
         let home = self.sessions.get(sender.stream.index())?;
         (home.open && home.generation == sender.generation).then_some(sender.stream)
     }
 
-    /// Where a report about an order goes: to the connection that sent it while that is open, else
-    /// to one that is subscribed to the account, else nowhere.
+    /// The connection that gets a report on an order: the one that sent the order if it is still
+    /// open, else one that is subscribed to the account, else none.
     #[inline]
     pub fn route(&self, sender: Sender, account: u32) -> Option<StreamId> {
-        // An order that was recovered has a sender that never was.
+        // The sender of a recovered order has no session.
         if let Some(home) = self.sessions.get(sender.stream.index())
             && home.open
             && home.generation == sender.generation

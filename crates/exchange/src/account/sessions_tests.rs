@@ -5,7 +5,7 @@ use super::*;
 fn authenticate(sessions: &mut Sessions, id: StreamId, token: &str, cancel: Option<bool>) {
     let Admission::Account(account_id) = sessions.admission(id, token).unwrap() else { panic!() };
     let number = sessions.number(&account_id);
-    let account = number.unwrap_or_else(|| sessions.add(&account_id, Known::default()));
+    let account = number.unwrap_or_else(|| sessions.add(&account_id, KnownAccount::default()));
     sessions.admit(id, account, cancel);
 }
 
@@ -22,10 +22,10 @@ fn accounts_keep_their_number() {
     authenticate(&mut sessions, second, "b", None);
     assert_eq!(sessions.account(second, None), Some(2));
     assert_eq!(sessions.account(second, Some("a")), None);
-    // No client can pose as the house: an account of that name gets another number.
+    // No client can pose as the exchange: an account of that name gets another number.
     authenticate(&mut sessions, second, "house", None);
     assert_eq!(sessions.account(second, Some("house")), Some(3));
-    assert_ne!(HOUSE, 3);
+    assert_ne!(EXCHANGE_ACCOUNT, 3);
 }
 
 /// The last connection that asked for it, whatever others there are.

@@ -1,33 +1,33 @@
-//! Tokens: who proves with them to be which account, or an operator.
+//! Tokens that authenticate accounts and operators.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use wire::request::ACCOUNT_ID_BYTES_MAX;
 
-/// Which tokens prove which account.
+/// The valid tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// Any token is the account of that name: for benchmarks. There is no operator.
+    /// Any token authenticates the account of that name: for benchmarks. There is no operator.
     Any,
-    /// These tokens.
+    /// Only these tokens.
     Set {
-        /// Each with its account's id.
+        /// Account id by token.
         accounts: BTreeMap<String, String>,
-        /// Each with its operator's name.
+        /// Operator name by token.
         operators: BTreeMap<String, String>,
     },
 }
 
-/// Whom a token proves.
-pub(crate) enum Owner<'a> {
+/// The owner of a token.
+pub(crate) enum TokenOwner<'a> {
     /// An account, by its id.
     Account(&'a str),
     /// An operator, by name.
     Operator(&'a str),
 }
 
-/// Why there are no tokens.
+/// Why a file of tokens is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// The file can't be read.
@@ -35,10 +35,10 @@ pub enum TokensError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is not what a file of tokens looks like.
+    /// It is not TOML, or a token or a name is invalid.
     #[error("{file}: {why}; write [tokens] and below it lines such as \"token\" = \"account\"")]
     Malformed {
         /// The file.
@@ -76,7 +76,7 @@ impl Tokens {
     /// [`TokensError::Malformed`].
     pub fn parse(file: &str, text: &str) -> Result<Tokens, TokensError> {
         let malformed = |why| TokensError::Malformed { file: file.to_owned(), why };
-        // The message alone: the whole error quotes the line, and so the token.
+        // Only the message: the whole error quotes the line with the token.
         let RawTokens { tokens: accounts, operators } =
             toml::from_str(text).map_err(|error| malformed(error.message().to_owned()))?;
         if accounts.is_empty() {
@@ -95,19 +95,19 @@ impl Tokens {
         Ok(Tokens::Set { accounts, operators })
     }
 
-    /// Whom a token proves; `None` if it proves nobody.
-    pub(crate) fn owner<'a>(&'a self, token: &'a str) -> Option<Owner<'a>> {
+    /// The owner of a token; `None` if it is unknown.
+    pub(crate) fn owner<'a>(&'a self, token: &'a str) -> Option<TokenOwner<'a>> {
         match self {
-            Tokens::Any => Some(Owner::Account(token)),
+            Tokens::Any => Some(TokenOwner::Account(token)),
             Tokens::Set { accounts, operators } => {
-                let account = accounts.get(token).map(|id| Owner::Account(id));
-                account.or_else(|| operators.get(token).map(|name| Owner::Operator(name)))
+                let account = accounts.get(token).map(|id| TokenOwner::Account(id));
+                account.or_else(|| operators.get(token).map(|name| TokenOwner::Operator(name)))
             }
         }
     }
 }
 
-/// Whether it can be an account's id: 1 to [`ACCOUNT_ID_BYTES_MAX`] bytes.
+/// Whether it is a valid account id: 1 to [`ACCOUNT_ID_BYTES_MAX`] bytes.
 pub(crate) fn is_account_id(account_id: &str) -> bool {
     (1..=ACCOUNT_ID_BYTES_MAX).contains(&account_id.len())
 }

@@ -1,4 +1,4 @@
-//! What a file of tokens may look like.
+//! Valid and invalid files of tokens.
 
 use super::*;
 
@@ -8,9 +8,9 @@ fn a_set_of_tokens_is_read() {
     let tokens = Tokens::parse("t", text).unwrap();
     for (token, account) in [("a", Some("1")), ("b", Some("1")), ("c", None), ("1", None)] {
         let owner = tokens.owner(token);
-        assert_eq!(matches!(owner, Some(Owner::Operator("2"))), token == "c");
+        assert_eq!(matches!(owner, Some(TokenOwner::Operator("2"))), token == "c");
         let of_account = match owner {
-            Some(Owner::Account(id)) => Some(id),
+            Some(TokenOwner::Account(id)) => Some(id),
             _ => None,
         };
         assert_eq!(of_account, account);

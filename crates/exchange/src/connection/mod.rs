@@ -16,11 +16,11 @@ use wire::frame::{FrameError, Opcode, write_close, write_frame};
 use wire::http::{self, HttpError, Request};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 
-/// The order gateway and what stands behind it: a service for [`transport::serve::serve`].
+/// The order gateway and the exchange behind it: a service for [`transport::serve::serve`].
 pub struct Exchange {
     /// By stream.
     connections: Vec<Connection>,
-    /// How many of them have ever been in use: a sweep stops there.
+    /// Number of connections that have ever been in use: a sweep stops there.
     used: usize,
     pub(crate) entry: OrderEntry,
     pub(crate) recovery: Option<Recovery>,
@@ -29,33 +29,34 @@ pub struct Exchange {
     message_ns_max: u64,
     authentication_ns_max: u64,
     failed_login_ns: u64,
-    /// Whether a page of another origin that a browser shows could trade here: any token is good.
-    refuses_foreign_origins: bool,
+    /// Rejects upgrades from web pages of another origin: if any token is valid, such a page could
+    /// trade.
+    rejects_foreign_origins: bool,
     wall_ns: fn() -> u64,
-    refusal: Vec<u8>,
-    refusal_of_address: Vec<u8>,
+    full_response: Vec<u8>,
+    full_of_address_response: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// None, or one that we have ended.
+    /// Not connected, or ended by the exchange.
     #[default]
     Ended,
     /// Speaks HTTP.
     Head,
     /// Speaks WebSocket.
     Frames,
-    /// Its login failed. What it sends is thrown away until the answer, which is delayed.
+    /// Its login failed. The exchange drops all input until the delayed answer.
     LoginFailed { answer_ns: u64 },
 }
 
 struct Connection {
     phase: Phase,
-    /// Whether a plain request was answered: silence after it is no handshake that failed.
+    /// Whether a plain HTTP request was answered: silence after that is not a failed handshake.
     is_answered: bool,
-    /// When its head was answered.
+    /// When the upgrade was answered.
     upgraded_ns: u64,
-    /// Since when the connection owes us the rest of what it has begun: its head, or a message.
+    /// When the connection began a head or a message that is not complete yet.
     owes_since_ns: Option<u64>,
     head: Box<[u8]>,
     head_bytes: usize,
@@ -63,10 +64,10 @@ struct Connection {
 }
 
 impl Connection {
-    /// With all its memory, touched.
+    /// Allocates and touches all memory of a connection.
     fn new(frames: FrameLimits) -> Connection {
         let mut reader = MessageReader::new(Role::Server, frames);
-        // Without the box the compiler may see that the memory is zero already, and not touch it.
+        // Without `black_box` the compiler may see that the memory is zero already and not touch it.
         black_box(reader.space()).fill(0);
         let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
         black_box(&mut head).fill(0);
@@ -80,7 +81,7 @@ impl Exchange {
     /// Takes all memory that the limits allow for, and makes the start book.
     ///
     /// # Errors
-    /// If a limit is out of range, or the start book can't be made, or the journal not be opened.
+    /// If a limit is out of range, the start book can't be made, or the journal can't be opened.
     pub fn new(config: Config) -> Result<Exchange, ConfigError> {
         config.limits.check()?;
         config.limits.engine().check(config.instruments.count())?;
@@ -90,12 +91,12 @@ impl Exchange {
         let Opened { entry, recovery } = opening::open(&config)?;
         let limits = config.limits;
         let frames = limits.frames();
-        let mut refusal = Vec::new();
+        let mut full_response = Vec::new();
         let full = "too many connections (limit connections_max); try again later";
-        http::response(&mut refusal, 503, full, false);
-        let mut refusal_of_address = Vec::new();
+        http::response(&mut full_response, 503, full, false);
+        let mut full_of_address_response = Vec::new();
         let full = "too many connections from this address (limit connections_per_address_max); close some";
-        http::response(&mut refusal_of_address, 503, full, false);
+        http::response(&mut full_of_address_response, 503, full, false);
         Ok(Exchange {
             connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
             used: 0,
@@ -106,22 +107,21 @@ impl Exchange {
             message_ns_max: nanoseconds(limits.message_seconds_max),
             authentication_ns_max: nanoseconds(limits.authentication_seconds_max),
             failed_login_ns: nanoseconds(limits.failed_login_seconds),
-            refuses_foreign_origins: matches!(config.tokens, Tokens::Any),
+            rejects_foreign_origins: matches!(config.tokens, Tokens::Any),
             wall_ns: config.wall_ns,
-            refusal,
-            refusal_of_address,
+            full_response,
+            full_of_address_response,
         })
     }
 
-    /// Answers the HTTP requests that are whole. An upgrade ends this phase: what follows it is
-    /// frames.
+    /// Answers complete HTTP requests. An upgrade ends this phase: frames follow it.
     fn heads(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
         let mut start = 0;
         while self.connections[id.index()].phase == Phase::Head {
             let connection = &mut self.connections[id.index()];
             let rest = &connection.head[start..connection.head_bytes];
             if transport::tls::looks_like_tls(rest) {
-                return self.refuse_head(id, &http::TLS, outbound);
+                return self.reject_head(id, &http::TLS, outbound);
             }
             let out = outbound.to(id);
             let head = match http::parse_head(rest) {
@@ -131,13 +131,13 @@ impl Exchange {
                     connection.head_bytes -= start;
                     return;
                 }
-                Err(error) => return self.refuse_head(id, &error, outbound),
+                Err(error) => return self.reject_head(id, &error, outbound),
             };
             start += head.head_bytes;
             connection.owes_since_ns = Some(stamp_ns);
             match head.request {
-                Request::Upgrade { is_foreign: true, .. } if self.refuses_foreign_origins => {
-                    return self.refuse_head(id, &http::FOREIGN_ORIGIN, outbound);
+                Request::Upgrade { is_foreign: true, .. } if self.rejects_foreign_origins => {
+                    return self.reject_head(id, &http::FOREIGN_ORIGIN, outbound);
                 }
                 Request::Upgrade { key, .. } => {
                     http::accept_response(out, &key);
@@ -164,23 +164,23 @@ impl Exchange {
     }
 
     #[cold]
-    fn refuse_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
+    fn reject_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
         if *error == http::FOREIGN_ORIGIN {
-            self.entry.refusals.rejected.add("foreign_origin");
+            self.entry.rejections.rejected.add("foreign_origin");
         }
         if *error == http::TLS {
-            self.entry.refusals.rejected.add("tls_on_plain_port");
+            self.entry.rejections.rejected.add("tls_on_plain_port");
         }
         if error.status == 431 {
             let headers = error.reason.contains("http_headers_max");
             let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
-            self.entry.refusals.limits.add(limit);
+            self.entry.rejections.limits.add(limit);
         }
         http::error_response(outbound.to(id), error);
         self.end(id, outbound);
     }
 
-    /// Gives the reader what came in the same read as the head.
+    /// Passes the bytes that came in the same read as the head to the frame reader.
     fn frames_behind_head(
         &mut self,
         id: StreamId,
@@ -199,19 +199,19 @@ impl Exchange {
         }
     }
 
-    /// Answers the messages that are whole.
+    /// Answers complete messages.
     fn frames(&mut self, id: StreamId, stamp_ns: u64, outbound: &mut Outbound) {
         let connection = &mut self.connections[id.index()];
         let entry = &mut self.entry;
         let time_ns = (self.wall_ns)();
         entry.cause_ns = stamp_ns;
-        // A ping between two fragments does not pay for the message.
+        // A ping between two fragments does not extend the time for the message.
         let mut paid = false;
         loop {
             let message = match connection.reader.next() {
                 Ok(Some(received)) => received.message,
                 Ok(None) => break,
-                Err(error) => return self.refuse_frame(id, error, outbound),
+                Err(error) => return self.reject_frame(id, error, outbound),
             };
             let closed = match message {
                 Message::Text(text) => {
@@ -272,9 +272,9 @@ impl Exchange {
     }
 
     #[cold]
-    fn refuse_frame(&mut self, id: StreamId, error: FrameError, outbound: &mut Outbound) {
+    fn reject_frame(&mut self, id: StreamId, error: FrameError, outbound: &mut Outbound) {
         if matches!(error, FrameError::MessageTooBig { .. }) {
-            self.entry.refusals.limits.add("message_bytes_max");
+            self.entry.rejections.limits.add("message_bytes_max");
         }
         let out = outbound.to(id);
         self.entry.error(out, &error);
@@ -282,13 +282,13 @@ impl Exchange {
         self.end(id, outbound);
     }
 
-    /// Nothing more is read from the connection or reported to it.
+    /// Ends a connection: it is not read any more and gets no more reports.
     fn end(&mut self, id: StreamId, outbound: &mut Outbound) {
         outbound.close(id);
         self.gone(id, outbound);
     }
 
-    /// What the exchange does by itself, ten times a second.
+    /// The exchange's own periodic work, ten times a second.
     fn look_after(&mut self, outbound: &mut Outbound) {
         if self.entry.orders.expiring() > 0 {
             self.entry.pass_time((self.wall_ns)(), outbound);
@@ -298,7 +298,7 @@ impl Exchange {
         }
     }
 
-    /// Ends a connection that has not done in time what it owes.
+    /// Ends a connection that has not completed its head, message or login in time.
     fn time_out(&mut self, id: StreamId, now_ns: u64, outbound: &mut Outbound) {
         let connection = &self.connections[id.index()];
         let Connection { phase, upgraded_ns, owes_since_ns, .. } = *connection;
@@ -310,10 +310,10 @@ impl Exchange {
                 self.answer_failed_login(id, outbound);
             }
         } else if phase == Phase::Head && is_idle && owes_longer(self.handshake_ns_max) {
-            // A plain client that has nothing more to ask. HTTP needs no answer to that.
+            // An idle HTTP client; HTTP needs no answer to that.
             self.end(id, outbound);
         } else if phase == Phase::Head && owes_longer(self.handshake_ns_max) {
-            self.entry.refusals.limits.add("handshake_seconds_max");
+            self.entry.rejections.limits.add("handshake_seconds_max");
             let late = "the head of a request did not come in time (limit handshake_seconds_max)";
             http::response(outbound.to(id), 408, late, false);
             self.end(id, outbound);
@@ -331,14 +331,14 @@ impl Exchange {
 
     #[cold]
     fn end_late(&mut self, id: StreamId, limit: &'static str, late: &str, outbound: &mut Outbound) {
-        self.entry.refusals.limits.add(limit);
+        self.entry.rejections.limits.add(limit);
         let out = outbound.to(id);
         self.entry.error(out, &late);
         write_close(out, 1008, late, None);
         self.end(id, outbound);
     }
 
-    /// The connection has ended. To say it twice does no harm.
+    /// Releases the state of an ended connection. A second call does nothing.
     fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
         self.connections[id.index()].phase = Phase::Ended;
         if let Some(plant) = &mut self.entry.plant {
@@ -353,7 +353,7 @@ impl Exchange {
 
 impl Service for Exchange {
     fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>, now_ns: u64) {
-        // Refused connections hold ids too, so an id may lie a little beyond connections_max.
+        // Rejected connections have ids too, so an id may be a little above connections_max.
         while self.connections.len() <= id.index() {
             self.connections.push(Connection::new(self.frames));
         }
@@ -372,7 +372,7 @@ impl Service for Exchange {
         let connection = &mut self.connections[id.index()];
         match connection.phase {
             Phase::Frames => connection.reader.space(),
-            // Never empty: a head that fills it is refused.
+            // Never empty: a head that fills it is rejected.
             Phase::Head | Phase::Ended | Phase::LoginFailed { .. } => {
                 &mut connection.head[connection.head_bytes..]
             }
@@ -410,8 +410,8 @@ impl Service for Exchange {
     }
 
     /// Replies that wait for a failed journal would wait for ever, and the exchange takes no more
-    /// messages, not even cancels. It closes the connections, so that clients know that they will
-    /// not learn the outcome.
+    /// messages, not even cancels. It closes the connections, so that clients know that the outcome
+    /// is unknown.
     fn failure(&self) -> Option<io::Error> {
         let why = self.entry.sequencer.failure()?;
         Some(io::Error::other(format!(
@@ -436,8 +436,8 @@ impl Service for Exchange {
 
     fn refusal(&self, full: Full) -> &[u8] {
         match full {
-            Full::Connections => &self.refusal,
-            Full::ConnectionsPerAddress => &self.refusal_of_address,
+            Full::Connections => &self.full_response,
+            Full::ConnectionsPerAddress => &self.full_of_address_response,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! From a trader's request to the engine's command, or to a refusal: decimals become ticks and
+//! Turns a trader's request into an engine command, or into a rejection: decimals become ticks and
 //! lots, names become numbers.
 
 use crate::account::sessions::Sessions;
 use crate::entry::orders::ClientOrders;
-use crate::entry::refusals::{
-    OTHER_ACCOUNT, OTHER_INSTRUMENT, Refused, UNKNOWN_ORDER, not_inserted,
+use crate::entry::rejections::{
+    OTHER_ACCOUNT, OTHER_INSTRUMENT, Rejection, UNKNOWN_ORDER, not_inserted,
 };
 use crate::setup::instruments::Instruments;
 use engine::{Amend, Cancel, MassCancel, NewOrder, OrderType, PostOnly, Side, TimeInForce};
@@ -12,14 +12,14 @@ use transport::StreamId;
 use wire::ClientId;
 use wire::request::{self, AmendOrder, CancelOrder, CreateOrder};
 
-/// An order as the engine takes it, but for its id and its tag.
+/// The engine's order; the caller sets its id and its tag.
 #[inline]
 pub(crate) fn new_order<'a>(
     sessions: &Sessions,
     instruments: &'a Instruments,
     from: StreamId,
     create: &CreateOrder<'_>,
-) -> Result<NewOrder, Refused<'a>> {
+) -> Result<NewOrder, Rejection<'a>> {
     let account = sessions.account(from, create.account_id.as_deref()).ok_or(OTHER_ACCOUNT)?;
     let number = instruments.number(&create.instrument_code)?;
     let instrument = instruments.get(number);
@@ -62,8 +62,8 @@ pub(crate) fn new_order<'a>(
     })
 }
 
-/// On the engine's clock. Never 0, which means no date. A date before 1970 has passed; one beyond
-/// the clock's end never comes.
+/// The expiry on the engine's clock. Never 0, which means no expiry. A date before 1970 has passed,
+/// and one beyond the end of the clock is never reached.
 fn expires_ns(expire_time_ms: i64) -> u64 {
     u64::try_from(expire_time_ms).unwrap_or(0).saturating_mul(1_000_000).max(1)
 }
@@ -75,7 +75,7 @@ pub(crate) fn cancel<'a>(
     orders: &ClientOrders,
     from: StreamId,
     cancel: &CancelOrder<'_>,
-) -> Result<Cancel, Refused<'a>> {
+) -> Result<Cancel, Rejection<'a>> {
     let account = sessions.account(from, cancel.account_id.as_deref()).ok_or(OTHER_ACCOUNT)?;
     let instrument = instruments.number(&cancel.instrument_code)?;
     let (_, order) = orders.find(account, &cancel.client_id).ok_or(UNKNOWN_ORDER)?;
@@ -92,7 +92,7 @@ pub(crate) fn amend<'a, 'b>(
     orders: &ClientOrders,
     from: StreamId,
     amend: &'b AmendOrder<'_>,
-) -> Result<(Amend, Option<&'b ClientId>), Refused<'a>> {
+) -> Result<(Amend, Option<&'b ClientId>), Rejection<'a>> {
     let account = sessions.account(from, amend.account_id.as_deref()).ok_or(OTHER_ACCOUNT)?;
     let number = instruments.number(&amend.instrument_code)?;
     let (tag, order) = orders.find(account, &amend.client_id).ok_or(UNKNOWN_ORDER)?;
@@ -118,12 +118,12 @@ pub(crate) fn amend<'a, 'b>(
     Ok((amend, new_client_id))
 }
 
-/// A mass cancel, whoever's.
+/// A mass cancel of one account (`None`: of all).
 pub(crate) fn mass_cancel<'a>(
     instruments: &'a Instruments,
     account: Option<u32>,
     cancel: &request::MassCancel<'_>,
-) -> Result<MassCancel, Refused<'a>> {
+) -> Result<MassCancel, Rejection<'a>> {
     let instrument = match &cancel.instrument_code {
         Some(code) => Some(instruments.number(code)?),
         None => None,

@@ -3,19 +3,20 @@
 
 use crate::entry::OrderEntry;
 use crate::entry::observed::Observed;
-use crate::entry::refusals::About;
-use crate::entry::reports::{Asked, Reports, What};
+use crate::entry::rejections::RejectedRequest;
+use crate::entry::reports::{Reports, RequestKind, Requester};
 use crate::entry::stamping::Stamping;
 use crate::entry::text::wire_time;
-use crate::market_data::plant::Happened;
-use crate::sequencer::{Sequenced, Sequencer};
+use crate::market_data::plant::Completion;
+use crate::sequencer::{NumberedEvent, Sequencer};
 use engine::{Command, Event, Input};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::ClientId;
 
 impl OrderEntry {
-    /// What a request that the engine is not asked is answered with, if who sent it wants stamps.
+    /// Stamps for the reply to a request that does not reach the engine, if the client asked for
+    /// stamps.
     #[inline]
     pub fn stamping(&self, from: StreamId) -> Option<Stamping> {
         let clock = self.observed.clock.filter(|_| self.observed.is_on)?;
@@ -23,30 +24,30 @@ impl OrderEntry {
         wants.then(|| Stamping::without_engine(clock, self.cause_ns))
     }
 
-    /// A request that is refused, as its answer names it.
+    /// Describes a rejected request for its answer.
     #[cold]
-    pub fn request_of<'a>(
+    pub fn rejected_request<'a>(
         &self,
         from: StreamId,
         account_id: Option<&'a str>,
         client_id: Option<&'a ClientId>,
         time_ns: u64,
-    ) -> About<'a> {
+    ) -> RejectedRequest<'a> {
         let (time_ms, stamping) = (wire_time(time_ns), self.stamping(from));
-        About { from, account_id, client_id, time_ms, stamping }
+        RejectedRequest { from, account_id, client_id, time_ms, stamping }
     }
 
-    /// The parts that execute a command, watch it, and report it (unstamped so far): three that
-    /// share no field.
+    /// Splits the state into the parts that execute a command, record its events, and report them,
+    /// so that all three can be borrowed at once. The reports have no stamps yet.
     #[inline]
     fn apart<'a>(
         &'a mut self,
-        asked: &'a Asked<'a>,
+        requester: &'a Requester<'a>,
         time_ns: u64,
         outbound: &'a mut Outbound,
     ) -> (&'a mut Sequencer, &'a mut Observed, Reports<'a>) {
         let OrderEntry { instruments, sessions, orders, sequencer, .. } = self;
-        let OrderEntry { counts, done, refusals, observed, .. } = self;
+        let OrderEntry { counts, done, rejections, observed, .. } = self;
         let (time_ms, stamping) = (wire_time(time_ns), None);
         let reports = Reports {
             instruments,
@@ -54,56 +55,56 @@ impl OrderEntry {
             orders,
             counts,
             done,
-            refusals,
+            rejections,
             outbound,
-            asked,
+            requester,
             time_ms,
             stamping,
         };
         (sequencer, observed, reports)
     }
 
-    /// Tells who asked that the journal did not take it.
+    /// Rejects a command that the journal did not take.
     #[cold]
-    fn not_taken(
+    fn not_logged(
         &mut self,
-        asked: &Asked<'_>,
-        refused: journal::AppendError,
+        requester: &Requester<'_>,
+        error: journal::AppendError,
         time_ns: u64,
         outbound: &mut Outbound,
     ) {
-        let stamping = asked.from.and_then(|from| self.stamping(from));
-        let (_, _, mut reports) = self.apart(asked, time_ns, outbound);
+        let stamping = requester.from.and_then(|from| self.stamping(from));
+        let (_, _, mut reports) = self.apart(requester, time_ns, outbound);
         reports.stamping = stamping;
-        reports.not_taken(refused);
+        reports.not_logged(error);
     }
 
-    /// Executes a command: first the engine, then the reports; the events stay for the plant.
-    /// Returns when the reports were encoded.
+    /// Executes a command and records its events: first the engine, then the reports, then the
+    /// ticker plant. Returns the time at which the reports were encoded.
     ///
     /// # Errors
-    /// The journal does not take it; nothing has happened, and nobody has been told.
+    /// The journal does not take it. The engine has not executed it, and no reply was sent.
     pub fn execute_observed(
         &mut self,
-        asked: &Asked<'_>,
+        requester: &Requester<'_>,
         command: Command,
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<u64, journal::AppendError> {
         let gateway_in_ns = self.cause_ns;
-        let (sequencer, observed, mut reports) = self.apart(asked, time_ns, outbound);
+        let (sequencer, observed, mut reports) = self.apart(requester, time_ns, outbound);
         observed.events.clear();
         let engine_in_ns = observed.now_ns();
         let input = Input { time_ns, command };
         let events = &mut observed.events;
-        let number = sequencer.execute(&input, &mut |sequenced| events.push(sequenced))?;
+        let number = sequencer.execute(&input, &mut |numbered| events.push(numbered))?;
         let engine_out_ns = observed.now_ns();
         reports.stamping = observed
             .clock
-            .filter(|_| asked.from.is_some_and(|from| reports.sessions.wants_stamps(from)))
+            .filter(|_| requester.from.is_some_and(|from| reports.sessions.wants_stamps(from)))
             .map(|clock| Stamping { clock, gateway_in_ns, engine_in_ns, engine_out_ns });
-        for sequenced in &observed.events {
-            reports.event(*sequenced);
+        for numbered in &observed.events {
+            reports.event(*numbered);
         }
         let acknowledged_ns = observed.now_ns();
         let mark = if sequencer.is_sync() { number + 1 } else { 0 };
@@ -111,56 +112,57 @@ impl OrderEntry {
             outbound.hold(mark);
         }
         if let Some(plant) = &mut self.plant {
-            let intended_ns = match (asked.from, asked.what) {
-                // The exchange does it by itself, and now.
-                (None, What::Setting) => engine_in_ns,
+            let intended_ns = match (requester.from, requester.kind) {
+                // A command of the exchange itself is intended for the present moment.
+                (None, RequestKind::Setting) => engine_in_ns,
                 _ => gateway_in_ns,
             };
             let events = &self.observed.events;
             let state = state_of(&command, events);
-            plant.done(events, Happened { mark, intended_ns, acknowledged_ns, state });
+            plant.done(events, Completion { mark, intended_ns, acknowledged_ns, state });
         }
         Ok(acknowledged_ns)
     }
 }
 
-/// The state that a command has given an instrument.
+/// The state in which a command has put an instrument.
 #[inline]
-fn state_of(command: &Command, events: &[Sequenced]) -> Option<(u16, engine::InstrumentState)> {
+fn state_of(command: &Command, events: &[NumberedEvent]) -> Option<(u16, engine::InstrumentState)> {
     let Command::Instrument(settings) = command else { return None };
-    let applied = events.iter().any(|sequenced| matches!(sequenced.event, Event::Applied { .. }));
+    let applied = events.iter().any(|numbered| matches!(numbered.event, Event::Applied { .. }));
     applied.then_some((settings.instrument, settings.state))
 }
 
-/// Whether the journal took it; if not, whoever asked has been told.
+/// Executes a command and sends its reports. Returns whether the journal took it; if not, the
+/// requester has been sent a rejection.
 #[inline]
 pub(crate) fn execute(
     entry: &mut OrderEntry,
-    asked: &Asked<'_>,
+    requester: &Requester<'_>,
     command: Command,
     time_ns: u64,
     outbound: &mut Outbound,
 ) -> bool {
     if entry.observed.is_on {
-        return match entry.execute_observed(asked, command, time_ns, outbound) {
+        return match entry.execute_observed(requester, command, time_ns, outbound) {
             Ok(_) => true,
-            Err(refused) => {
-                entry.not_taken(asked, refused, time_ns, outbound);
+            Err(error) => {
+                entry.not_logged(requester, error, time_ns, outbound);
                 false
             }
         };
     }
-    let (sequencer, _, mut reports) = entry.apart(asked, time_ns, outbound);
+    let (sequencer, _, mut reports) = entry.apart(requester, time_ns, outbound);
     let input = Input { time_ns, command };
-    match sequencer.execute(&input, &mut |sequenced| reports.event(sequenced)) {
+    match sequencer.execute(&input, &mut |numbered| reports.event(numbered)) {
         Ok(number) => {
             if sequencer.is_sync() {
                 outbound.hold(number + 1);
             }
             true
         }
-        Err(refused) => {
-            reports.not_taken(refused);
+        Err(error) => {
+            reports.not_logged(error);
             false
         }
     }

@@ -8,7 +8,7 @@ pub mod execution;
 pub mod observed;
 mod operator;
 pub mod orders;
-pub mod refusals;
+pub mod rejections;
 pub mod reports;
 pub mod requests;
 pub mod stamping;
@@ -21,12 +21,12 @@ use crate::account::sessions::Sessions;
 use crate::counts::Counts;
 use crate::entry::observed::Observed;
 use crate::entry::orders::ClientOrders;
-use crate::entry::refusals::Refusals;
+use crate::entry::rejections::Rejections;
 use crate::entry::reports::status;
 use crate::entry::text::send;
-use crate::house::House;
+use crate::flow_player::FlowPlayer;
 use crate::market_data::plant::Plant;
-use crate::market_data::publishing::{About, published_as};
+use crate::market_data::publishing::{ProcessInfo, published_as};
 use crate::sequencer::Sequencer;
 use crate::setup::instruments::Instruments;
 use crate::setup::limits::Limits;
@@ -52,21 +52,21 @@ pub(crate) struct OrderEntry {
     pub counts: Counts,
     /// By `DoneReason as usize`.
     pub done: [u64; DoneReason::ALL.len()],
-    pub refusals: Refusals,
-    /// What the ticker plant and the stamps of replies need of each command.
+    pub rejections: Rejections,
+    /// Events and stamps of each command, for the ticker plant and for stamped replies.
     pub observed: Observed,
-    /// When what is done now was read, or was to happen.
+    /// When the bytes of the present request were read, or when the present input was due.
     pub cause_ns: u64,
     /// The publisher; `None` while there is no feed and no subscriber.
     pub plant: Option<Box<Plant>>,
-    /// As what is published.
+    /// Settings of a publisher.
     pub published_as: feed::PublisherSettings,
-    pub house: Option<Box<House>>,
-    pub about: About,
+    pub flow: Option<Box<FlowPlayer>>,
+    pub process: ProcessInfo,
     pub failed_logins: Option<SyncSender<FailedLogin>>,
     /// By connection: messages before authentication.
     pub strikes: Vec<u32>,
-    /// Where a reason is put together, reused.
+    /// Buffer for the text of an error.
     pub reason: String,
 }
 
@@ -92,13 +92,13 @@ impl OrderEntry {
             cancels_owed: Vec::new(),
             counts: Counts::default(),
             done: [0; DoneReason::ALL.len()],
-            refusals: Refusals::new(),
+            rejections: Rejections::new(),
             observed: Observed::new(config.clock),
             cause_ns: 0,
             plant: None,
             published_as,
-            house: None,
-            about: config.about.clone(),
+            flow: None,
+            process: config.process.clone(),
             failed_logins: config.failed_logins.clone(),
             strikes: Vec::with_capacity(limits.connections_max),
             reason: String::with_capacity(1024),
@@ -118,17 +118,17 @@ impl OrderEntry {
         let mut counts = self.counts.clone();
         let done = DoneReason::ALL.iter().map(|reason| status(*reason).name()).zip(self.done);
         counts.done = done.filter(|(_, n)| *n > 0).collect();
-        counts.rejected = self.refusals.rejected.by_name();
-        counts.limits = self.refusals.limits.by_name();
-        counts.errors = self.refusals.errors;
+        counts.rejected = self.rejections.rejected.by_name();
+        counts.limits = self.rejections.limits.by_name();
+        counts.errors = self.rejections.errors;
         counts
     }
 
     /// Sends an `ERROR`.
     pub fn error(&mut self, out: &mut Vec<u8>, reason: &dyn Display) {
-        self.refusals.errors += 1;
+        self.rejections.errors += 1;
         self.reason.clear();
-        // To write into a string can't fail.
+        // Writing into a string can't fail.
         let _ = write!(self.reason, "{reason}");
         send(out, |out| reply::encode_error(out, &self.reason));
     }

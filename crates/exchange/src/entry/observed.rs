@@ -1,19 +1,19 @@
 //! Events and stamps of a command, kept if a client wants stamps or the ticker plant publishes.
 
-use crate::sequencer::Sequenced;
+use crate::sequencer::NumberedEvent;
 use clock::Clock;
 
 /// Room for the events of one input; a mass cancel may have more.
 const EVENTS: usize = 4096;
 
-/// What it takes to watch.
+/// The clock of stamps, and the events of the latest command.
 pub(crate) struct Observed {
-    /// What stamps are read from; `None`: there are none.
+    /// The clock of stamps; `None`: no stamps.
     pub clock: Option<Clock>,
-    /// Somebody watches.
+    /// Whether events are recorded: a client asked for stamps, or a ticker plant publishes.
     pub is_on: bool,
     /// Events of the latest command.
-    pub events: Vec<Sequenced>,
+    pub events: Vec<NumberedEvent>,
 }
 
 impl Observed {

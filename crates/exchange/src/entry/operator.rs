@@ -1,27 +1,33 @@
-//! Actions of an operator and of the exchange itself: settings and mass cancels, sequenced like all
-//! other inputs.
+//! Actions of an operator and of the exchange itself: settings and mass cancels. The sequencer
+//! orders them like all other inputs.
 
-use crate::account::risk::Known;
-use crate::account::sessions::{AuthenticateError, HOUSE};
+use crate::account::risk::KnownAccount;
+use crate::account::sessions::{AuthenticateError, EXCHANGE_ACCOUNT};
 use crate::entry::OrderEntry;
 use crate::entry::commands;
 use crate::entry::execution::execute;
-use crate::entry::refusals::{
-    About, NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, Refused, UNKNOWN_ACCOUNT, by_journal,
+use crate::entry::rejections::{
+    NO_OPERATOR, NOT_LOGGED, OTHER_ACCOUNT, RejectedRequest, Rejection, UNKNOWN_ACCOUNT, by_journal,
 };
-use crate::entry::reports::{Asked, What};
+use crate::entry::reports::{RequestKind, Requester};
 use crate::entry::text::wire_time;
 use engine::{Command, InstrumentState, Kill, MassCancel};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::request::{self, KillSwitch, SetInstrumentState};
 
-/// Changes only the engine's time: it releases the house's kill switch, which nobody can throw.
-const TIME_PASSES: Command = Command::Kill(Kill { account: Some(HOUSE), tag: 0, on: false });
+/// Changes only the engine's time: it releases the kill switch of the exchange's own account, which
+/// is never on.
+const TIME_PASSES: Command =
+    Command::Kill(Kill { account: Some(EXCHANGE_ACCOUNT), tag: 0, on: false });
 
-/// Whom nobody answers: the exchange.
-const OWN: Asked<'static> =
-    Asked { from: None, client_id: None, account: HOUSE, what: What::Setting };
+/// The exchange itself as a requester; it gets no reply.
+const OWN: Requester<'static> = Requester {
+    from: None,
+    client_id: None,
+    account: EXCHANGE_ACCOUNT,
+    kind: RequestKind::Setting,
+};
 
 impl OrderEntry {
     #[cold]
@@ -45,13 +51,14 @@ impl OrderEntry {
         match command {
             Ok(command) => {
                 self.counts.operations += 1;
-                let asked = Asked { from: Some(from), client_id, ..OWN };
-                execute(self, &asked, command, time_ns, outbound);
+                let requester = Requester { from: Some(from), client_id, ..OWN };
+                execute(self, &requester, command, time_ns, outbound);
             }
-            Err(refused) => {
+            Err(rejection) => {
                 let time_ms = wire_time(time_ns);
-                let about = About { from, account_id: None, client_id, time_ms, stamping: None };
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                let request =
+                    RejectedRequest { from, account_id: None, client_id, time_ms, stamping: None };
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }
@@ -67,7 +74,7 @@ impl OrderEntry {
         let client_id = kill.client_id.as_ref();
         let account = self.operator(from).and_then(|()| match kill.account_id.as_deref() {
             None => Ok(None),
-            // It may be thrown before the account comes for the first time.
+            // An operator may throw it before the account authenticates for the first time.
             Some(id) => match self.account(id, time_ns, outbound) {
                 Ok(account) => Ok(Some(account)),
                 Err(AuthenticateError::NotLogged) => Err(NOT_LOGGED),
@@ -77,18 +84,18 @@ impl OrderEntry {
         match account {
             Ok(account) => {
                 self.counts.operations += 1;
-                let asked = Asked { from: Some(from), client_id, ..OWN };
+                let requester = Requester { from: Some(from), client_id, ..OWN };
                 let command = Command::Kill(Kill { account, tag: 0, on: kill.on });
-                execute(self, &asked, command, time_ns, outbound);
+                execute(self, &requester, command, time_ns, outbound);
             }
-            Err(refused) => {
-                let about = self.request_of(from, None, client_id, time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            Err(rejection) => {
+                let request = self.rejected_request(from, None, client_id, time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }
 
-    /// A trader's, of his account; or an operator's, of one or all.
+    /// Cancels the orders of the trader's account, or for an operator of one or all accounts.
     #[cold]
     pub fn mass_cancel(
         &mut self,
@@ -111,34 +118,34 @@ impl OrderEntry {
         match command {
             Ok(command) => {
                 self.counts.mass_cancels += 1;
-                // An operator acts in nobody's name.
-                let account = command.account.filter(|_| !is_operator).unwrap_or(HOUSE);
-                let what = What::MassCancel;
-                let asked = Asked { from: Some(from), client_id, account, what };
-                execute(self, &asked, Command::MassCancel(command), time_ns, outbound);
+                // An operator acts for no account.
+                let account = command.account.filter(|_| !is_operator).unwrap_or(EXCHANGE_ACCOUNT);
+                let kind = RequestKind::MassCancel;
+                let requester = Requester { from: Some(from), client_id, account, kind };
+                execute(self, &requester, Command::MassCancel(command), time_ns, outbound);
             }
-            Err(refused) => {
-                let about = self.request_of(from, account_id, client_id, time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+            Err(rejection) => {
+                let request = self.rejected_request(from, account_id, client_id, time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }
 
-    /// If only the journal's reserve is left, a mass cancel without orders must not use it up.
-    fn is_worth_room(&self, command: &MassCancel) -> Result<(), Refused<'static>> {
+    /// A mass cancel that would cancel no order must not use up the journal's reserve.
+    fn is_worth_room(&self, command: &MassCancel) -> Result<(), Rejection<'static>> {
         match self.sequencer.check_reserve() {
-            Err(refused) if !self.sequencer.engine().has_any(command) => Err(by_journal(refused)),
+            Err(error) if !self.sequencer.engine().has_any(command) => Err(by_journal(error)),
             _ => Ok(()),
         }
     }
 
-    fn operator(&self, from: StreamId) -> Result<(), Refused<'static>> {
+    fn operator(&self, from: StreamId) -> Result<(), Rejection<'static>> {
         self.sessions.operator(from).map(|_| ()).ok_or(NO_OPERATOR)
     }
 
-    /// The number of an account. A new account is entered in the register, and the engine is told
-    /// its settings: all or none, so that its starting position is neither lost nor told twice,
-    /// wherever the exchange is killed.
+    /// The number of an account. Enters a new account in the register and sends its settings to the
+    /// engine: all or none, so that its starting position is neither lost nor applied twice if the
+    /// exchange is killed.
     #[cold]
     pub fn account(
         &mut self,
@@ -153,7 +160,7 @@ impl OrderEntry {
                 self.sessions.check_new(account_id)?;
                 // It has no orders to cancel.
                 self.sequencer.check_reserve().map_err(|_| AuthenticateError::NotLogged)?;
-                Known::default()
+                KnownAccount::default()
             }
             Some(account) => {
                 self.pay_cancel(account, time_ns, outbound)?;
@@ -182,8 +189,8 @@ impl OrderEntry {
         Ok(account)
     }
 
-    /// Cancels the orders of accounts whose last connection with that wish is gone. What the
-    /// journal does not take now stays owed.
+    /// Cancels the orders of accounts whose last connection with `cancel_on_disconnect` has closed.
+    /// If the journal does not take a cancel now, it stays owed.
     #[cold]
     pub fn cancel_all(&mut self, accounts: Vec<u32>, time_ns: u64, outbound: &mut Outbound) {
         for account in accounts {
@@ -199,7 +206,7 @@ impl OrderEntry {
         }
     }
 
-    /// Tries once more what is owed, if there is hope: each refusal is counted.
+    /// Retries owed cancels if the journal has room; without room each try would count a rejection.
     #[cold]
     pub fn pay_cancels(&mut self, time_ns: u64, outbound: &mut Outbound) {
         if self.sequencer.check_room(1).is_err() {
@@ -209,8 +216,8 @@ impl OrderEntry {
         self.cancel_all(owed, time_ns, outbound);
     }
 
-    /// An owed cancel must happen before the account returns, or it would cancel the new orders
-    /// too.
+    /// Executes an owed cancel before the account authenticates again; later it would cancel the
+    /// account's new orders too.
     fn pay_cancel(
         &mut self,
         account: u32,
@@ -226,8 +233,8 @@ impl OrderEntry {
         }
     }
 
-    /// Tells the engine the time while no client sends anything and an order with an expiry is
-    /// open. If the journal has only its reserve left, the next cancel does it.
+    /// Passes the time to the engine while no client sends anything, so that orders expire. If only
+    /// the journal's reserve is left, the next cancel passes it.
     pub fn pass_time(&mut self, time_ns: u64, outbound: &mut Outbound) {
         if self.sequencer.check_reserve().is_err() {
             return;

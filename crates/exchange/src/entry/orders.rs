@@ -1,10 +1,10 @@
-//! The clients' open orders: what a report says and the engine does not know, and how an order is
-//! found by its client's id.
+//! The clients' open orders: the fields of a report that the engine does not keep, and the lookup of
+//! an order by client id.
 //!
-//! An order stands in a slab; its index there is the engine's `tag`, so that an event leads to it
-//! without a search. From the client's id a hash leads to it, 16 bytes an entry where the id itself
-//! would take 80. Two ids of one account with the same 64-bit hash can't be open together: by
-//! accident that does not happen, and a client that contrives it is told and harms itself alone.
+//! Orders are in a slab; an order's index there is the engine's `tag`, so that an event finds it
+//! without a search. A hash of the client id finds it too, at 16 bytes an entry instead of 80. Two
+//! ids of one account with the same 64-bit hash can't be open together: the exchange rejects the
+//! second. By accident that does not happen, and a client that contrives it harms only itself.
 
 use crate::account::sessions::Sender;
 use clock::random::SplitMix64;
@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
 use wire::ClientId;
 
-/// The tag of the start book's orders, which are in no slab.
+/// The tag of the exchange's own orders, which are not in the slab.
 pub(crate) const NO_TAG: u32 = 0;
 
 /// An order that its client sent.
@@ -21,16 +21,16 @@ pub(crate) const NO_TAG: u32 = 0;
 pub(crate) struct ClientOrder {
     pub client_id: ClientId,
     pub order_id: u64,
-    /// The whole amount, or what its last amendment said.
+    /// The whole amount, or the amount of the last amendment.
     pub quantity_lots: u64,
     pub account: u32,
     pub instrument: u16,
-    /// Whether it is open until a date.
+    /// Whether it has an expiry.
     pub expires: bool,
     pub sender: Sender,
 }
 
-/// Why an order can't be taken in.
+/// Why an order can't be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsertError {
     /// An order with this client id is open.
@@ -52,15 +52,15 @@ pub(crate) struct ClientOrders {
     /// Slot 0 is never used.
     slots: Vec<Slot>,
     free: Vec<NonZeroU32>,
-    /// Those that are open until a date.
+    /// Number of open orders with an expiry.
     expiring: u32,
-    /// Decides where an id falls in the table, and nothing that a client sees: who does not know it
-    /// can't choose ids that fall together.
+    /// Random key of the hash: a client that does not know it can't choose ids that collide. It has
+    /// no effect on replies.
     secret: u64,
 }
 
 impl ClientOrders {
-    /// Room for so many orders that are open, and for the one that is being matched.
+    /// Room for `open_orders_max` open orders and for the one that is being matched.
     pub fn new(open_orders_max: u32) -> ClientOrders {
         let capacity = open_orders_max + 1;
         let sender = Sender::NOBODY;
@@ -76,7 +76,7 @@ impl ClientOrders {
         };
         ClientOrders {
             by_client_id: FlatMap::new(capacity),
-            // Not all zeros, so every page is written to here and not on the path.
+            // Not all zeros, so that every page is touched here and not on the hot path.
             slots: vec![Slot { order, key: 0 }; capacity as usize + 1],
             free: (1..=capacity).rev().filter_map(NonZeroU32::new).collect(),
             expiring: 0,
@@ -84,11 +84,10 @@ impl ClientOrders {
         }
     }
 
-    /// Adds orders from before the start under their old tags; only before any other order was
-    /// added.
+    /// Adds recovered orders under their old tags. Call it before any other order is inserted.
     ///
     /// # Errors
-    /// The first that can't be.
+    /// The first order that can't be added.
     pub fn restore<T>(&mut self, orders: Vec<(u32, ClientOrder, T)>) -> Result<(), T> {
         let mut used = vec![false; self.slots.len()];
         for (tag, order, or) in orders {
@@ -111,7 +110,7 @@ impl ClientOrders {
         SplitMix64::new(of_account ^ client_id.hash64()).bits()
     }
 
-    /// Takes an order in and gives its tag.
+    /// Inserts an order and returns its tag.
     #[inline]
     pub fn insert(&mut self, order: ClientOrder) -> Result<u32, InsertError> {
         self.insert_at(self.key(order.account, &order.client_id), order)
@@ -122,7 +121,7 @@ impl ClientOrders {
             return Err(self.taken(tag, order.account, &order.client_id));
         }
         let tag = self.free.pop().ok_or(InsertError::Full)?;
-        // The map holds as many as the slab, and the key was not there.
+        // The map has as much room as the slab, and the key was not there.
         if self.by_client_id.insert(key, tag).is_err() {
             self.free.push(tag);
             return Err(InsertError::Full);
@@ -158,8 +157,8 @@ impl ClientOrders {
         }
     }
 
-    /// Sets the amount of an open order, and its client id if there is a new one, which
-    /// [`ClientOrders::check_rename`] has let pass.
+    /// Sets the amount of an open order and, if given, a new client id, for which
+    /// [`ClientOrders::check_rename`] returned `Ok`.
     pub fn amend(&mut self, tag: u32, client_id: Option<&ClientId>, quantity_lots: u64) {
         let Some(tag) = NonZeroU32::new(tag) else { return };
         let account = self.slots[tag.get() as usize].order.account;
@@ -169,19 +168,19 @@ impl ClientOrders {
         if let (Some(client_id), Some(key)) = (client_id, key) {
             self.by_client_id.remove(&slot.key);
             (slot.order.client_id, slot.key) = (*client_id, key);
-            // One was taken out, and the key was not there.
+            // An entry was removed just before, and the new key was not there.
             let inserted = self.by_client_id.insert(key, tag);
             debug_assert!(inserted.is_ok());
         }
     }
 
-    /// The order of a tag that is open; `None` for [`NO_TAG`].
+    /// The open order with this tag; `None` for [`NO_TAG`].
     #[inline]
     pub fn get(&self, tag: u32) -> Option<&ClientOrder> {
         (tag != NO_TAG).then(|| &self.slots[tag as usize].order)
     }
 
-    /// Ends an order that is open: its client id is free again. Nothing for [`NO_TAG`].
+    /// Removes an open order; its client id may be used again. Does nothing for [`NO_TAG`].
     #[inline]
     pub fn remove(&mut self, tag: u32) {
         let Some(tag) = NonZeroU32::new(tag) else { return };
@@ -191,7 +190,7 @@ impl ClientOrders {
         self.free.push(tag);
     }
 
-    /// How many orders are open until a date.
+    /// Number of open orders with an expiry.
     pub fn expiring(&self) -> u32 {
         self.expiring
     }

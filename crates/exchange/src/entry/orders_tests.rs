@@ -62,7 +62,7 @@ proptest! {
     }
 }
 
-/// Two ids with one hash: the second is refused, and never taken for the first.
+/// Two ids with one hash: the second is rejected, and never mistaken for the first.
 #[test]
 fn ids_with_the_same_hash_do_not_meet() {
     let mut orders = ClientOrders::new(8);

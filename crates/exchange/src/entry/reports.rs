@@ -1,11 +1,11 @@
-//! From what the engine says to messages, and to the connections that are to have them.
+//! Turns the engine's events into execution reports and sends them to their connections.
 
 use crate::account::sessions::Sessions;
 use crate::counts::Counts;
 use crate::entry::orders::{ClientOrder, ClientOrders};
-use crate::entry::refusals::{Refusals, Refused, by_engine, by_journal};
+use crate::entry::rejections::{Rejection, Rejections, by_engine, by_journal};
 use crate::entry::stamping::{Stamping, send_stamped};
-use crate::sequencer::Sequenced;
+use crate::sequencer::NumberedEvent;
 use crate::setup::instruments::Instruments;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
@@ -17,30 +17,30 @@ use wire::{ClientId, OrderId};
 
 /// The requester of a command, and the kind of request.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Requester<'a> {
     /// The connection that gets the answer; `None` if the exchange itself asks.
     pub from: Option<StreamId>,
-    /// The name of the order, or of the request.
+    /// The client id of the order, or of the request.
     pub client_id: Option<&'a ClientId>,
-    /// The account in whose name it was asked.
+    /// The account for which the command is executed.
     pub account: u32,
-    pub what: What<'a>,
+    pub kind: RequestKind<'a>,
 }
 
-/// What was asked for.
+/// The kind of a request.
 #[derive(Clone, Copy)]
-pub(crate) enum What<'a> {
+pub(crate) enum RequestKind<'a> {
     /// A new order, with its tag and whether it is a stop.
     Order { tag: u32, stop: bool },
-    /// Another price, amount or name.
+    /// Another price, amount or client id.
     Amend { new_client_id: Option<&'a ClientId> },
-    /// The end of one order.
+    /// Cancel one order.
     Cancel,
-    /// The end of many.
+    /// Cancel many orders.
     MassCancel,
-    /// An operator's.
+    /// A setting, by an operator or by the exchange.
     Setting,
-    /// The house's flow.
+    /// An input of the exchange's own flow.
     Flow,
 }
 
@@ -52,47 +52,47 @@ pub(crate) struct Reports<'a> {
     pub counts: &'a mut Counts,
     /// By `DoneReason as usize`.
     pub done: &'a mut [u64; DoneReason::ALL.len()],
-    pub refusals: &'a mut Refusals,
+    pub rejections: &'a mut Rejections,
     pub outbound: &'a mut Outbound,
-    pub asked: &'a Asked<'a>,
+    pub requester: &'a Requester<'a>,
     pub time_ms: i64,
-    /// Stamps of replies to the requester, if it wants them.
+    /// Stamps of replies to the requester, if it asked for stamps.
     pub stamping: Option<Stamping>,
 }
 
 impl Reports<'_> {
     #[inline]
-    pub fn event(&mut self, sequenced: Sequenced) {
-        match sequenced.event {
+    pub fn event(&mut self, numbered: NumberedEvent) {
+        match numbered.event {
             Event::Booked { instrument, order, side, price_ticks, .. } => {
-                self.booked(&sequenced, instrument, order, side, price_ticks);
+                self.booked(&numbered, instrument, order, side, price_ticks);
             }
             Event::Trade { aggressor_side, aggressor, resting, .. } => {
                 self.counts.trades += 1;
-                self.fill(&sequenced, aggressor, aggressor_side);
-                self.fill(&sequenced, resting, aggressor_side.opposite());
+                self.fill(&numbered, aggressor, aggressor_side);
+                self.fill(&numbered, resting, aggressor_side.opposite());
             }
             Event::Done { instrument, order, reason } => {
-                self.done(&sequenced, instrument, order, reason);
+                self.done(&numbered, instrument, order, reason);
             }
             Event::Rejected { reason, .. } => self.rejected(reason),
             Event::Applied { orders, .. } => self.applied(orders),
-            // The order's fills say what is left of it.
+            // The fills of the order report its remaining amount.
             Event::Replenished { .. } => self.counts.replenished += 1,
-            _ => self.rare(&sequenced),
+            _ => self.rare(&numbered),
         }
     }
 
     #[cold]
-    fn rare(&mut self, sequenced: &Sequenced) {
-        match sequenced.event {
-            Event::Amended { order, .. } => self.amended(sequenced, order),
-            Event::Waiting { order, .. } => self.waiting(sequenced, order),
-            Event::Triggered { instrument, order } => self.triggered(sequenced, instrument, order),
+    fn rare(&mut self, numbered: &NumberedEvent) {
+        match numbered.event {
+            Event::Amended { order, .. } => self.amended(numbered, order),
+            Event::Waiting { order, .. } => self.waiting(numbered, order),
+            Event::Triggered { instrument, order } => self.triggered(numbered, instrument, order),
             Event::Decremented { aggressor_side, aggressor, resting, .. } => {
                 self.counts.decremented += 1;
-                self.decremented(sequenced, aggressor, aggressor_side);
-                self.decremented(sequenced, resting, aggressor_side.opposite());
+                self.decremented(numbered, aggressor, aggressor_side);
+                self.decremented(numbered, resting, aggressor_side.opposite());
             }
             _ => {}
         }
@@ -100,7 +100,7 @@ impl Reports<'_> {
 
     fn booked(
         &mut self,
-        sequenced: &Sequenced,
+        numbered: &NumberedEvent,
         instrument: u16,
         order: Party,
         side: Side,
@@ -117,15 +117,15 @@ impl Reports<'_> {
             price: instrument.price(price_ticks),
             amount: instrument.amount(client_order.quantity_lots),
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
         self.send(to, |out| reply::encode_booked(out, &booked));
     }
 
-    fn fill(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
-        let Event::Trade { instrument, price_ticks, quantity_lots, .. } = sequenced.event else {
+    fn fill(&mut self, numbered: &NumberedEvent, order: Party, side: Side) {
+        let Event::Trade { instrument, price_ticks, quantity_lots, .. } = numbered.event else {
             return;
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
@@ -139,16 +139,16 @@ impl Reports<'_> {
             amount: instrument.amount(quantity_lots),
             remaining: instrument.amount(order.remaining_lots),
             order_id: OrderId::from_u64(order.order_id),
-            trade_id: sequenced.trade_id,
-            order_book_sequence: sequenced.order_book_sequence,
+            trade_id: numbered.trade_id,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
         self.send(to, |out| reply::encode_fill(out, &fill));
     }
 
-    fn decremented(&mut self, sequenced: &Sequenced, order: Party, side: Side) {
-        let Event::Decremented { instrument, price_ticks, quantity_lots, .. } = sequenced.event
+    fn decremented(&mut self, numbered: &NumberedEvent, order: Party, side: Side) {
+        let Event::Decremented { instrument, price_ticks, quantity_lots, .. } = numbered.event
         else {
             return;
         };
@@ -163,22 +163,22 @@ impl Reports<'_> {
             amount: instrument.amount(quantity_lots),
             remaining: instrument.amount(order.remaining_lots),
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
         self.send(to, |out| reply::encode_decremented(out, &decremented));
     }
 
-    /// Like a cancel it is acknowledged to the requester, and to the order's own connection if that
-    /// is another.
-    fn amended(&mut self, sequenced: &Sequenced, order: Party) {
-        let Event::Amended { instrument, side, price_ticks, kept_place, .. } = sequenced.event
+    /// Reports an amendment to the requester and, if it differs, to the connection that sent the
+    /// order.
+    fn amended(&mut self, numbered: &NumberedEvent, order: Party) {
+        let Event::Amended { instrument, side, price_ticks, kept_place, .. } = numbered.event
         else {
             return;
         };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
-        let What::Amend { new_client_id } = self.asked.what else { return };
+        let RequestKind::Amend { new_client_id } = self.requester.kind else { return };
         self.counts.amended += 1;
         self.orders.amend(order.tag, new_client_id, order.remaining_lots);
         let instrument = self.instruments.get(instrument);
@@ -191,17 +191,17 @@ impl Reports<'_> {
             amount: instrument.amount(order.remaining_lots),
             place_kept: kept_place,
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        for to in self.both(&client_order, self.asked.from) {
+        for to in self.both(&client_order, self.requester.from) {
             self.send(to, |out| reply::encode_amended(out, &amended));
         }
     }
 
-    fn waiting(&mut self, sequenced: &Sequenced, order: Party) {
-        let Event::Waiting { instrument, side, stop_ticks, .. } = sequenced.event else { return };
+    fn waiting(&mut self, numbered: &NumberedEvent, order: Party) {
+        let Event::Waiting { instrument, side, stop_ticks, .. } = numbered.event else { return };
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.waiting += 1;
         let Some(to) = self.route(&client_order) else { return };
@@ -213,14 +213,14 @@ impl Reports<'_> {
             stop_price: instrument.price(stop_ticks),
             amount: instrument.amount(client_order.quantity_lots),
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
         self.send(to, |out| reply::encode_waiting(out, &waiting));
     }
 
-    fn triggered(&mut self, sequenced: &Sequenced, instrument: u16, order: Party) {
+    fn triggered(&mut self, numbered: &NumberedEvent, instrument: u16, order: Party) {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.counts.triggered += 1;
         let Some(to) = self.route(&client_order) else { return };
@@ -228,16 +228,22 @@ impl Reports<'_> {
             client_id: client_order.client_id,
             instrument_code: self.instruments.get(instrument).code.as_str().into(),
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
         self.send(to, |out| reply::encode_triggered(out, &triggered));
     }
 
-    /// A cancel is acknowledged to the trader that asked for it, and to the order's own connection
-    /// if that is another. An operator gets the number of cancelled orders.
-    fn done(&mut self, sequenced: &Sequenced, instrument: u16, order: Party, reason: DoneReason) {
+    /// Reports the end of an order. A cancel is reported to the requester and, if it differs, to the
+    /// connection that sent the order; an operator gets the number of cancelled orders instead.
+    fn done(
+        &mut self,
+        numbered: &NumberedEvent,
+        instrument: u16,
+        order: Party,
+        reason: DoneReason,
+    ) {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.orders.remove(order.tag);
         self.done[reason as usize] += 1;
@@ -247,61 +253,71 @@ impl Reports<'_> {
             instrument_code: instrument.code.as_str().into(),
             status: status(reason),
             order_id: OrderId::from_u64(order.order_id),
-            order_book_sequence: sequenced.order_book_sequence,
+            order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
             uid: self.sessions.account_id(order.account).into(),
         };
-        let of_trader = self.asked.account == order.account;
-        let requester = self.asked.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
+        let of_trader = self.requester.account == order.account;
+        let requester =
+            self.requester.from.filter(|_| reason == DoneReason::Cancelled && of_trader);
         for to in self.both(&client_order, requester) {
             self.send(to, |out| reply::encode_done(out, &done));
         }
     }
 
     fn rejected(&mut self, reason: Reject) {
-        let stop = matches!(self.asked.what, What::Order { stop: true, .. });
-        self.refused(&by_engine(reason, stop));
+        let stop = matches!(self.requester.kind, RequestKind::Order { stop: true, .. });
+        self.reject(&by_engine(reason, stop));
     }
 
-    /// The journal did not take the command: nothing has happened.
+    /// Rejects a command that the journal did not take; the engine did not execute it.
     #[cold]
-    pub fn not_taken(&mut self, refused: journal::AppendError) {
-        self.refused(&by_journal(refused));
+    pub fn not_logged(&mut self, error: journal::AppendError) {
+        self.reject(&by_journal(error));
     }
 
     #[cold]
-    fn refused(&mut self, refused: &Refused<'_>) {
-        if let What::Order { tag, .. } = self.asked.what {
+    fn reject(&mut self, rejection: &Rejection<'_>) {
+        if let RequestKind::Order { tag, .. } = self.requester.kind {
             self.orders.remove(tag);
         }
-        let Asked { from: Some(from), client_id, account, .. } = *self.asked else {
-            // The exchange's own: nobody is told, but it is counted. The house counts by itself.
-            if matches!(self.asked.what, What::Flow) {
+        let Requester { from: Some(from), client_id, account, .. } = *self.requester else {
+            // A command of the exchange itself: count it, send nothing. The flow has own counters.
+            if matches!(self.requester.kind, RequestKind::Flow) {
                 return;
             }
-            self.refusals.rejected.add(refused.name);
+            self.rejections.rejected.add(rejection.name);
             return;
         };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let out = self.outbound.to(from);
-        self.refusals.answer(out, refused, client_id, self.time_ms, uid, self.stamping.as_ref());
+        self.rejections.answer(
+            out,
+            rejection,
+            client_id,
+            self.time_ms,
+            uid,
+            self.stamping.as_ref(),
+        );
     }
 
     fn applied(&mut self, orders: u32) {
-        let Asked { from: Some(from), client_id, account, what } = *self.asked else { return };
+        let Requester { from: Some(from), client_id, account, kind } = *self.requester else {
+            return;
+        };
         let uid = self.sessions.operator(from).unwrap_or(self.sessions.account_id(account));
         let (client_id, count) = (client_id.copied(), i64::from(orders));
         let applied = Applied { client_id, count, time_ms: self.time_ms, uid: uid.into() };
-        self.send(from, |out| match what {
-            What::MassCancel => reply::encode_mass_cancelled(out, &applied),
+        self.send(from, |out| match kind {
+            RequestKind::MassCancel => reply::encode_mass_cancelled(out, &applied),
             _ => reply::encode_applied(out, &applied),
         });
     }
 
-    /// Appends a report. It is stamped where it goes to who asked.
+    /// Appends a report, with stamps if it goes to the requester.
     #[inline]
     fn send(&mut self, to: StreamId, write: impl FnOnce(&mut Vec<u8>)) {
-        let stamping = self.stamping.as_ref().filter(|_| self.asked.from == Some(to));
+        let stamping = self.stamping.as_ref().filter(|_| self.requester.from == Some(to));
         send_stamped(self.outbound.to(to), stamping, write);
     }
 

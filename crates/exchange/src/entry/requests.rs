@@ -1,4 +1,4 @@
-//! From a client's text to a command for the engine, or to a refusal.
+//! Turns a client's text into a command for the engine, or into a rejection.
 
 use crate::FailedLogin;
 use crate::account::sessions::{Admission, AuthenticateError};
@@ -6,8 +6,8 @@ use crate::entry::OrderEntry;
 use crate::entry::commands;
 use crate::entry::execution::execute;
 use crate::entry::orders::ClientOrder;
-use crate::entry::refusals::{Refused, limit_of, not_inserted};
-use crate::entry::reports::{Asked, What};
+use crate::entry::rejections::{Rejection, limit_of, not_inserted};
+use crate::entry::reports::{RequestKind, Requester};
 use crate::entry::text::send;
 use engine::{Command, NewOrder};
 use std::fmt::Write;
@@ -19,26 +19,26 @@ use wire::request::{self, AmendOrder, CancelOrder, CreateOrder, Request, Request
 
 const NOT_AUTHENTICATED: &str = "not authenticated: send AUTHENTICATE with your api_token first";
 
-/// What a connection wishes when it authenticates.
+/// Options of an `AUTHENTICATE`.
 #[derive(Clone, Copy)]
-struct Wishes {
+struct LoginOptions {
     cancel_on_disconnect: Option<bool>,
     stamps: Option<bool>,
 }
 
-/// A connection is to be closed.
+/// How the exchange closes a connection.
 pub(crate) enum Close {
-    /// Now, with the close frame's code and reason.
+    /// At once, with the close frame's code and reason.
     Now(u16, &'static str),
-    /// With the answer to a failed login, which is delayed.
+    /// After the delayed answer to a failed login.
     FailedLogin,
 }
 
-/// What a failed login is answered.
+/// The answer to a failed login.
 pub(crate) const FAILED_LOGIN: &str = "unknown api_token";
 
 impl OrderEntry {
-    /// A text message of an open connection.
+    /// Handles a text message of an open connection.
     #[inline]
     pub fn text(
         &mut self,
@@ -50,8 +50,8 @@ impl OrderEntry {
         self.counts.messages += 1;
         match request::decode_request(text) {
             Ok(Request::Authenticate { api_token, cancel_on_disconnect, stamps }) => {
-                let wishes = Wishes { cancel_on_disconnect, stamps };
-                return self.authenticate(from, &api_token, wishes, time_ns, outbound);
+                let options = LoginOptions { cancel_on_disconnect, stamps };
+                return self.authenticate(from, &api_token, options, time_ns, outbound);
             }
             Ok(_) if !self.sessions.is_authenticated(from) => {
                 self.error(outbound.to(from), &NOT_AUTHENTICATED);
@@ -85,7 +85,7 @@ impl OrderEntry {
         if *strikes < self.limits.unauthenticated_messages_max {
             return Ok(());
         }
-        self.refusals.limits.add("unauthenticated_messages_max");
+        self.rejections.limits.add("unauthenticated_messages_max");
         Err(Close::Now(1008, "not authenticated (limit unauthenticated_messages_max)"))
     }
 
@@ -98,16 +98,16 @@ impl OrderEntry {
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
         if let Some(limit) = limit_of(&error.fault) {
-            self.refusals.limits.add(limit);
+            self.rejections.limits.add(limit);
         }
         let is_authenticated = self.sessions.is_authenticated(from);
         match error.client_id {
             Some(client_id) if is_authenticated => {
                 self.reason.clear();
                 let _ = write!(self.reason, "{error}");
-                let refused = Refused::new("unreadable", &self.reason);
-                let about = self.request_of(from, None, Some(&client_id), time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                let rejection = Rejection::new("unreadable", &self.reason);
+                let request = self.rejected_request(from, None, Some(&client_id), time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
             _ => self.error(outbound.to(from), error),
         }
@@ -121,7 +121,7 @@ impl OrderEntry {
         &mut self,
         from: StreamId,
         api_token: &str,
-        Wishes { cancel_on_disconnect, stamps }: Wishes,
+        LoginOptions { cancel_on_disconnect, stamps }: LoginOptions,
         time_ns: u64,
         outbound: &mut Outbound,
     ) -> Result<(), Close> {
@@ -146,7 +146,7 @@ impl OrderEntry {
                     return Err(Close::FailedLogin);
                 }
                 if let Some(limit) = error.limit() {
-                    self.refusals.limits.add(limit);
+                    self.rejections.limits.add(limit);
                 }
                 self.error(outbound.to(from), &error);
                 match error {
@@ -157,13 +157,13 @@ impl OrderEntry {
         }
     }
 
-    /// Counts it, and reports it to whoever writes the operator's log.
+    /// Counts a failed login and passes it to the operator's log.
     #[cold]
     fn failed_login(&mut self, from: StreamId) {
         self.counts.logins_failed += 1;
         if let Some(log) = &self.failed_logins {
             let (peer, count) = (self.sessions.peer(from), self.counts.logins_failed);
-            // Not waited for: the log may leave some out, and says how many there were.
+            // Never blocks: the log may miss some, but each entry has the number so far.
             let _ = log.try_send(FailedLogin { peer, count });
         }
     }
@@ -213,14 +213,15 @@ impl OrderEntry {
         });
         match accepted {
             Ok(new) => {
-                let what = What::Order { tag: new.tag, stop: new.stop_ticks != 0 };
-                let asked = Asked { from: Some(from), client_id, account: new.account, what };
-                execute(self, &asked, Command::New(new), time_ns, outbound);
+                let kind = RequestKind::Order { tag: new.tag, stop: new.stop_ticks != 0 };
+                let requester =
+                    Requester { from: Some(from), client_id, account: new.account, kind };
+                execute(self, &requester, Command::New(new), time_ns, outbound);
             }
-            Err(refused) => {
+            Err(rejection) => {
                 let account_id = create.account_id.as_deref();
-                let about = self.request_of(from, account_id, client_id, time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                let request = self.rejected_request(from, account_id, client_id, time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }
@@ -237,14 +238,14 @@ impl OrderEntry {
         let client_id = Some(&cancel.client_id);
         match commands::cancel(&self.sessions, &self.instruments, &self.orders, from, cancel) {
             Ok(command) => {
-                let (account, what) = (command.account, What::Cancel);
-                let asked = Asked { from: Some(from), client_id, account, what };
-                execute(self, &asked, Command::Cancel(command), time_ns, outbound);
+                let (account, kind) = (command.account, RequestKind::Cancel);
+                let requester = Requester { from: Some(from), client_id, account, kind };
+                execute(self, &requester, Command::Cancel(command), time_ns, outbound);
             }
-            Err(refused) => {
+            Err(rejection) => {
                 let account_id = cancel.account_id.as_deref();
-                let about = self.request_of(from, account_id, client_id, time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                let request = self.rejected_request(from, account_id, client_id, time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }
@@ -260,14 +261,14 @@ impl OrderEntry {
         let client_id = Some(&amend.client_id);
         match commands::amend(&self.sessions, &self.instruments, &self.orders, from, amend) {
             Ok((command, new_client_id)) => {
-                let (account, what) = (command.account, What::Amend { new_client_id });
-                let asked = Asked { from: Some(from), client_id, account, what };
-                execute(self, &asked, Command::Amend(command), time_ns, outbound);
+                let (account, kind) = (command.account, RequestKind::Amend { new_client_id });
+                let requester = Requester { from: Some(from), client_id, account, kind };
+                execute(self, &requester, Command::Amend(command), time_ns, outbound);
             }
-            Err(refused) => {
+            Err(rejection) => {
                 let account_id = amend.account_id.as_deref();
-                let about = self.request_of(from, account_id, client_id, time_ns);
-                self.refusals.refuse(&self.sessions, &about, &refused, outbound);
+                let request = self.rejected_request(from, account_id, client_id, time_ns);
+                self.rejections.reject(&self.sessions, &request, &rejection, outbound);
             }
         }
     }

@@ -1,18 +1,18 @@
-//! The stamps of a request, on replies to who wants them.
+//! Stamps of a request, added to its replies if the client asked for them.
 
 use crate::entry::text::send;
 use clock::Clock;
 use wire::reply;
 
-/// What a request's replies are stamped with.
+/// The stamps of a request's replies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamping {
     pub clock: Clock,
-    /// The read that brought the request's last byte had returned.
+    /// When the read of the request's last byte returned.
     pub gateway_in_ns: u64,
-    /// It goes to the sequencer; of a request that does not come so far, when that was known.
+    /// When the request went to the sequencer, or when the exchange rejected it before that.
     pub engine_in_ns: u64,
-    /// The engine is through with it.
+    /// When the engine had executed it.
     pub engine_out_ns: u64,
 }
 
@@ -25,7 +25,7 @@ impl Stamping {
     }
 }
 
-/// Appends a reply as a text frame, with its stamps if it is to have them.
+/// Appends a reply as a text frame, with its stamps if there are any.
 #[inline]
 pub(crate) fn send_stamped(
     out: &mut Vec<u8>,
@@ -36,7 +36,7 @@ pub(crate) fn send_stamped(
         None => send(out, write),
         Some(Stamping { clock, gateway_in_ns, engine_in_ns, engine_out_ns }) => send(out, |out| {
             write(out);
-            // The stamp is when all but itself is encoded.
+            // The last stamp is read when everything before it is encoded.
             let stamps = [*gateway_in_ns, *engine_in_ns, *engine_out_ns, clock.now_ns()];
             reply::encode_stamps(out, &stamps);
         }),

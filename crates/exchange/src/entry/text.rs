@@ -1,4 +1,4 @@
-//! How every answer leaves: as one text frame in its connection's buffer.
+//! Writes a reply as a text frame into its connection's buffer.
 
 use wire::frame::{Opcode, write_frame_with};
 
@@ -8,7 +8,7 @@ pub(crate) fn send(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     write_frame_with(out, Opcode::Text, None, write);
 }
 
-/// The wire's time, milliseconds since 1970, of the engine's, nanoseconds.
+/// Converts the engine's time (ns since 1970) to the wire's (ms since 1970).
 #[inline]
 pub(crate) fn wire_time(time_ns: u64) -> i64 {
     (time_ns / 1_000_000) as i64

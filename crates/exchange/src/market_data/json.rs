@@ -1,7 +1,7 @@
 //! Market data as JSON: the feed by price, for clients that subscribe on their WebSocket.
 //!
-//! It is made from the feed's own datagrams, so that there is one truth. A slow reader is skipped
-//! until it has read what waits for it, and then told which messages it missed.
+//! It is made from the feed's own datagrams, so that both always agree. A slow reader is skipped
+//! until it has read what waits for it; a `GAP` then names the messages that it missed.
 
 use crate::entry::text::send;
 use crate::setup::instruments::{Instrument, Instruments};
@@ -23,7 +23,7 @@ pub(crate) enum DataChannel {
 impl DataChannel {
     pub const ALL: [DataChannel; 3] = [DataChannel::Book, DataChannel::Trades, DataChannel::Top];
 
-    /// As on the wire.
+    /// Its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             DataChannel::Book => "BOOK",
@@ -37,7 +37,7 @@ impl DataChannel {
     }
 }
 
-/// What a connection is subscribed to.
+/// A subscription of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataSubscription {
     pub connection: StreamId,
@@ -47,18 +47,18 @@ pub(crate) struct DataSubscription {
 
 struct Subscriber {
     of: DataSubscription,
-    /// The first message that it was not sent, while it is skipped.
+    /// The first message that it missed, while it is skipped.
     skipped_from: Option<u64>,
-    /// The top of book that it was told last.
+    /// The top of book that it was sent last.
     top: Top,
 }
 
-/// What market data as JSON has come to.
+/// Counters of market data as JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MarketDataCounts {
     /// Messages sent.
     pub messages: u64,
-    /// Gaps told.
+    /// `GAP` messages sent.
     pub gaps: u64,
 }
 
@@ -67,16 +67,16 @@ pub(crate) struct MarketDataSubscribers {
     subscriptions_max: usize,
     bytes_max: usize,
     counts: MarketDataCounts,
-    /// Somebody is skipped.
+    /// Whether a subscriber is skipped.
     is_behind: bool,
-    /// The number of the message that is to be heard.
+    /// The number of the next message of the feed.
     next_sequence: u64,
-    /// A message as a frame, for all who are to have it.
+    /// A message as a frame, encoded once for all its subscribers.
     frame: Vec<u8>,
 }
 
-/// Where market data goes, and what it needs to be written.
-pub(crate) struct To<'a> {
+/// Destination of JSON market data, with the instruments and the time to write it.
+pub(crate) struct JsonOutput<'a> {
     pub instruments: &'a Instruments,
     pub outbound: &'a mut Outbound,
     pub time_ms: i64,
@@ -109,8 +109,8 @@ impl MarketDataSubscribers {
         self.counts
     }
 
-    /// Subscribes. Returns whether that is new; `None` if there is no room. [`Self::begin`] sends
-    /// the first messages.
+    /// Subscribes. Returns whether the subscription is new; `None` at the limit. [`Self::begin`]
+    /// sends its first messages.
     pub fn subscribe(&mut self, of: DataSubscription) -> Option<bool> {
         if self.subscribers.iter().any(|subscriber| subscriber.of == of) {
             return Some(false);
@@ -133,24 +133,24 @@ impl MarketDataSubscribers {
         self.subscribers.iter().map(|subscriber| subscriber.of).filter(is_its)
     }
 
-    /// Sends a new subscriber what stands now.
+    /// Sends the present state to a new subscriber.
     pub fn begin(
         &mut self,
         of: DataSubscription,
         publisher: &Publisher,
         sequence: u64,
-        to: &mut To,
+        to: &mut JsonOutput,
     ) {
-        // So far all has been heard, or there was nobody to hear it.
+        // Earlier messages were passed on, or there was no subscriber.
         self.next_sequence = sequence + 1;
         let is_it = |one: &&mut Subscriber| one.of == of;
         let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
         self.counts.messages += subscriber.refresh(publisher, sequence, to);
     }
 
-    /// Passes a datagram of the feed on.
-    pub fn hear(&mut self, datagram: &[u8], to: &mut To) {
-        // It is our own: nothing in it can't be read.
+    /// Passes on a datagram of the feed.
+    pub fn datagram(&mut self, datagram: &[u8], to: &mut JsonOutput) {
+        // The exchange encoded it itself, so it is valid.
         let Ok(packet) = Packet::decode(datagram) else { return };
         let PacketHeader { sequence, count, .. } = *packet.header();
         if sequence != self.next_sequence {
@@ -162,7 +162,7 @@ impl MarketDataSubscribers {
         }
     }
 
-    /// Messages were gone before they were heard: all begin anew.
+    /// Messages were overwritten before they were passed on: all subscribers get a gap.
     #[cold]
     fn skip_all(&mut self) {
         for subscriber in &mut self.subscribers {
@@ -170,7 +170,7 @@ impl MarketDataSubscribers {
         }
     }
 
-    fn message(&mut self, message: &Message, feed_sequence: u64, to: &mut To) {
+    fn message(&mut self, message: &Message, feed_sequence: u64, to: &mut JsonOutput) {
         let (channel, instrument) = match message {
             Message::Level { instrument, .. } => (DataChannel::Book, *instrument),
             Message::Trade { instrument, .. } => (DataChannel::Trades, *instrument),
@@ -193,9 +193,9 @@ impl MarketDataSubscribers {
         }
     }
 
-    /// After all datagrams of this turn: tells changed tops, and resumes subscribers that have read
-    /// what waited for them.
-    pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut To) {
+    /// Call it after all datagrams of a turn. Sends changed tops, and resumes skipped subscribers
+    /// that have read what waited for them.
+    pub fn settle(&mut self, publisher: &Publisher, sequence: u64, to: &mut JsonOutput) {
         let (bytes_max, counts) = (self.bytes_max, &mut self.counts);
         for subscriber in &mut self.subscribers {
             let DataSubscription { connection, channel, instrument } = subscriber.of;
@@ -230,10 +230,10 @@ impl Subscriber {
         self.skipped_from.is_some()
     }
 
-    /// Sends what stands now. Gives how many messages that was.
-    fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut To) -> u64 {
+    /// Sends the present state. Returns the number of messages.
+    fn refresh(&mut self, publisher: &Publisher, feed_sequence: u64, to: &mut JsonOutput) -> u64 {
         let DataSubscription { connection, channel, instrument } = self.of;
-        let To { instruments, outbound, time_ms } = to;
+        let JsonOutput { instruments, outbound, time_ms } = to;
         let (instrument_of, time_ms) = (instruments.get(instrument), *time_ms);
         let out = outbound.to(connection);
         match channel {
@@ -267,7 +267,7 @@ impl Subscriber {
     }
 }
 
-/// A side of a book, as it is written.
+/// A side of a book as prices and amounts.
 fn levels<'a>(
     instrument: &'a Instrument,
     book: &'a Book,

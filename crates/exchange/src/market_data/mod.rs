@@ -1,4 +1,4 @@
-//! Market data: what the engine did, as datagrams of the feed and as JSON, for those who subscribe.
+//! Market data: the engine's events for subscribers, as datagrams of the feed and as JSON.
 
 pub mod json;
 pub mod plant;

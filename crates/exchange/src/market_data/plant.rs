@@ -1,19 +1,21 @@
-//! The ticker plant: what the engine did, as datagrams and as JSON, for those who subscribe.
+//! The ticker plant: publishes the engine's events as datagrams and as JSON.
 //!
 //! ```text
 //!   execution: events ─> pending ─ (durable) ─> feed::Publisher ─> datagrams ─> feed_subscribers
 //!                                                                    └─> market_data: JSON
 //! ```
 //!
-//! While an input is executed its events are only kept. The next turn of the loop publishes them,
-//! after the answers of this turn; with a journal in sync mode, the turn after the one that found
-//! the input durable and let its answers leave. So a snapshot, a hash and a replay never show what
-//! could be lost, and no follower reads anything before the client concerned was told.
+//! While an input is executed, its events are only kept. The next turn of the loop publishes them,
+//! after the replies of this turn; with a journal in sync mode, the turn after the input is durable
+//! and its replies are released. So a snapshot, a hash and a replay never contain an input that
+//! could be lost, and no follower reads an event before the client gets its report.
 
-use crate::market_data::json::{DataSubscription, MarketDataCounts, MarketDataSubscribers, To};
+use crate::market_data::json::{
+    DataSubscription, JsonOutput, MarketDataCounts, MarketDataSubscribers,
+};
 use crate::market_data::publishing::depth;
 use crate::market_data::subscribers::{FeedSubscribers, SubscriberCounts};
-use crate::sequencer::Sequenced;
+use crate::sequencer::NumberedEvent;
 use crate::setup::limits::Limits;
 use clock::Clock;
 use engine::{Engine, Event, InstrumentState};
@@ -23,36 +25,36 @@ use std::collections::VecDeque;
 use transport::StreamId;
 use wire::administration::FeedState;
 
-/// Room for events that wait for a journal, which its `ring_slots` bound: by default so many inputs
-/// with two events each. With more, memory is allocated during the measurement.
+/// Room for the inputs that wait for a journal: its default `ring_slots`, with two events each. If
+/// more wait, memory is allocated during the measurement.
 const PENDING_INPUTS: usize = 1 << 16;
 const PENDING_EVENTS: usize = 2 * PENDING_INPUTS;
 
-/// An input that is done and not published.
+/// An executed input that is not published yet.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
-    happened: Happened,
-    /// How many of the events are its.
+struct PendingInput {
+    completion: Completion,
+    /// Number of its events.
     events: usize,
 }
 
-/// When an input was to happen and when it was done.
+/// When an input was intended and when it was executed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Happened {
-    /// Not to be published before this is released; 0: at once.
+pub(crate) struct Completion {
+    /// Publish it only when this mark is released; 0: at once.
     pub mark: u64,
     pub intended_ns: u64,
     pub acknowledged_ns: u64,
-    /// The state that the input gave an instrument.
+    /// The instrument whose state the input set, and the state.
     pub state: Option<(u16, InstrumentState)>,
 }
 
-/// A channel of the feed.
-struct Published {
+/// A published channel of the feed.
+struct PublishedChannel {
     publisher: Publisher,
-    /// Inputs that wait and were in the engine when this publisher was made.
+    /// Waiting inputs that the engine had executed when this publisher was made.
     known: usize,
-    /// What it was made from may be shown from this mark on.
+    /// The state that it was made from may be sent once this mark is released.
     shown_from: u64,
     /// Datagrams with new messages.
     datagrams: u64,
@@ -60,18 +62,18 @@ struct Published {
     datagrams_swept: u64,
 }
 
-/// What was published.
+/// Counters of market data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
     /// Datagrams with new messages, order by order.
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
-    /// Datagrams that one input made so many of that they were gone before they were sent.
+    /// Datagrams that were overwritten before they were sent, because one input made too many.
     pub overrun: u64,
-    /// Events that did not go with the published books: 0, or the feed is wrong.
+    /// Events that contradict the published books; must be 0.
     pub faults: u64,
-    /// By subscriber, those that are gone with them.
+    /// By subscriber, including former ones.
     pub subscribers: Vec<SubscriberCounts>,
     /// Market data as JSON.
     pub json: MarketDataCounts,
@@ -80,19 +82,19 @@ pub struct FeedCounts {
 /// Channels that are published.
 #[derive(Default)]
 struct Channels {
-    orders: Option<Published>,
-    levels: Option<Published>,
+    orders: Option<PublishedChannel>,
+    levels: Option<PublishedChannel>,
 }
 
 impl Channels {
-    fn get(&self, channel: Channel) -> Option<&Published> {
+    fn get(&self, channel: Channel) -> Option<&PublishedChannel> {
         match channel {
             Channel::Orders => self.orders.as_ref(),
             Channel::Levels => self.levels.as_ref(),
         }
     }
 
-    fn get_mut(&mut self, channel: Channel) -> Option<&mut Published> {
+    fn get_mut(&mut self, channel: Channel) -> Option<&mut PublishedChannel> {
         match channel {
             Channel::Orders => self.orders.as_mut(),
             Channel::Levels => self.levels.as_mut(),
@@ -107,18 +109,18 @@ pub(crate) struct Plant {
     pub subscribers: Option<FeedSubscribers>,
     pub data: MarketDataSubscribers,
     clock: Option<Clock>,
-    events: VecDeque<Sequenced>,
-    inputs: VecDeque<Pending>,
-    /// The answers to inputs with marks up to this have been let go.
+    events: VecDeque<NumberedEvent>,
+    inputs: VecDeque<PendingInput>,
+    /// Replies to inputs with marks up to this are released.
     released: u64,
-    /// Somebody asked for what was sent before, or for the books, and has not had all of it.
-    asked: bool,
+    /// Whether a replay or a snapshot is still being sent.
+    resending: bool,
     snapshot_ns: u64,
     snapshot_due_ns: u64,
 }
 
 impl Plant {
-    /// With nothing published yet.
+    /// A plant that publishes no channel yet.
     pub fn new(
         settings: PublisherSettings,
         subscribers: Option<FeedSubscribers>,
@@ -137,7 +139,7 @@ impl Plant {
             events: VecDeque::with_capacity(PENDING_EVENTS),
             inputs: VecDeque::with_capacity(PENDING_INPUTS),
             released: 0,
-            asked: false,
+            resending: false,
             snapshot_ns,
             snapshot_due_ns: 0,
         }
@@ -147,7 +149,7 @@ impl Plant {
     /// milliseconds, because it allocates and touches memory.
     ///
     /// # Errors
-    /// If no such feed can be made.
+    /// If the settings are invalid.
     #[cold]
     pub fn begin(
         &mut self,
@@ -161,10 +163,10 @@ impl Plant {
         let mut publisher =
             Publisher::new(&PublisherSettings { channels, ..self.settings.clone() })?;
         engine.save(&mut |piece| publisher.restore(&piece));
-        let published = Published {
+        let published = PublishedChannel {
             publisher,
             known: self.inputs.len(),
-            shown_from: self.inputs.back().map_or(0, |input| input.happened.mark),
+            shown_from: self.inputs.back().map_or(0, |input| input.completion.mark),
             datagrams: 0,
             datagrams_swept: 0,
         };
@@ -175,66 +177,66 @@ impl Plant {
         Ok(())
     }
 
-    /// An input was executed.
+    /// Adds an executed input.
     #[inline]
-    pub fn done(&mut self, events: &[Sequenced], happened: Happened) {
+    pub fn done(&mut self, events: &[NumberedEvent], completion: Completion) {
         let before = self.events.len();
-        self.events.extend(events.iter().filter(|sequenced| changes_a_book(&sequenced.event)));
+        self.events.extend(events.iter().filter(|numbered| changes_a_book(&numbered.event)));
         let count = self.events.len() - before;
-        if count > 0 || happened.state.is_some() {
-            self.inputs.push_back(Pending { happened, events: count });
+        if count > 0 || completion.state.is_some() {
+            self.inputs.push_back(PendingInput { completion, events: count });
         }
     }
 
-    /// Whether a turn of the loop has anything to do here: rarely but after an input.
+    /// Whether a turn of the loop has work here; usually only after an input.
     #[inline]
     pub fn has_work(&self) -> bool {
-        !self.inputs.is_empty() || self.asked || self.data.is_behind()
+        !self.inputs.is_empty() || self.resending || self.data.is_behind()
     }
 
-    /// The journal holds inputs with marks up to this, and their answers leave now: the next turn
-    /// publishes them.
+    /// Releases inputs with marks up to this: they are durable and their replies leave now, so the
+    /// next turn publishes them.
     #[inline]
     pub fn release(&mut self, mark: u64) {
         if mark == self.released {
             return;
         }
-        // What waited for the journal was not acknowledged before now.
+        // Inputs that waited for the journal are acknowledged now.
         let now_ns = self.clock.map_or(0, |clock| clock.now_ns());
-        let first = self.inputs.partition_point(|input| input.happened.mark <= self.released);
-        let later = self.inputs.range_mut(first..).map(|input| &mut input.happened);
+        let first = self.inputs.partition_point(|input| input.completion.mark <= self.released);
+        let later = self.inputs.range_mut(first..).map(|input| &mut input.completion);
         later.take_while(|it| it.mark <= mark).for_each(|it| it.acknowledged_ns = now_ns);
         self.released = mark;
     }
 
-    /// Publishes what is pending and may be. Says whether there is more to do.
+    /// Publishes released inputs. Returns whether there is more to do.
     #[inline]
-    pub fn publish(&mut self, mut to: To) -> bool {
-        let ready = self.inputs.partition_point(|input| input.happened.mark <= self.released);
-        let mut asked = false;
-        // All of one channel first: its datagrams do not wait until the other's are encoded.
+    pub fn publish(&mut self, mut to: JsonOutput) -> bool {
+        let ready = self.inputs.partition_point(|input| input.completion.mark <= self.released);
+        let mut resending = false;
+        // Send one channel before encoding the next, so that its datagrams do not wait.
         for channel in [Channel::Orders, Channel::Levels] {
             if ready > 0 {
                 self.encode(channel, ready);
                 self.send(channel, &mut to);
             }
-            asked |= self.send_asked(channel);
+            resending |= self.resend(channel);
         }
         let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
         self.events.drain(..events);
         if !self.data.is_empty()
-            && let Some(Published { publisher, .. }) = &self.channels.levels
+            && let Some(PublishedChannel { publisher, .. }) = &self.channels.levels
         {
             let sequence = publisher.sequence(Channel::Levels);
             self.data.settle(publisher, sequence, &mut to);
         }
-        self.asked = asked;
-        asked || !self.inputs.is_empty()
+        self.resending = resending;
+        resending || !self.inputs.is_empty()
     }
 
     fn encode(&mut self, channel: Channel, ready: usize) {
         let channel = self.channels.get_mut(channel);
-        let Some(Published { publisher, known, .. }) = channel else { return };
+        let Some(PublishedChannel { publisher, known, .. }) = channel else { return };
         let mut first = 0;
         for input in self.inputs.iter().take(ready) {
             let of_input = first..first + input.events;
@@ -243,19 +245,19 @@ impl Plant {
                 *known -= 1;
                 continue;
             }
-            for Sequenced { event, trade_id, .. } in self.events.range(of_input) {
+            for NumberedEvent { event, trade_id, .. } in self.events.range(of_input) {
                 publisher.event(event, trade_id.cast_unsigned());
             }
-            if let Some((instrument, state)) = input.happened.state {
+            if let Some((instrument, state)) = input.completion.state {
                 publisher.state(instrument, state);
             }
-            publisher.end_of_input(input.happened.intended_ns, input.happened.acknowledged_ns);
+            publisher.end_of_input(input.completion.intended_ns, input.completion.acknowledged_ns);
         }
     }
 
-    fn send(&mut self, channel: Channel, to: &mut To) {
+    fn send(&mut self, channel: Channel, to: &mut JsonOutput) {
         let Plant { channels, subscribers, data, .. } = self;
-        let Some(Published { publisher, datagrams, .. }) = channels.get_mut(channel) else {
+        let Some(PublishedChannel { publisher, datagrams, .. }) = channels.get_mut(channel) else {
             return;
         };
         while let Some(datagram) = publisher.next(channel) {
@@ -264,28 +266,31 @@ impl Plant {
                 subscribers.publish(channel, datagram);
             }
             if channel == Channel::Levels && !data.is_empty() {
-                data.hear(datagram, to);
+                data.datagram(datagram, to);
             }
         }
     }
 
-    /// Sends some of what was asked for again. Says whether there is more.
-    fn send_asked(&mut self, channel: Channel) -> bool {
+    /// Sends a datagram of a replay or a snapshot. Returns whether there is more.
+    fn resend(&mut self, channel: Channel) -> bool {
         let Plant { channels, subscribers: Some(subscribers), .. } = self else { return false };
         let Some(published) = channels.get_mut(channel) else { return false };
         if published.shown_from > self.released {
             return subscribers.has(channel);
         }
-        subscribers.send_asked(channel, &mut published.publisher)
+        subscribers.resend(channel, &mut published.publisher)
     }
 
-    /// Ten times a second: sends a heartbeat if nothing else was sent, and the group's snapshot.
+    /// Sends a heartbeat if nothing else was sent, and the group's snapshot if it is due. Call it ten
+    /// times a second.
     pub fn sweep(&mut self, now_ns: u64) {
         let is_due = self.snapshot_ns > 0 && now_ns >= self.snapshot_due_ns;
-        let Plant { channels, subscribers: Some(subscribers), asked, .. } = self else { return };
+        let Plant { channels, subscribers: Some(subscribers), resending, .. } = self else {
+            return;
+        };
         for channel in [Channel::Orders, Channel::Levels] {
             let Some(published) = channels.get_mut(channel) else { continue };
-            let Published { publisher, datagrams, datagrams_swept, .. } = published;
+            let PublishedChannel { publisher, datagrams, datagrams_swept, .. } = published;
             if datagrams == datagrams_swept
                 && let Some(datagram) = publisher.heartbeat(channel, now_ns)
             {
@@ -297,7 +302,7 @@ impl Plant {
                 && let Some(sending) = publisher.snapshot(channel)
             {
                 subscribers.send_group(channel, sending);
-                *asked = true;
+                *resending = true;
             }
         }
         if is_due {
@@ -305,32 +310,32 @@ impl Plant {
         }
     }
 
-    /// The publisher of a channel, where it is published.
+    /// The publisher of a channel; `None` if the channel is not published.
     pub fn publisher(&mut self, channel: Channel) -> Option<&mut Publisher> {
         self.channels.get_mut(channel).map(|published| &mut published.publisher)
     }
 
-    /// Sends a new subscriber of market data what stands now.
-    pub fn begin_data(&mut self, of: DataSubscription, to: &mut To) {
-        if let Some(Published { publisher, .. }) = &self.channels.levels {
+    /// Sends the present state to a new subscriber of JSON market data.
+    pub fn begin_data(&mut self, of: DataSubscription, to: &mut JsonOutput) {
+        if let Some(PublishedChannel { publisher, .. }) = &self.channels.levels {
             self.data.begin(of, publisher, publisher.sequence(Channel::Levels), to);
         }
     }
 
-    /// What a connection is sent as datagrams.
+    /// The channel of datagrams to which a connection is subscribed.
     pub fn channel_of(&self, connection: StreamId) -> Option<Channel> {
         self.subscribers.as_ref()?.of(connection).map(|(channel, _)| channel)
     }
 
-    /// A subscriber is to be sent something again, from the next turns on.
+    /// Sends a replay or a snapshot to a subscriber in the next turns.
     pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
         if let Some(subscribers) = &mut self.subscribers {
             subscribers.send_again(connection, channel, sending);
-            self.asked = true;
+            self.resending = true;
         }
     }
 
-    /// A connection is gone, and its subscriptions with it.
+    /// Removes the subscriptions of a closed connection.
     pub fn unsubscribe(&mut self, connection: StreamId) {
         self.data.unsubscribe(connection);
         if let Some(subscribers) = &mut self.subscribers {
@@ -338,7 +343,7 @@ impl Plant {
         }
     }
 
-    /// Which run of the exchange.
+    /// Identifies this run of the exchange.
     pub fn session(&self) -> u64 {
         self.settings.session
     }
@@ -353,15 +358,15 @@ impl Plant {
         self.channels.get(channel).map_or(0, |published| published.datagrams)
     }
 
-    /// Whether something waits to be published.
+    /// Whether inputs wait to be published.
     pub fn is_pending(&self) -> bool {
         !self.inputs.is_empty()
     }
 
-    /// The state of each channel. Its hash is that of the engine's own book, shown as the channel
-    /// shows it: a follower that agrees with a wrong mirror of the publisher must not pass. While
-    /// inputs wait to be published, the engine is ahead of the channel, and the hash is the
-    /// mirror's. Takes some milliseconds if many orders rest.
+    /// The state of each channel. The hash is of the engine's own book as the channel shows it, so
+    /// that a follower that agrees with a wrong copy in the publisher does not pass. While inputs
+    /// wait to be published, the engine is ahead of the channel, and the hash is the copy's. Takes
+    /// some milliseconds if many orders rest.
     pub fn states(&self, engine: &Engine) -> Vec<FeedState> {
         let state = |channel: Channel| {
             let publisher = &self.channels.get(channel)?.publisher;
@@ -378,7 +383,7 @@ impl Plant {
         [Channel::Orders, Channel::Levels].into_iter().filter_map(state).collect()
     }
 
-    /// The hash of the engine's books, from the pieces that it would save.
+    /// The hash of the engine's books.
     fn engine_hash(&self, channel: Channel, engine: &Engine) -> Option<u64> {
         let channels = vec![channel];
         let mut books =
@@ -400,7 +405,7 @@ impl Plant {
     }
 }
 
-/// Whether an event may change what a book shows.
+/// Whether an event may change a published book.
 #[inline]
 fn changes_a_book(event: &Event) -> bool {
     !matches!(

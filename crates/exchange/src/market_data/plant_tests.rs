@@ -40,10 +40,10 @@ impl Beside {
         let order = NewOrder { order_id: self.orders, ..NewOrder::limit(Side::Buy, 100, 1) };
         let mut events = Vec::new();
         self.engine.apply(&Input { time_ns: 0, command: Command::New(order) }, &mut |event| {
-            events.push(Sequenced { event, order_book_sequence: 0, trade_id: 0 });
+            events.push(NumberedEvent { event, order_book_sequence: 0, trade_id: 0 });
         });
         let (intended_ns, acknowledged_ns, state) = (0, 0, None);
-        self.plant.done(&events, Happened { mark, intended_ns, acknowledged_ns, state });
+        self.plant.done(&events, Completion { mark, intended_ns, acknowledged_ns, state });
     }
 
     /// A connection subscribes to market data as JSON.
@@ -54,13 +54,16 @@ impl Beside {
         for channel in channels {
             let of = DataSubscription { connection, channel: *channel, instrument: 0 };
             self.plant.data.subscribe(of).unwrap();
-            let mut to =
-                To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
+            let mut to = JsonOutput {
+                instruments: &self.instruments,
+                outbound: &mut self.outbound,
+                time_ms: 0,
+            };
             self.plant.begin_data(of, &mut to);
         }
     }
 
-    /// What a connection was told since, in frames, taken: what kind of message each is.
+    /// Takes the messages that a connection got since the last call, and returns their types.
     fn told(&mut self, connection: u32) -> Vec<String> {
         let bytes = std::mem::take(self.outbound.to(StreamId(connection)));
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -72,7 +75,8 @@ impl Beside {
     /// far, and whether there is more.
     fn publish(&mut self, acknowledged: u64) -> (u64, bool) {
         self.plant.release(acknowledged);
-        let to = To { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
+        let to =
+            JsonOutput { instruments: &self.instruments, outbound: &mut self.outbound, time_ms: 0 };
         let more = self.plant.publish(to);
         (self.plant.sequence(Channel::Orders), more)
     }

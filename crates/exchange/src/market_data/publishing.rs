@@ -8,7 +8,7 @@ use feed::{Channel, DATAGRAM_BYTES_DEFAULT, Definition, PublisherSettings};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use wire::request::Depth;
 
-/// Datagrams that are kept where they are only made for market data as JSON.
+/// Datagrams that are kept if they are only made for JSON market data.
 const JSON_PACKETS: usize = 2048;
 
 /// The books' events as datagrams.
@@ -16,29 +16,29 @@ const JSON_PACKETS: usize = 2048;
 pub struct Feed {
     /// Receivers of the datagrams.
     pub reach: Reach,
-    /// The largest, bytes of UDP payload.
+    /// The largest datagram, bytes of UDP payload.
     pub datagram_bytes_max: usize,
-    /// How often a multicast group is sent the whole books; 0: never.
+    /// Interval of snapshots to a multicast group; 0: no snapshots.
     pub snapshot_seconds: f64,
 }
 
 /// Receivers of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Each subscriber at its address.
+    /// Each subscriber at its own address.
     Unicast,
-    /// A group: at its port order by order, at the next port price by price. Subscribers that name
-    /// an address get theirs there.
+    /// A group: the channel of orders at its port, the channel of levels at the next. Subscribers
+    /// that name an address get a copy there.
     Multicast {
         /// The group and its port.
         group: SocketAddrV4,
-        /// The address of the interface that they leave by; `0.0.0.0`: the kernel chooses.
+        /// Address of the sending interface; `0.0.0.0`: the kernel chooses.
         interface: Ipv4Addr,
     },
 }
 
 impl Default for Feed {
-    /// Unicast, for an Ethernet without larger frames.
+    /// Unicast, for standard Ethernet frames.
     fn default() -> Feed {
         Feed { reach: Reach::Unicast, datagram_bytes_max: 1472, snapshot_seconds: 1.0 }
     }
@@ -49,7 +49,7 @@ impl Feed {
         LimitsError::check("feed_snapshot_seconds", self.snapshot_seconds, 0.0, 3600.0)
     }
 
-    /// The port behind the group's has to be one.
+    /// The multicast group and the address of its interface.
     pub(crate) fn group(&self) -> Option<(SocketAddrV4, Ipv4Addr)> {
         match self.reach {
             Reach::Unicast => None,
@@ -58,41 +58,41 @@ impl Feed {
     }
 }
 
-/// The house's orders into the first instrument, once an operator starts them. They bring that
-/// instrument's start book.
+/// The exchange's own order flow into the first instrument. An operator starts it. It has a start
+/// book of its own, which replaces that instrument's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HouseFlow {
-    /// Where they come from.
+pub struct FlowConfig {
+    /// The source of the orders.
     pub source: flow::Source,
-    /// When they are due.
+    /// The schedule of the orders.
     pub pace: flow::Pace,
-    /// For how long; a recording may end before.
+    /// Duration; a recording may end before.
     pub seconds: f64,
 }
 
-/// The part of the answer to `DESCRIBE` that the exchange passes on without knowing it.
+/// Program and machine, which the exchange only passes on in its answer to `DESCRIBE`.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct ProcessInfo {
     /// The program and its version.
     pub tool: String,
-    /// Which start of its machine this is.
+    /// Identifies this boot of the machine.
     pub boot_id: String,
     /// The machine's fingerprint.
     pub machine: serde_json::Value,
-    /// Bound of the wall clock's offset from UTC. Called for each `DESCRIBE`, while nothing else
-    /// happens.
+    /// Bound of the wall clock's offset from UTC. Called for each `DESCRIBE`; the exchange waits for
+    /// it.
     pub utc: fn() -> Utc,
 }
 
-impl Default for About {
-    /// Nothing is known.
-    fn default() -> About {
+impl Default for ProcessInfo {
+    /// Empty.
+    fn default() -> ProcessInfo {
         let (tool, boot_id, machine) = Default::default();
-        About { tool, boot_id, machine, utc: Utc::default }
+        ProcessInfo { tool, boot_id, machine, utc: Utc::default }
     }
 }
 
-/// As a subscriber names it.
+/// A channel's name in a subscription.
 pub(crate) fn depth(channel: Channel) -> Depth {
     match channel {
         Channel::Orders => Depth::Orders,
@@ -100,13 +100,12 @@ pub(crate) fn depth(channel: Channel) -> Depth {
     }
 }
 
-/// As what an exchange's books are published.
+/// Settings of the publisher of an exchange's books.
 pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> PublisherSettings {
     let limits = &config.limits;
     let (datagram_bytes_max, replay_packets_max) = match &config.feed {
         Some(feed) => (feed.datagram_bytes_max, limits.feed_replay_packets_max),
-        // For market data as JSON alone: nothing is resent, but an input's own datagrams must find
-        // room.
+        // Only for JSON market data: nothing is resent, but the datagrams of one input must fit.
         None => (DATAGRAM_BYTES_DEFAULT, limits.feed_replay_packets_max.min(JSON_PACKETS)),
     };
     PublisherSettings {
@@ -120,7 +119,7 @@ pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> Publis
     }
 }
 
-/// What the feed says of the instruments.
+/// The feed's definitions of the instruments.
 fn definitions(instruments: &Instruments) -> Vec<Definition> {
     let definition = |instrument: &Instrument| {
         let mut code = [0; 32];

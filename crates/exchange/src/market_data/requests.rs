@@ -1,13 +1,12 @@
-//! Clients' requests about the feed and market data, and an operator's about the flow and the
-//! exchange.
+//! Requests of clients for the feed and market data, and of operators for the flow and `DESCRIBE`.
 
 use crate::entry::OrderEntry;
-use crate::entry::refusals::NO_OPERATOR;
+use crate::entry::rejections::NO_OPERATOR;
 use crate::entry::text::{send, wire_time};
-use crate::market_data::json::{DataChannel, DataSubscription, To};
+use crate::market_data::json::{DataChannel, DataSubscription, JsonOutput};
 use crate::market_data::plant::Plant;
 use crate::market_data::publishing::depth;
-use crate::market_data::subscribers::NotSubscribed;
+use crate::market_data::subscribers::SubscribeError;
 use clock::time_base::TimeBase;
 use feed::{Channel, ReplayRefused};
 use std::net::{IpAddr, SocketAddr};
@@ -24,17 +23,16 @@ const FEED: &str = "FEED";
 const NO_FEED: &str = "this exchange has no feed; channels BOOK, TRADES and TOP come here as JSON";
 const NOT_A_SUBSCRIBER: &str = "subscribe to channel FEED first";
 
-/// A channel that somebody wants, looked up.
+/// A requested channel after lookup.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum ChannelRequest {
     Orders,
     Feed { channel: Channel, address: Option<SocketAddr> },
     Data { channel: DataChannel, instrument: u16 },
 }
 
 impl OrderEntry {
-    /// Subscribes to all of them, or reports the first that is impossible; those before it stay
-    /// subscribed.
+    /// Subscribes to all channels, or reports the first that fails; those before it stay subscribed.
     #[cold]
     pub fn subscribe(
         &mut self,
@@ -43,42 +41,44 @@ impl OrderEntry {
         time_ns: u64,
         outbound: &mut Outbound,
     ) {
-        let wanted: Result<Vec<Wanted>, String> =
-            channels.iter().map(|channel| self.wanted(channel)).collect();
+        let wanted: Result<Vec<ChannelRequest>, String> =
+            channels.iter().map(|channel| self.look_up(channel)).collect();
         let mut begun = Vec::new();
         let subscribed = wanted.and_then(|wanted| {
             wanted.into_iter().try_for_each(|wanted| match wanted {
-                Wanted::Orders => {
+                ChannelRequest::Orders => {
                     self.sessions.subscribe(from);
                     Ok(())
                 }
-                Wanted::Feed { channel, address } => self.subscribe_feed(from, channel, address),
-                Wanted::Data { channel, instrument } => {
+                ChannelRequest::Feed { channel, address } => {
+                    self.subscribe_feed(from, channel, address)
+                }
+                ChannelRequest::Data { channel, instrument } => {
                     let of = DataSubscription { connection: from, channel, instrument };
                     self.subscribe_data(of).map(|is_new| begun.extend(is_new.then_some(of)))
                 }
             })
         });
         match subscribed {
-            Ok(()) => self.tell_subscriptions(from, time_ns, outbound.to(from)),
+            Ok(()) => self.send_subscriptions(from, time_ns, outbound.to(from)),
             Err(reason) => self.error(outbound.to(from), &reason),
         }
         let OrderEntry { plant: Some(plant), instruments, .. } = self else { return };
-        let mut to = To { instruments, outbound, time_ms: wire_time(time_ns) };
+        let mut to = JsonOutput { instruments, outbound, time_ms: wire_time(time_ns) };
         begun.into_iter().for_each(|of| plant.begin_data(of, &mut to));
     }
 
-    fn wanted(&self, channel: &request::Channel<'_>) -> Result<Wanted, String> {
+    fn look_up(&self, channel: &request::Channel<'_>) -> Result<ChannelRequest, String> {
         let request::Channel { name, address, depth, instrument_code } = channel;
         if name == ORDERS {
-            return Ok(Wanted::Orders);
+            return Ok(ChannelRequest::Orders);
         }
         if name == FEED {
             let channel = match depth {
                 None | Some(Depth::Orders) => Channel::Orders,
                 Some(Depth::Levels) => Channel::Levels,
             };
-            return Ok(Wanted::Feed { channel, address: *address });
+            return Ok(ChannelRequest::Feed { channel, address: *address });
         }
         let Some(channel) = DataChannel::read(name) else {
             let there_are = "there are ORDERS, FEED, BOOK, TRADES and TOP";
@@ -88,7 +88,7 @@ impl OrderEntry {
             return Err(format!("channel {name} needs an instrument_code"));
         };
         let instrument = self.instruments.number(code).map_err(|unknown| unknown.reason)?;
-        Ok(Wanted::Data { channel, instrument })
+        Ok(ChannelRequest::Data { channel, instrument })
     }
 
     fn subscribe_feed(
@@ -97,25 +97,25 @@ impl OrderEntry {
         channel: Channel,
         address: Option<SocketAddr>,
     ) -> Result<(), String> {
-        let OrderEntry { plant, sequencer, sessions, limits, refusals, .. } = self;
+        let OrderEntry { plant, sequencer, sessions, limits, rejections, .. } = self;
         let plant = plant.as_mut().filter(|plant| plant.subscribers.is_some()).ok_or(NO_FEED)?;
         let Some(subscribers) = &mut plant.subscribers else { return Err(NO_FEED.to_owned()) };
         let peer = sessions.peer(from).map(|peer| peer.ip());
         subscribers.subscribe((from, peer), channel, address).map_err(|why| match why {
-            NotSubscribed::NoAddress => {
+            SubscribeError::NoAddress => {
                 "channel FEED needs an address: this exchange sends to no group".to_owned()
             }
-            NotSubscribed::NotSent(address, why) => {
-                refusals.rejected.add("feed_address");
+            SubscribeError::NotSent(address, why) => {
+                rejections.rejected.add("feed_address");
                 not_sent(address, peer, why)
             }
-            NotSubscribed::Full => {
-                refusals.limits.add("feed_subscribers_max");
+            SubscribeError::Full => {
+                rejections.limits.add("feed_subscribers_max");
                 let max = limits.feed_subscribers_max;
                 format!("too many subscribers of the feed (limit feed_subscribers_max = {max})")
             }
         })?;
-        // Only now: a channel that is published costs each input, for ever.
+        // Last, because a published channel adds work to every later input.
         plant.begin(channel, sequencer.engine()).map_err(|error| {
             plant.subscribers.iter_mut().for_each(|subscribers| subscribers.unsubscribe(from));
             error.to_string()
@@ -124,9 +124,8 @@ impl OrderEntry {
 
     /// Returns whether the subscription is new.
     fn subscribe_data(&mut self, of: DataSubscription) -> Result<bool, String> {
-        let OrderEntry { plant, sequencer, limits, refusals, observed, published_as, .. } = self;
-        // Market data as JSON is made from the feed by price, whether or not anybody gets that
-        // feed.
+        let OrderEntry { plant, sequencer, limits, rejections, observed, published_as, .. } = self;
+        // JSON market data is made from the channel of levels, even if that has no subscribers.
         let plant = plant.get_or_insert_with(|| {
             observed.is_on = true;
             let settings = published_as.clone();
@@ -134,13 +133,13 @@ impl OrderEntry {
         });
         plant.begin(Channel::Levels, sequencer.engine()).map_err(|error| error.to_string())?;
         plant.data.subscribe(of).ok_or_else(|| {
-            refusals.limits.add("market_data_subscriptions_max");
+            rejections.limits.add("market_data_subscriptions_max");
             let max = limits.market_data_subscriptions_max;
             format!("too many subscriptions (limit market_data_subscriptions_max = {max})")
         })
     }
 
-    fn tell_subscriptions(&self, from: StreamId, time_ns: u64, out: &mut Vec<u8>) {
+    fn send_subscriptions(&self, from: StreamId, time_ns: u64, out: &mut Vec<u8>) {
         let subscribed = self.sessions.is_subscribed(from);
         let accounts = self.sessions.account_ids(from).filter(|_| subscribed);
         let mut channels: Vec<Subscription<'_>> = accounts
@@ -165,11 +164,11 @@ impl OrderEntry {
         send(out, |out| reply::encode_subscriptions(out, &subscriptions));
     }
 
-    /// Datagrams are to be sent again.
+    /// Handles `FEED_REPLAY`.
     #[cold]
     pub fn feed_replay(&mut self, from: StreamId, first: u64, count: u32, out: &mut Vec<u8>) {
-        let refused = self.replay(from, first, count);
-        self.tell_refused(refused, out);
+        let result = self.replay(from, first, count);
+        self.reject_failed(result, out);
     }
 
     fn replay(&mut self, from: StreamId, first: u64, count: u32) -> Result<(), String> {
@@ -186,11 +185,11 @@ impl OrderEntry {
         Ok(())
     }
 
-    /// The books are to be sent.
+    /// Handles `FEED_SNAPSHOT`.
     #[cold]
     pub fn feed_snapshot(&mut self, from: StreamId, out: &mut Vec<u8>) {
-        let refused = self.snapshot(from).map_err(str::to_owned);
-        self.tell_refused(refused, out);
+        let result = self.snapshot(from).map_err(str::to_owned);
+        self.reject_failed(result, out);
     }
 
     fn snapshot(&mut self, from: StreamId) -> Result<(), &'static str> {
@@ -202,10 +201,10 @@ impl OrderEntry {
         Ok(())
     }
 
-    /// Nothing is said where datagrams are on their way.
-    fn tell_refused(&mut self, asked: Result<(), String>, out: &mut Vec<u8>) {
-        if let Err(reason) = asked {
-            self.refusals.rejected.add("feed_refused");
+    /// Sends a rejection if a replay or snapshot failed. Success needs no reply: datagrams follow.
+    fn reject_failed(&mut self, result: Result<(), String>, out: &mut Vec<u8>) {
+        if let Err(reason) = result {
+            self.rejections.rejected.add("feed_refused");
             let notice = Notice::FeedRefused { reason: reason.into() };
             send(out, |out| encode_notice(out, &notice));
         }
@@ -224,8 +223,8 @@ impl OrderEntry {
         }
     }
 
-    /// Takes some milliseconds if many orders rest, or to ask the wall clock's keeper: not for use
-    /// during a measurement.
+    /// Handles `DESCRIBE`. Takes some milliseconds if many orders rest or to ask the time daemon, so
+    /// don't use it during a measurement.
     #[cold]
     pub fn describe(&mut self, from: StreamId, out: &mut Vec<u8>) {
         if !self.sessions.may_operate(from) {
@@ -233,25 +232,25 @@ impl OrderEntry {
         }
         let plant = self.plant.as_ref();
         let time_base = self.observed.clock.map(|clock| TimeBase {
-            boot_id: self.about.boot_id.clone(),
+            boot_id: self.process.boot_id.clone(),
             clock,
             wall: clock.beside_wall(),
-            utc: (self.about.utc)(),
+            utc: (self.process.utc)(),
         });
         let description = Description {
-            tool: self.about.tool.clone(),
+            tool: self.process.tool.clone(),
             session: plant.map_or_else(String::new, |plant| plant.session().to_string()),
             state_hash: format!("{:016x}", self.sequencer.state_hash()),
             feeds: plant.map_or_else(Vec::new, |plant| plant.states(self.sequencer.engine())),
             time_base: serde_json::to_value(time_base).unwrap_or_default(),
-            machine: self.about.machine.clone(),
+            machine: self.process.machine.clone(),
         };
         let notice = Notice::Description(Box::new(description));
         send(out, |out| encode_notice(out, &notice));
     }
 }
 
-/// Why the feed is not sent to an address.
+/// Explains why the feed is not sent to an address.
 fn not_sent(address: SocketAddr, peer: Option<IpAddr>, why: NotSent) -> String {
     let is_not = format!("channel FEED can't be sent to {address}");
     match why {
@@ -259,7 +258,7 @@ fn not_sent(address: SocketAddr, peer: Option<IpAddr>, why: NotSent) -> String {
             format!("{is_not}: name an IPv4 address and a port, as 192.0.2.1:4000")
         }
         NotSent::NotOneHost => {
-            format!("{is_not}: it is not the address of one host, nor the group of this exchange")
+            format!("{is_not}: it is neither one host's address nor this exchange's group")
         }
         NotSent::Foreign => {
             let own = peer.map_or_else(String::new, |peer| format!(", {}", peer.to_canonical()));

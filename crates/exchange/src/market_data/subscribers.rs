@@ -1,4 +1,4 @@
-//! Subscribers that get the feed's datagrams.
+//! Subscribers of the feed's datagrams.
 
 use crate::setup::limits::Limits;
 use clock::Clock;
@@ -8,21 +8,21 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use transport::StreamId;
 use transport::datagram::{DatagramSender, NotSent, Recipients, Sent};
 
-/// Subscribers that are gone and still counted one by one.
+/// Former subscribers that have counters of their own.
 const GONE_MAX: usize = 64;
-/// The address of all others that are gone.
+/// The address in the counters of all further former subscribers.
 const OTHERS: &str = "others";
 
-/// What became of a subscriber's datagrams.
+/// Counters of a subscriber's datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SubscriberCounts {
-    /// Its address, or the group's; `others` stands for all that are gone past the first 64.
+    /// Its address or the group's; `others` for all former subscribers after the first 64.
     pub address: String,
-    /// Datagrams of whatever kind that the kernel took.
+    /// Datagrams of any kind that the kernel took.
     pub sent: u64,
-    /// Datagrams for which the kernel had no room: a gap for this subscriber.
+    /// Datagrams that the kernel had no buffer for; the subscriber sees a gap.
     pub dropped: u64,
-    /// Datagrams that could not be sent at all.
+    /// Datagrams that failed with an error.
     pub failed: u64,
 }
 
@@ -31,7 +31,7 @@ struct Subscriber {
     connection: Option<StreamId>,
     channel: Channel,
     address: SocketAddr,
-    /// What it asked for and has not all been sent.
+    /// The replay or snapshot that is being sent to it.
     sending: Option<Sending>,
     sent: u64,
     dropped: u64,
@@ -58,12 +58,12 @@ impl Subscriber {
     }
 }
 
-/// Why nobody can be subscribed.
+/// Why a connection can't be subscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotSubscribed {
-    /// No address, and no group.
+pub(crate) enum SubscribeError {
+    /// The request has no address and the exchange no group.
     NoAddress,
-    /// Nothing may be sent there.
+    /// The exchange may not send to this address.
     NotSent(SocketAddr, NotSent),
     /// `feed_subscribers_max`.
     Full,
@@ -77,13 +77,13 @@ pub(crate) struct FeedSubscribers {
     listeners: Vec<(StreamId, Channel)>,
     subscribers_max: usize,
     recipients: Recipients,
-    /// Between two datagrams of snapshots and replays, whoever they are for.
+    /// Time between two datagrams of snapshots and replays, for all subscribers together.
     resent_gap_ns: u64,
-    /// When the next of them may be sent.
+    /// When the next one may be sent.
     resent_ns: u64,
-    /// The subscriber that had the last of them.
+    /// The subscriber that got the last one.
     resent_to: usize,
-    /// At most [`GONE_MAX`] of them, and one for all others.
+    /// Counters of former subscribers: [`GONE_MAX`] of them, and one for all others.
     gone: Vec<SubscriberCounts>,
 }
 
@@ -123,21 +123,21 @@ impl FeedSubscribers {
         (connection, peer): (StreamId, Option<IpAddr>),
         channel: Channel,
         address: Option<SocketAddr>,
-    ) -> Result<(), NotSubscribed> {
+    ) -> Result<(), SubscribeError> {
         let group = self.recipients.group;
         if address.is_none() && group.is_none() {
-            return Err(NotSubscribed::NoAddress);
+            return Err(SubscribeError::NoAddress);
         }
         if let Some(address) = address {
             let checked = self.recipients.check(address, peer);
-            checked.map_err(|why| NotSubscribed::NotSent(address, why))?;
+            checked.map_err(|why| SubscribeError::NotSent(address, why))?;
         }
         // A subscriber that names the group listens to it; it gets no second copy.
         let address = address.filter(|address| !address.ip().is_multicast());
         self.unsubscribe(connection);
         let own = self.subscribers.iter().filter(|subscriber| subscriber.connection.is_some());
         if own.count() + self.listeners.len() >= self.subscribers_max {
-            return Err(NotSubscribed::Full);
+            return Err(SubscribeError::Full);
         }
         let Some(address) = address else {
             self.listeners.push((connection, channel));
@@ -147,7 +147,7 @@ impl FeedSubscribers {
         Ok(())
     }
 
-    /// What a connection is subscribed to, and where that goes.
+    /// The channel and address of a connection's subscription.
     pub fn of(&self, connection: StreamId) -> Option<(Channel, SocketAddr)> {
         let is_its = |one: &&Subscriber| one.connection == Some(connection);
         let own = self.subscribers.iter().find(is_its).map(|one| (one.channel, one.address));
@@ -166,7 +166,7 @@ impl FeedSubscribers {
         }
     }
 
-    /// Keeps what became of one that is gone.
+    /// Keeps the counters of a former subscriber.
     fn keep(&mut self, mut counts: SubscriberCounts) {
         if let Some(others) = self.gone.get_mut(GONE_MAX) {
             others.sent += counts.sent;
@@ -180,7 +180,7 @@ impl FeedSubscribers {
         self.gone.push(counts);
     }
 
-    /// Sends it to all of a channel. Its stamp of publication is taken as the last thing before.
+    /// Sends a datagram to all subscribers of a channel. Its publication stamp is taken just before.
     #[inline]
     pub fn publish(&mut self, channel: Channel, datagram: &mut [u8]) {
         let FeedSubscribers { sender, clock, subscribers, .. } = self;
@@ -190,7 +190,7 @@ impl FeedSubscribers {
         }
     }
 
-    /// Resends something to a subscriber in the next turns. A listener of the group gets it there.
+    /// Sends a replay or a snapshot to a subscriber in the next turns; for a listener, to the group.
     pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
         let own = self.subscribers.iter().position(|one| one.connection == Some(connection));
         let group = || {
@@ -203,7 +203,7 @@ impl FeedSubscribers {
         }
     }
 
-    /// The group is to be sent a snapshot, if it is not being sent something.
+    /// Sends a snapshot to the group, unless it is being sent a replay or a snapshot.
     pub fn send_group(&mut self, channel: Channel, sending: Sending) {
         let is_group = |one: &&mut Subscriber| one.connection.is_none() && one.channel == channel;
         if let Some(group) = self.subscribers.iter_mut().find(is_group) {
@@ -211,12 +211,12 @@ impl FeedSubscribers {
         }
     }
 
-    /// Sends the next requested datagram again, if it is time and it is the turn of a subscriber of
+    /// Sends the next datagram of a replay or a snapshot, if it is due and the next subscriber is of
     /// this channel. Returns whether there is more. Both channels share the rate
     /// `feed_resent_per_second_max`.
-    pub fn send_asked(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
-        let is_asked = |one: &Subscriber| one.sending.is_some();
-        if !self.subscribers.iter().any(|one| one.channel == channel && is_asked(one)) {
+    pub fn resend(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
+        let is_resending = |one: &Subscriber| one.sending.is_some();
+        if !self.subscribers.iter().any(|one| one.channel == channel && is_resending(one)) {
             return false;
         }
         let now_ns = self.clock.now_ns();
@@ -225,7 +225,7 @@ impl FeedSubscribers {
         }
         let count = self.subscribers.len();
         let mut turns = (1..=count).map(|behind| (self.resent_to + behind) % count);
-        let next = turns.find(|index| is_asked(&self.subscribers[*index]));
+        let next = turns.find(|index| is_resending(&self.subscribers[*index]));
         let FeedSubscribers { sender, clock, subscribers, .. } = self;
         let Some(next) = next.filter(|index| subscribers[*index].channel == channel) else {
             return true;
@@ -242,7 +242,7 @@ impl FeedSubscribers {
         true
     }
 
-    /// Whether anybody is sent this channel.
+    /// Whether the channel has a subscriber.
     pub fn has(&self, channel: Channel) -> bool {
         self.subscribers.iter().any(|subscriber| subscriber.channel == channel)
     }
@@ -251,7 +251,7 @@ impl FeedSubscribers {
         self.recipients.group.is_some()
     }
 
-    /// Those there are and those that are gone.
+    /// Counters of former and present subscribers.
     pub fn counts(&self) -> Vec<SubscriberCounts> {
         self.gone.iter().cloned().chain(self.subscribers.iter().map(Subscriber::counts)).collect()
     }
@@ -279,7 +279,7 @@ mod tests {
 
     const LOCAL: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
-    /// No subscriber yet, room for one, and its address.
+    /// No subscribers, room for one, and its address.
     fn nobody() -> (FeedSubscribers, UdpSocket, Option<SocketAddr>) {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let sender = DatagramSender::bind(any, &SendOptions::default()).unwrap();
@@ -290,9 +290,9 @@ mod tests {
         (FeedSubscribers::new(sender, Clock::calibrate(), &limits, none), receiver, address)
     }
 
-    /// One who asks for the books far more often than they can come has them in the end.
+    /// A client that asks for snapshots faster than they can be sent still gets one.
     #[test]
-    fn a_snapshot_comes_to_who_can_not_wait() {
+    fn an_impatient_client_gets_a_snapshot() {
         let instruments = Instruments::shipped();
         let channels = vec![Channel::Orders];
         let settings = published_as(&Config::default(), &instruments);
@@ -314,7 +314,7 @@ mod tests {
                 let sending = publisher.snapshot(Channel::Orders).unwrap();
                 subscribers.send_again(one, Channel::Orders, sending);
             }
-            subscribers.send_asked(Channel::Orders, &mut publisher);
+            subscribers.resend(Channel::Orders, &mut publisher);
             if let Ok(n) = receiver.recv(&mut datagram) {
                 follower.datagram(&datagram[..n]);
                 came += 1;
@@ -325,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_gone_are_counted_one_by_one_and_then_together() {
+    fn former_subscribers_have_own_counters_up_to_a_limit() {
         let (mut subscribers, _receiver, address) = nobody();
         for id in 0..GONE_MAX as u32 + 3 {
             subscribers.subscribe((StreamId(id), LOCAL), Channel::Orders, address).unwrap();
             let other = (StreamId(id + 1), LOCAL);
             let full = subscribers.subscribe(other, Channel::Orders, address);
-            assert_eq!(full, Err(NotSubscribed::Full));
+            assert_eq!(full, Err(SubscribeError::Full));
             subscribers.publish(Channel::Orders, &mut [0; 100]);
             subscribers.unsubscribe(StreamId(id));
         }

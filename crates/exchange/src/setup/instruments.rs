@@ -8,9 +8,9 @@ use wire::Decimal;
 use wire::decimal::{DECIMAL_DIGITS_MAX, UnitError};
 use wire::request::INSTRUMENT_CODE_BYTES_MAX;
 
-/// The name under which the errors speak of the file that ships.
+/// Name of the shipped file in errors.
 const SHIPPED_NAME: &str = "the instruments.toml that ships";
-/// The middle of a synthetic book for which the file names no `start_price`, in ticks.
+/// The middle of a synthetic book if the file has no `start_price`, in ticks.
 const START_PRICE_TICKS: i64 = 1_000_000;
 
 /// One instrument.
@@ -39,7 +39,7 @@ pub struct Instrument {
     reasons: Reasons,
 }
 
-/// Rejections in words, made once so that to reject does not allocate.
+/// Texts of rejections, made at the start so that a rejection does not allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reasons {
     price_range: String,
@@ -48,12 +48,12 @@ struct Reasons {
     lot: String,
 }
 
-/// Why an instrument does not take a price or an amount.
+/// Why a price or an amount is invalid for an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation<'a> {
-    /// Under which it is counted.
+    /// The name of its counter.
     pub name: &'static str,
-    /// For a person.
+    /// Text for the client.
     pub reason: &'a str,
 }
 
@@ -113,8 +113,8 @@ impl Instrument {
         })
     }
 
-    /// The settings that put the engine's instrument of this number into this state; its reference
-    /// price stays.
+    /// The settings that put the instrument with this number into this state and keep its reference
+    /// price.
     pub(crate) fn settings(&self, instrument: u16, state: InstrumentState) -> InstrumentSettings {
         let (band_low_ticks, band_high_ticks) = self.band_ticks;
         let (tag, reference_ticks) = (0, 0);
@@ -131,7 +131,7 @@ impl Instrument {
     /// A price in ticks.
     ///
     /// # Errors
-    /// If it is not positive, too high, or no multiple of the tick.
+    /// If it is not positive, too high, or not a multiple of the tick.
     #[inline]
     pub fn price_ticks(&self, price: Decimal) -> Result<i64, Violation<'_>> {
         let out_of_range = Violation { name: "bad_price", reason: &self.reasons.price_range };
@@ -147,7 +147,7 @@ impl Instrument {
     /// An amount in lots.
     ///
     /// # Errors
-    /// If it is not positive, too small or too large, or no multiple of the lot.
+    /// If it is not positive, too small, too large, or not a multiple of the lot.
     #[inline]
     pub fn quantity_lots(&self, amount: Decimal) -> Result<u64, Violation<'_>> {
         let out_of_range = Violation { name: "bad_amount", reason: &self.reasons.amount_range };
@@ -164,27 +164,27 @@ impl Instrument {
         }
     }
 
-    /// The price of so many ticks. Exact: the ticks came from [`Instrument::price_ticks`] or from a
+    /// A price from ticks. Exact, because the ticks came from [`Instrument::price_ticks`] or from a
     /// start book that was checked against the same bound.
     #[inline]
     pub fn price(&self, ticks: i64) -> Decimal {
         Decimal::from_units(ticks, self.tick).unwrap_or_default()
     }
 
-    /// The amount of so many lots, exact likewise.
+    /// An amount from lots, exact for the same reason.
     #[inline]
     pub fn amount(&self, lots: u64) -> Decimal {
         Decimal::from_units(lots as i64, self.lot).unwrap_or_default()
     }
 }
 
-/// How many units an instrument may count to: no further than the engine, and no further than every
-/// smaller count, too, is a number that can be written.
+/// The largest count of a unit: within the engine's range, and such that this and every smaller
+/// count can be written as a decimal.
 fn units_max(unit: Decimal, engine_max: i64) -> i64 {
     engine_max.min((10i64.pow(DECIMAL_DIGITS_MAX as u32) - 1) / unit.mantissa())
 }
 
-/// An optional key in its unit.
+/// The value of an optional key in its unit.
 fn count(
     key: &'static str,
     number: Option<Decimal>,
@@ -208,8 +208,8 @@ fn range(what: &str, code: &str, min: i64, max: i64, unit: Decimal) -> String {
     format!("{what} is out of range: {code} takes {} to {}", decimal(min), decimal(max))
 }
 
-/// The instruments of an exchange, in the order of their file; an index into them is the
-/// instrument's number.
+/// The instruments of an exchange, in the order of their file; the index is the instrument's
+/// number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruments {
     all: Vec<Instrument>,
@@ -218,7 +218,7 @@ pub struct Instruments {
     unknown: String,
 }
 
-/// Why a file does not name instruments.
+/// Why a file of instruments is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InstrumentsError {
     /// It can't be read.
@@ -226,7 +226,7 @@ pub enum InstrumentsError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It is not TOML, or a key is missing, unknown or of the wrong kind.
@@ -237,12 +237,12 @@ pub enum InstrumentsError {
         /// With line and column.
         why: String,
     },
-    /// A value makes no sense.
+    /// A value is invalid.
     #[error("{file}: instrument {number} ({code:?}): {key} {why}")]
     BadKey {
         /// The file.
         file: String,
-        /// Which `[[instrument]]`, from 1.
+        /// Position of the `[[instrument]]` in the file, from 1.
         number: usize,
         /// Its code.
         code: String,
@@ -251,12 +251,12 @@ pub enum InstrumentsError {
         /// The fault and the remedy.
         why: String,
     },
-    /// None at all, or more than there may be.
+    /// No instruments, or too many.
     #[error("{file}: {count} instruments; write 1 to {INSTRUMENTS_MAX} (limit instruments_max)")]
     BadCount {
         /// The file.
         file: String,
-        /// How many.
+        /// Number of instruments.
         count: usize,
     },
 }
@@ -295,7 +295,7 @@ enum RawState {
 }
 
 impl Instruments {
-    /// Those that ship.
+    /// The shipped instruments.
     pub fn shipped() -> Instruments {
         Instruments::parse(SHIPPED_NAME, include_str!("instruments.toml"))
             .expect("a test reads the file that ships")
@@ -351,7 +351,7 @@ impl Instruments {
         Ok(Instruments { all, by_code, unknown })
     }
 
-    /// What the engine is to be told of them at the start: of those that are not as it makes them.
+    /// Settings for the engine at the start: of each instrument that differs from its default.
     pub(crate) fn settings(&self) -> impl Iterator<Item = InstrumentSettings> {
         (0..).zip(&self.all).filter_map(|(number, one)| {
             let settings = one.settings(number, one.state);
@@ -361,12 +361,12 @@ impl Instruments {
         })
     }
 
-    /// All, in the order of their numbers.
+    /// All instruments by number.
     pub fn all(&self) -> &[Instrument] {
         &self.all
     }
 
-    /// How many there are.
+    /// The number of instruments.
     pub fn count(&self) -> u16 {
         self.all.len() as u16
     }
@@ -374,7 +374,7 @@ impl Instruments {
     /// The number of an instrument.
     ///
     /// # Errors
-    /// If there is none of this code.
+    /// If no instrument has this code.
     #[inline]
     pub fn number(&self, code: &str) -> Result<u16, Violation<'_>> {
         self.by_code
@@ -383,7 +383,7 @@ impl Instruments {
             .map_err(|_| Violation { name: "unknown_instrument", reason: &self.unknown })
     }
 
-    /// The instrument of a number that [`Instruments::number`] gave.
+    /// The instrument with a number from [`Instruments::number`].
     #[inline]
     pub fn get(&self, number: u16) -> &Instrument {
         &self.all[usize::from(number)]

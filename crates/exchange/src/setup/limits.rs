@@ -7,26 +7,26 @@ use engine::EngineLimits;
 use serde::Deserialize;
 use wire::reader::FrameLimits;
 
-/// The longest HTTP head, in bytes. Not configurable: the decoder in `wire` holds it.
+/// The longest HTTP head, in bytes. Not configurable: the decoder in `wire` has a buffer for it.
 pub const HTTP_HEAD_BYTES_MAX: usize = wire::http::HTTP_HEAD_BYTES_MAX;
-/// The longest client id, in bytes. Not configurable: an open order holds it in one cache line.
+/// The longest client id, in bytes. Not configurable: an open order keeps it in one cache line.
 pub const CLIENT_ID_BYTES_MAX: usize = wire::client_id::CLIENT_ID_BYTES_MAX;
-/// The longest report of an order's end, in bytes: what a mass cancel answers for each.
+/// The longest report of an order's end, in bytes; a mass cancel sends one for each order.
 pub const REPORT_BYTES_MAX: usize = 512;
 /// The most instruments.
 pub const INSTRUMENTS_MAX: usize = 1024;
-/// The most inputs that the log for the replay check may be made for, 80 bytes each.
+/// The largest log for the replay check, in inputs of 80 bytes.
 pub const REPLAY_INPUTS_MAX: usize = 1 << 28;
-/// The longest time-out: what is longer than an hour is a mistake in the unit.
+/// The longest time-out: more than an hour is probably a mistake in the unit.
 const SECONDS_MAX: f64 = 3600.0;
 
-/// How much the exchange takes.
+/// The limits of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Connections at the same time. The exchange answers one more with 503 and closes it.
+    /// Open connections. The exchange answers a further one with 503 and closes it.
     pub connections_max: usize,
-    /// Connections from one address at the same time (IPv6: from one /64 network). Loopback
+    /// Open connections from one address (IPv6: from one /64 network). Loopback
     /// addresses are exempt unless [`Limits::limits_loopback`] is set.
     pub connections_per_address_max: usize,
     /// Whether [`Limits::connections_per_address_max`] holds for loopback addresses too.
@@ -45,7 +45,7 @@ pub struct Limits {
     pub failed_login_seconds: f64,
     /// Bytes that wait for one client until the journal is durable, in mode `Sync`; beyond this the
     /// exchange closes the connection. More than the answers to all inputs that the journal takes
-    /// before it rejects: the rest are refusals and pongs, which no journal stops.
+    /// before it is full, because rejections and pongs do not pass the journal.
     pub held_bytes_max: usize,
     /// The longest message, its fragments together; a longer one is closed with 1009.
     pub message_bytes_max: usize,
@@ -119,7 +119,7 @@ impl Default for Limits {
     }
 }
 
-/// A limit that no exchange can be made with.
+/// A limit is out of its range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("limit {name} is {value}, but must be from {min} to {max}: set it in this range")]
 pub struct LimitsError {
@@ -130,7 +130,7 @@ pub struct LimitsError {
 }
 
 impl LimitsError {
-    /// Holds a value against its range.
+    /// Checks a value against its range.
     pub(crate) fn check(name: &'static str, value: f64, min: f64, max: f64) -> Result<(), Self> {
         match (min..=max).contains(&value) {
             true => Ok(()),
@@ -140,7 +140,7 @@ impl LimitsError {
 }
 
 impl Limits {
-    /// Whether an exchange can be made with these limits.
+    /// Checks that all limits are in range.
     ///
     /// # Errors
     /// The first limit that is out of its range.
@@ -196,7 +196,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Those that the server loop holds.
+    /// The limits of the server loop.
     pub fn serve(&self) -> transport::serve::Limits {
         let answer_bytes_max = self.open_orders_max as usize * REPORT_BYTES_MAX;
         let of_one = self.outbound_bytes_max + answer_bytes_max;
@@ -218,7 +218,7 @@ impl Limits {
             price_levels_max: self.price_levels_max,
             stop_levels_max: self.stop_levels_max,
             expiring_orders_max: self.expiring_orders_max,
-            // And the house.
+            // And the exchange's own account.
             accounts_max: self.accounts_max + 1,
         }
     }

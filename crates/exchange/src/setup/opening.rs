@@ -1,17 +1,17 @@
-//! What an exchange begins with: an empty engine and a start book, or what its journal holds.
+//! Opens an exchange: from an empty engine and a start book, or from its journal.
 
-use crate::account::register::{self, Head, Register, Registered};
-use crate::account::risk::Known;
-use crate::account::sessions::{HOUSE, Sender, Sessions};
+use crate::account::register::{self, Register, RegisterHead, RegisteredAccount};
+use crate::account::risk::KnownAccount;
+use crate::account::sessions::{EXCHANGE_ACCOUNT, Sender, Sessions};
 use crate::entry::OrderEntry;
 use crate::entry::orders::ClientOrder;
-use crate::house::House;
+use crate::flow_player::FlowPlayer;
 use crate::market_data::plant::Plant;
 use crate::market_data::subscribers::FeedSubscribers;
 use crate::sequencer::{Sequencer, StartError};
 use crate::setup::limits::nanoseconds;
 use crate::setup::start_book;
-use crate::{Config, ConfigError, HouseFlow, Journal, StartBook};
+use crate::{Config, ConfigError, FlowConfig, Journal, StartBook};
 use engine::{Command, Engine, NewOrder, Saved};
 use feed::Channel;
 use flow::Script;
@@ -20,33 +20,33 @@ use std::net::SocketAddr;
 use transport::datagram::{DatagramSender, Recipients, SendOptions};
 use wire::{ClientId, OrderId};
 
-/// What was found in a journal.
+/// State recovered from a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Inputs that were there already; 0 of a journal that is new.
+    /// Inputs in the journal; 0 if it is new.
     pub inputs: u64,
     /// Clients' orders that are still open. Each now has its `order_id` as its client id, because
-    /// the journal does not hold the client's own.
+    /// the journal does not hold client ids.
     pub client_orders: usize,
-    /// What stood behind the last whole record and was cut, in words.
+    /// Description of the bytes after the last complete record, which were cut.
     pub cut: Option<String>,
-    /// Snapshots that could not be used, and why.
+    /// Why snapshots could not be used, one text each.
     pub snapshots_refused: Vec<String>,
-    /// How much later the journal's last input is than this machine's clock. For so long the
-    /// exchange's time stands still: no order expires, and a limit of messages per second counts
-    /// all of it as one second.
+    /// How far the journal's last input is ahead of this machine's clock. Until the clock catches up,
+    /// the exchange's time stands still: no order expires, and limits of messages per second count
+    /// all messages in one second.
     pub ahead_ns: u64,
-    /// Instruments that the journal has otherwise than their file, in words.
+    /// Differences between the instruments of the journal and of their file, one text each.
     pub instruments: Vec<String>,
 }
 
-/// An exchange's inside, and what was found.
+/// An open exchange, and the state recovered from its journal.
 pub(crate) struct Opened {
     pub entry: OrderEntry,
     pub recovery: Option<Recovery>,
 }
 
-/// Takes the memory and makes the start book, or recovers.
+/// Allocates the memory and makes the start book, or recovers from the journal.
 pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let script = config.flow.as_ref().map(|flow| script(config, flow)).transpose()?;
     let orders = start_orders(config, script.as_ref())?.into_iter().map(Command::New);
@@ -55,7 +55,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let shape = (config.instruments.count(), config.limits.engine());
     let inputs_max = config.replay_inputs_max;
     let Some(journal) = &config.journal else {
-        let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(refused)?;
+        let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(start_error)?;
         let mut entry = entry(config, sequencer, Register::default(), Vec::new());
         open_plant(&mut entry, config, script)?;
         return Ok(Opened { entry, recovery: None });
@@ -67,13 +67,13 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     if script.is_some() && next_sequence > 0 {
         return Err(ConfigError::FlowAfterRecovery);
     }
-    let head = Head::new(&config.instruments, start.len() as u64);
+    let head = RegisterHead::new(&config.instruments, start.len() as u64);
     let (register, accounts, there) = Register::open(directory, &head, next_sequence)?;
     let mut instruments = Vec::new();
     if next_sequence < there.start {
         start.drain(..next_sequence as usize);
     } else {
-        // If another start book is complete, the engine needs no inputs from it.
+        // The journal has a complete start book already.
         (start, instruments) = changed_instruments(config, &engine);
     }
     let ahead_ns = time_ns(&engine).saturating_sub((config.wall_ns)());
@@ -81,7 +81,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     let known = known(&engine, &accounts);
     let appender = (appender, options.mode);
     let sequencer =
-        Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(refused)?;
+        Sequencer::journaled(engine, shape, appender, start, inputs_max).map_err(start_error)?;
     let mut entry = entry(config, sequencer, register, known);
     let recovery = Recovery {
         inputs: next_sequence,
@@ -93,15 +93,15 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
     };
     open_orders
         .and_then(|orders| entry.orders.restore(orders))
-        .map_err(|order| register::strange(directory, &order))?;
+        .map_err(|order| register::unknown_order(directory, &order))?;
     open_plant(&mut entry, config, script)?;
     Ok(Opened { entry, recovery: Some(recovery) })
 }
 
-/// The flow's inputs, in the first instrument's units.
-fn script(config: &Config, flow: &HouseFlow) -> Result<Script, ConfigError> {
+/// The inputs of the exchange's own flow, in units of the first instrument.
+fn script(config: &Config, flow: &FlowConfig) -> Result<Script, ConfigError> {
     let instrument = config.instruments.get(0);
-    let HouseFlow { source, pace, seconds } = flow.clone();
+    let FlowConfig { source, pace, seconds } = flow.clone();
     Ok(Script::new(&flow::Settings {
         source,
         pace,
@@ -114,7 +114,7 @@ fn script(config: &Config, flow: &HouseFlow) -> Result<Script, ConfigError> {
     })?)
 }
 
-/// The orders that rest at the start. A flow brings the first instrument's.
+/// The orders that rest at the start. A flow replaces those of the first instrument.
 fn start_orders(config: &Config, script: Option<&Script>) -> Result<Vec<NewOrder>, ConfigError> {
     let orders = config.start_book.orders(&config.instruments)?;
     let Some(script) = script else { return Ok(orders) };
@@ -127,7 +127,7 @@ fn start_orders(config: &Config, script: Option<&Script>) -> Result<Vec<NewOrder
     Ok(all)
 }
 
-/// The ticker plant of a feed, and the house with its flow.
+/// Opens the ticker plant of a feed, and the player of a flow.
 fn open_plant(
     entry: &mut OrderEntry,
     config: &Config,
@@ -161,16 +161,16 @@ fn open_plant(
     }
     if let Some(script) = script {
         let clock = config.clock.ok_or(ConfigError::NoClock)?;
-        entry.house = Some(Box::new(House::new(script, clock)));
+        entry.flow = Some(Box::new(FlowPlayer::new(script, clock)));
         entry.observed.is_on = true;
     }
     Ok(())
 }
 
-fn refused(error: StartError) -> ConfigError {
+fn start_error(error: StartError) -> ConfigError {
     match error {
-        StartError::Engine(reason) => ConfigError::StartRefused(reason),
-        StartError::Journal(refused) => ConfigError::StartNotTaken(refused),
+        StartError::Engine(reason) => ConfigError::StartRejected(reason),
+        StartError::Journal(error) => ConfigError::StartNotLogged(error),
     }
 }
 
@@ -178,7 +178,7 @@ fn entry(
     config: &Config,
     sequencer: Sequencer,
     register: Register,
-    accounts: Vec<(String, Known)>,
+    accounts: Vec<(String, KnownAccount)>,
 ) -> OrderEntry {
     let mut sessions = Sessions::new(config.tokens.clone(), &config.limits);
     for (account_id, known) in accounts {
@@ -199,8 +199,8 @@ fn time_ns(engine: &Engine) -> u64 {
     latest_ns
 }
 
-/// Commands for instruments that differ between engine and file, and the differences in words. The
-/// price band follows today's file; whether an instrument trades stays as an operator left it.
+/// Commands for instruments that differ between engine and file, and the differences as text. The
+/// price band follows the file; the state stays as an operator left it.
 fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<String>) {
     let (mut commands, mut said) = (Vec::new(), Vec::new());
     engine.save(&mut |piece| {
@@ -210,7 +210,7 @@ fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<S
         if instrument.band_ticks != (there.band_low_ticks, there.band_high_ticks) {
             let settings = instrument.settings(there.instrument, there.state);
             commands.push(Command::Instrument(settings));
-            said.push(format!("{code} has the band of its file now, and had another"));
+            said.push(format!("{code} has a new price band, from its file"));
         }
         if instrument.state != there.state {
             said.push(format!(
@@ -222,13 +222,13 @@ fn changed_instruments(config: &Config, engine: &Engine) -> (Vec<Command>, Vec<S
     (commands, said)
 }
 
-/// What an engine knows of the accounts of a register.
-fn known(engine: &Engine, accounts: &[Registered]) -> Vec<(String, Known)> {
-    let begin = |Registered { id, is_told }: &Registered| {
-        (id.clone(), Known { all: *is_told, ..Known::default() })
+/// The settings and positions of a register's accounts in the engine.
+fn known(engine: &Engine, accounts: &[RegisteredAccount]) -> Vec<(String, KnownAccount)> {
+    let begin = |RegisteredAccount { id, is_told }: &RegisteredAccount| {
+        (id.clone(), KnownAccount { all: *is_told, ..KnownAccount::default() })
     };
-    let mut all: Vec<(String, Known)> = accounts.iter().map(begin).collect();
-    // The house is 0.
+    let mut all: Vec<(String, KnownAccount)> = accounts.iter().map(begin).collect();
+    // Account 0 is the exchange's own.
     let of = |account: u32| account.checked_sub(1).map(|index| index as usize);
     engine.save(&mut |piece| match piece {
         Saved::Account { settings, .. } => {
@@ -246,15 +246,15 @@ fn known(engine: &Engine, accounts: &[Registered]) -> Vec<(String, Known)> {
     all
 }
 
-/// An order with its tag, and as the engine has it.
-type Restored = (u32, ClientOrder, engine::NewOrder);
+/// A recovered order: its tag, the client's order, and the engine's.
+type RestoredOrder = (u32, ClientOrder, engine::NewOrder);
 
-/// The clients' orders that are open in an engine, or one that is no known account's.
-fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<Restored>, engine::NewOrder> {
+/// The clients' open orders in an engine; the error is an order of an unknown account.
+fn client_orders(engine: &Engine, accounts: u32) -> Result<Vec<RestoredOrder>, engine::NewOrder> {
     let mut orders = Ok(Vec::new());
     engine.save(&mut |piece| {
         let Saved::Order { order, .. } = piece else { return };
-        if order.account == HOUSE {
+        if order.account == EXCHANGE_ACCOUNT {
             return;
         }
         let text = OrderId::from_u64(order.order_id).text();

@@ -1,7 +1,7 @@
-//! The start book: orders of the house that rest before the first client comes, so that orders meet
-//! realistic depth.
+//! The start book: orders of the exchange that rest before the first client connects, so that
+//! orders meet realistic depth.
 
-use crate::account::sessions::HOUSE;
+use crate::account::sessions::EXCHANGE_ACCOUNT;
 use crate::entry::orders::NO_TAG;
 use crate::setup::instruments::{Instrument, Instruments};
 use clock::random::SplitMix64;
@@ -12,46 +12,46 @@ use std::path::{Path, PathBuf};
 
 /// Levels per side of a synthetic book.
 pub const SYNTHETIC_LEVELS: u32 = 400;
-/// Orders at a level of it: 1 to this.
+/// The most orders at a level of it.
 const SYNTHETIC_ORDERS_MAX: u32 = 8;
-/// Ticks from a level of it to the next: 1 to this.
+/// The most ticks from a level of it to the next.
 const SYNTHETIC_GAP_TICKS_MAX: u32 = 4;
-/// Round lots in an order of it: 1 to this.
+/// The most round lots in an order of it.
 const SYNTHETIC_ROUND_LOTS_MAX: u32 = 200;
 const SYNTHETIC_SEED: u64 = 42;
 
-/// Which orders rest at the start.
+/// The orders that rest at the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StartBook {
     /// None.
     Empty,
-    /// Made up, the same on every machine: [`SYNTHETIC_LEVELS`] a side around each instrument's
+    /// Generated, the same on every machine: [`SYNTHETIC_LEVELS`] a side around each instrument's
     /// `start_price`, several orders a level.
     #[default]
     Synthetic,
     /// The orders that are live at the end of a Databento MBO file (DBN, plain or zstd), in the
     /// first instrument.
     ///
-    /// If a file has several instruments, the first record's counts. A price becomes ticks by
-    /// division by the greatest common divisor of the live prices, which is the file's own price
-    /// increment or a multiple of it. A size of n becomes n times the instrument's round lot. So
-    /// the book keeps its shape, not its prices.
+    /// If a file has several instruments, the first record's is used. Prices are divided by the
+    /// greatest common divisor of the live prices, which is the file's price increment or a multiple
+    /// of it. A size of n becomes n round lots of the instrument. So the book keeps its shape, but
+    /// not its prices.
     DatabentoMbo(PathBuf),
 }
 
 /// Why a start book can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum StartBookError {
-    /// The file can't be read or is no DBN.
+    /// The file can't be read or is not DBN.
     #[error(transparent)]
     Unreadable(#[from] DatabentoError),
-    /// Nothing is live at its end.
+    /// No order is live at its end.
     #[error("{file} has no live order at its end; name a file of schema mbo with a snapshot")]
     Empty {
         /// The file.
         file: String,
     },
-    /// A price or a size that the instrument does not take.
+    /// A price or a size is out of the instrument's range.
     #[error(
         "{file} does not fit into {code}: {why}; raise price_max or amount_max, or take another file"
     )]
@@ -60,7 +60,7 @@ pub enum StartBookError {
         file: String,
         /// The instrument.
         code: String,
-        /// Which bound it breaks.
+        /// The bound that it breaks.
         why: String,
     },
 }
@@ -81,12 +81,12 @@ impl StartBook {
     }
 }
 
-fn house_order(instrument: u16, side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
+fn start_order(instrument: u16, side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
     let order = NewOrder::limit(side, price_ticks, quantity_lots);
-    NewOrder { account: HOUSE, tag: NO_TAG, instrument, ..order }
+    NewOrder { account: EXCHANGE_ACCOUNT, tag: NO_TAG, instrument, ..order }
 }
 
-/// A hundredth where the instrument has such an amount, else a lot: sizes that a person would send.
+/// A realistic order size in lots: 0.01 if the instrument allows it, else its smallest amount.
 pub(crate) fn round_lot(instrument: &Instrument) -> u64 {
     let hundredth = wire::Decimal::new(1, 2).unwrap_or_default();
     instrument.quantity_lots(hundredth).unwrap_or(instrument.quantity_lots_min)
@@ -104,9 +104,9 @@ fn synthetic(instruments: &Instruments) -> Vec<NewOrder> {
                     let round_lots = 1 + random.below(SYNTHETIC_ROUND_LOTS_MAX);
                     let quantity_lots = (u64::from(round_lots) * round_lot(instrument))
                         .min(instrument.quantity_lots_max);
-                    // A start price near an end of the range has a shorter side there.
+                    // Near an end of the price range that side of the book is shorter.
                     if (1..=instrument.price_ticks_max).contains(&price_ticks) {
-                        orders.push(house_order(number, side, price_ticks, quantity_lots));
+                        orders.push(start_order(number, side, price_ticks, quantity_lots));
                     }
                 }
             }
@@ -139,7 +139,7 @@ fn databento(path: &Path, instruments: &Instruments) -> Result<Vec<NewOrder>, St
             let max = instrument.quantity_lots_max;
             return Err(does_not_fit(format!("a size is {quantity_lots} lots, above {max}")));
         }
-        orders.push(house_order(0, order.side, price_ticks, quantity_lots));
+        orders.push(start_order(0, order.side, price_ticks, quantity_lots));
     }
     Ok(orders)
 }

@@ -32,7 +32,7 @@ fn cancel_of(instrument: &str, client_id: &str, more: &str) -> String {
     )
 }
 
-/// Type, account, client id, status and reason of what was answered, one a line.
+/// Type, account, client id, status and reason of each reply, one a line.
 fn brief(texts: &[String]) -> String {
     let line = |text: &String| {
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -54,7 +54,7 @@ fn logged_in(config: ::exchange::Config, connections: u32) -> Driven {
 }
 
 #[test]
-fn an_order_is_refused_with_a_reason() {
+fn an_order_is_rejected_with_a_reason() {
     let mut driven = logged_in(config(), 1);
     let mut asked = Vec::new();
     let mut ask = |text: &str| asked.extend(driven.ask(0, text));
@@ -146,7 +146,7 @@ fn an_order_is_refused_with_a_reason() {
     .assert_eq(&serde_json::to_string_pretty(&counts).unwrap());
 }
 
-/// A client id is the account's own, and free again when its order is done, however it ended.
+/// Client ids are separate for each account, and free again when their order has ended.
 #[test]
 fn a_client_id_is_free_again() {
     let mut driven = logged_in(config(), 2);
@@ -195,7 +195,7 @@ fn several_accounts_share_a_connection() {
     assert!(subscriptions.contains(r#"{"account_id":"second","name":"ORDERS"}"#));
 }
 
-/// To the order's own connection while it is open, then to one that is subscribed, then to nobody.
+/// Reports go to the order's connection while it is open, then to a subscribed one, then nowhere.
 #[test]
 fn reports_find_their_connection() {
     let mut driven = Driven::new(config());
@@ -213,7 +213,7 @@ fn reports_find_their_connection() {
     assert_eq!(fill(&mut driven, "1"), ["FILL owner o", "", ""]);
     driven.disconnect(0);
     assert_eq!(fill(&mut driven, "2"), ["", "", "FILL owner o"]);
-    // The same stream again is another connection.
+    // A reused stream is a new connection.
     driven.connect(0);
     driven.ask(0, &login("owner"));
     assert_eq!(fill(&mut driven, "3"), ["", "", "FILL owner o"]);
@@ -245,7 +245,7 @@ fn an_order_of_another_account_is_unknown() {
     assert!(reply.starts_with("REJECTED 1 o unknown order"), "{reply}");
 }
 
-/// A connection does not pay for the one that had its stream before.
+/// A new connection on a reused stream has no strikes.
 #[test]
 fn messages_before_authentication_are_counted_by_connection() {
     let mut driven = Driven::new(config());
@@ -285,7 +285,7 @@ fn accounts_have_limits() {
         r#"{"account_id_bytes_max": 2, "accounts_max": 1, "accounts_per_connection_max": 1}"#
     ]]
     .assert_eq(&format!("{limits:?}"));
-    // What was there before still works.
+    // Earlier sessions still work.
     assert_eq!(brief(&driven.ask(0, &order("o", r#","account_id":"a""#))), "BOOKED a o");
 }
 
@@ -303,7 +303,7 @@ fn orders_have_limits() {
     {
         asked.extend(driven.ask(stream, &order_of("BTC_USDT", id, "BUY", price, "1", "")));
     }
-    // One that trades needs no room, even now.
+    // An order that trades needs no room in the book.
     asked.extend(driven.ask(2, &order_of("BTC_USDT", "g", "SELL", "1", "0.5", "")));
     expect![[r#"
         BOOKED 0 a
@@ -318,7 +318,7 @@ fn orders_have_limits() {
     let limits = driven.exchange.counts().limits;
     expect![[r#"{"open_orders_max": 1, "price_levels_max": 1, "risk_open_orders_max": 1}"#]]
         .assert_eq(&format!("{limits:?}"));
-    // A client id that was refused is free.
+    // The client id of a rejected order is free.
     driven.ask(0, &cancel_of("BTC_USDT", "a", ""));
     assert_eq!(brief(&driven.ask(1, &order("f", ""))), "BOOKED 1 f");
     assert_eq!(driven.exchange.replay_check().equal, Some(true));

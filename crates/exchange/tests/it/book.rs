@@ -1,4 +1,4 @@
-//! What the book does, as its clients see it: whole dialogues.
+//! Dialogues that show the book's behaviour to its clients.
 
 use crate::running::{Client, Running, cancel, config, immediate, order};
 use expect_test::expect;
@@ -73,7 +73,7 @@ fn what_does_not_trade_rests() {
     expect![[r#"
         FILL client_id=b side=BUY price=100 amount=0.25 remaining=0.75 trade_id=1 order_book_sequence=2 uid=two
         BOOKED client_id=b side=BUY price=100 amount=1 order_book_sequence=4 uid=two"#]].assert_eq(&dialogue);
-    // The rest is there for the next one, at its price.
+    // The next order trades with the remainder at its price.
     one.send(&order("s2", "SELL", "99", "0.75"));
     one.read();
     one.read();
@@ -95,7 +95,7 @@ fn an_immediate_order_trades_or_expires() {
     two.send(&immediate("part", "BUY", "100", "1"));
     two.send(&immediate("none", "BUY", "100", "1"));
     let mut dialogue: Vec<String> = (0..3).map(|_| brief(&two.read())).collect();
-    // Its FILL and its DONE, then what it asked for.
+    // The FILL and DONE of its order, then the reply to its request.
     one.send(&order("s2", "SELL", "100", "1"));
     (0..3).for_each(|_| drop(one.read()));
     two.send(&immediate("all", "BUY", "100", "1"));
@@ -109,7 +109,7 @@ fn an_immediate_order_trades_or_expires() {
     assert_eq!(running.stop().0.engine().open_orders(), 0);
 }
 
-/// A report without what is the same in all of them.
+/// A report without the fields that all reports share.
 fn brief(text: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let field = |name: &str| match &value[name] {

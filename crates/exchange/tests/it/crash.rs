@@ -19,12 +19,12 @@ use wire::reply::{Reply, decode_reply};
 
 const PLACE: &str = "TICKPATH_TEST_JOURNAL";
 const ROUNDS: u32 = 8;
-/// Nothing here takes so long.
+/// Time-out of every wait.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn journaled(config: Config, directory: &Path, options: Options) -> Config {
     let journal = Some(Journal { directory: directory.to_owned(), options });
-    // Here what is in the journal is the judge.
+    // The journal alone decides here.
     Config { journal, replay_inputs_max: 0, ..config }
 }
 
@@ -38,8 +38,8 @@ fn start_again(test: &str, place: &Path) -> Child {
         .unwrap()
 }
 
-/// The exchange of the process that is killed: prints its address, and ends with its parent at the
-/// latest.
+/// The exchange of the process that is killed: prints its address, and ends no later than its
+/// parent.
 fn be_killed(place: &Path) {
     let options = Options { segment_bytes: 1 << 20, reserve_inputs: 100, ..Options::default() };
     let mut config = crate::running::config();
@@ -50,8 +50,7 @@ fn be_killed(place: &Path) {
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
-/// Sends orders until the exchange is gone; collects the ids of acknowledged ones and reports the
-/// first.
+/// Sends orders until the connection breaks; collects the acknowledged ids and reports the first.
 fn acknowledged(address: &str, first: u32, acked: &mut Vec<u64>, begun: &Sender<()>) -> u32 {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -125,8 +124,8 @@ fn a_killed_exchange_has_lost_nothing_that_it_acknowledged() {
     assert_eq!(distinct.len(), acked.len(), "an order id came twice");
 }
 
-/// Room for three and a half segments. One is a filler, so that while it exists the disk refuses
-/// the third segment's blocks.
+/// Room for three and a half segments. One is a filler, so that while it exists the disk has
+/// no room for the third segment.
 const SEGMENT_BYTES: u64 = 64 << 10;
 const DISK_BYTES: u64 = 3 * SEGMENT_BYTES + SEGMENT_BYTES / 2;
 
@@ -150,8 +149,8 @@ fn cancel_without_room(place: &Path) {
     assert!(d.told_unchecked().contains("BOOKED"));
     let told = order_until(&mut d, &mut orders, "no room on its disk");
     assert!(told.starts_with(&format!("0 a REJECTED client_id=o{orders} reason=")), "{told}");
-    // A cancel of nothing uses none of the reserve for cancels; nor does the time that an order
-    // waits for.
+    // A mass cancel without orders uses none of the reserve for cancels, and neither does the
+    // passing of time.
     let left_alone = [
         "{'type':'MASS_CANCEL','client_id':'m','side':'SELL'}",
         "{'type':'MASS_CANCEL','client_id':'m','instrument_code':'BTC_EUR'}",
@@ -184,8 +183,8 @@ fn beside_filler(filler: &Path, journal: &Path) -> Dialogue {
     Dialogue::new(journaled(crate::driven::config(), journal, options))
 }
 
-/// The journal does not take the cancel as the connection closes: it stays owed, and does not hit
-/// the orders that the account sends when it is back.
+/// The journal does not take the cancel when the connection closes: it stays owed, and does not
+/// cancel orders that the account sends later.
 #[test]
 fn a_cancel_on_disconnect_that_is_owed_comes_before_the_account() {
     let name = test_name!(a_cancel_on_disconnect_that_is_owed_comes_before_the_account);
@@ -200,11 +199,11 @@ fn disconnect_without_room(place: &Path) {
     d.order(3, "mine", "BUY", "1", "1");
     let mut orders = 0;
     order_until(&mut d, &mut orders, "no room on its disk");
-    let refused = (0..orders).any(|n| {
+    let rejected = (0..orders).any(|n| {
         d.cancel(0, &format!("o{n}"));
         d.told_unchecked().contains("no room on its disk")
     });
-    assert!(refused, "what is kept for cancels is used up");
+    assert!(rejected, "what is kept for cancels is used up");
     d.driven.disconnect(3);
     d.driven.connect(3);
     (0..10).for_each(|_| d.driven.sweep());
@@ -225,8 +224,8 @@ fn disconnect_without_room(place: &Path) {
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
 }
 
-/// Sends orders and counts the booked ones until an answer has a part; returns that answer. A
-/// segment that is not ready is a delay and not the end.
+/// Sends orders and counts the booked ones until a reply contains a text; returns that reply. A
+/// segment that is not ready only delays.
 fn order_until(d: &mut Dialogue, orders: &mut u32, part: &str) -> String {
     let deadline = Deadline::after(PATIENCE);
     loop {

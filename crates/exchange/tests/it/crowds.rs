@@ -27,12 +27,12 @@ fn a_thousand_connections() {
     let running = Running::start(config);
     let mut clients: Vec<_> =
         (0..connections).map(|n| running.login(&format!("account-{n}"))).collect();
-    // One more is told why not, and a place that is given back is taken.
-    let refused = String::from_utf8(read_to_end(&mut running.dial())).unwrap();
-    assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refused}");
-    assert!(refused.contains("limit connections_max"), "{refused}");
+    // One more gets the reason, and a freed place can be used again.
+    let rejected = String::from_utf8(read_to_end(&mut running.dial())).unwrap();
+    assert!(rejected.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{rejected}");
+    assert!(rejected.contains("limit connections_max"), "{rejected}");
     for client in &mut clients {
-        // The same client id on all: it is the account's own.
+        // The same client id on all: each account has its own.
         client.send(&order("mine", "BUY", "1", "1"));
         client.send(&cancel("mine"));
     }
@@ -47,15 +47,15 @@ fn a_thousand_connections() {
     let again =
         || tungstenite::client(format!("ws://{}/", running.address), running.dial()).is_ok();
     assert!((0..1000).any(|_| again()));
-    let (exchange, refused) = running.stop();
-    assert!(refused.connections >= 1);
+    let (exchange, rejected) = running.stop();
+    assert!(rejected.connections >= 1);
     let counts = exchange.counts();
     assert_eq!((counts.booked, counts.done["CANCELLED"]), (connections as u64, connections as u64));
-    assert_eq!(counts.with_refused(refused).limits["connections_max"], refused.connections);
+    assert_eq!(counts.with_rejected(rejected).limits["connections_max"], rejected.connections);
     assert_eq!(exchange.replay_check().equal, Some(true));
 }
 
-/// It fills its buffers and is cut off at `outbound_bytes_max`; another trades meanwhile.
+/// The exchange closes a connection that does not read at `outbound_bytes_max`; another trades.
 #[test]
 fn a_client_that_does_not_read_is_cut_off() {
     for backend in ["block", "spin"] {
@@ -82,9 +82,9 @@ fn a_client_that_does_not_read_is_cut_off() {
         assert!(cut_off);
         polite.socket.send(Message::Ping(b"".to_vec().into())).unwrap();
         assert_eq!(polite.socket.read().unwrap(), Message::Pong(b"".to_vec().into()));
-        let (exchange, refused) = running.stop();
-        assert_eq!(refused.slow_readers, 1);
-        assert_eq!(exchange.counts().with_refused(refused).limits["outbound_bytes_max"], 1);
+        let (exchange, rejected) = running.stop();
+        assert_eq!(rejected.slow_readers, 1);
+        assert_eq!(exchange.counts().with_rejected(rejected).limits["outbound_bytes_max"], 1);
     }
 }
 
@@ -128,7 +128,7 @@ fn a_client_that_reads_gets_a_mass_cancel_of_twenty_thousand_orders() {
         }
         let last = client.read();
         assert!(last.contains("MASS_CANCELLED") && last.contains(r#""count":20000"#), "{last}");
-        let (_, refused) = running.stop();
-        assert_eq!(refused.slow_readers, 0);
+        let (_, rejected) = running.stop();
+        assert_eq!(rejected.slow_readers, 0);
     }
 }

@@ -1,5 +1,5 @@
-//! The same bytes give the same answers, in whatever portions they come; and the answers add up to
-//! the book.
+//! The same bytes give the same replies, however they are split into reads; and the replies add up
+//! to the book.
 
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use clock::random::SplitMix64;
@@ -16,7 +16,7 @@ use wire::{ClientId, Decimal};
 
 const ACCOUNTS: u32 = 4;
 
-/// What a client sends, by connection, in the order in which it is sent.
+/// The messages of all clients in the order of sending, each with its connection.
 type Flow = Vec<(u32, Vec<u8>)>;
 
 /// Orders and cancels of several accounts around one price, some of them wrong.
@@ -52,7 +52,7 @@ fn flow(seed: u64, messages: usize) -> Flow {
     flow
 }
 
-/// Our extensions: the other order types, amendments, mass cancels.
+/// The extensions of the protocol: other order types, amendments, mass cancels.
 fn write_more(bytes: &mut Vec<u8>, random: &mut SplitMix64, client_id: ClientId, side: Side) {
     let instrument_code: Cow<'static, str> = "BTC_USDT".into();
     let price = Decimal::new(1000 + i64::from(random.below(40)) - 20, 2).unwrap();
@@ -87,7 +87,7 @@ fn write_more(bytes: &mut Vec<u8>, random: &mut SplitMix64, client_id: ClientId,
     crate::driven::write_text(bytes, |out| encode_create_order(out, &order));
 }
 
-/// Everything that every connection was told, times set to 0.
+/// All messages to all connections, times set to 0.
 fn answers(flow: &Flow, portion: impl Fn(usize) -> usize) -> (Vec<Vec<String>>, Driven) {
     let mut driven = Driven::new(config());
     (0..ACCOUNTS).for_each(|stream| driven.connect(stream));
@@ -141,7 +141,7 @@ proptest! {
         crate::properties::gateway(&sent);
     }
 
-    /// Messages that were right, and a few bytes of them wrong: in headers, in JSON, in numbers.
+    /// Valid messages with a few wrong bytes: in headers, in JSON, in numbers.
     #[test]
     fn damaged_messages(
         seed in any::<u64>(),
@@ -167,7 +167,7 @@ struct Open {
     waits: bool,
 }
 
-/// What its clients were told, added up: their open orders.
+/// Open orders according to the reports to clients.
 #[derive(Default)]
 struct Told {
     /// By account and client id.
@@ -187,7 +187,7 @@ impl Told {
         match decode_reply(text.as_bytes()).unwrap() {
             Reply::Booked(booked) => {
                 let key = (account, booked.client_id);
-                // The FILLs of an order that comes to rest stand before its BOOKED.
+                // The FILLs of an order precede its BOOKED.
                 let traded = self.open.remove(&key).map_or(0, |open| -open.left);
                 let left = lots(booked.amount) - traded;
                 let (side, price_ticks) = (side_of(booked.side), ticks(booked.price));
@@ -249,7 +249,7 @@ impl Told {
 
 type Book = BTreeMap<(bool, u8, i64), (u64, u32)>;
 
-/// The same of the engine.
+/// The same for the engine.
 fn book_of(engine: &Engine) -> Book {
     let mut book = Book::new();
     engine.save(&mut |piece| {

@@ -1,4 +1,4 @@
-//! The feed over real sockets: followers' books, flows, stamps, what is asked for again, limits.
+//! The feed over real sockets: followers' books, flows, stamps, replays and snapshots, limits.
 
 use crate::following::{Following, config, config_with_flow, subscribe};
 use crate::running::{Running, cancel, immediate, order};
@@ -6,15 +6,15 @@ use clock::Clock;
 use clock::random::SplitMix64;
 use clock::schedule::Arrival;
 use engine::Side;
-use exchange::{Feed, HouseFlow, Journal, Reach, Risk, Tokens};
+use exchange::{Feed, FlowConfig, Journal, Reach, Risk, Tokens};
 use flow::{Pace, Source};
 use serde_json::Value;
 use std::net::{SocketAddrV4, UdpSocket};
 use transport::datagram::{DatagramReceiver, DatagramSender, ReceiveOptions, SendOptions};
 
-fn at_rate(rate_per_second: f64, seconds: f64) -> HouseFlow {
+fn at_rate(rate_per_second: f64, seconds: f64) -> FlowConfig {
     let pace = Pace::Fixed { rate_per_second, arrival: Arrival::Uniform, burst: 1 };
-    HouseFlow { source: Source::Synthetic, pace, seconds }
+    FlowConfig { source: Source::Synthetic, pace, seconds }
 }
 
 const START: &str = r#"{"type":"FLOW","action":"START"}"#;
@@ -71,14 +71,14 @@ fn a_flow_is_followed_order_by_order_and_price_by_price() {
         }
     }
     let counts = exchange.flow_counts().unwrap();
-    assert_eq!((counts.inputs, counts.scheduled, counts.refused), (1000, 1000, 0));
+    assert_eq!((counts.inputs, counts.scheduled, counts.rejected), (1000, 1000, 0));
     assert!(counts.late_ns_p50 <= counts.late_ns_p99);
     let feed = exchange.feed_counts().unwrap();
     assert_eq!((feed.overrun, feed.faults), (0, 0));
     assert_eq!(exchange.replay_check().equal, Some(true), "{}", exchange.replay_check().why);
 }
 
-/// The sockets of clients in a thread of their own change nothing of it.
+/// A gateway thread for the clients' sockets makes no difference.
 #[test]
 fn a_flow_is_followed_beside_gateways() {
     let open = |clock| {
@@ -93,7 +93,7 @@ fn a_flow_is_followed_beside_gateways() {
     following.same_books();
 }
 
-/// Each input of an unhurried flow is one datagram: that is what a tick is.
+/// Each input of a slow flow is one datagram, that is, one tick.
 #[test]
 fn an_input_that_is_alone_is_a_datagram_and_a_burst_is_packed() {
     let alone = Running::start_on("spin", config_with_flow(at_rate(20.0, 0.5)));
@@ -101,11 +101,11 @@ fn an_input_that_is_alone_is_a_datagram_and_a_burst_is_packed() {
     following.reach(0);
     let ended = run_flow(&mut following, &mut []);
     assert_eq!(ended["inputs"], 10);
-    // On a busy machine one may be 50 ms late: then it is packed with the next, which is due.
+    // On a busy machine an input may be 50 ms late; then one datagram holds it and the next.
     let late_ns = alone.stop().0.flow_counts().unwrap().late_ns_max.unwrap();
     assert!(ended["datagrams"] == 10 || late_ns >= 50_000_000, "late by {late_ns} ns: {ended}");
     let pace = Pace::Fixed { rate_per_second: 10_000.0, arrival: Arrival::Burst, burst: 500 };
-    let burst = HouseFlow { source: Source::Synthetic, pace, seconds: 0.1 };
+    let burst = FlowConfig { source: Source::Synthetic, pace, seconds: 0.1 };
     let running = Running::start_on("spin", config_with_flow(burst));
     let mut following = Following::new(&running, "1", "ORDERS");
     following.reach(0);
@@ -115,7 +115,7 @@ fn an_input_that_is_alone_is_a_datagram_and_a_burst_is_packed() {
     assert!(ended["datagrams"].as_u64().unwrap() < 250, "{ended}");
 }
 
-/// Clients trade with the house while both send: their actions are on the feed, and they get their
+/// Clients trade with the exchange's flow while both send: their actions are on the feed, and they get their
 /// own reports.
 #[test]
 fn clients_trade_against_the_flow() {
@@ -145,8 +145,8 @@ fn clients_trade_against_the_flow() {
     following.same_books();
     let (exchange, _) = running.stop();
     assert_eq!(exchange.replay_check().equal, Some(true));
-    // Some of the orders that they took were to be cancelled or changed later.
-    assert!(exchange.flow_counts().unwrap().refused > 0);
+    // The flow would have cancelled or changed some of the orders that they took.
+    assert!(exchange.flow_counts().unwrap().rejected > 0);
     assert!(!exchange.counts().rejected.contains_key("UNKNOWN_ORDER"));
 }
 
@@ -174,14 +174,14 @@ fn a_clients_orders_and_an_operators_states_are_on_the_feed() {
     following.settle();
     let state = || following.follower.book(0).unwrap().state();
     assert_eq!(state(), engine::InstrumentState::Halted);
-    // A trader is no operator here.
-    let refused = following.client.ask(r#"{"type":"DESCRIBE"}"#);
-    assert!(refused.contains("only an operator"), "{refused}");
+    // A trader is not an operator here.
+    let rejected = following.client.ask(r#"{"type":"DESCRIBE"}"#);
+    assert!(rejected.contains("only an operator"), "{rejected}");
     assert!(following.client.ask(START).contains("only an operator"));
     let description = operator.ask(r#"{"type":"DESCRIBE"}"#);
     let hash = format!("{:016x}", following.follower.book_hash());
     assert!(description.contains(&hash), "{description}");
-    // There is none to start.
+    // There is no flow to start.
     assert!(operator.ask(START).contains("no flow of its own"));
 }
 
@@ -225,7 +225,7 @@ fn every_kind_of_order_is_on_the_feed() {
         by.client.send(&ask);
     }
     let (exchange, orders, levels) = {
-        // All is done when both have been answered this.
+        // All requests are done when both have this reply.
         orders.describe();
         levels.describe();
         orders.same_books();
@@ -244,7 +244,7 @@ fn every_kind_of_order_is_on_the_feed() {
 }
 
 #[test]
-fn what_was_missed_is_sent_again_and_what_is_too_old_is_refused() {
+fn missed_messages_are_replayed_and_too_old_ones_rejected() {
     let mut config = config();
     config.limits.feed_replay_packets_max = 8;
     let running = Running::start(config);
@@ -257,7 +257,7 @@ fn what_was_missed_is_sent_again_and_what_is_too_old_is_refused() {
     };
     orders(&mut following, 0..3);
     following.settle();
-    // Some are lost: all that came in the meantime is thrown away.
+    // Lose some: drop all datagrams that have arrived.
     orders(&mut following, 3..6);
     (0..3).for_each(|_| assert!(following.receive().is_some()));
     orders(&mut following, 6..7);
@@ -265,13 +265,13 @@ fn what_was_missed_is_sent_again_and_what_is_too_old_is_refused() {
     assert_eq!(following.follower.counts().gaps, 1);
     assert_eq!(following.follower.counts().snapshots, 1);
     following.same_books();
-    // More than is kept: the replay is refused, a snapshot helps.
+    // More than is kept: the replay is rejected, a snapshot helps.
     orders(&mut following, 7..27);
     (0..20).for_each(|_| assert!(following.receive().is_some()));
-    let refused = following.client.ask(r#"{"type":"FEED_REPLAY","from":8,"count":1}"#);
-    assert!(refused.contains("FEED_REFUSED") && refused.contains("too old"), "{refused}");
-    let refused = following.client.ask(r#"{"type":"FEED_REPLAY","from":28,"count":1}"#);
-    assert!(refused.contains("not been sent yet"), "{refused}");
+    let rejected = following.client.ask(r#"{"type":"FEED_REPLAY","from":8,"count":1}"#);
+    assert!(rejected.contains("FEED_REFUSED") && rejected.contains("too old"), "{rejected}");
+    let rejected = following.client.ask(r#"{"type":"FEED_REPLAY","from":28,"count":1}"#);
+    assert!(rejected.contains("not been sent yet"), "{rejected}");
     orders(&mut following, 27..28);
     while following.follower.wants().is_none() {
         following.receive().into_iter().for_each(|n| following.take(n));
@@ -283,14 +283,14 @@ fn what_was_missed_is_sent_again_and_what_is_too_old_is_refused() {
 }
 
 #[test]
-fn who_is_no_subscriber_is_refused_and_subscribers_have_a_limit() {
+fn only_subscribers_get_replays_and_their_number_is_limited() {
     let mut config = config();
     config.limits.feed_subscribers_max = 2;
     let running = Running::start(config);
     let mut client = running.login("1");
     for ask in [r#"{"type":"FEED_SNAPSHOT"}"#, r#"{"type":"FEED_REPLAY","from":1,"count":1}"#] {
-        let refused = r#"{"type":"FEED_REFUSED","reason":"subscribe to channel FEED first"}"#;
-        assert_eq!(client.ask(ask), refused);
+        let rejected = r#"{"type":"FEED_REFUSED","reason":"subscribe to channel FEED first"}"#;
+        assert_eq!(client.ask(ask), rejected);
     }
     let no_group = client.ask(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED"}]}"#);
     assert!(no_group.contains("needs an address"), "{no_group}");
@@ -299,7 +299,7 @@ fn who_is_no_subscriber_is_refused_and_subscribers_have_a_limit() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let third = subscribe(socket.local_addr().unwrap(), "ORDERS");
     assert!(client.ask(&third).contains("limit feed_subscribers_max = 2"));
-    // One that changes its mind takes no other place; one that is gone leaves its own.
+    // A second subscription replaces the first; a closed connection frees its place.
     let again = subscribe(second.receiver.local_addr().unwrap(), "ORDERS");
     assert!(second.client.ask(&again).contains("SUBSCRIPTIONS"));
     drop(first);
@@ -308,7 +308,7 @@ fn who_is_no_subscriber_is_refused_and_subscribers_have_a_limit() {
     assert!(counts.limits["feed_subscribers_max"] >= 1);
 }
 
-/// A subscription ends with its connection, and another's goes on.
+/// A subscription ends with its connection; others continue.
 #[test]
 fn nothing_is_sent_to_who_is_gone() {
     let running = Running::start(config());
@@ -318,7 +318,7 @@ fn nothing_is_sent_to_who_is_gone() {
     gone.client = running.connect();
     stays.client.ask(&order("a", "BUY", "100", "1"));
     stays.reach(1);
-    // Since the exchange knew that it is gone, one or two orders later at most, nothing comes.
+    // The exchange notices the end after one or two orders at most, and then sends nothing.
     for n in 0..20 {
         stays.client.ask(&order(&format!("b{n}"), "BUY", "100", "1"));
     }
@@ -335,14 +335,14 @@ fn nothing_is_sent_to_who_is_gone() {
 fn an_exchange_without_a_feed_says_so() {
     let running = Running::start(crate::running::config());
     let mut client = running.login("1");
-    let refused = client.ask(&subscribe("127.0.0.1:9".parse().unwrap(), "ORDERS"));
-    assert!(refused.contains("this exchange has no feed"), "{refused}");
+    let rejected = client.ask(&subscribe("127.0.0.1:9".parse().unwrap(), "ORDERS"));
+    assert!(rejected.contains("this exchange has no feed"), "{rejected}");
     let stamps = r#"{"type":"AUTHENTICATE","api_token":"2","stamps":true}"#;
     assert!(client.ask(stamps).contains("no clock to stamp replies with"));
     client.nothing_more();
 }
 
-/// In sync mode a tick tells nobody what a power cut could take back: what it says is durable.
+/// In sync mode a tick contains only durable inputs, which a power cut can't undo.
 #[test]
 fn a_sync_journal_holds_publication() {
     let directory = tempfile::tempdir().unwrap();
@@ -365,7 +365,7 @@ fn a_sync_journal_holds_publication() {
     assert_eq!(replayed.engine.state_hash(), hash);
 }
 
-/// With each datagram its input can be read from the journal's file.
+/// When a datagram arrives, its input is in the journal's file.
 #[test]
 fn what_a_tick_says_is_in_the_journal() {
     let directory = tempfile::tempdir().unwrap();
@@ -410,7 +410,7 @@ fn a_group_is_sent_everything_once() {
     let subscribed = asks.client.ask(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED"}]}"#);
     assert!(subscribed.contains(&format!(r#""address":"239.255.77.1:{port}""#)), "{subscribed}");
     asks.client.ask(&order("a", "BUY", "100", "1"));
-    // This one has no connection to ask on: the group's own snapshots are enough.
+    // This follower has no connection for requests: the group's periodic snapshots are enough.
     listens.can_ask = false;
     asks.reach(1);
     listens.reach(1);
@@ -433,7 +433,7 @@ fn a_recorded_day_is_followed() {
     let pace = Pace::Fixed { rate_per_second: 20_000.0, arrival: Arrival::Uniform, burst: 1 };
     let source = Source::DatabentoMbo(path);
     let running =
-        Running::start_on("spin", config_with_flow(HouseFlow { source, pace, seconds: 1.0 }));
+        Running::start_on("spin", config_with_flow(FlowConfig { source, pace, seconds: 1.0 }));
     let mut orders = Following::new(&running, "1", "ORDERS");
     let mut levels = Following::new(&running, "2", "LEVELS");
     orders.reach(0);

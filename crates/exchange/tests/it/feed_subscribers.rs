@@ -9,22 +9,22 @@ fn depths(following: &mut Following) -> Vec<String> {
     feeds.iter().map(|feed| feed["depth"].as_str().unwrap().to_owned()).collect()
 }
 
-/// We send from an IPv4 socket; what is confirmed comes.
+/// The exchange sends from an IPv4 socket: it rejects other addresses, and confirmed ones work.
 #[test]
 fn where_nothing_can_be_sent_nobody_is_subscribed() {
     let running = Running::start(config());
     let mut client = running.login("1");
     for address in ["[::1]:4000", "127.0.0.1:0"] {
-        let refused = client.ask(&subscribe(address.parse().unwrap(), "ORDERS"));
-        assert!(refused.contains(r#""type":"ERROR""#), "{refused}");
-        assert!(refused.contains(address) && refused.contains("an IPv4 address"), "{refused}");
+        let rejected = client.ask(&subscribe(address.parse().unwrap(), "ORDERS"));
+        assert!(rejected.contains(r#""type":"ERROR""#), "{rejected}");
+        assert!(rejected.contains(address) && rejected.contains("an IPv4 address"), "{rejected}");
     }
     client.nothing_more();
 }
 
-/// Each input is encoded for a channel from when somebody has it: who is refused is nobody.
+/// A channel is encoded once it has a subscriber; a rejected subscription does not start it.
 #[test]
-fn one_who_is_refused_begins_no_channel() {
+fn a_rejected_subscription_starts_no_channel() {
     let mut config = config();
     config.limits.feed_subscribers_max = 1;
     let running = Running::start(config);
@@ -36,8 +36,8 @@ fn one_who_is_refused_begins_no_channel() {
         r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"LEVELS"}]}"#.to_owned(),
     ];
     for ask in asks {
-        let refused = client.ask(&ask);
-        assert!(refused.contains(r#""type":"ERROR""#), "{refused}");
+        let rejected = client.ask(&ask);
+        assert!(rejected.contains(r#""type":"ERROR""#), "{rejected}");
     }
     assert_eq!(depths(&mut orders), ["ORDERS"]);
 }

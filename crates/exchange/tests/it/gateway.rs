@@ -1,4 +1,4 @@
-//! What goes wrong on a connection: each fault gets its answer, and the others don't notice.
+//! Faults of a connection: each gets its answer, and other connections are not affected.
 
 use crate::running::{Client, Running, cancel, config, order, read_to_end, timeless, upgrade};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use wire::reader::{self, FrameLimits, MessageReader, Role};
 
 const MASK: Option<[u8; 4]> = Some([1, 2, 3, 4]);
 
-/// A client beside the faulty one: its order and its cancel go through, and nothing else arrives.
+/// Another client than the faulty one: its order and cancel work, and nothing else arrives.
 fn unharmed(client: &mut Client) {
     assert!(client.ask(&order("mine", "BUY", "1", "1")).contains("BOOKED"));
     assert!(client.ask(&cancel("mine")).contains("CANCELLED"));
@@ -75,19 +75,19 @@ fn unreadable_messages_are_answered_and_the_connection_stays() {
 }
 
 #[test]
-fn text_before_authentication_is_refused_and_ten_times_is_enough() {
+fn text_before_authentication_is_rejected_and_ten_times_is_enough() {
     let running = Running::start(config());
     let mut other = running.login("other");
     let mut late = running.connect();
-    let refused = error("not authenticated: send AUTHENTICATE with your api_token first");
+    let rejected = error("not authenticated: send AUTHENTICATE with your api_token first");
     for _ in 0..9 {
-        assert_eq!(late.ask(&order("a", "BUY", "1", "1")), refused);
+        assert_eq!(late.ask(&order("a", "BUY", "1", "1")), rejected);
     }
     late.authenticate("3001");
     unharmed(&mut late);
     let mut never = running.connect();
     for _ in 0..10 {
-        assert_eq!(never.ask(&cancel("a")), refused);
+        assert_eq!(never.ask(&cancel("a")), rejected);
     }
     assert_eq!(never.closed(), 1008);
     unharmed(&mut other);
@@ -171,7 +171,7 @@ fn a_ping_gets_its_pong_and_a_close_its_echo() {
         let mut stream = upgrade(&running);
         let mut close = Vec::new();
         write_frame(&mut close, true, Opcode::Close, MASK, sent);
-        // What follows a close is not read.
+        // The exchange does not read past a close.
         write_frame(&mut close, true, Opcode::Ping, MASK, b"ignored");
         stream.write_all(&close).unwrap();
         assert_eq!(texts_and_close(&read_to_end(&mut stream)), (vec![], code));
@@ -214,12 +214,12 @@ fn half_a_frame_and_silence_is_closed() {
         let reason = "half a message, and the rest did not come (limit message_seconds_max)";
         assert_eq!((texts, code), (vec![error(reason)], Some(1008)));
     }
-    // Silence between messages is no fault.
+    // Silence between messages is not a fault.
     unharmed(&mut other);
     assert_eq!(running.stop().0.counts().limits["message_seconds_max"], 3);
 }
 
-/// Pings don't buy time for a message that is never whole.
+/// Pings don't extend the time for an incomplete message.
 #[test]
 fn half_a_message_and_pings_is_closed() {
     let mut config = config();
@@ -233,7 +233,7 @@ fn half_a_message_and_pings_is_closed() {
     let mut pongs = 0;
     for _ in 0..100 {
         std::thread::sleep(Duration::from_millis(50));
-        // A ping may meet the end of the connection.
+        // The connection may have ended before a ping.
         let _ = client.socket.send(Message::Ping(b"".to_vec().into()));
         match client.socket.read() {
             Ok(Message::Pong(_)) => pongs += 1,
@@ -265,7 +265,7 @@ fn half_a_head_and_silence_is_closed() {
     assert_eq!(running.stop().0.counts().limits["handshake_seconds_max"], 2);
 }
 
-/// A connected client that says nothing loses its place.
+/// The exchange closes a connection that sends nothing.
 #[test]
 fn who_does_not_authenticate_in_time_is_closed() {
     let mut config = config();
@@ -280,7 +280,7 @@ fn who_does_not_authenticate_in_time_is_closed() {
     assert_eq!(running.stop().0.counts().limits["authentication_seconds_max"], 1);
 }
 
-/// Gone with half a message sent and answers unread: the kernel resets the connection.
+/// A client closes with half a message sent and replies unread: the kernel resets the connection.
 #[test]
 fn an_abrupt_close_leaves_the_orders_and_the_others() {
     let running = Running::start(config());

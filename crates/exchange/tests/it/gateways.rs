@@ -11,7 +11,7 @@ use tungstenite::Message;
 const ACCOUNTS: usize = 5;
 const MESSAGES: usize = 400;
 
-/// A message, and whose.
+/// A message and its connection.
 fn transcript(seed: u64) -> Vec<(usize, String)> {
     let mut random = SplitMix64::new(seed);
     let step = |_| {
@@ -29,7 +29,7 @@ fn transcript(seed: u64) -> Vec<(usize, String)> {
     (0..MESSAGES).map(step).collect()
 }
 
-/// The answers before the ping's: by then the exchange has done everything that was asked before.
+/// The replies before the pong: by then the exchange has handled all earlier requests.
 fn answers(client: &mut Client) -> Vec<String> {
     client.socket.send(Message::Ping(b"p"[..].into())).unwrap();
     let mut texts = Vec::new();
@@ -42,7 +42,7 @@ fn answers(client: &mut Client) -> Vec<String> {
     }
 }
 
-/// Everything that every connection was told, the counts and the state.
+/// All messages to all connections, the counts and the state.
 fn told(backend: &'static str, gateways: usize, seed: u64) -> (Vec<Vec<String>>, Counts, u64) {
     let open = move |clock| {
         let backend = transport::backend(backend).unwrap();
@@ -51,7 +51,7 @@ fn told(backend: &'static str, gateways: usize, seed: u64) -> (Vec<Vec<String>>,
             count => gateway::open(count, backend, None, clock, |_| Ok(())).unwrap(),
         }
     };
-    // At one instant, so that nothing may differ.
+    // At one instant, so that times don't differ.
     let config = Config { wall_ns: || 1_700_000_000_000_000_000, ..config() };
     let running = Running::start_over(open, config);
     let account = |index| running.login(&format!("account-{index}"));
@@ -64,9 +64,9 @@ fn told(backend: &'static str, gateways: usize, seed: u64) -> (Vec<Vec<String>>,
     for (texts, client) in texts.iter_mut().zip(&mut clients) {
         texts.extend(answers(client));
     }
-    let (exchange, refused) = running.stop();
+    let (exchange, rejected) = running.stop();
     assert_eq!(exchange.replay_check().equal, Some(true));
-    (texts, exchange.counts().with_refused(refused), exchange.state_hash())
+    (texts, exchange.counts().with_rejected(rejected), exchange.state_hash())
 }
 
 #[test]

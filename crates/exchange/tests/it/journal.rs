@@ -25,14 +25,14 @@ fn journaled(config: Config, directory: &Path, mode: Mode) -> Config {
     Config { journal: Some(journal), ..config }
 }
 
-/// Ends it as a stop does, and holds it against its journal.
+/// Stops the exchange and compares it with its journal.
 fn close(mut exchange: Exchange, directory: &Path) {
     exchange.close_journal().unwrap();
     let replayed = journal::replay(directory).unwrap();
     assert_eq!(replayed.state_hash, exchange.state_hash());
 }
 
-/// Over real sockets, where answers wait: with each answer its input can be read from the journal.
+/// Over real sockets, where replies wait: when a reply arrives, its input is in the journal.
 #[test]
 fn what_is_acknowledged_is_in_the_journal() {
     for (backend, mode) in [("block", Mode::Sync), ("spin", Mode::Sync), ("spin", Mode::Async)] {
@@ -50,7 +50,7 @@ fn what_is_acknowledged_is_in_the_journal() {
             let inputs = Inputs::open(place.path()).unwrap().take_while(Result::is_ok).count();
             assert!(mode == Mode::Async || inputs >= n, "{inputs} inputs after {n} answers");
         }
-        // Many at once, and an answer that no input stands behind.
+        // Many at once, and a reply without an input.
         for n in 0..100 {
             client.send(&crate::running::order(&format!("m{n}"), "BUY", "1", "1"));
         }
@@ -64,7 +64,7 @@ fn what_is_acknowledged_is_in_the_journal() {
     }
 }
 
-/// The turn that finds an input durable lets the answer to it leave; the next one publishes it.
+/// The turn that finds an input durable releases its replies; the next turn publishes it.
 #[test]
 fn what_is_durable_is_answered_before_it_is_published() {
     let place = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn an_exchange_begins_where_its_journal_leads() {
     let before = first.driven.exchange.state_hash();
     close(first.driven.exchange, place.path());
 
-    // Another start book is none of a journal's that has begun.
+    // A journal that has begun ignores another start book.
     let config = Config { start_book: StartBook::Empty, ..with_book() };
     let mut second = Dialogue::new(config);
     assert_eq!(second.driven.exchange.state_hash(), before);
@@ -159,7 +159,7 @@ fn an_exchange_begins_where_its_journal_leads() {
 }
 
 #[test]
-fn a_journal_of_others_is_refused() {
+fn a_journal_of_other_instruments_is_an_error() {
     let place = tempfile::tempdir().unwrap();
     let of = |config| Exchange::new(journaled(config, place.path(), Mode::Async)).err();
     assert!(of(config()).is_none());
@@ -177,7 +177,7 @@ fn a_journal_of_others_is_refused() {
     assert!(matches!(of(config()), Some(ConfigError::Journal(_))));
 }
 
-/// What an account starts with it has once; its limits are the file's of today.
+/// An account gets its starting position once; its limits always follow the file.
 #[test]
 fn risk_settings_are_told_again_and_balances_are_not() {
     let place = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ fn what_an_account_starts_with_is_neither_lost_nor_given_twice() {
     close(Dialogue::new(with_risk(text, whole.path())).driven.exchange, whole.path());
     let files = || std::fs::read_dir(whole.path()).unwrap().map(|file| file.unwrap().path());
     let segment = files().filter(|path| path.extension().is_some()).min().unwrap();
-    // The engine is told about the first account by three inputs.
+    // The settings of the first account take three inputs.
     for inputs in 0..=3 {
         let place = tempfile::tempdir().unwrap();
         let place = place.path();
@@ -226,7 +226,7 @@ fn what_an_account_starts_with_is_neither_lost_nor_given_twice() {
         let mut log = std::fs::read(&segment).unwrap();
         log[HEADER_BYTES + inputs * RECORD_BYTES..].fill(0);
         std::fs::write(place.join(segment.file_name().unwrap()), log).unwrap();
-        // Another one comes before it does.
+        // Another account authenticates before it does.
         let mut other = crate::driven::Driven::new(with_risk(text, place));
         other.connect(0);
         other.ask(0, r#"{"type":"AUTHENTICATE","api_token":"other"}"#);
@@ -262,7 +262,7 @@ fn limits_that_the_file_has_no_more_are_none_any_more() {
 /// The price band comes from today's file, the trading state from the journal; a difference is
 /// reported.
 #[test]
-fn what_the_instruments_file_changes_is_told() {
+fn changes_of_the_instruments_file_are_reported() {
     let place = tempfile::tempdir().unwrap();
     let of = |more: &str| {
         let text = include_str!("../../src/setup/instruments.toml");
@@ -281,7 +281,7 @@ fn what_the_instruments_file_changes_is_told() {
     };
     assert_eq!(told("band_low = '60'"), (false, String::new()));
     let (booked, said) = told("");
-    assert!(booked && said == "BTC_USDT has the band of its file now, and had another", "{said}");
+    assert!(booked && said == "BTC_USDT has a new price band, from its file", "{said}");
     let (booked, said) = told("state = 'halted'");
     assert!(booked && said.starts_with("BTC_USDT stays Open"), "{said}");
     assert_eq!(told(""), (true, String::new()));
@@ -311,8 +311,7 @@ fn a_register_that_is_gone_is_missed() {
     assert!(error.to_string().contains("register is missing"), "{error}");
 }
 
-/// The exchange takes nothing more and ends with the reason; no client waits for an answer that
-/// never comes.
+/// The exchange stops with the reason, and no client waits for a reply that never comes.
 #[test]
 fn an_exchange_ends_with_its_journal() {
     let place = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use crate::running::{Client, Running, immediate, order};
 use clock::schedule::Arrival;
 use clock::{Clock, Deadline};
 use engine::Side;
-use exchange::{Config, HouseFlow, StartBook};
+use exchange::{Config, FlowConfig, StartBook};
 use flow::{Pace, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn decimal(text: &str) -> Decimal {
     Decimal::parse(text).unwrap()
 }
 
-/// A client's book, from what it was told.
+/// A client's book from its messages.
 #[derive(Default)]
 struct Book {
     bids: BTreeMap<Decimal, Decimal>,
@@ -71,7 +71,7 @@ impl Book {
         }
     }
 
-    /// Against the engine's, at its end.
+    /// Compares it with the engine's at the end.
     fn check(&self, engine: &engine::Engine) {
         let (tick, lot) = (decimal("0.01"), decimal("0.00001"));
         for (side, ours) in [(Side::Buy, &self.bids), (Side::Sell, &self.asks)] {
@@ -98,8 +98,7 @@ fn next(client: &mut Client) -> Option<String> {
     }
 }
 
-/// Everything until message `last`, which may not be known yet, and then until nothing comes for a
-/// while.
+/// All messages up to `last`, or if that is not known yet until no more come for a while.
 fn drain(client: &mut Client, book: &mut Book, last: &AtomicU64) {
     client.socket.get_mut().set_read_timeout(Some(Duration::from_millis(400))).unwrap();
     let deadline = Deadline::after(Duration::from_secs(30));
@@ -144,11 +143,11 @@ fn books_trades_and_tops_are_told_as_they_happen() {
     assert_eq!(client.read(), format!("{trade}{rest}"));
     assert_eq!(client.read(), book("BUY", "100", "1.5", 3));
     assert_eq!(client.read(), top(r#"["100","1.5"]"#, r#"["101.5","1"]"#, 3));
-    // What does not change the top does not tell one.
+    // A change below the top sends no top.
     trader.send(&order("d", "BUY", "99", "1"));
     assert_eq!(client.read(), book("BUY", "99", "1", 4));
     client.nothing_more();
-    // An order of another instrument is no news here, and to subscribe again says nothing new.
+    // An order of another instrument sends nothing here, nor does a repeated subscription.
     trader.send(&order("e", "BUY", "99", "1").replace("BTC_USDT", "BTC_EUR"));
     assert_eq!(client.ask(&subscribe(&["TOP"])), names);
     client.nothing_more();
@@ -170,18 +169,18 @@ fn what_can_not_be_subscribed_is_told() {
     drop(reader);
     while !client.ask(&subscribe(&["TRADES"])).contains("SUBSCRIPTIONS") {}
     client.nothing_more();
-    // What stands before it is subscribed, and begins as it should.
+    // The channels before the failing one are subscribed and start.
     assert!(client.ask(&subscribe(&["BOOK", "TOP"])).contains("market_data_subscriptions_max"));
     let began = client.read();
     assert!(began.contains("BOOK_SNAPSHOT"), "{began}");
     client.nothing_more();
 }
 
-/// One who does not read loses his own, is told what, and begins anew; the others have all of it.
+/// A slow reader loses messages, gets a GAP with their numbers, and starts anew; others get all.
 #[test]
 fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
     let pace = Pace::Fixed { rate_per_second: 20_000.0, arrival: Arrival::Uniform, burst: 1 };
-    let flow = HouseFlow { source: Source::Synthetic, pace, seconds: 1.5 };
+    let flow = FlowConfig { source: Source::Synthetic, pace, seconds: 1.5 };
     let mut config = Config {
         flow: Some(flow),
         clock: Some(Clock::calibrate()),
@@ -217,8 +216,8 @@ fn a_slow_subscriber_has_a_gap_and_disturbs_nobody() {
     let fast = reading.join().unwrap();
     let mut book = Book::default();
     drain(&mut slow, &mut book, &last);
-    let (exchange, refused) = running.stop();
-    assert_eq!(refused.slow_readers, 0);
+    let (exchange, rejected) = running.stop();
+    assert_eq!(rejected.slow_readers, 0);
     fast.check(exchange.engine());
     book.check(exchange.engine());
     assert!(!book.gaps.is_empty() && book.snapshots >= 2, "{:?}", book.gaps);

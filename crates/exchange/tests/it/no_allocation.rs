@@ -1,4 +1,4 @@
-//! In the steady state the exchange does not meet the allocator, whatever it is asked.
+//! In the steady state the exchange does not allocate, whatever the requests.
 
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use exchange::StartBook;
@@ -20,15 +20,15 @@ fn name(text: &mut String, round: u64, what: &str) -> ClientId {
     ClientId::new(text).unwrap()
 }
 
-/// The order that rests and its cancel, in one read.
+/// An order that rests and its cancel, in one read.
 fn order_and_cancel(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     let client_id = name(text, round, "a");
     write_order(bytes, client_id, Side::Buy, 100, 100, false);
     write_cancel(bytes, client_id);
 }
 
-/// Trades on both sides, an order that expires, and refusals of many kinds.
-fn trades_and_refusals(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
+/// Trades on both sides, an order that expires, and rejections of many kinds.
+fn trades_and_rejections(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     let (sell, buy) = (name(text, round, "b"), name(text, round, "c"));
     write_order(bytes, sell, Side::Sell, 9_000_000, 100, false);
     write_order(bytes, sell, Side::Sell, 9_000_000, 100, false);
@@ -37,14 +37,14 @@ fn trades_and_refusals(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     write_order(bytes, buy, Side::Buy, 100, 0, true);
     write_cancel(bytes, buy);
     write_cancel(bytes, sell);
-    // At the touch of the synthetic book, against orders of others.
+    // At the touch of the synthetic book, against other accounts.
     write_order(bytes, buy, Side::Buy, 6_400_000 + round.cast_signed() % 1000, 3, false);
     write_order(bytes, sell, Side::Sell, 6_400_000, 3, true);
     write_cancel(bytes, buy);
     crate::driven::write_text(bytes, |out| out.extend_from_slice(b"{\"type\":\"CANCEL_ORDER\"}"));
 }
 
-/// Every other order type, amendments with and without another name, a mass cancel.
+/// Every other order type, amendments with and without a new client id, a mass cancel.
 fn all_order_types(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     let (one, two) = (name(text, round, "d"), name(text, round, "e"));
     let decimal = |number| Decimal::new(number, 2);
@@ -86,13 +86,13 @@ fn all_order_types(bytes: &mut Vec<u8>, text: &mut String, round: u64) {
     crate::driven::write_text(bytes, |out| encode_mass_cancel(out, &MassCancel::default()));
 }
 
-/// The allocator's calls inside the exchange over `rounds`, after as many as a warm-up.
+/// Calls of the allocator inside the exchange over `rounds`, after a warm-up of as many.
 fn calls(rounds: u64, round_of: Round) -> (u64, Driven) {
     let config = exchange::Config { start_book: StartBook::Synthetic, ..quick() };
     calls_of(rounds, round_of, Driven::new(config), |_| {})
 }
 
-/// The same of an exchange that was made otherwise; `begin` is done when all are authenticated.
+/// The same for a given exchange; `begin` runs when all clients are authenticated.
 fn calls_of(
     rounds: u64,
     round_of: Round,
@@ -154,8 +154,8 @@ fn a_hundred_thousand_orders_and_cancels_do_not_allocate() {
 
 /// Malformed JSON is left out: the JSON library boxes its error.
 #[test]
-fn trades_and_refusals_do_not_allocate() {
-    let (inside, driven) = calls(1_000, trades_and_refusals);
+fn trades_and_rejections_do_not_allocate() {
+    let (inside, driven) = calls(1_000, trades_and_rejections);
     let counts = driven.exchange.counts();
     assert!(counts.trades > 1_000 && counts.rejected.len() >= 4, "{counts:?}");
     assert_eq!(inside, 0);
@@ -178,7 +178,7 @@ fn what_is_published_and_stamped_does_not_allocate() {
     let start_book = StartBook::Synthetic;
     let config = exchange::Config { clock, feed, start_book, ..quick() };
     let sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
-    let (inside, driven) = calls_of(1_000, trades_and_refusals, Driven::new(config), |driven| {
+    let (inside, driven) = calls_of(1_000, trades_and_rejections, Driven::new(config), |driven| {
         for (stream, depth) in [(0, "ORDERS"), (1, "LEVELS")] {
             let address = sockets[stream as usize].local_addr().unwrap();
             let feed = format!(r#"{{"name":"FEED","address":"{address}","depth":"{depth}"}}"#);
@@ -198,7 +198,7 @@ fn what_is_published_and_stamped_does_not_allocate() {
     assert_eq!(inside, 0);
 }
 
-/// The house's flow, from its start to what is said at its end.
+/// The exchange's own flow, from its start to the notice of its end.
 #[test]
 fn a_flow_does_not_allocate() {
     let pace = flow::Pace::Fixed {
@@ -207,7 +207,7 @@ fn a_flow_does_not_allocate() {
         burst: 20,
     };
     let source = flow::Source::Synthetic;
-    let flow = Some(exchange::HouseFlow { source, pace, seconds: 0.3 });
+    let flow = Some(exchange::FlowConfig { source, pace, seconds: 0.3 });
     let clock = Some(clock::Clock::calibrate());
     let feed = Some(exchange::Feed::default());
     let mut driven = Driven::new(exchange::Config { clock, feed, flow, ..quick() });
@@ -228,6 +228,6 @@ fn a_flow_does_not_allocate() {
     }
     assert_eq!(counting::calls() - before, 0);
     let counts = driven.exchange.flow_counts().unwrap();
-    assert_eq!((counts.inputs, counts.refused), (15_000, 0));
+    assert_eq!((counts.inputs, counts.rejected), (15_000, 0));
     assert!(driven.texts(0)[0].contains(r#""type":"FLOW_ENDED","inputs":15000"#));
 }

@@ -1,5 +1,5 @@
-//! Answers to a client that knows only the first dialect, byte for byte except the time. The
-//! exchange wrote the transcript before it knew any other order type; it is never updated.
+//! Replies to a client of the first protocol version, byte for byte except the time. The exchange
+//! wrote the transcript before it had other order types; it is never updated.
 
 use crate::driven::{Driven, config, write_authenticate, write_cancel, write_order};
 use clock::random::SplitMix64;
@@ -20,7 +20,7 @@ fn cancel(more: &str, code: &str, id: &str) -> String {
     format!(r#"{{"type":"CANCEL_ORDER","client_id":"{id}","instrument_code":"{code}"{more}}}"#)
 }
 
-/// What was said to whom, a line each.
+/// The transcript: one line for each message.
 struct Transcript {
     driven: Driven,
     lines: String,
@@ -52,7 +52,7 @@ impl Transcript {
     }
 }
 
-/// Each kind of message, and of refusal.
+/// Each kind of message and of rejection.
 fn every_kind(transcript: &mut Transcript) {
     let third = r#","account_id":"account-3""#;
     let (usdt, eur) = ("BTC_USDT", "BTC_EUR");
@@ -91,7 +91,7 @@ fn every_kind(transcript: &mut Transcript) {
     }
 }
 
-/// Books, trades, and the limits of both, at random.
+/// Random orders that book, trade, and break limits.
 fn many(transcript: &mut Transcript) {
     let mut random = SplitMix64::new(1);
     for _ in 0..150 {

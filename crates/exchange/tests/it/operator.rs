@@ -1,4 +1,4 @@
-//! Actions of an operator on a running exchange, and orders whose connection is gone.
+//! Actions of an operator on a running exchange, and orders whose connection has closed.
 
 use crate::dialogue::Dialogue;
 use crate::driven::config;
@@ -104,7 +104,7 @@ fn kill_switches() {
         3 desk APPLIED count=0
         0 a BOOKED client_id=a4 price=99 amount=1 sequence=8
         3 desk APPLIED count=0
-        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]].assert_eq(&d.told());
+        3 - ERROR reason=unknown account_id: no account with this id has authenticated on this exchange"#]].assert_eq(&d.told());
     let counts = d.driven.exchange.counts();
     assert_eq!((counts.operations, counts.rejected["kill_switch"]), (5, 4));
 }
@@ -128,7 +128,7 @@ fn an_operator_cancels_for_one_or_for_all() {
         1 b DONE client_id=b1 status=CANCELLED sequence=7
         2 c DONE client_id=c1 status=CANCELLED sequence=8
         3 desk MASS_CANCELLED count=2
-        3 - ERROR reason=account_id is none that has come to this exchange, and none that could"#]]
+        3 - ERROR reason=unknown account_id: no account with this id has authenticated on this exchange"#]]
     .assert_eq(&d.told());
 }
 
@@ -158,7 +158,7 @@ fn who_is_no_operator_is_told_so_and_an_operator_does_not_trade() {
 
 const FLAGGED: &str = "{'type':'AUTHENTICATE','api_token':'a','cancel_on_disconnect':true}";
 
-/// With the last connection that wished it, whatever others there are; those are told.
+/// Orders are cancelled with the last connection that asked for it; the others get the reports.
 #[test]
 fn orders_are_cancelled_on_disconnect() {
     let mut d = Dialogue::new(config());
@@ -183,7 +183,7 @@ fn orders_are_cancelled_on_disconnect() {
     assert_eq!(d.driven.exchange.counts().cancels_on_disconnect, 1);
 }
 
-/// It is the exchange that ends the connection, for a fault of its client.
+/// The exchange closes the connection because of its client's fault.
 #[test]
 fn orders_are_cancelled_when_the_exchange_ends_the_connection() {
     let mut d = Dialogue::new(config());
@@ -197,7 +197,7 @@ fn orders_are_cancelled_when_the_exchange_ends_the_connection() {
     d.told();
 }
 
-/// Over real sockets: the connection is just gone, and another one of the account is told at once.
+/// Over real sockets: a connection breaks, and the account's other one gets the reports at once.
 #[test]
 fn a_connection_that_breaks_cancels_and_the_others_are_told() {
     for backend in ["block", "spin"] {
@@ -217,7 +217,7 @@ fn a_connection_that_breaks_cancels_and_the_others_are_told() {
     }
 }
 
-/// Bands and states are the file's; to open an instrument keeps its band.
+/// Bands and states come from the file; opening an instrument keeps its band.
 #[test]
 fn instruments_start_as_their_file_says() {
     let text = "

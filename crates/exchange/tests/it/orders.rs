@@ -1,4 +1,4 @@
-//! Every order type, and amendments, as their clients see them: whole dialogues.
+//! Dialogues with every order type and with amendments.
 
 use crate::dialogue::Dialogue;
 use crate::driven::{START_NS, config, set_time};
@@ -40,23 +40,23 @@ fn market_orders_and_orders_that_trade_whole_or_not_at_all() {
 }
 
 #[test]
-fn post_only_is_refused_or_repriced() {
+fn post_only_is_rejected_or_repriced() {
     let mut d = Dialogue::new(config());
     d.order(0, "s", "SELL", "100", "1");
-    d.order_with(1, "refused", "BUY", "100", "1", "'post_only':'REJECT'");
+    d.order_with(1, "rejected", "BUY", "100", "1", "'post_only':'REJECT'");
     d.order_with(1, "rests", "BUY", "99", "1", "'post_only':'REJECT'");
     d.order_with(1, "repriced", "BUY", "102", "1", "'post_only':'REPRICE'");
     d.order_with(1, "immediate", "BUY", "1", "1", &format!("'post_only':'REJECT',{IOC}"));
     expect![[r#"
         0 a BOOKED client_id=s price=100 amount=1 sequence=1
-        1 b REJECTED client_id=refused reason=the order is post-only and would trade
+        1 b REJECTED client_id=rejected reason=the order is post-only and would trade
         1 b BOOKED client_id=rests price=99 amount=1 sequence=2
         1 b BOOKED client_id=repriced price=99.99 amount=1 sequence=3
         1 b REJECTED client_id=immediate reason=type, time_in_force, post_only, display_amount and stop_price do not go together: MARKET needs an immediate time_in_force; post_only and display_amount need a LIMIT that may rest, without stop_price"#]].assert_eq(&d.told());
 }
 
-/// Its hidden part trades after visible orders at its price; each fill gives what is left of the
-/// whole.
+/// The hidden part trades after visible orders at its price; each fill has the remaining amount of
+/// the whole order.
 #[test]
 fn an_iceberg_shows_a_part() {
     let mut d = Dialogue::new(config());
@@ -91,8 +91,8 @@ fn an_iceberg_shows_a_part() {
         0 a REJECTED client_id=no-part reason=amount is out of range: BTC_USDT takes 0.00001 to 10000000"#]].assert_eq(&d.told());
 }
 
-/// It waits until others' trade triggers it, then trades as its own type; one that is already
-/// reached does so at once.
+/// A stop waits until a trade triggers it, then trades as its own type; if its price is already
+/// reached, it trades at once.
 #[test]
 fn stops_wait_for_their_price() {
     let mut d = Dialogue::new(config());
@@ -171,7 +171,7 @@ fn a_date_ends_an_order_with_the_next_message_or_without() {
 }
 
 /// A smaller amount at the same price keeps the place; any other change enters anew, and may trade.
-/// The new name takes effect with the amendment and not before.
+/// The new client id takes effect with the amendment and not before.
 #[test]
 fn amendments() {
     let mut d = Dialogue::new(config());
@@ -204,7 +204,7 @@ fn amendments() {
         2 c FILL client_id=s2 price=101 amount=0.5 remaining=0 sequence=12
         2 c DONE client_id=s2 status=FILLED sequence=13
         1 b DONE client_id=b3 status=CANCELLED sequence=15"#]].assert_eq(&d.told());
-    // Its first name and the second are free again, and so is the last.
+    // All its client ids are free again.
     for name in ["b1", "b2", "b3"] {
         d.order(1, name, "BUY", "1", "1");
     }
@@ -216,7 +216,7 @@ fn amendments() {
 }
 
 #[test]
-fn amendments_that_are_refused_change_nothing() {
+fn amendments_that_are_rejected_change_nothing() {
     let mut d = Dialogue::new(config());
     d.order(0, "a1", "BUY", "99", "1");
     d.order(0, "a2", "BUY", "98", "1");
@@ -228,7 +228,7 @@ fn amendments_that_are_refused_change_nothing() {
     d.amend(0, "a1", "'amount':'1'");
     d.amend(0, "a1", "'price':'99'");
     d.say(0, "{'type':'AMEND_ORDER','client_id':'a1','instrument_code':'BTC_EUR','price':'1','amount':'1'}");
-    // Its own name is no new one.
+    // The same client id is not a new one.
     d.amend(0, "a1", "'new_client_id':'a1','price':'99','amount':'0.5'");
     d.order(1, "s", "SELL", "98", "2");
     expect![[r#"
@@ -252,7 +252,7 @@ fn amendments_that_are_refused_change_nothing() {
         1 b BOOKED client_id=s price=98 amount=2 sequence=8"#]].assert_eq(&d.told());
 }
 
-/// A stop that waits: its limit and its amount, or of a market order the amount alone.
+/// Amendments of a waiting stop: limit and amount, or of a market order only the amount.
 #[test]
 fn stops_are_amended() {
     let mut d = Dialogue::new(config());
@@ -280,7 +280,7 @@ fn stops_are_amended() {
         2 c DONE client_id=b status=FILLED sequence=8"#]].assert_eq(&d.told());
 }
 
-/// An amendment from another connection is told to both.
+/// An amendment from another connection is reported to both.
 #[test]
 fn both_connections_learn_of_an_amendment() {
     let mut d = Dialogue::new(config());

@@ -1,4 +1,4 @@
-//! What accounts may do, and what becomes of an order that meets one of its own account.
+//! Limits of accounts, and self-trade prevention.
 
 use crate::dialogue::Dialogue;
 use crate::driven::{config, set_time};
@@ -12,7 +12,7 @@ fn with_risk(text: &str) -> Config {
 }
 
 #[test]
-fn each_limit_refuses_by_its_name() {
+fn each_limit_rejects_by_its_name() {
     let mut d = Dialogue::new(with_risk(
         r#"
         [default]
@@ -63,7 +63,7 @@ fn each_limit_refuses_by_its_name() {
     assert_eq!(d.driven.exchange.engine().position_lots(2, 0), 50_000);
 }
 
-/// Counted within a second of the exchange's time; a cancel is never refused for it.
+/// Counted within a second of the exchange's time; a cancel is never rejected for it.
 #[test]
 fn messages_per_second() {
     set_time(0);

@@ -1,4 +1,4 @@
-//! Stamps on replies: only where they were asked for, in order, and on nothing else.
+//! Stamps on replies: in order, only for clients that asked for them, and only on their replies.
 
 use crate::running::{Client, Running, cancel, immediate, order};
 use clock::Clock;
@@ -31,13 +31,13 @@ fn read(client: &mut Client) -> (String, Option<Vec<u64>>) {
 }
 
 #[test]
-fn replies_to_who_wants_them_are_stamped() {
+fn replies_are_stamped_on_request() {
     let running = running();
     let mut client = stamped(&running, "1", true);
     let mut stamps = BTreeSet::new();
     for (ask, kinds) in [
         (order("a", "BUY", "100", "1"), vec!["BOOKED"]),
-        // The engine is not asked: the name is taken. And it refuses.
+        // A client id in use does not reach the engine; the other order the engine rejects.
         (order("a", "BUY", "100", "1"), vec!["REJECTED"]),
         (order("b", "BUY", "0.001", "1"), vec!["REJECTED"]),
         (immediate("c", "SELL", "100", "0.5"), vec!["FILL", "FILL", "DONE"]),
@@ -58,14 +58,14 @@ fn replies_to_who_wants_them_are_stamped() {
             stamps.insert(of[0]);
         }
     }
-    // Eight requests, each read by itself.
+    // Eight requests, each in its own read.
     assert_eq!(stamps.len(), 8);
     // Only orders have stamps.
     client.send(r#"{"type":"SUBSCRIBE","channels":[{"name":"ORDERS"}]}"#);
     assert_eq!(read(&mut client), ("SUBSCRIPTIONS".to_owned(), None));
 }
 
-/// Nor is what another's request leads to: whose stamps would it be?
+/// Reports caused by another client's request have no stamps.
 #[test]
 fn others_replies_are_as_ever() {
     let running = running();
@@ -85,7 +85,7 @@ fn others_replies_are_as_ever() {
     for kind in ["FILL", "FILL", "DONE", "DONE"] {
         assert_eq!(read(&mut other), (kind.to_owned(), None));
     }
-    // The client withdraws it as it asked for it; an authentication without that key leaves it.
+    // The same key switches stamps off; an authentication without the key changes nothing.
     client.authenticate("3");
     client.send(&order("d", "BUY", "100", "1"));
     assert!(read(&mut client).1.is_some());
@@ -95,7 +95,7 @@ fn others_replies_are_as_ever() {
     assert_eq!(read(&mut client), ("DONE".to_owned(), None));
 }
 
-/// The connection's number comes again; its wishes do not.
+/// A new connection with a reused number does not inherit the old one's options.
 #[test]
 fn a_wish_ends_with_its_connection() {
     let running = running();

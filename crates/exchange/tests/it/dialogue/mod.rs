@@ -1,11 +1,11 @@
-//! Traders' messages in short, and what everybody was told of them, a line each.
+//! Dialogues in short form: traders' messages, and one line for each message that they get.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use crate::driven::Driven;
 use exchange::Config;
 
-/// A connection each.
+/// Number of connections.
 const STREAMS: u32 = 4;
 
 pub struct Dialogue {
@@ -25,7 +25,7 @@ impl Dialogue {
         dialogue
     }
 
-    /// Sends a message, `'` standing for `"`, and notes what everybody is told.
+    /// Sends a message, in which `'` stands for `"`, and records all replies and reports.
     pub fn say(&mut self, stream: u32, text: &str) {
         let mut bytes = Vec::new();
         let text = text.replace('\'', "\"");
@@ -84,7 +84,7 @@ impl Dialogue {
         );
     }
 
-    /// Notes what everybody was told since the last time.
+    /// Records all messages since the last call.
     pub fn note(&mut self) {
         for stream in 0..STREAMS {
             for text in self.driven.texts(stream) {
@@ -93,20 +93,20 @@ impl Dialogue {
         }
     }
 
-    /// What was noted, and the engine held against its replay.
+    /// The transcript so far, after a replay check.
     pub fn told(&mut self) -> String {
         let check = self.driven.exchange.replay_check();
         assert_eq!(check.equal, Some(true), "{}", check.why);
         self.told_unchecked()
     }
 
-    /// What was noted.
+    /// The transcript so far.
     pub fn told_unchecked(&mut self) -> String {
         std::mem::take(&mut self.lines).join("\n")
     }
 }
 
-/// A report without what is the same in all of them.
+/// A report without the fields that all reports share.
 fn brief(text: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let field = |name: &&str| match &value[name] {

@@ -1,4 +1,4 @@
-//! An exchange without sockets: bytes in through `space` and `received`, answers out of `Outbound`.
+//! An exchange without sockets: bytes go in by `space` and `received`, replies are in `Outbound`.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -18,7 +18,7 @@ thread_local! {
     static WALL_NS: Cell<u64> = const { Cell::new(START_NS) };
 }
 
-/// The exchange's time from now on, on this thread: so long after the start.
+/// Sets the exchange's time on this thread, relative to the start.
 pub fn set_time(ms: u64) {
     WALL_NS.set(START_NS + ms * 1_000_000);
 }
@@ -39,7 +39,7 @@ pub fn config() -> Config {
         },
         feed: None,
         flow: None,
-        about: exchange::About::default(),
+        process: exchange::ProcessInfo::default(),
         clock: None,
         journal: None,
         feed_allowed: Vec::new(),
@@ -66,7 +66,7 @@ impl Driven {
         self.exchange.opened(StreamId(stream), Some(peer), 0);
     }
 
-    /// A connection past its handshake; the answer to it is not kept.
+    /// A connection after its handshake, whose reply is dropped.
     pub fn connect(&mut self, stream: u32) {
         self.open(stream);
         let mut head = Vec::new();
@@ -85,18 +85,18 @@ impl Driven {
         self.exchange.closed(StreamId(stream), &mut self.outbound);
     }
 
-    /// What the server's loop does ten times a second.
+    /// A sweep, as the server's loop does it ten times a second.
     pub fn sweep(&mut self) {
         self.exchange.sweep(0, &mut self.outbound);
     }
 
-    /// A turn of the server's loop, but for its reads and writes.
+    /// A turn of the server's loop without its reads and writes.
     pub fn turn(&mut self) {
         self.exchange.elsewhere(&mut self.outbound);
     }
 
-    /// As if one or more reads had brought the bytes. What comes after the exchange has ended the
-    /// connection is not read, as in `transport::serve`.
+    /// Delivers the bytes in one or more reads. As in `transport::serve`, nothing is read after the
+    /// exchange has ended the connection.
     pub fn feed(&mut self, stream: u32, mut bytes: &[u8]) {
         let id = StreamId(stream);
         while !bytes.is_empty() && self.outbound.is_open(id) {
@@ -108,7 +108,7 @@ impl Driven {
         }
     }
 
-    /// What was answered on this connection and not yet cleared, in frames.
+    /// The frames sent to this connection since the last clear.
     pub fn answers(&mut self, stream: u32) -> &mut Vec<u8> {
         self.outbound.to(StreamId(stream))
     }
@@ -117,7 +117,7 @@ impl Driven {
         self.outbound.is_open(StreamId(stream))
     }
 
-    /// The texts that were answered on this connection, taken.
+    /// Takes the texts sent to this connection.
     pub fn texts(&mut self, stream: u32) -> Vec<String> {
         let bytes = std::mem::take(self.answers(stream));
         let mut reader = MessageReader::new(Role::Client, FrameLimits::default());
@@ -133,7 +133,7 @@ impl Driven {
         texts
     }
 
-    /// Sends a text and gives what this connection was answered.
+    /// Sends a text and returns the replies on this connection.
     pub fn ask(&mut self, stream: u32, text: &str) -> Vec<String> {
         let mut frame = Vec::new();
         write_text(&mut frame, |out| out.extend_from_slice(text.as_bytes()));

@@ -5,14 +5,14 @@
 
 use crate::running::{Client, Running};
 use clock::{Clock, Deadline};
-use exchange::{Config, Feed, HouseFlow};
+use exchange::{Config, Feed, FlowConfig};
 use feed::{Follower, FollowerSettings, PacketHeader, PacketKind, RecoveryRequest};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 use transport::datagram::{Datagram, DatagramReceiver, ReceiveOptions};
 
-/// Room for a snapshot while the test's thread is elsewhere.
+/// Room for a snapshot while the test's thread does not read.
 pub const RECEIVE: ReceiveOptions =
     ReceiveOptions { receive_buffer_bytes: 4 << 20, kernel_stamps: false, multicast: None };
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ pub fn config() -> Config {
 }
 
 /// As [`config`], with room for a flow, and the flow.
-pub fn config_with_flow(flow: HouseFlow) -> Config {
+pub fn config_with_flow(flow: FlowConfig) -> Config {
     let mut config = config();
     config.limits.open_orders_max = 40_000;
     config.limits.price_levels_max = 4_000;
@@ -41,10 +41,10 @@ pub struct Following {
     pub follower: Follower,
     /// Headers of all new datagrams in the order of arrival.
     pub live: Vec<PacketHeader>,
-    /// Whether it asks for what it misses.
+    /// Whether it requests missing messages.
     pub can_ask: bool,
     depth: String,
-    /// Then what was asked for was lost.
+    /// When to repeat a request, because its reply was lost.
     patience: Deadline,
     datagram: Vec<u8>,
 }
@@ -101,7 +101,7 @@ impl Following {
         }
     }
 
-    /// Takes a datagram in that came.
+    /// Passes a datagram to the follower.
     pub fn take(&mut self, n: usize) {
         let outcome = self.follower.datagram(&self.datagram[..n]);
         let header = outcome.header.expect("ours are well formed");
@@ -110,7 +110,7 @@ impl Following {
         }
     }
 
-    /// Takes one datagram in, if one comes, and asks for what is missing then.
+    /// Passes one datagram to the follower, if one comes, and requests missing messages.
     pub fn turn(&mut self) -> bool {
         let came = self.receive();
         came.into_iter().for_each(|n| self.take(n));
@@ -131,7 +131,7 @@ impl Following {
         came.is_some()
     }
 
-    /// Follows until it has all up to a message.
+    /// Follows up to this message.
     pub fn reach(&mut self, sequence: u64) {
         let deadline = Deadline::after(Duration::from_secs(20));
         while !(self.follower.is_in_sync() && self.follower.sequence() >= sequence) {
@@ -140,7 +140,7 @@ impl Following {
         }
     }
 
-    /// Follows until nothing comes but heartbeats.
+    /// Follows until only heartbeats come.
     pub fn settle(&mut self) {
         self.reach(0);
         let mut last = (0, Deadline::after(Duration::from_millis(250)));
@@ -152,7 +152,7 @@ impl Following {
         }
     }
 
-    /// What the exchange says of itself. Reports on orders may come before it.
+    /// The exchange's answer to `DESCRIBE`; skips reports on orders before it.
     pub fn describe(&mut self) -> Value {
         self.client.send(r#"{"type":"DESCRIBE"}"#);
         loop {
@@ -163,7 +163,7 @@ impl Following {
         }
     }
 
-    /// Reaches what the exchange has published, and has the same books.
+    /// Follows all that the exchange has published and checks that the books agree.
     pub fn same_books(&mut self) {
         let description = self.describe();
         let feeds = description["feeds"].as_array().unwrap();

@@ -12,7 +12,7 @@ use wire::request::Side;
 const STRANGER: u32 = 0;
 const NEIGHBOUR: u32 = 1;
 
-/// How far the stranger is when the bytes begin.
+/// The state of the stranger's connection when the bytes begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
     Connected,
@@ -45,7 +45,7 @@ pub fn gateway(stream: &[u8]) {
     }
 }
 
-/// All that the stranger is answered, times set to 0, and how the engine then stands.
+/// All replies to the stranger with times set to 0, and the final state of the engine.
 fn answers(start: Start, stream: &[u8], portion_bytes: usize) -> (Vec<u8>, u64) {
     let mut driven = Driven::new(SMALL.clone());
     driven.connect(NEIGHBOUR);
@@ -128,7 +128,7 @@ fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     bytes.windows(pattern.len()).position(|window| window == pattern)
 }
 
-/// The wall clock is the one thing in an answer that does not come from the bytes.
+/// Only the time in a reply does not depend on the bytes.
 fn zero_times(answers: &mut [u8]) {
     const TIME: &[u8] = br#""time":"#;
     let mut from = 0;

@@ -14,7 +14,7 @@ use transport::Streams;
 use transport::serve::{Refused, serve};
 use tungstenite::{Message, WebSocket};
 
-/// Small, so that a test starts at once, and an empty book, so that it knows what rests.
+/// Small limits, so that a test starts at once, and an empty book.
 pub fn config() -> Config {
     Config {
         tokens: Tokens::Any,
@@ -31,7 +31,7 @@ pub fn config() -> Config {
         },
         feed: None,
         flow: None,
-        about: exchange::About::default(),
+        process: exchange::ProcessInfo::default(),
         clock: None,
         journal: None,
         feed_allowed: Vec::new(),
@@ -57,7 +57,7 @@ impl Running {
         Running::start_over(open, config)
     }
 
-    /// Over streams that its own thread opens.
+    /// Starts an exchange whose thread opens its streams.
     pub fn start_over(
         open: impl FnOnce(Clock) -> Box<dyn Streams> + Send + 'static,
         config: Config,
@@ -72,13 +72,13 @@ impl Running {
             let mut streams = open(clock);
             streams.listen(listener).unwrap();
             let limits = exchange.limits().serve();
-            let refused = serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();
-            (exchange, refused)
+            let rejected = serve(&mut *streams, &mut exchange, limits, clock, &stopped).unwrap();
+            (exchange, rejected)
         });
         Running { address, stop, thread: Some(thread) }
     }
 
-    /// A bare connection.
+    /// A TCP connection.
     pub fn dial(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -101,7 +101,7 @@ impl Running {
         client
     }
 
-    /// Ends the exchange and gives what it was.
+    /// Stops the exchange and returns it.
     pub fn stop(mut self) -> (Exchange, Refused) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -123,7 +123,7 @@ impl Client {
         self.socket.send(Message::text(text)).unwrap();
     }
 
-    /// The next text message, its time set to 0: all that may differ from run to run.
+    /// The next text message with its time set to 0; only the time may differ between runs.
     pub fn read(&mut self) -> String {
         match self.socket.read().unwrap() {
             Message::Text(text) => timeless(&text),
@@ -153,7 +153,7 @@ impl Client {
         }
     }
 
-    /// What comes now answers this: nothing else was under way. The order rests nowhere.
+    /// Checks that no other message is due: the reply to a new request comes next.
     pub fn nothing_more(&mut self) {
         let reply = self.ask(r#"{"type":"SUBSCRIBE","channels":[]}"#);
         assert!(reply.ends_with(r#""type":"SUBSCRIPTIONS"}"#), "{reply}");

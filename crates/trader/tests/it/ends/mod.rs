@@ -5,7 +5,7 @@
 
 use clock::Clock;
 use clock::schedule::Arrival;
-use exchange::{Config, Exchange, Feed, HouseFlow, Reach};
+use exchange::{Config, Exchange, Feed, FlowConfig, Reach};
 use flow::{Pace, Source};
 use host::Scheduling;
 use plan::faults::Inject;
@@ -80,12 +80,12 @@ pub fn exchange_with(feed: Feed, clock: Clock, flow: Flow, harm: Inject) -> End 
     let pace = Pace::Fixed { rate_per_second, arrival, burst };
     let config = Config {
         feed: Some(feed),
-        flow: Some(HouseFlow { source: Source::Synthetic, pace, seconds }),
+        flow: Some(FlowConfig { source: Source::Synthetic, pace, seconds }),
         clock: Some(clock),
-        about: exchange::About {
+        process: exchange::ProcessInfo {
             tool: "a test".into(),
             boot_id: host::utc::boot_id(&host::Root::system()),
-            ..exchange::About::default()
+            ..exchange::ProcessInfo::default()
         },
         ..Config::default()
     };

@@ -1,4 +1,4 @@
-//! Refusals: in words for the client, by name for the counters.
+//! Rejections: a reason for the client, a name for the counters.
 
 use crate::account::sessions::Sessions;
 use crate::counts::Tally;
@@ -14,8 +14,8 @@ use wire::decimal::DecimalError;
 use wire::reply::{self, Rejected};
 use wire::{ClientId, MessageFault};
 
-/// What has been refused.
-pub(crate) struct Refusals {
+/// Counters of rejections.
+pub(crate) struct Rejections {
     /// `REJECTED`, by reason.
     pub rejected: Tally,
     /// By the limit's name.
@@ -24,117 +24,117 @@ pub(crate) struct Refusals {
     pub errors: u64,
 }
 
-/// What a refusal is about.
-pub(crate) struct About<'a> {
+/// The request that a rejection answers.
+pub(crate) struct RejectedRequest<'a> {
     pub from: StreamId,
     pub account_id: Option<&'a str>,
-    /// The name of the order, or of the request; without one the answer is an `ERROR`.
+    /// The client id of the order or of the request; without one the answer is an `ERROR`.
     pub client_id: Option<&'a ClientId>,
     pub time_ms: i64,
-    /// What the answer is stamped with, if who asked wants that.
+    /// Stamps of the answer, if the connection asked for stamps.
     pub stamping: Option<Stamping>,
 }
 
-impl<'a> Refused<'a> {
-    /// One that is no limit's.
-    pub const fn new(name: &'static str, reason: &'a str) -> Refused<'a> {
-        Refused { name, reason, limit: false }
+impl<'a> Rejection<'a> {
+    /// A rejection for a reason other than a limit.
+    pub const fn new(name: &'static str, reason: &'a str) -> Rejection<'a> {
+        Rejection { name, reason, limit: false }
     }
 
-    const fn limit(name: &'static str, reason: &'a str) -> Refused<'a> {
-        Refused { name, reason, limit: true }
+    const fn limit(name: &'static str, reason: &'a str) -> Rejection<'a> {
+        Rejection { name, reason, limit: true }
     }
 }
 
-/// Why an order or a cancel is refused.
-pub(crate) struct Refused<'a> {
-    /// Under which it is counted.
+/// Why the exchange rejects a request.
+pub(crate) struct Rejection<'a> {
+    /// The name of its counter.
     pub name: &'static str,
-    /// For a person.
+    /// Text for the client.
     pub reason: &'a str,
-    /// Whether `name` is a limit's.
+    /// Whether `name` is the name of a limit.
     pub limit: bool,
 }
 
-impl<'a> From<Violation<'a>> for Refused<'a> {
-    fn from(Violation { name, reason }: Violation<'a>) -> Refused<'a> {
-        Refused { name, reason, limit: false }
+impl<'a> From<Violation<'a>> for Rejection<'a> {
+    fn from(Violation { name, reason }: Violation<'a>) -> Rejection<'a> {
+        Rejection { name, reason, limit: false }
     }
 }
 
-impl Refusals {
-    pub fn new() -> Refusals {
-        Refusals { rejected: Tally::new(), limits: Tally::new(), errors: 0 }
+impl Rejections {
+    pub fn new() -> Rejections {
+        Rejections { rejected: Tally::new(), limits: Tally::new(), errors: 0 }
     }
 
-    /// Sends a `REJECTED`, or an `ERROR` if it has no name to go by.
+    /// Sends a `REJECTED`, or an `ERROR` if the request has no client id.
     pub fn answer(
         &mut self,
         out: &mut Vec<u8>,
-        refused: &Refused<'_>,
+        rejection: &Rejection<'_>,
         client_id: Option<&ClientId>,
         time_ms: i64,
         uid: &str,
         stamping: Option<&Stamping>,
     ) {
-        self.rejected.add(refused.name);
-        if refused.limit {
-            self.limits.add(refused.name);
+        self.rejected.add(rejection.name);
+        if rejection.limit {
+            self.limits.add(rejection.name);
         }
         let Some(client_id) = client_id.copied() else {
             self.errors += 1;
-            return send(out, |out| reply::encode_error(out, refused.reason));
+            return send(out, |out| reply::encode_error(out, rejection.reason));
         };
-        let reason = refused.reason.into();
+        let reason = rejection.reason.into();
         let rejected = Rejected { client_id, reason, time_ms, uid: uid.into() };
         send_stamped(out, stamping, |out| reply::encode_rejected(out, &rejected));
     }
 
-    /// Refuses a request of an account or an operator.
+    /// Rejects a request of an account or an operator.
     #[cold]
-    pub fn refuse(
+    pub fn reject(
         &mut self,
         sessions: &Sessions,
-        about: &About<'_>,
-        refused: &Refused<'_>,
+        request: &RejectedRequest<'_>,
+        rejection: &Rejection<'_>,
         outbound: &mut Outbound,
     ) {
-        let About { from, account_id, client_id, time_ms, stamping } = *about;
-        // An account that is not authenticated here is called what the client calls it.
+        let RejectedRequest { from, account_id, client_id, time_ms, stamping } = *request;
+        // The client may have named an account that is not authenticated on this connection.
         let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
         let uid = account_id.or_else(first).or_else(|| sessions.operator(from)).unwrap_or_default();
-        self.answer(outbound.to(from), refused, client_id, time_ms, uid, stamping.as_ref());
+        self.answer(outbound.to(from), rejection, client_id, time_ms, uid, stamping.as_ref());
     }
 }
 
-pub(crate) const OTHER_ACCOUNT: Refused<'static> = Refused::new(
+pub(crate) const OTHER_ACCOUNT: Rejection<'static> = Rejection::new(
     "not_authenticated",
     "account_id is not authenticated on this connection; send AUTHENTICATE for it first",
 );
-pub(crate) const NO_OPERATOR: Refused<'static> = Refused::new(
+pub(crate) const NO_OPERATOR: Rejection<'static> = Rejection::new(
     "no_operator",
     "only an operator may do this; authenticate with an operator's token, on a connection of its own",
 );
-pub(crate) const UNKNOWN_ACCOUNT: Refused<'static> = Refused::new(
+pub(crate) const UNKNOWN_ACCOUNT: Rejection<'static> = Rejection::new(
     "unknown_account",
-    "account_id is none that has come to this exchange, and none that could",
+    "unknown account_id: no account with this id has authenticated on this exchange",
 );
-pub(crate) const NOT_LOGGED: Refused<'static> = Refused::new(
+pub(crate) const NOT_LOGGED: Rejection<'static> = Rejection::new(
     "journal_not_taken",
     "the exchange's journal can't take this account now; try again",
 );
-pub(crate) const UNKNOWN_ORDER: Refused<'static> = Refused::new(
+pub(crate) const UNKNOWN_ORDER: Rejection<'static> = Rejection::new(
     "unknown_order",
     "unknown order: this account has no open order with this client_id",
 );
-pub(crate) const OTHER_INSTRUMENT: Refused<'static> =
-    Refused::new("other_instrument", "instrument_code does not match the order's");
-const OPEN_ORDERS: Refused<'static> = Refused::limit(
+pub(crate) const OTHER_INSTRUMENT: Rejection<'static> =
+    Rejection::new("other_instrument", "instrument_code does not match the order's");
+const OPEN_ORDERS: Rejection<'static> = Rejection::limit(
     "open_orders_max",
     "too many orders rest on this exchange (limit open_orders_max)",
 );
 
-pub(crate) fn not_inserted(error: InsertError) -> Refused<'static> {
+pub(crate) fn not_inserted(error: InsertError) -> Rejection<'static> {
     let (name, reason) = match error {
         InsertError::DuplicateClientId => {
             ("duplicate_client_id", "duplicate client_id: an order with it is open")
@@ -145,55 +145,55 @@ pub(crate) fn not_inserted(error: InsertError) -> Refused<'static> {
         ),
         InsertError::Full => return OPEN_ORDERS,
     };
-    Refused::new(name, reason)
+    Rejection::new(name, reason)
 }
 
-/// The engine's reasons in words. `stop` is whether it refused a stop.
-pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
+/// The engine's reason as a rejection. `stop` says that the order is a stop.
+pub(crate) fn by_engine(reason: Reject, stop: bool) -> Rejection<'static> {
     match reason {
-        Reject::MessageRate => Refused::limit(
+        Reject::MessageRate => Rejection::limit(
             "risk_messages_per_second_max",
             "too many messages of this account in this second (risk limit messages_per_second_max)",
         ),
-        Reject::KillSwitch => Refused::new(
+        Reject::KillSwitch => Rejection::new(
             "kill_switch",
             "the kill switch is on: nothing enters; what is open can be cancelled",
         ),
-        Reject::InstrumentHalted => Refused::new(
+        Reject::InstrumentHalted => Rejection::new(
             "instrument_halted",
             "the instrument is halted: orders can be cancelled, or amended to less at the same price",
         ),
-        Reject::InstrumentClosed => Refused::new("instrument_closed", "the instrument is closed"),
-        Reject::BadCombination => Refused::new(
+        Reject::InstrumentClosed => Rejection::new("instrument_closed", "the instrument is closed"),
+        Reject::BadCombination => Rejection::new(
             "bad_combination",
             "type, time_in_force, post_only, display_amount and stop_price do not go together: MARKET needs an \
              immediate time_in_force; post_only and display_amount need a LIMIT that may rest, without stop_price",
         ),
-        Reject::BadPrice => Refused::new(
+        Reject::BadPrice => Rejection::new(
             "bad_price",
             "price is missing, out of range, or given for an order that has none",
         ),
         Reject::BadQuantity => {
-            Refused::new("bad_amount", "display_amount is larger than amount, or out of range")
+            Rejection::new("bad_amount", "display_amount is larger than amount, or out of range")
         }
-        Reject::BadExpiry => Refused::new("bad_expire_time", "expire_time has come already"),
+        Reject::BadExpiry => Rejection::new("bad_expire_time", "expire_time has come already"),
         Reject::PriceBand => {
-            Refused::new("price_band", "price is outside the band of the instrument")
+            Rejection::new("price_band", "price is outside the band of the instrument")
         }
         Reject::UnknownOrder => UNKNOWN_ORDER,
         Reject::PostOnlyWouldTrade => {
-            Refused::new("post_only_would_trade", "the order is post-only and would trade")
+            Rejection::new("post_only_would_trade", "the order is post-only and would trade")
         }
         Reject::LimitOpenOrders => OPEN_ORDERS,
-        Reject::LimitPriceLevels if stop => Refused::limit(
+        Reject::LimitPriceLevels if stop => Rejection::limit(
             "stop_levels_max",
             "too many stop prices on this side of the book (limit stop_levels_max)",
         ),
-        Reject::LimitPriceLevels => Refused::limit(
+        Reject::LimitPriceLevels => Rejection::limit(
             "price_levels_max",
             "too many prices on this side of the book (limit price_levels_max)",
         ),
-        Reject::LimitExpiringOrders => Refused::limit(
+        Reject::LimitExpiringOrders => Rejection::limit(
             "expiring_orders_max",
             "too many orders with an expire_time on this exchange (limit expiring_orders_max)",
         ),
@@ -201,56 +201,56 @@ pub(crate) fn by_engine(reason: Reject, stop: bool) -> Refused<'static> {
     }
 }
 
-/// What the journal did not take.
-pub(crate) fn by_journal(refused: journal::AppendError) -> Refused<'static> {
-    match refused {
-        journal::AppendError::Full { limit, .. } => Refused::limit(
+/// The journal's error as a rejection.
+pub(crate) fn by_journal(error: journal::AppendError) -> Rejection<'static> {
+    match error {
+        journal::AppendError::Full { limit, .. } => Rejection::limit(
             limit,
             "the exchange's journal is as far behind as its limits allow; try again",
         ),
-        journal::AppendError::NoRoom => Refused::new(
+        journal::AppendError::NoRoom => Rejection::new(
             "journal_no_room",
             "the exchange's journal has no room on its disk: nothing enters; what is open can be cancelled",
         ),
-        journal::AppendError::Failed => Refused::new(
+        journal::AppendError::Failed => Rejection::new(
             "journal_failed",
             "the exchange's journal has failed, and nothing is taken any more",
         ),
     }
 }
 
-fn by_risk(reason: Reject) -> Refused<'static> {
+fn by_risk(reason: Reject) -> Rejection<'static> {
     match reason {
-        Reject::RiskQuantity => Refused::limit(
+        Reject::RiskQuantity => Rejection::limit(
             "risk_amount_max",
             "amount is larger than the account may send (risk limit amount_max)",
         ),
-        Reject::RiskCollar => Refused::limit(
+        Reject::RiskCollar => Rejection::limit(
             "risk_collar",
             "price is further past the reference price than the account may go (risk limit collar)",
         ),
-        Reject::RiskNoReference => Refused::new(
+        Reject::RiskNoReference => Rejection::new(
             "risk_no_reference_price",
             "a market order can't be held against the account's notional_max: the instrument has not traded yet",
         ),
-        Reject::RiskNotional => Refused::limit(
+        Reject::RiskNotional => Rejection::limit(
             "risk_notional_max",
             "price times amount is more than the account may send (risk limit notional_max)",
         ),
-        Reject::RiskOpenOrders => Refused::limit(
+        Reject::RiskOpenOrders => Rejection::limit(
             "risk_open_orders_max",
             "too many orders of this account are open (risk limit open_orders_max)",
         ),
-        Reject::RiskPosition => Refused::limit(
+        Reject::RiskPosition => Rejection::limit(
             "risk_position",
             "with this order the account's position could go past what it may be (risk limits long_max and short_max)",
         ),
-        // What has been checked before, or what no client can ask for.
-        other => Refused::new(other.as_str(), other.as_str()),
+        // The exchange checks the rest before the engine does, or no client can cause it.
+        other => Rejection::new(other.as_str(), other.as_str()),
     }
 }
 
-/// The limit for which a message is refused, if it is for one.
+/// The limit that a rejected message breaks, if it breaks one.
 pub(crate) fn limit_of(fault: &MessageFault) -> Option<&'static str> {
     match fault {
         MessageFault::Limit { limit, .. } => Some(limit),

@@ -1,4 +1,4 @@
-//! The house's own orders: a flow that enters the books on its schedule, so that there are ticks.
+//! Plays the exchange's own order flow into the books on its schedule, so that there are ticks.
 
 use crate::account::sessions::Sender;
 use clock::Clock;
@@ -7,38 +7,38 @@ use flow::{Script, SkippedInputs};
 use serde::Serialize;
 use wire::administration::FlowEnded;
 
-/// From `FLOW_STARTED` to the first input, so that it is not late because of that.
+/// From `FLOW_STARTED` to the first input, so that sending the notice does not make it late.
 const LEAD_NS: u64 = 1_000_000;
 
-/// What became of the house's orders.
+/// Counters of the exchange's own flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FlowCounts {
-    /// Inputs that there are.
+    /// Inputs in the flow.
     pub scheduled: u64,
-    /// For how long there are some, ns: as asked, or to the last one of a file that ends before.
+    /// Duration of the flow, ns: as configured, or shorter if a file ends before.
     pub duration_ns: u64,
     /// Inputs that were executed.
     pub inputs: u64,
-    /// Inputs among these that the engine rejected: a client traded with the order before its
-    /// cancel.
-    pub refused: u64,
-    /// What was left out when the flow was made: inputs without effect.
+    /// Executed inputs that the engine rejected: a client traded with the order before its cancel.
+    #[serde(rename = "refused")]
+    pub rejected: u64,
+    /// Inputs without effect that were left out when the flow was made.
     pub without_effect: u64,
-    /// Recorded changes of orders that had traded already.
+    /// Recorded changes of orders that had already traded.
     pub traded_already: u64,
     /// Times that a recorded order was held back because it would have traded.
     pub crossing: u64,
     /// Turns of the loop in which the journal had no room for an input that was due.
     pub journal_full: u64,
-    /// How long after it was due an input was done, ns: half of them.
+    /// Time from due to acknowledged of an input, ns: the median.
     pub late_ns_p50: Option<u64>,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub late_ns_p99: Option<u64>,
-    /// All.
+    /// The maximum.
     pub late_ns_max: Option<u64>,
 }
 
-/// How far the feed is, order by order.
+/// Position of the feed's channel of orders.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FeedPosition {
     /// Datagrams so far.
@@ -47,43 +47,43 @@ pub(crate) struct FeedPosition {
     pub sequence: u64,
 }
 
-/// A flow that is under way.
+/// A running flow.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     started_ns: u64,
-    /// The sender that is told when it ends.
+    /// The connection that gets the notice of the end.
     by: Sender,
-    /// Where the feed was when it began.
+    /// Position of the feed at the start.
     feed: FeedPosition,
 }
 
-pub(crate) struct House {
+pub(crate) struct FlowPlayer {
     script: Script,
     clock: Clock,
     next: usize,
-    /// Inputs that are to be executed: all, unless the journal ends it.
+    /// Number of inputs to execute: all, unless the journal fails.
     end: usize,
     run: Option<Run>,
     has_run: bool,
-    refused: u64,
+    rejected: u64,
     journal_full: u64,
-    /// By input, cut off at four seconds.
+    /// By input; at most four seconds each.
     late_ns: Vec<u32>,
 }
 
-impl House {
-    pub fn new(script: Script, clock: Clock) -> House {
-        // Written to, so that its pages are there.
+impl FlowPlayer {
+    pub fn new(script: Script, clock: Clock) -> FlowPlayer {
+        // Touch the pages before the measurement.
         let mut late_ns = std::hint::black_box(vec![1; script.len()]);
         late_ns.clear();
-        House {
+        FlowPlayer {
             end: script.len(),
             script,
             clock,
             next: 0,
             run: None,
             has_run: false,
-            refused: 0,
+            rejected: 0,
             journal_full: 0,
             late_ns,
         }
@@ -101,7 +101,7 @@ impl House {
             scheduled: self.script.len() as u64,
             duration_ns: self.script.duration_ns(),
             inputs: self.next as u64,
-            refused: self.refused,
+            rejected: self.rejected,
             without_effect,
             traded_already,
             crossing,
@@ -112,10 +112,10 @@ impl House {
         }
     }
 
-    /// Begins the flow.
+    /// Starts the flow.
     ///
     /// # Errors
-    /// Why it can't begin.
+    /// The reason why it can't start.
     pub fn start(&mut self, by: Sender, feed: FeedPosition) -> Result<(), &'static str> {
         if self.has_run {
             return Err("the flow has begun already, and runs once");
@@ -136,7 +136,7 @@ impl House {
         self.clock.now_ns()
     }
 
-    /// The next input and when it is due, if it is now.
+    /// The next input and its due time, if it is due.
     #[inline]
     pub fn due(&self, now_ns: u64) -> Option<(u64, Command)> {
         let due_ns = self.run?.started_ns + self.script.offset_ns(self.next)?;
@@ -144,18 +144,18 @@ impl House {
         is_due.then(|| (due_ns, self.script.command(self.next)))
     }
 
-    /// Notes the outcome of the next input: when it was acknowledged, or that the journal did not
-    /// take it; the engine may have `refused` it. Returns whether it was executed.
+    /// Records the outcome of the next input: when it was acknowledged, or the journal's error;
+    /// `rejected` says that the engine rejected it. Returns whether it was executed.
     pub fn executed(
         &mut self,
         due_ns: u64,
         acknowledged_ns: Result<u64, journal::AppendError>,
-        refused: bool,
+        rejected: bool,
     ) -> bool {
         match acknowledged_ns {
             Ok(acknowledged_ns) => {
                 self.next += 1;
-                self.refused += u64::from(refused);
+                self.rejected += u64::from(rejected);
                 let late_ns = acknowledged_ns.saturating_sub(due_ns);
                 self.late_ns.push(u32::try_from(late_ns).unwrap_or(u32::MAX));
                 true
@@ -165,20 +165,20 @@ impl House {
                 false
             }
             Err(_) => {
-                // It will not get better: what is left is not executed.
+                // The journal does not recover: skip the remaining inputs.
                 self.end = self.next;
                 false
             }
         }
     }
 
-    /// Whether it is under way and all of it is executed.
+    /// Whether it is running and all inputs are executed.
     #[inline]
     pub fn is_through(&self) -> bool {
         self.run.is_some() && self.next >= self.end
     }
 
-    /// Ends the flow: who is told, and what. `None` where none is under way.
+    /// Ends the flow. Returns the notice and its recipient; `None` if no flow is running.
     pub fn end(&mut self, feed: FeedPosition) -> Option<(Sender, FlowEnded)> {
         let run = self.run.take()?;
         let ended = FlowEnded {
@@ -192,5 +192,5 @@ impl House {
 }
 
 #[cfg(test)]
-#[path = "house_tests.rs"]
+#[path = "flow_player_tests.rs"]
 mod tests;

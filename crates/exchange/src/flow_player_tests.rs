@@ -1,0 +1,99 @@
+//! Due inputs of a flow and their outcomes.
+
+use super::*;
+use engine::EngineLimits;
+use flow::{Pace, Settings, Source};
+use journal::AppendError;
+
+const FULL: AppendError = AppendError::Full { limit: "ring_slots", max: 1 };
+
+/// A thousand inputs a second, for a tenth of one.
+fn player() -> FlowPlayer {
+    let pace = Pace::Fixed {
+        rate_per_second: 1000.0,
+        arrival: clock::schedule::Arrival::Uniform,
+        burst: 1,
+    };
+    let limits = EngineLimits {
+        open_orders_max: 20_000,
+        price_levels_max: 1_000,
+        stop_levels_max: 0,
+        expiring_orders_max: 0,
+        accounts_max: 1,
+    };
+    let settings = Settings {
+        source: Source::Synthetic,
+        pace,
+        seconds: 0.1,
+        lots_per_unit: 1,
+        mid_ticks: 20_000,
+        price_ticks_max: 1_000_000,
+        quantity_lots_max: 1_000_000,
+        limits,
+    };
+    FlowPlayer::new(Script::new(&settings).unwrap(), Clock::calibrate())
+}
+
+/// Under way, and when its first input is due.
+fn started() -> (FlowPlayer, u64) {
+    let mut player = player();
+    assert!(!player.is_under_way() && player.due(u64::MAX).is_none());
+    player.start(Sender::NOBODY, FeedPosition { datagrams: 10, sequence: 30 }).unwrap();
+    let (due_ns, _) = player.due(u64::MAX).unwrap();
+    (player, due_ns)
+}
+
+#[test]
+fn an_input_is_due_when_the_script_says_so() {
+    let (mut player, first_ns) = started();
+    for n in 0..100 {
+        let due_ns = first_ns + n * 1_000_000;
+        assert!(!player.is_through() && player.due(due_ns - 1).is_none());
+        let (at_ns, command) = player.due(due_ns).unwrap();
+        assert_eq!((at_ns, command), (due_ns, player.script.command(n as usize)));
+        assert!(player.executed(due_ns, Ok(due_ns + n), n % 10 == 0));
+    }
+    assert!(player.is_through() && player.due(u64::MAX).is_none());
+    let counts = player.counts();
+    assert_eq!((counts.scheduled, counts.inputs, counts.rejected), (100, 100, 10));
+    assert_eq!((counts.late_ns_p50, counts.late_ns_max), (Some(50), Some(99)));
+}
+
+#[test]
+fn the_end_says_what_came_since_the_start() {
+    let (mut player, first_ns) = started();
+    while let Some((due_ns, _)) = player.due(first_ns + 100_000_000) {
+        player.executed(due_ns, Ok(due_ns), false);
+    }
+    let (by, ended) = player.end(FeedPosition { datagrams: 110, sequence: 230 }).unwrap();
+    assert_eq!(by, Sender::NOBODY);
+    let FlowEnded { inputs, datagrams, messages, feed_sequence } = ended;
+    assert_eq!((inputs, datagrams, messages, feed_sequence), (100, 100, 200, 230));
+    assert!(!player.is_under_way() && player.end(FeedPosition::default()).is_none());
+    let again = player.start(Sender::NOBODY, FeedPosition::default()).unwrap_err();
+    assert_eq!(again, "the flow has begun already, and runs once");
+}
+
+#[test]
+fn an_input_that_the_journal_has_no_room_for_is_tried_again() {
+    let (mut player, first_ns) = started();
+    let first = player.due(first_ns);
+    assert!(!player.executed(first_ns, Err(FULL), false));
+    assert_eq!(player.due(first_ns), first);
+    assert!(player.executed(first_ns, Ok(first_ns), false));
+    assert_ne!(player.due(u64::MAX), first);
+    assert_eq!((player.counts().journal_full, player.counts().inputs), (1, 1));
+}
+
+#[test]
+fn a_journal_that_has_failed_ends_the_flow() {
+    for error in [AppendError::Failed, AppendError::NoRoom] {
+        let (mut player, first_ns) = started();
+        assert!(player.executed(first_ns, Ok(first_ns), false));
+        assert!(!player.executed(first_ns + 1_000_000, Err(error), false));
+        assert!(player.is_through() && player.due(u64::MAX).is_none());
+        let (_, ended) = player.end(FeedPosition { datagrams: 11, sequence: 32 }).unwrap();
+        assert_eq!((ended.inputs, ended.datagrams, ended.messages), (1, 1, 2));
+        assert_eq!(player.counts().journal_full, 0);
+    }
+}
