@@ -8,7 +8,7 @@ use record::audited::{Audited, End, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Where what a line says begins.
+/// Column in which a line's text begins.
 const SAYS: usize = 14;
 
 /// An audit log as text. Counts are exact: they are for comparing.

@@ -6,7 +6,7 @@ use crate::text::words::cores;
 use record::doctor::{Finding, Findings, Grade};
 use std::fmt::Write;
 
-/// Where ids begin.
+/// Column in which ids begin.
 const ID: usize = 9;
 /// Column in which a finding's text begins.
 const FOUND: usize = 32;

@@ -13,7 +13,7 @@ const HEAD: &str = "record,scenario,started,machine,run,subject,series,kind,perc
 pub struct Exported<'a> {
     /// The name of its directory.
     pub name: &'a str,
-    /// Letters of its machine; empty where that was not kept.
+    /// Letters of its machine; empty if machine.json is missing.
     pub machine: &'a str,
     /// The record.
     pub record: &'a RunRecord,

@@ -9,22 +9,22 @@ pub enum Finding {
     Same {
         /// Runs of each.
         runs: usize,
-        /// Figures that were looked at.
+        /// Figures that were compared.
         looked_at: usize,
-        /// Those that were said to differ.
+        /// Figures that were reported to differ.
         told_apart: Vec<String>,
     },
-    /// A trader that stands still, without and with.
+    /// A trader without and with injected stalls.
     Stall {
-        /// How long.
+        /// Length of a stall.
         stall_ms: u64,
-        /// How often.
+        /// Interval between stalls.
         every_ms: u64,
         /// p90 of orders without the stall and with it.
         response_ns_p90: [u64; 2],
         /// p90 of orders without the stall and with it.
         service_ns_p90: [u64; 2],
-        /// Response time says so, and service time hardly.
+        /// Whether response time shows the stalls, and service time hardly does.
         seen: bool,
     },
     /// An exchange whose answers are held back.
@@ -35,7 +35,7 @@ pub enum Finding {
         added_ns: i64,
         /// At least 95 %.
         interval_ns: [i64; 2],
-        /// The comparison said so.
+        /// Whether the comparison's verdict is worse.
         is_worse: bool,
     },
     /// Replies that vanish.
@@ -44,7 +44,7 @@ pub enum Finding {
         sent: u64,
         /// Counted as lost.
         lost: u64,
-        /// The record says that it is void, and for this reason.
+        /// Whether the record is void for this reason.
         is_void: bool,
     },
     /// No figure could be compared.
@@ -55,7 +55,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether the tool has seen what it must see.
+    /// Whether tickpath detected the known effect.
     pub fn passed(&self) -> bool {
         match self {
             Finding::Same { looked_at, told_apart, .. } => *looked_at > 0 && told_apart.is_empty(),

@@ -1,5 +1,5 @@
-//! Run records to tables, plots and pages. It only renders: it sees records, not how they came
-//! about, and it is the only one that formats a number for a person.
+//! Run records to tables, plots and pages. It only renders: it knows records, not their making, and
+//! no other crate puts a latency into a table or a page.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

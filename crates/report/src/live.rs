@@ -11,8 +11,8 @@ const LINES_MAX: i32 = 16;
 /// Columns of a bar.
 const BAR_MAX: usize = 60;
 
-/// A line for each range of latencies, from the shortest to the longest: its bounds, a bar, and how
-/// many there are. Ranges are as wide as it takes to have few lines.
+/// A line for each range of latencies, from the shortest to the longest: its bounds, a bar, and the
+/// number of latencies. Ranges are wide enough to keep the lines few.
 pub fn live_histogram(latencies: &Latencies, columns: usize) -> Vec<String> {
     let buckets = &latencies.buckets;
     let ends = buckets.keys().next().zip(buckets.keys().next_back());
@@ -44,7 +44,7 @@ pub fn live_histogram(latencies: &Latencies, columns: usize) -> Vec<String> {
     lines.into_iter().map(draw).collect()
 }
 
-/// A record in one line: when, how far it holds, its main figures, where it is.
+/// A record in one line: its time, how far it holds, its main figures, its directory.
 pub fn record_line(record: &RunRecord, path: &str) -> String {
     let main = record.main_series();
     let figures = main.map_or("no latencies".to_owned(), |series| {

@@ -5,7 +5,7 @@ use crate::text::number::{duration, mebibytes};
 use crate::text::terminal::{Terminal, wrap};
 use record::Preflight;
 
-/// The plan of a run as text: duration, cores, what speaks against it, the scenario as resolved.
+/// The plan of a run as text: duration, cores, errors and warnings, the resolved scenario.
 pub fn preflight(plan: &Preflight, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let name = plan.scenario["name"].as_str().unwrap_or_default();

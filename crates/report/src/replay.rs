@@ -5,7 +5,7 @@ use record::replay::{Cut, Replay};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Where what a line says begins.
+/// Column in which a line's text begins.
 const SAYS: usize = 14;
 
 /// A replay as text. Numbers are exact: they are for comparing.

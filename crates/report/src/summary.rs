@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub struct Summary<'a> {
     /// The name of the test suite.
     pub name: &'a str,
-    /// Why nothing can be read from it: void, or interrupted. Empty for a result.
+    /// Why it is no result: void or interrupted. Empty for a result.
     pub error: &'a str,
     /// The gates with their outcomes.
     pub gates: &'a [GateResult],

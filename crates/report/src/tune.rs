@@ -1,4 +1,4 @@
-//! Settings of the operating system: what `tickpath tune` found, would do, and did.
+//! Settings of the operating system: findings, plans and results of `tickpath tune`.
 
 use crate::text::terminal::{Terminal, clip, wrap};
 use crate::text::words::cores;
@@ -6,9 +6,9 @@ use record::tune::{Account, NotTried, SettingState, State, Step, Survey, Trial, 
 use stats::compare::{Effect, Outcome};
 use std::fmt::Write;
 
-/// Where ids begin.
+/// Column in which ids begin.
 const ID: usize = 4;
-/// Where what was found begins.
+/// Column in which a finding's text begins.
 const FOUND: usize = 44;
 /// Longest line of a step.
 const STEP: usize = 96;

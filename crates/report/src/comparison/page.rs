@@ -19,7 +19,7 @@ use std::fmt::Write;
 const ROW: f64 = 20.0;
 const LEFT: f64 = 250.0;
 const WIDTH: f64 = 940.0;
-/// Right of the last tick there is room for half of its label.
+/// Space right of the last tick, for half of its label.
 const RIGHT: f64 = 30.0;
 /// The axis of changes reaches at least this far to both sides, as a share.
 const REACH_MIN: f64 = 0.02;
@@ -74,7 +74,7 @@ fn verdict_class(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The candidate that something belongs to, where there are several.
+/// The name of a candidate, where there are several.
 fn of(letter: char, is_pair: bool) -> String {
     if is_pair { String::new() } else { format!("{letter}: ") }
 }

@@ -94,7 +94,7 @@ pub(crate) fn arms(comparison: &Comparison) -> impl Iterator<Item = (char, &Arm)
     std::iter::once(('A', &comparison.a)).chain(candidates)
 }
 
-/// The figures of all candidates: those of a name beside each other.
+/// The figures of all candidates, grouped by name.
 pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &Compared)> {
     let mut figures: Vec<(char, &Compared)> = comparison
         .candidates()

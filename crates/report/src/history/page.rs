@@ -73,7 +73,7 @@ fn scenario(group: &[Trend], machines: &[&str]) -> Markup {
     let moments = || points.iter().map(|(moment, _)| *moment);
     let (Some(from), Some(to)) = (moments().min(), moments().max()) else { return html! {} };
     let (Some(low), Some(high)) = (values().min(), values().max()) else { return html! {} };
-    // A little room, so that no point stands on the frame.
+    // A little space, so that no point stands on the frame.
     let room = (to - from) / 30 + 30;
     let x = Axis::time("UTC", from.saturating_sub(room), to.saturating_add(room));
     let what = figure(points[0].1);

@@ -12,7 +12,7 @@ use stats::median;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns of a directory's name, which says when and what.
+/// Columns of a directory's name, which has time and scenario.
 const NAME: usize = 38;
 /// Columns of a scenario's name.
 const SCENARIO: usize = 24;

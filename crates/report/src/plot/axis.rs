@@ -132,7 +132,7 @@ impl Axis {
     }
 
     /// Where `value` stands: 0 at the low end, 1 at the high one; values beyond stand at the end.
-    /// Not a number where `value` isn't one.
+    /// NaN if `value` is NaN.
     pub fn position(&self, value: f64) -> f64 {
         let map = |value: f64| match self.scale {
             Scale::Linear => value,

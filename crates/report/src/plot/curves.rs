@@ -10,7 +10,7 @@ use record::timeline::{OverTime, Timeline};
 use record::{Kind, RunRecord, Series, Subject};
 use stats::PERCENTILES;
 
-/// The spread of more runs than this is not drawn run by run.
+/// Up to this number of runs each run is drawn.
 const RUNS_DRAWN_MAX: usize = 24;
 
 /// A panel for every kind of latency that was measured.
@@ -49,7 +49,7 @@ pub(crate) fn section(record: &RunRecord, timeline: Option<&Timeline>) -> Markup
     }
 }
 
-/// Ranks between which a linear axis shows what a subject adds to its floor.
+/// Ranks between which a linear axis shows the distance of a subject to its floor.
 const LINEAR: std::ops::RangeInclusive<f64> = 0.5..=0.99;
 
 /// A panel with a linear axis, if a floor stands in it.
@@ -112,7 +112,7 @@ pub(crate) fn class_of(record: &RunRecord, subject: &Subject) -> String {
         return "floor dash2".to_owned();
     }
     let index = before(|other| !other.is_reference());
-    // Where colours come round again a dash tells them apart.
+    // A dash tells lines apart that have the same colour.
     match index / 8 {
         0 => format!("c{index}"),
         _ => format!("c{} dash3", index % 8),
@@ -195,7 +195,7 @@ impl Bounds {
             for (quantile, ns) in curve.pooled.iter().chain(curve.runs.iter().flatten()) {
                 bounds.deepest = bounds.deepest.max(*quantile);
                 bounds.high_ns = bounds.high_ns.max(*ns);
-                // A hiccup begins at some ns; it enters from below where it matters.
+                // A hiccup begins at some ns; its curve enters the plot from below.
                 if !curve.class.starts_with("noise") {
                     bounds.low_ns = bounds.low_ns.min(*ns);
                 }
@@ -236,8 +236,8 @@ impl Bounds {
     }
 }
 
-/// The part of an ascending curve at and above `low_ns`, from where it crosses it: a hiccup of some
-/// ns comes into the plot where it gets as long as a latency.
+/// The part of an ascending curve at and above `low_ns`: a hiccup of some
+/// ns enters the plot where it becomes as long as a latency.
 fn from_the_axis(points: &[(f64, f64)], low_ns: f64) -> Vec<(f64, f64)> {
     let hidden = points.partition_point(|(_, ns)| *ns < low_ns);
     let mut visible = points[hidden..].to_vec();

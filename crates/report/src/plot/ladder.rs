@@ -143,7 +143,7 @@ fn range(row: &Row) -> String {
     }
 }
 
-/// Width of the scale, and what is left free on each side of it for labels.
+/// Width of the scale, and the space on each side of it for labels.
 const SCALE: f64 = 260.0;
 const SIDE: f64 = 22.0;
 

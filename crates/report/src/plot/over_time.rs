@@ -12,9 +12,9 @@ use record::{Kind, RunRecord, Subject};
 
 /// From this many columns on there is a heat map.
 const HEAT_COLUMNS_MIN: usize = 120;
-/// With more runs than this their ends are not marked.
+/// Ends of runs are marked up to this number of runs.
 const MARKS_MAX: usize = 60;
-/// With more runs than this the marks have no numbers.
+/// The marks have numbers up to this number of runs.
 const MARKS_NUMBERED_MAX: usize = 12;
 
 const LINES: [(&str, &str); 3] = [("c0", "p50"), ("c1 dash1", "p99"), ("floor dash2", "maximum")];

@@ -19,7 +19,7 @@ pub(crate) struct Matrix<'a> {
     pairs: Vec<(usize, usize, &'a Series)>,
 }
 
-/// The matrices of a record; none where it is of another kind.
+/// The matrices of a record; none for a record of another kind.
 pub(crate) fn matrices(record: &RunRecord) -> Vec<Matrix<'_>> {
     if words::about(record) != About::Cores {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
     }
 }
 
-/// Colours that white text is easier to read on.
+/// Colours dark enough for white text.
 const DARK_FROM: usize = HEAT_LEVELS - 3;
 
 /// The matrices for a page: the darker, the slower.

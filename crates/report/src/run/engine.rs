@@ -144,7 +144,7 @@ fn shares(record: &RunRecord) -> Grid {
     }
 }
 
-/// By how many points of a hundred the shares of the same runs differ, at the median.
+/// Median difference of the shares of the same runs, in percentage points.
 fn points(own: &Series, ideal: &Series) -> Option<f64> {
     let pairs = own.per_run.iter().zip(&ideal.per_run);
     let mut points: Vec<f64> = pairs
@@ -156,7 +156,7 @@ fn points(own: &Series, ideal: &Series) -> Option<f64> {
     Some(f64::midpoint(points[low], points[high]))
 }
 
-/// A column of the table of counts, and what it takes from them.
+/// A column of the table of counts: its heading and its value.
 type CountColumn = (&'static str, fn(&Counts) -> u64);
 
 const COUNT_COLUMNS: [CountColumn; 8] = [
@@ -233,7 +233,7 @@ fn storages(record: &RunRecord) -> Grid {
     }
 }
 
-/// How a soak went on.
+/// Stretches of a soak.
 fn stretches(subject: &Subject) -> Option<Grid> {
     let engine_run = subject.load.engine.first().filter(|run| !run.stretches.is_empty())?;
     let shown = |value: Option<u64>| value.map_or("-".to_owned(), ns);

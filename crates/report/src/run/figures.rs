@@ -60,7 +60,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
 
 /// The columns of the table of latencies: those that have a figure in some row.
 struct Columns {
-    /// How many of [`PERCENTILES`], from the first.
+    /// Number of [`PERCENTILES`] that have a column, from the first.
     percentiles: usize,
     has_interval: bool,
 }
@@ -151,7 +151,7 @@ pub(crate) fn over_the_floor(record: &RunRecord) -> Markup {
     }
 }
 
-/// A row of the table of loads: its name, and what it says of a load.
+/// A row of the table of loads: its name and its value.
 type LoadRow = (&'static str, fn(&Load) -> String);
 
 const LOAD_ROWS: [LoadRow; 16] = [

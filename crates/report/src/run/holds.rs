@@ -12,7 +12,7 @@ use std::fmt::Write;
 const ROW: f64 = 16.0;
 const LEFT: f64 = 190.0;
 const WIDTH: f64 = 760.0;
-/// Right of the last tick there is room for half of its label.
+/// Space right of the last tick, for half of its label.
 const RIGHT: f64 = 30.0;
 
 /// The brackets of response and service times; nothing where none was judged.

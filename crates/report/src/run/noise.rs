@@ -14,7 +14,7 @@ const STALLS_MAX: usize = 5;
 /// Columns of a cause's id.
 const ID_WIDTH: usize = 34;
 
-/// Appends the cores, the causes, the longest gaps and what to know about them.
+/// Appends the cores, the causes, the longest gaps and notes.
 pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
     let Some(noise) = &record.noise else { return };
     cores(out, &noise.cores);
@@ -88,7 +88,7 @@ fn causes(out: &mut Terminal, title: &str, causes: &[Cause]) {
     .text(out);
 }
 
-/// At most as long as its column, with both ends: ids differ at either.
+/// Shortens an id to its column in the middle, because ids differ at either end.
 fn shorten(id: &str) -> String {
     let length = id.chars().count();
     if length < ID_WIDTH {
@@ -98,7 +98,7 @@ fn shorten(id: &str) -> String {
     id.chars().take(ID_WIDTH - 14).chain(['~']).chain(tail).collect()
 }
 
-/// The distance and, where it has a name, what it is: short enough for its column.
+/// The distance of a period and its name, if it has one, shortened to the column.
 fn period(cause: &Cause) -> String {
     let Some(period_ns) = cause.period_ns else { return "-".to_owned() };
     let what = match cause.period_is {
@@ -121,7 +121,7 @@ fn longest(out: &mut Terminal, stalls: &[Stall]) {
     }
 }
 
-/// When and where it was.
+/// Time and core of a stall.
 fn place(stall: &Stall) -> String {
     let run = match (stall.run, stall.subject.as_str()) {
         (0, _) => String::new(),
@@ -181,7 +181,7 @@ fn knowledge(noise: &Noise) -> Vec<String> {
     lines
 }
 
-/// With fewer of the kernel's events in gaps, the two timelines are not one.
+/// With a smaller share of the kernel's events in gaps, the two timelines don't match.
 const ALIGNED_SHARE_MIN: f64 = 0.9;
 
 fn stretch(stretch: &Stretch) -> String {

@@ -10,7 +10,7 @@ use stats::median;
 pub(crate) struct Added<'a> {
     pub subject: &'a str,
     pub series: &'a Series,
-    /// How wide its latencies spread: p90 - p50.
+    /// Spread of its latencies: p90 - p50.
     pub spread_ns: Option<u64>,
     pub p50: Option<Over>,
     pub p99: Option<Over>,
@@ -94,7 +94,7 @@ impl Over {
         Some(Over { floor, added_ns, ratio })
     }
 
-    /// The floor, what is added to it, and how many times it that makes.
+    /// The floor, the time above it, and the ratio of both.
     pub(crate) fn cells(&self, unit: Unit) -> [String; 3] {
         let sign = if self.added_ns < 0 { '-' } else { '+' };
         let added = format!("{sign}{}", (unit.show)(self.added_ns.unsigned_abs()));

@@ -51,7 +51,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
     page::frame(&format!("{} · {}", record.scenario, words::verdict(record)), &body)
 }
 
-/// Whether the page of `record` draws what stands in its logs. A machine of 32 cores has 496 pairs:
+/// Whether the page of `record` draws its logs. A machine of 32 cores has 496 pairs:
 /// the map shows them.
 pub fn draws_logs(record: &RunRecord) -> bool {
     words::about(record) != About::Cores

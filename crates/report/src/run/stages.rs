@@ -31,7 +31,7 @@ fn staged(record: &RunRecord) -> impl Iterator<Item = &Subject> {
     record.subjects.iter().filter(has)
 }
 
-/// Every stage of every subject, and what it had of the whole way around its percentiles.
+/// Every stage of every subject, with its share of the whole around the percentiles.
 pub(crate) fn grids(record: &RunRecord) -> Vec<Grid> {
     staged(record).map(grid).collect()
 }
@@ -41,7 +41,7 @@ const COLUMNS_OF_SERIES: usize = 6;
 
 fn grid(subject: &Subject) -> Grid {
     let pairs = pairs(subject);
-    // The longest way has all stages.
+    // The longest interval has all stages.
     let longest = pairs.iter().max_by_key(|pair| pair.usual.stages.len());
     let mean = |attribution: Option<&Attribution>, stage: &str| {
         let found = attribution.and_then(|one| one.stages.iter().find(|(name, _)| name == stage));
@@ -86,7 +86,7 @@ fn grid(subject: &Subject) -> Grid {
     let head = ["", "whose time", "p50", "p99", "p99.9", "max", "around p50", "around p99"];
     let mut head = head.map(str::to_owned).to_vec();
     if longest.is_none() {
-        // As in a merged record.
+        // A merged record has no samples.
         rows.iter_mut().chain([&mut head]).for_each(|row| row.truncate(COLUMNS_OF_SERIES));
     }
     Grid {
@@ -98,7 +98,7 @@ fn grid(subject: &Subject) -> Grid {
     }
 }
 
-/// Which stage makes the slow ways slow, of each interval, and what that rests on.
+/// The stage that owns the tail of each interval, and the basis of that.
 fn sentences(pairs: &[Pair<'_>]) -> Vec<String> {
     let mut sentences: Vec<String> = pairs.iter().map(sentence).collect();
     let incomplete = pairs.iter().filter(|pair| pair.usual.left_out > 0).map(|pair| {
@@ -190,18 +190,18 @@ pub(crate) fn figures(record: &RunRecord) -> Markup {
 
 /// Size of the drawing, in its own units.
 const WIDTH: f64 = 1_000.0;
-/// Left of the bars.
+/// Space left of the bars.
 const SIDE: f64 = 96.0;
 const BAR: f64 = 34.0;
-/// From one bar's top to the next one's: a bar, and what is said of it.
+/// Distance between the tops of two bars: a bar and its caption.
 const STEP: f64 = 62.0;
-/// A character's width, and what a label wants beside it.
+/// A character's width, and the space beside a label.
 const CHARACTER: f64 = 6.3;
 const MARGIN: f64 = 8.0;
 /// A bar that is shorter than this share of the other is drawn once more, enlarged.
 const ENLARGED_BELOW: f64 = 0.34;
 
-/// One bar: its name, how long a nanosecond is, and its stages.
+/// One bar: its name, the width of a nanosecond, and its stages.
 struct Bar<'a> {
     name: String,
     scale: f64,
@@ -246,7 +246,7 @@ fn drawn(bar: &Bar<'_>, top: f64) -> Markup {
         x += width;
     }
     let end = x;
-    // Names that have no room inside stand below, each as far left as the one before lets it.
+    // Names that don't fit inside stand below, each as far left as the name before it allows.
     let mut free = SIDE;
     let mut below = Vec::new();
     for &(name, mean_ns, x, width) in &parts {

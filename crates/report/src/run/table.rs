@@ -16,7 +16,7 @@ use stats::PERCENTILES;
 /// Columns of a subject's name.
 const NAME_WIDTH: usize = 20;
 
-/// The record as text: verdict, latencies, what the software adds to the floor, what to know.
+/// The record as text: verdict, latencies, time above the floor, notes.
 ///
 /// `columns` is the terminal's width; [`COLUMNS`] where there is none.
 ///
@@ -108,7 +108,7 @@ fn merged_from(out: &mut Terminal, record: &RunRecord) {
 /// The percentiles that stand in the table; the page has all.
 fn percentiles_shown(about: About) -> &'static [&'static str] {
     match about {
-        // Many messages, and their tail matters.
+        // These have many messages, and their tail matters.
         About::Threads => &["p50", "p99", "p99_9", "p99_99", "p99_999"],
         About::Engine | About::Soak | About::Ticks => &["p50", "p90", "p99", "p99_9", "p99_99"],
         About::Orders

@@ -16,7 +16,7 @@ const NAME_WIDTH: usize = 13;
 /// The worst ticks that stand in the terminal; the page and the record have all that were kept.
 const WORST_MAX: usize = 5;
 
-/// Columns of what took the cores, in the terminal.
+/// Columns of the threads and causes that took the cores, in the terminal.
 const TAKEN_WIDTH: usize = 50;
 
 /// Appends stages, feed, strategy, the worst ticks and what to know about them.
@@ -98,7 +98,7 @@ fn feed(record: &RunRecord) -> Grid {
     }
 }
 
-/// Whether the book is the exchange's, of all runs.
+/// Whether the trader's book was the exchange's in all runs.
 fn book(ticks: &[Tick]) -> &'static str {
     let told = || ticks.iter().filter(|tick| !tick.exchange_book_hash.is_empty());
     match (told().count(), told().all(|tick| tick.book_hash == tick.exchange_book_hash)) {
@@ -108,7 +108,7 @@ fn book(ticks: &[Tick]) -> &'static str {
     }
 }
 
-/// How a market maker ended, run by run: no two days are one.
+/// A market maker's results, run by run: a mean over different days means nothing.
 fn market_making(subject: &Subject) -> Option<Grid> {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let row = |(number, of): (usize, &MarketMaking)| {
@@ -157,7 +157,7 @@ fn market_making(subject: &Subject) -> Option<Grid> {
     })
 }
 
-/// The worst ticks, each with the stage that had most of it.
+/// The worst ticks, each with its longest stage.
 fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
     let row = |traced: &Traced| {
         let longest = traced.stages.iter().max_by_key(|(_, ns)| *ns);

@@ -26,7 +26,7 @@ pub fn side_by_side(all: &SideBySide, columns: usize) -> String {
     out.into_text()
 }
 
-/// How many records, and what differs between them.
+/// Number of records, and the settings in which they differ.
 pub(crate) fn title(all: &SideBySide) -> String {
     let records: usize = all.groups.iter().map(|group| group.records.len()).sum();
     let noun = if records == 1 { "record" } else { "records" };

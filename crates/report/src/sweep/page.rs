@@ -68,7 +68,7 @@ fn names(sweep: &SweepRecord) -> Vec<&str> {
     names
 }
 
-/// p50 and p99, and what the objective is about if that is another figure.
+/// p50, p99 and the objective's figure.
 fn curves(sweep: &SweepRecord) -> Vec<Curve> {
     let mut curves = CURVES.to_vec();
     if let Some(objective) = &sweep.objective {

@@ -48,7 +48,7 @@ pub(crate) fn state(sweep: &SweepRecord) -> String {
     )
 }
 
-/// The highest good rate, and what was wrong with the next one.
+/// The highest good rate, and the reason why the next one is not good.
 pub(crate) fn knee(sweep: &SweepRecord) -> String {
     let goal = match &sweep.objective {
         Some(objective) => format!("met {objective}"),
@@ -77,7 +77,7 @@ pub(crate) fn knee(sweep: &SweepRecord) -> String {
     text
 }
 
-/// How a rate came out, in a few words.
+/// Outcome of a rate, in a few words.
 pub(crate) fn outcome(sweep: &SweepRecord, point: &Point) -> String {
     let figure = match (&sweep.objective, point.objective_ns) {
         (Some(objective), Some(ns)) => {
@@ -101,7 +101,7 @@ fn reached_percent(point: &Point) -> f64 {
     (share * 1000.0).floor() / 10.0
 }
 
-/// Why a rate is no result, if it isn't: the first reason, and where the others stand.
+/// The first reason why a rate is no result, and the place of the others; empty for a result.
 pub(crate) fn why_void(point: &Point) -> Option<String> {
     let first = point.void_because.first()?;
     let others = match point.void_because.len() - 1 {
@@ -111,7 +111,7 @@ pub(crate) fn why_void(point: &Point) -> Option<String> {
     Some(format!("{}/s: {first}{others}", rate(point.rate_per_second_offered)))
 }
 
-/// Those of a point that are measured for themselves: not the floors.
+/// Subjects of a point, without floors.
 pub(crate) fn measured(point: &Point) -> impl Iterator<Item = &Subject> {
     point.subjects.iter().filter(|subject| !subject.is_reference())
 }

@@ -7,7 +7,7 @@ use stats::PERCENTILES;
 /// Kind of measurement of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About {
-    /// Orders to an exchange; also where it isn't said.
+    /// Orders to an exchange; also records that name no kind.
     Orders,
     /// Messages between threads.
     Threads,
@@ -17,9 +17,9 @@ pub(crate) enum About {
     Noise,
     /// Operations through a matching engine.
     Engine,
-    /// The same for long.
+    /// Operations through a matching engine for a long time.
     Soak,
-    /// The same with a journal.
+    /// Operations through a matching engine, with a journal.
     Journal,
     /// Ticks that become orders.
     Ticks,
@@ -226,8 +226,8 @@ pub(crate) fn shown(subject: &Subject) -> impl Iterator<Item = &Series> {
     subject.series.iter().filter(is_shown)
 }
 
-/// Whether something was measured. A stage that the floor lacks begins and ends by one stamp; that 0
-/// is no latency.
+/// Whether the series was measured. A stage that the floor lacks begins and ends by one stamp; that
+/// 0 is no latency.
 pub(crate) fn is_measured(subject: &Subject, series: &Series) -> bool {
     !subject.is_reference() || series.pooled.count == 0 || series.pooled.max > 0
 }
@@ -312,7 +312,7 @@ pub(crate) fn merged_from(record: &RunRecord) -> Option<String> {
     (!from.is_empty()).then(|| format!("merged from {}", list.join(", ")))
 }
 
-/// How a sample's size stands in a sentence.
+/// A sample's size, as part of a sentence.
 pub(crate) fn samples(n: u64) -> String {
     format!("{} {}", count(n), if n == 1 { "sample" } else { "samples" })
 }

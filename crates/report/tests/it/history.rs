@@ -146,7 +146,7 @@ fn the_page_draws_each_record_and_fetches_nothing() {
     assert!(empty.contains("0 records"));
 }
 
-/// Whatever stands in a record from elsewhere.
+/// A record from elsewhere may hold any text.
 #[test]
 fn a_record_with_strange_values_is_drawn_too() {
     let entries = vec![

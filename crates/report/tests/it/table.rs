@@ -73,7 +73,7 @@ fn a_valid_record() {
     "#]].assert_eq(&table);
 }
 
-/// Nor can one in which something was broken on purpose.
+/// A record with injected faults can't be taken for a result, either.
 #[test]
 fn injected_faults_stand_in_the_headline() {
     let table = report::table(

@@ -269,7 +269,7 @@ fn what_the_means_leave_out_and_what_was_done_to_the_clock_is_said() {
     assert!(said.contains("SOMEBODY SET THE WALL CLOCK meanwhile, 2 x"), "{table}");
 }
 
-/// Its trader decides nothing: that takes no time, and is no time.
+/// The floor's trader decides nothing, so these stages have no latency.
 #[test]
 fn a_floor_shows_nothing_that_it_has_no_part_of() {
     let told = record(|record| {

@@ -16,7 +16,7 @@ fn figure(figure: &str, effect: Option<Effect>, why: &str) -> TriedFigure {
     }
 }
 
-/// Reasons stood right of the figures, a word a line, and long names ran into them.
+/// Regression: reasons stood right of the figures, one word per line, and overlapped long names.
 #[test]
 fn reasons_have_lines_of_their_own() {
     let effect = Effect {
