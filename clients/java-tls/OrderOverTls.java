@@ -14,9 +14,9 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * Orders and their cancels over wss, with the JDK's own TLS and WebSocket: the exchange's foreign
- * peer. Start it with {@code java OrderOverTls.java wss://localhost:PORT/ CA.pem ORDERS}. It prints
- * one line for each order, and ends with 1 and the reason if anything fails.
+ * Orders and their cancels over wss, with the JDK's TLS and WebSocket, as an independent peer of
+ * the exchange. Start it with {@code java OrderOverTls.java wss://localhost:PORT/ CA.pem ORDERS}.
+ * It prints one line for each order, and ends with 1 and the reason if anything fails.
  */
 final class OrderOverTls {
   private static final String ORDER =
@@ -32,7 +32,7 @@ final class OrderOverTls {
 
   public static void main(String[] arguments) throws Exception {
     if (arguments.length != 3) {
-      System.err.println("error: give wss://HOST:PORT/, the file of the CA, and a number of orders");
+      System.err.println("error: the arguments are wss://HOST:PORT/, the CA's file and the number of orders");
       System.exit(2);
     }
     try {
@@ -45,7 +45,7 @@ final class OrderOverTls {
       System.err.println("error: " + cause);
       System.exit(1);
     }
-    // The HTTP client keeps threads.
+    // The threads of the HTTP client would keep the process alive.
     System.exit(0);
   }
 
@@ -56,21 +56,21 @@ final class OrderOverTls {
             .connectTimeout(Duration.ofSeconds(20))
             .buildAsync(exchange, new Listener())
             .join();
-    say(socket, "{\"type\":\"AUTHENTICATE\",\"api_token\":\"java\"}");
-    awaits("\"AUTHENTICATED\"");
-    say(socket, "{\"type\":\"SUBSCRIBE\",\"channels\":[{\"name\":\"ORDERS\"}]}");
-    awaits("\"SUBSCRIPTIONS\"");
+    send(socket, "{\"type\":\"AUTHENTICATE\",\"api_token\":\"java\"}");
+    await("\"AUTHENTICATED\"");
+    send(socket, "{\"type\":\"SUBSCRIBE\",\"channels\":[{\"name\":\"ORDERS\"}]}");
+    await("\"SUBSCRIPTIONS\"");
     for (int order = 0; order < orders; order++) {
-      say(socket, ORDER.formatted(order));
-      awaits("\"BOOKED\"");
-      say(socket, CANCEL.formatted(order));
-      awaits("\"CANCELLED\"");
+      send(socket, ORDER.formatted(order));
+      await("\"BOOKED\"");
+      send(socket, CANCEL.formatted(order));
+      await("\"CANCELLED\"");
       System.out.println("order " + order + " booked and cancelled");
     }
     socket.sendClose(WebSocket.NORMAL_CLOSURE, "").join();
   }
 
-  /** Trusts this authority and no other; the host's name is checked too. */
+  /** Trusts only this authority. The client also checks the host's name. */
   private static SSLContext trusting(String authority) throws Exception {
     KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
     store.load(null, null);
@@ -88,14 +88,14 @@ final class OrderOverTls {
     return context;
   }
 
-  private static void say(WebSocket socket, String message) {
+  private static void send(WebSocket socket, String message) {
     socket.sendText(message, true).join();
   }
 
-  private void awaits(String wanted) throws InterruptedException {
+  private void await(String wanted) throws InterruptedException {
     String reply = replies.poll(20, TimeUnit.SECONDS);
     if (reply == null || !reply.contains(wanted)) {
-      throw new IllegalStateException("no " + wanted + " came but " + reply);
+      throw new IllegalStateException("expected " + wanted + ", got " + reply);
     }
   }
 

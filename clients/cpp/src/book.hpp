@@ -8,14 +8,14 @@
 
 namespace tickpath {
 
-/// All that is shown at one price.
+/// The feed's view of one price.
 struct PriceLevel {
     std::int64_t price_ticks = 0;
     std::uint64_t quantity_lots = 0;
     std::uint32_t orders = 0;
 };
 
-/// The hash by which followers compare their books with the exchange's: clients/feed/README.md.
+/// The hash that followers compare with the exchange's: clients/feed/README.md.
 class BookHash {
 public:
     void word(std::uint64_t word) { value_ = SplitMix64(value_ ^ word).bits(); }
@@ -29,12 +29,12 @@ private:
 /// One instrument's book, price by price.
 class Book {
 public:
-    /// Prices a side without an allocation; the exchange's default limit.
+    /// Prices per side without an allocation: the exchange's default limit.
     static constexpr std::size_t levels_reserved = 16'384;
 
     Book();
 
-    /// Replaces what a price shows; a level without lots and orders removes it.
+    /// Replaces the level at its price. A level without lots and orders removes it.
     void set(feed::Side::Value side, const PriceLevel& level);
 
     /// Best price of a side; nullptr if it is empty.
@@ -48,11 +48,11 @@ public:
     void clear();
 
     feed::InstrumentState::Value state = feed::InstrumentState::OPEN;
-    /// The instrument's code, once a snapshot has given it.
+    /// The instrument's code; empty until a snapshot has arrived.
     std::string code;
 
 private:
-    /// Worst price first: most changes are at the best prices, where a vector moves little.
+    /// Worst price first, because most changes are at the best prices: there a vector moves little.
     std::vector<PriceLevel> sides_[2];
 };
 

@@ -41,8 +41,8 @@ Clock::Source Clock::pick() {
 #endif
 }
 
-/// The counter and the kernel's clock at the same moment: the closest of some pairs, so that an
-/// interrupt between the two readings doesn't count.
+/// Reads the counter and the kernel's clock at the same moment. It takes the closest of 64 pairs,
+/// in case an interrupt separates the two readings.
 void Clock::at_once(Source source, std::uint64_t& at_count, std::uint64_t& at_ns) {
     std::uint64_t closest = UINT64_MAX;
     for (int i = 0; i < 64; ++i) {

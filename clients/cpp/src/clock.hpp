@@ -8,11 +8,11 @@
 
 namespace tickpath {
 
-/// A product or a position with fraction bits.
+/// 64 bits with a fraction, or a product of 64 bits.
 __extension__ using Wide = unsigned __int128;
 
-/// The one clock of a run: nanoseconds on a monotonic timeline, read from the cheapest counter that
-/// can be trusted here. The same choice as tickpath's own client makes.
+/// The one clock of a run: nanoseconds on a monotonic timeline, from the cheapest counter that is
+/// reliable on this machine. `tickpath trade` chooses by the same rules.
 class Clock {
 public:
     enum class Source { tsc, cntvct, monotonic_raw };
@@ -26,7 +26,7 @@ public:
         return origin_ns_ + static_cast<std::uint64_t>((Wide{elapsed} * ns_per_count_) >> 32);
     }
 
-    /// As it stands in the result.
+    /// The name of the counter in the result.
     const char* source_name() const;
 
     /// Median cost of one reading, ns.

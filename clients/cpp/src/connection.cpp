@@ -15,8 +15,8 @@ namespace {
 
 /// Time limit of connecting, and of each step of logging on.
 constexpr auto step_patience = std::chrono::seconds(5);
-/// A wait looks for signals this often.
-constexpr int look_ms = 50;
+/// A wait checks for signals this often.
+constexpr int signal_check_ms = 50;
 
 std::string port_of(const std::string& target) {
     const std::size_t colon = target.rfind(':');
@@ -55,7 +55,7 @@ Connection::Connection(const std::string& target, const std::atomic<bool>& stop)
             try {
                 wait(POLLOUT, step_deadline());
             } catch (const TimedOut&) {
-                // SO_ERROR has nothing to say then.
+                // SO_ERROR has no error in this case.
             }
             socklen_t size = sizeof error;
             getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -70,7 +70,7 @@ Connection::Connection(const std::string& target, const std::atomic<bool>& stop)
             socket_ = -1;
         }
     }
-    throw Error(kernel_says(error));
+    throw Error(errno_text(error));
 }
 
 Connection::~Connection() {
@@ -94,12 +94,12 @@ void Connection::wait(short events, Deadline deadline) const {
             throw TimedOut{};
         }
         pollfd asked{socket_, events, 0};
-        const int found = poll(&asked, 1, look_ms);
+        const int found = poll(&asked, 1, signal_check_ms);
         if (found > 0) {
             return;
         }
         if (found < 0 && errno != EINTR) {
-            throw Error(kernel_says(errno));
+            throw Error(errno_text(errno));
         }
     }
 }
@@ -112,7 +112,7 @@ void Connection::write(std::string_view bytes, Deadline deadline) {
         } else if (errno == EAGAIN) {
             wait(POLLOUT, deadline);
         } else if (errno != EINTR) {
-            throw Error(kernel_says(errno));
+            throw Error(errno_text(errno));
         }
     }
 }
@@ -126,7 +126,7 @@ std::size_t Connection::read(std::uint8_t* into, std::size_t size, Deadline dead
         if (errno == EAGAIN) {
             wait(POLLIN, deadline);
         } else if (errno != EINTR) {
-            throw Error(kernel_says(errno));
+            throw Error(errno_text(errno));
         }
     }
 }

@@ -8,10 +8,10 @@
 
 namespace tickpath {
 
-/// When a step of connecting or logging on has taken too long.
+/// The time limit of a step of connecting or logging on.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Where a log-on writes to and reads from.
+/// The bytes of a log-on, in both directions.
 class Link {
 public:
     Link() = default;
@@ -29,17 +29,17 @@ public:
 /// that sets `stop` ends every wait with Interrupted.
 class Connection final : public Link {
 public:
-    /// Connects to `HOST:PORT`. Throws Error that says why not.
+    /// Connects to `HOST:PORT`. Throws Error with the reason if that fails.
     Connection(const std::string& target, const std::atomic<bool>& stop);
     ~Connection() override;
 
     void write(std::string_view bytes, Deadline deadline) override;
     std::size_t read(std::uint8_t* into, std::size_t size, Deadline deadline) override;
 
-    /// The socket, which stays the connection's.
+    /// The socket. The connection still owns it.
     int socket() const { return socket_; }
 
-    /// Gives the socket away.
+    /// Transfers the socket to the caller.
     int release();
 
 private:

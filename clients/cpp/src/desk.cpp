@@ -9,14 +9,14 @@
 namespace tickpath {
 namespace {
 
-/// Bytes that wait in a lane whose socket is full; beyond that messages wait, and are late.
+/// Limit on unwritten bytes of a lane. Above it messages wait, and are late.
 constexpr std::size_t lane_bytes_max = 32 * 1024;
-/// A pong and a message past the limit fit in as well.
-constexpr std::size_t lane_bytes_room = lane_bytes_max + 64 * 1024;
-/// Limit on unanswered messages of a lane; their replies stay below the megabyte after which an
-/// exchange takes a client for one that does not read.
+/// Capacity: the limit, the message that passes it, and pongs.
+constexpr std::size_t lane_bytes_capacity = lane_bytes_max + 64 * 1024;
+/// Limit on unanswered messages of a lane. Their replies stay below the megabyte at which the
+/// exchange closes a connection that does not read.
 constexpr std::uint32_t lane_unanswered_max = 2048;
-/// Time that the other end may be silent while it owes a reply.
+/// Time that the exchange may be silent while a reply is outstanding.
 constexpr std::uint64_t silence_ns_max = 5'000'000'000;
 constexpr std::uint64_t silence_check_ns = 100'000'000;
 
@@ -34,8 +34,8 @@ rusage usage() {
 
 std::uint64_t faults(const rusage& used) { return static_cast<std::uint64_t>(used.ru_minflt + used.ru_majflt); }
 
-std::string says(const Transfer& transfer) {
-    return transfer.why != nullptr ? transfer.why : kernel_says(transfer.error);
+std::string error_of(const Transfer& transfer) {
+    return transfer.why != nullptr ? transfer.why : errno_text(transfer.error);
 }
 
 } // namespace
@@ -48,12 +48,12 @@ Desk::Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::vector<Mes
     for (MessageReader& reader : readers) {
         Lane& lane = lanes_.emplace_back();
         lane.reader = std::move(reader);
-        lane.bytes.reserve(lane_bytes_room);
+        lane.bytes.reserve(lane_bytes_capacity);
         lane.unsent.reserve(lane_bytes_max / 64);
     }
     dirty_.reserve(lanes_.size());
     ready_.reserve(2 * lanes_.size() + 1);
-    answered_.reserve(4096);
+    answers_.reserve(4096);
 }
 
 void Desk::start_measuring(std::uint64_t now_ns) {
@@ -123,20 +123,20 @@ void Desk::flush() {
         const std::size_t lane = dirty_.back();
         dirty_.pop_back();
         lanes_[lane].is_dirty = false;
-        // A lane with a full socket is written when the socket is ready again.
+        // A lane with a full socket is written when the socket takes bytes again.
         if (!lanes_[lane].is_watched && !lanes_[lane].bytes.empty()) {
             flush_lane(lane);
         }
     }
 }
 
-/// The stamp SEND of the contract: the write that takes the last byte of a message stamps it.
+/// Stamps SEND, as the contract says: of the write that takes a message's last byte.
 void Desk::flush_lane(std::size_t index) {
     Lane& lane = lanes_[index];
     const auto number = static_cast<std::uint32_t>(index);
     const Transfer written = streams_->write(number, lane.bytes.data(), lane.bytes.size());
     if (written.outcome != Transfer::Outcome::bytes) {
-        return fail_lane(index, says(written));
+        return fail_lane(index, error_of(written));
     }
     std::size_t whole = 0;
     while (whole < lane.unsent.size() && lane.unsent[whole].end <= written.n) {
@@ -144,21 +144,21 @@ void Desk::flush_lane(std::size_t index) {
     }
     stamp(lane, whole, written.stamp_ns);
     lane.unsent.erase(lane.unsent.begin(), lane.unsent.begin() + static_cast<std::ptrdiff_t>(whole));
-    for (Unsent& unsent : lane.unsent) {
+    for (UnsentMessage& unsent : lane.unsent) {
         unsent.end -= written.n;
     }
     lane.bytes.erase(lane.bytes.begin(), lane.bytes.begin() + static_cast<std::ptrdiff_t>(written.n));
     if (const bool watch = !lane.bytes.empty(); watch != lane.is_watched) {
         lane.is_watched = watch;
         if (const int error = streams_->watch_writable(number, watch); error != 0) {
-            fail_lane(index, kernel_says(error));
+            fail_lane(index, errno_text(error));
         }
     }
 }
 
 void Desk::stamp(Lane& lane, std::size_t whole, std::uint64_t stamp_ns) {
     for (std::size_t i = 0; i < whole; ++i) {
-        const Unsent& unsent = lane.unsent[i];
+        const UnsentMessage& unsent = lane.unsent[i];
         Order* order = in_flight_.find(unsent.number);
         if (order == nullptr) {
             continue;
@@ -178,13 +178,13 @@ void Desk::stamp(Lane& lane, std::size_t whole, std::uint64_t stamp_ns) {
 void Desk::wait(std::uint64_t until_ns) {
     ready_.clear();
     if (const int error = streams_->wait(until_ns, ready_); error != 0) {
-        fail("waiting for replies failed: " + kernel_says(error));
+        fail("waiting for replies failed: " + errno_text(error));
         is_broken_ = true;
     }
 }
 
-void Desk::handle(Ready ready) {
-    answered_.clear();
+void Desk::handle(ReadyLane ready) {
+    answers_.clear();
     if (ready.is_writable) {
         flush_lane(ready.lane);
     } else {
@@ -192,7 +192,7 @@ void Desk::handle(Ready ready) {
     }
 }
 
-/// The stamp RECEIVE of the contract is the one that the backend took after its call.
+/// The backend stamps RECEIVE after its call, as the contract says.
 void Desk::read(std::size_t index) {
     Lane& lane = lanes_[index];
     bool has_more = true;
@@ -206,7 +206,7 @@ void Desk::read(std::size_t index) {
         case Transfer::Outcome::closed:
             return fail_lane(index, "the other end closed it");
         case Transfer::Outcome::failed:
-            return fail_lane(index, says(got));
+            return fail_lane(index, error_of(got));
         case Transfer::Outcome::bytes:
             break;
         }
@@ -227,7 +227,7 @@ void Desk::take_messages(std::size_t index) {
             break;
         case Opcode::ping:
             if (lane.bytes.size() + message.payload.size() + frame_header_bytes_max > lane.bytes.capacity()) {
-                return fail_lane(index, "the exchange pings, and does not read our pongs");
+                return fail_lane(index, "the exchange sends pings, but does not read our pongs");
             }
             append_frame(lane.bytes, Opcode::pong, message.payload, mask_of(masks_.bits()));
             break;
@@ -244,8 +244,8 @@ void Desk::take_messages(std::size_t index) {
             break;
         }
     }
-    if (lane.reader.wrong() != nullptr) {
-        fail_lane(index, lane.reader.wrong());
+    if (lane.reader.error() != nullptr) {
+        fail_lane(index, lane.reader.error());
     }
     // Send a pong at once.
     if (lane.bytes.size() > unsent_bytes && !lane.is_watched && !is_broken_) {
@@ -257,13 +257,13 @@ void Desk::take_text(std::size_t index, const Message& message) {
     if (const char* wrong = decode_reply(message.payload, reply_); wrong != nullptr) {
         return fail_lane(index, std::string("unreadable reply: ") + wrong);
     }
-    Answer answer = Answer::rejection;
+    AnswerKind answer = AnswerKind::rejection;
     switch (reply_.kind) {
     case ReplyKind::booked:
-        answer = Answer::order_ack;
+        answer = AnswerKind::order_ack;
         break;
     case ReplyKind::cancelled:
-        answer = Answer::cancel_ack;
+        answer = AnswerKind::cancel_ack;
         break;
     case ReplyKind::rejected:
         complain("rejected: ", reply_.reason);
@@ -273,7 +273,7 @@ void Desk::take_text(std::size_t index, const Message& message) {
         return;
     default:
         ++counters.unexpected;
-        return complain("a message that nobody asked for: ", message.payload.substr(0, 300));
+        return complain("a message of an unexpected type: ", message.payload.substr(0, 300));
     }
     if (const auto number = ids_.number(reply_.client_id); number) {
         return account_for(index, answer, *number, message);
@@ -282,15 +282,15 @@ void Desk::take_text(std::size_t index, const Message& message) {
     complain("a reply about an order that is not ours: ", reply_.client_id);
 }
 
-void Desk::account_for(std::size_t index, Answer answer, std::uint64_t number, const Message& message) {
+void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t number, const Message& message) {
     Order* order = in_flight_.find(number);
     if (order == nullptr) {
         ++counters.duplicated;
         return;
     }
     // Replies come in order, so a rejection belongs to the message that was sent first.
-    const bool is_order = answer == Answer::order_ack ||
-                          (answer == Answer::rejection && order->order.progress == Progress::in_flight);
+    const bool is_order = answer == AnswerKind::order_ack ||
+                          (answer == AnswerKind::rejection && order->order.progress == Progress::in_flight);
     const Kind kind = is_order ? Kind::order : Kind::cancel;
     Stamps& stamps = order->stamps(kind);
     if (stamps.progress != Progress::in_flight) {
@@ -299,8 +299,8 @@ void Desk::account_for(std::size_t index, Answer answer, std::uint64_t number, c
     }
     stamps.progress = Progress::answered;
     --unanswered_;
-    answered_.push_back({answer, number});
-    // The lane that owes the reply, whichever lane brought it.
+    answers_.push_back({answer, number});
+    // On the lane of the request, even if another one carried the reply.
     --lanes_[lane_of(order->account)].unanswered;
     Lane& lane = lanes_[index];
     if (stamps.sequence < lane.answered_sequence) {
@@ -311,7 +311,7 @@ void Desk::account_for(std::size_t index, Answer answer, std::uint64_t number, c
         return;
     }
     ++counters.received;
-    if (answer == Answer::rejection) {
+    if (answer == AnswerKind::rejection) {
         ++counters.rejected;
     } else {
         record(kind, *order, message);

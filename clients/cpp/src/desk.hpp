@@ -16,11 +16,11 @@
 
 namespace tickpath {
 
-/// What happened to a message of an order.
-enum class Answer : std::uint8_t { order_ack, cancel_ack, rejection };
+/// The kinds of reply to a message of an order.
+enum class AnswerKind : std::uint8_t { order_ack, cancel_ack, rejection };
 
-struct Answered {
-    Answer answer;
+struct Answer {
+    AnswerKind kind;
     std::uint64_t number;
 };
 
@@ -63,11 +63,11 @@ struct Forms {
     Form cancel;
 };
 
-/// The client's desk: its connections (lanes), its messages in flight and its stamps. The load models
-/// decide which message is due when; the desk sends, stamps, reads and records.
+/// Connections (lanes), messages in flight and stamps of the client. The load models decide which
+/// message is due when; the desk sends, stamps, reads and records.
 class Desk {
 public:
-    /// `streams` has one lane for each of `readers`, which may hold bytes that came with the log-on.
+    /// `streams` has one lane for each of `readers`, which may hold bytes that followed the log-on.
     Desk(const Clock& clock, std::unique_ptr<Streams> streams, std::vector<MessageReader> readers,
          std::vector<Forms> forms, std::uint32_t nonce, Model model, Recorder& recorder);
 
@@ -83,18 +83,18 @@ public:
     bool order(std::uint64_t number, std::size_t account, std::uint64_t intended_ns);
     bool cancel(std::uint64_t number, std::uint64_t intended_ns);
 
-    /// Writes what was appended, one call a lane.
+    /// Writes the appended messages, with one call per lane.
     void flush();
 
-    /// Waits as the backend does, and puts what it finds into `ready`.
+    /// Waits as the backend does, and fills `ready`.
     void wait(std::uint64_t until_ns);
-    const std::vector<Ready>& ready() const { return ready_; }
+    const std::vector<ReadyLane>& ready() const { return ready_; }
 
-    /// Handles one finding; `answered` has the messages that it answers.
-    void handle(Ready ready);
-    const std::vector<Answered>& answered() const { return answered_; }
+    /// Reads or writes one ready lane, and fills `answers`.
+    void handle(ReadyLane ready);
+    const std::vector<Answer>& answers() const { return answers_; }
 
-    /// Ends the interval if its time is over, and looks for silent connections.
+    /// Ends the interval if its time is over, and checks for silent connections.
     void keep_time(std::uint64_t now_ns) {
         recorder_.roll(now_ns);
         if (now_ns >= next_silence_check_ns_) {
@@ -111,14 +111,14 @@ public:
     const std::string& failure() const { return failure_; }
     /// The first rejection or unexpected message, in words.
     const std::string& complaint() const { return complaint_; }
-    /// A connection has ended; its replies won't come.
+    /// Whether a connection has failed, so that its replies can't arrive.
     bool is_broken() const { return is_broken_; }
 
-    /// The account of an order that is in flight or was answered last in its slot.
+    /// The account of an order that is in flight, or the latest in its slot.
     std::size_t account_of(std::uint64_t number) { return in_flight_.find(number)->account; }
     std::uint64_t unanswered() const { return unanswered_; }
 
-    /// Achieved rate: less than `offered` in proportion if sending took longer than its schedule.
+    /// Achieved rate: lower than `offered` in proportion if sending took longer than its schedule.
     double achieved(double offered) const;
 
     /// Ends the last interval.
@@ -127,8 +127,8 @@ public:
     Counters counters;
 
 private:
-    /// A message that no write has taken, with the offset of its end.
-    struct Unsent {
+    /// A message that is not written yet, with the offset of its end.
+    struct UnsentMessage {
         std::uint64_t number;
         Kind kind;
         std::size_t end;
@@ -137,11 +137,11 @@ private:
     struct Lane {
         MessageReader reader;
         std::vector<std::uint8_t> bytes;
-        std::vector<Unsent> unsent;
+        std::vector<UnsentMessage> unsent;
         bool is_dirty = false;
         bool is_watched = false;
         std::uint32_t unanswered = 0;
-        /// Time of the last read with data, or of the first message after nothing was owed.
+        /// Time of the last read with data, or of the first message since all replies had arrived.
         std::uint64_t quiet_since_ns = 0;
         /// The highest sequence number answered so far.
         std::uint64_t answered_sequence = 0;
@@ -155,7 +155,7 @@ private:
     void read(std::size_t lane);
     void take_messages(std::size_t lane);
     void take_text(std::size_t lane, const Message& message);
-    void account_for(std::size_t lane, Answer answer, std::uint64_t number, const Message& message);
+    void account_for(std::size_t lane, AnswerKind answer, std::uint64_t number, const Message& message);
     void record(Kind kind, const Order& order, const Message& message);
     void complain(std::string_view what, std::string_view detail);
     void fail_lane(std::size_t lane, const std::string& why);
@@ -170,8 +170,8 @@ private:
     Recorder& recorder_;
     std::vector<Lane> lanes_;
     std::vector<std::size_t> dirty_;
-    std::vector<Ready> ready_;
-    std::vector<Answered> answered_;
+    std::vector<ReadyLane> ready_;
+    std::vector<Answer> answers_;
     InFlight in_flight_;
     Reply reply_;
     std::uint64_t unanswered_ = 0;

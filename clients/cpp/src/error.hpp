@@ -7,13 +7,13 @@
 
 namespace tickpath {
 
-/// Why there is no result: what happened, why, and what to do, in one sentence.
+/// Ends the client without a result. The text is one sentence: problem, reason, remedy.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The kernel's words for `number`, an errno.
-inline std::string kernel_says(int number) { return std::strerror(number); }
+/// The text of an errno.
+inline std::string errno_text(int number) { return std::strerror(number); }
 
 } // namespace tickpath

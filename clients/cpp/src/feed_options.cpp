@@ -45,7 +45,7 @@ FeedOptions FeedOptions::parse(const std::vector<std::string>& words) {
         const std::string& word = words[i];
         const auto value = [&]() -> const std::string& {
             if (i + 1 == words.size()) {
-                wrong(word + " lacks its value");
+                wrong(word + " needs a value");
             }
             return words[++i];
         };
@@ -76,7 +76,7 @@ FeedOptions FeedOptions::parse(const std::vector<std::string>& words) {
         }
     }
     if (options.target.empty()) {
-        wrong("there is no HOST:PORT");
+        wrong("HOST:PORT is missing");
     }
     return options;
 }

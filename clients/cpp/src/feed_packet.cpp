@@ -7,7 +7,7 @@
 namespace tickpath {
 namespace {
 
-/// No message has a greater number, so that sums with a count can't overflow.
+/// Limit on sequence numbers, so that sums with a count can't overflow.
 constexpr std::uint64_t sequence_max = std::uint64_t{1} << 62;
 
 } // namespace
@@ -49,7 +49,7 @@ FeedFault FeedPacket::decode(std::span<const std::uint8_t> bytes) {
     count = head.count();
     part = head.part();
     parts = head.parts();
-    // The codecs' own accessors of enumerations throw at an unknown value.
+    // The codecs' accessors of enumerations throw on an unknown value.
     if (head.channelRaw() > feed::Channel::LEVELS || head.kindRaw() > feed::Kind::SNAPSHOT || part >= parts ||
         sequence > sequence_max) {
         return FeedFault::bad_value;

@@ -13,19 +13,20 @@
 
 namespace tickpath {
 
-/// Why a datagram or a message in it can't be taken.
+/// Reasons to reject a datagram or a message in it.
 enum class FeedFault : std::uint8_t { none, truncated, not_the_feed, later_version, bad_value, other_channel, contradiction };
 
 /// One datagram of the market data feed: its head, and its messages by the generated codecs.
 ///
-/// Checks each length before it calls a codec, so that no codec throws. See clients/feed/README.md.
+/// It checks each length before it calls a codec, so that no codec throws. See
+/// clients/feed/README.md.
 class FeedPacket {
 public:
     /// Reads the head. `bytes` must outlive the packet.
     FeedFault decode(std::span<const std::uint8_t> bytes);
 
     std::uint64_t session = 0;
-    /// The number of its first message. A snapshot: the first number that it does not contain.
+    /// The number of its first message; in a snapshot, the first number that it does not contain.
     std::uint64_t sequence = 0;
     std::uint16_t count = 0;
     std::uint16_t part = 0;
@@ -35,8 +36,8 @@ public:
 
     std::uint64_t end() const { return sequence + count; }
 
-    /// Calls `visit` with the codec of each message of the channel LEVELS after the first `skipped`.
-    /// Ends with the first fault, of a message or of `visit`. Skips unknown templates.
+    /// Calls `visit` with the codec of each message of the channel LEVELS after the first
+    /// `skipped`. Returns the first fault of a message or of `visit`. Skips unknown templates.
     template <typename Visit>
     FeedFault messages(std::uint64_t skipped, Visit&& visit) const {
         std::size_t at = messages_at_;
@@ -58,7 +59,7 @@ public:
     }
 
 private:
-    /// The header of a message whose block is whole.
+    /// Reads a message's header. Its block must be complete.
     FeedFault header_at(std::size_t at, feed::MessageHeader& header) const;
 
     template <typename Visit>
@@ -89,7 +90,7 @@ private:
 
     static bool is_of_orders(std::uint16_t template_id);
 
-    /// The codecs also write, so they take bytes that are not const. Nothing here writes.
+    /// Not const because the codecs can also write; nothing here does.
     char* bytes_ = nullptr;
     std::size_t size_ = 0;
     std::size_t messages_at_ = 0;

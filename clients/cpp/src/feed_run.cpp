@@ -107,7 +107,7 @@ private:
             log_on_.ask(feed_subscription(socket_.address()), "SUBSCRIBE to FEED", "SUBSCRIPTIONS"));
         const Json* feed = item(member(answer, "channels"), "name", "FEED");
         if (feed == nullptr) {
-            throw Error("the exchange subscribed us to no feed; start it with --feed unicast");
+            throw Error("the exchange has no feed; start it with --feed unicast");
         }
         return std::stoull(as_string(need(*feed, "session"), "session"));
     }
@@ -117,11 +117,11 @@ private:
         while (!follower_.is_in_sync() || follower_.counters().snapshots == 0) {
             turn();
             if (is_over()) {
-                throw Error(failure_.empty() ? "interrupted before the first whole book" : failure_);
+                throw Error(failure_.empty() ? "interrupted before the first complete book" : failure_);
             }
             if (clock_.now_ns() > until_ns) {
-                throw Error("no whole book within 10 s: a firewall may drop the feed's datagrams, or a receive "
-                            "buffer below the snapshot's size (net.core.rmem_max) loses its parts");
+                throw Error("no complete book within 10 s: a firewall may drop the feed's datagrams, or the receive "
+                            "buffer is smaller than the snapshot (net.core.rmem_max)");
             }
         }
     }
@@ -136,13 +136,13 @@ private:
         write_waiting();
         read_replies();
         const std::uint64_t now_ns = clock_.now_ns();
-        if (const std::optional<std::string> request = follower_.wants(now_ns)) {
+        if (const std::optional<std::string> request = follower_.next_request(now_ns)) {
             queue(Opcode::text, *request);
         }
         if (follower_.is_in_sync()) {
             in_sync_ns_ = now_ns;
         } else if (is_trading_ && now_ns > in_sync_ns_ + book_ns_max) {
-            failure_ = "messages of the feed are missing for 10 s, and neither replays nor snapshots bring them";
+            failure_ = "the feed has been incomplete for 10 s, and neither replays nor snapshots repaired it";
         }
         if (now_ns > last_datagram_ns_ + silence_ns_max) {
             failure_ = "no datagram of the feed for 2 s, though the exchange sends ten heartbeats a second";
@@ -165,7 +165,7 @@ private:
         }
     }
 
-    /// The stamp SEND of the contract: the last instruction before the write.
+    /// Stamps SEND, as the contract says: by the last instruction before the write.
     void order(std::uint64_t read_ns) {
         if (!waiting_.empty() || unanswered() >= unanswered_max) {
             ++result_.held_back;
@@ -176,13 +176,13 @@ private:
         const std::uint64_t sent_ns = clock_.now_ns();
         const ssize_t n = send(connection_.socket(), frame_.data(), size, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN) {
-            failure_ = "the connection ended: " + kernel_says(errno);
+            failure_ = "the connection ended: " + errno_text(errno);
             return;
         }
         const std::size_t taken = n < 0 ? 0 : static_cast<std::size_t>(n);
         waiting_.insert(waiting_.end(), frame_.begin() + static_cast<std::ptrdiff_t>(taken),
                         frame_.begin() + static_cast<std::ptrdiff_t>(size));
-        // A later write takes the rest: such an order is not recorded.
+        // If a later write takes the rest, the order is not recorded.
         const bool is_recorded = taken == size && read_ns >= measured_from_ns_;
         sent_ns_[number % sent_ns_.size()] = is_recorded ? sent_ns : 0;
         if (is_recorded) {
@@ -203,7 +203,7 @@ private:
         if (n >= 0) {
             waiting_.erase(waiting_.begin(), waiting_.begin() + n);
         } else if (errno != EAGAIN) {
-            failure_ = "the connection ended: " + kernel_says(errno);
+            failure_ = "the connection ended: " + errno_text(errno);
         }
     }
 
@@ -221,7 +221,7 @@ private:
             return;
         }
         if (n <= 0) {
-            failure_ = "the connection ended: " + (n == 0 ? std::string("the other end closed it") : kernel_says(errno));
+            failure_ = "the connection ended: " + (n == 0 ? std::string("the other end closed it") : errno_text(errno));
             return;
         }
         reader_.filled(static_cast<std::size_t>(n), read_ns);
@@ -235,8 +235,8 @@ private:
                 take_reply(message);
             }
         }
-        if (reader_.wrong() != nullptr) {
-            failure_ = std::string("unreadable reply: ") + reader_.wrong();
+        if (reader_.error() != nullptr) {
+            failure_ = std::string("unreadable reply: ") + reader_.error();
         }
     }
 
@@ -246,9 +246,9 @@ private:
             return;
         }
         if (reply_.type == "FEED_REFUSED") {
-            follower_.refused();
+            follower_.restart();
         } else if (reply_.type == "ERROR") {
-            failure_ = "the exchange says: " + std::string(reply_.reason);
+            failure_ = "the exchange answers with an error: " + std::string(reply_.reason);
         }
         const bool is_rejected = reply_.kind == ReplyKind::rejected;
         const std::optional<std::uint64_t> number = ids_.number(reply_.client_id);
@@ -289,9 +289,9 @@ private:
     SplitMix64 masks_;
     Form form_;
     std::vector<std::uint8_t> frame_;
-    /// When an order was sent, by its number; 0 if it is not recorded.
+    /// Send times of orders, by number; 0 for one that is not recorded.
     std::vector<std::uint64_t> sent_ns_;
-    /// Bytes that the socket has not taken yet.
+    /// Bytes that are not written yet.
     std::vector<std::uint8_t> waiting_;
     Reply reply_;
     std::uint64_t next_order_ = 0;

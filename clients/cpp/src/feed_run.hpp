@@ -16,10 +16,10 @@ struct FeedOptions {
     /// HOST:PORT of the exchange.
     std::string target;
     std::uint64_t token = 3001;
-    /// Seconds before the measured part, from the first whole book on, and of the measured part.
+    /// Seconds from the first complete book to the measured part, and of the measured part.
     double warm_up_seconds = 1;
     double seconds = 5;
-    /// One order per so many ticks; 0 sends none.
+    /// Ticks per order; 0 sends no orders.
     std::uint64_t order_every = 0;
     std::string instrument = "BTC_USDT";
     std::string price = "1";
@@ -27,15 +27,15 @@ struct FeedOptions {
     std::optional<std::size_t> core;
     /// Polls the sockets without a pause instead of sleeping until one is ready.
     bool spins = false;
-    /// Starts the exchange's own flow, and compares the books with the exchange's at the end.
+    /// Starts the exchange's flow, and compares the books with the exchange's at the end.
     bool is_operator = false;
 
-    /// Reads the words after `feed`. Throws Error that names the wrong one.
+    /// Parses the arguments after `feed`. Throws Error that names the wrong one.
     static FeedOptions parse(const std::vector<std::string>& words);
     static const char* usage();
 };
 
-/// The best prices of an instrument; none of a side that is empty.
+/// The best prices of an instrument; an empty side has none.
 struct FeedTop {
     std::string instrument;
     std::optional<PriceLevel> bid;
@@ -60,9 +60,10 @@ struct FeedResult {
     std::uint64_t orders = 0;
     std::uint64_t answered = 0;
     std::uint64_t rejected = 0;
-    /// Ticks without their order, because an earlier one was still being written or 2048 unanswered.
+    /// Ticks that got no order, because an earlier one was unwritten or 2048 were unanswered.
     std::uint64_t held_back = 0;
-    /// From the return of a tick's read to the write of its order; from there to its reply's read.
+    /// From the return of a tick's read to the write of its order; from that write to the reply's
+    /// read.
     Histogram tick_to_trade;
     Histogram order_service;
     const char* clock_source = "";
@@ -72,7 +73,7 @@ struct FeedResult {
 };
 
 /// Subscribes to the LEVELS feed by WebSocket, follows it over UDP, and answers ticks with orders
-/// that don't rest. On the caller's thread. Throws Error or Interrupted if there is no result.
+/// that don't rest. Runs on the caller's thread. Throws Error or Interrupted if there is no result.
 FeedResult follow_feed(const FeedOptions& options, const Stop& stop);
 
 /// The message that subscribes to the feed at our address.

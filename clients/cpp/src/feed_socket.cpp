@@ -9,7 +9,7 @@
 namespace tickpath {
 namespace {
 
-/// As much as the kernel grants of it: net.core.rmem_max limits it without CAP_NET_ADMIN.
+/// Without CAP_NET_ADMIN the kernel limits it to net.core.rmem_max.
 constexpr int receive_buffer_bytes = 8 << 20;
 
 } // namespace
@@ -23,7 +23,7 @@ FeedSocket::FeedSocket(int connection) : socket_(::socket(AF_INET, SOCK_DGRAM | 
     address.sin_port = 0;
     size = sizeof address;
     if (socket_ < 0 || !is_ip4 || bind(socket_, raw, size) != 0 || getsockname(socket_, raw, &size) != 0) {
-        const std::string why = is_known && !is_ip4 ? "the connection is not IPv4, and the feed is" : kernel_says(errno);
+        const std::string why = is_known && !is_ip4 ? "the feed is IPv4, and the connection to the exchange is not" : errno_text(errno);
         if (socket_ >= 0) {
             close(socket_);
         }
@@ -46,7 +46,7 @@ std::span<const std::uint8_t> FeedSocket::read(const Clock& clock, std::uint64_t
         return {bytes_.data(), static_cast<std::size_t>(n)};
     }
     if (errno != EAGAIN && errno != EINTR) {
-        throw Error("reading the feed failed: " + kernel_says(errno));
+        throw Error("reading the feed failed: " + errno_text(errno));
     }
     return {};
 }

@@ -8,16 +8,16 @@
 
 namespace tickpath {
 
-/// The socket on which the feed's datagrams arrive, at the address that `connection` comes from.
+/// The socket of the feed's datagrams, on the local address of `connection`.
 class FeedSocket {
 public:
-    /// Throws Error, also if the connection is not IPv4: the feed is.
+    /// Throws Error if there is no socket, or the connection is not IPv4 as the feed is.
     explicit FeedSocket(int connection);
     ~FeedSocket();
     FeedSocket(const FeedSocket&) = delete;
     FeedSocket& operator=(const FeedSocket&) = delete;
 
-    /// As SUBSCRIBE wants it.
+    /// The address for SUBSCRIBE, `IP:PORT`.
     const std::string& address() const { return address_; }
     int socket() const { return socket_; }
 

@@ -5,9 +5,9 @@
 namespace tickpath {
 namespace {
 
-/// So many datagrams of another session in a row, and the exchange has restarted.
+/// After this many datagrams of another session in a row, the exchange has restarted.
 constexpr std::uint32_t session_datagrams = 3;
-/// Room for datagrams that wait for a replay or a snapshot: a second and more of a busy feed.
+/// Limit on datagrams that wait for a replay or a snapshot: over a second of a busy feed.
 constexpr std::size_t held_bytes_max = 16 << 20;
 /// Each instrument takes 0.8 MB of address space.
 constexpr std::uint16_t instruments_max = 1024;
@@ -50,7 +50,7 @@ bool Follower::take(std::span<const std::uint8_t> datagram) {
     }
     if (apply(packet) != FeedFault::none) {
         ++counters_.faults;
-        start_over();
+        restart();
         return false;
     }
     take_held();
@@ -72,11 +72,11 @@ bool Follower::is_of_session(const FeedPacket& packet) {
     session_ = packet.session;
     other_session_datagrams_ = 0;
     next_ = end_ = 1;
-    start_over();
+    restart();
     return true;
 }
 
-/// Parts may come in any order, starting with any.
+/// Takes a part of a snapshot. Parts arrive in any order.
 void Follower::part(const FeedPacket& packet, std::span<const std::uint8_t> datagram) {
     if (!is_rebuilding_ || packet.sequence < snapshot_sequence_) {
         return;
@@ -85,18 +85,18 @@ void Follower::part(const FeedPacket& packet, std::span<const std::uint8_t> data
         snapshot_sequence_ = packet.sequence;
         parts_.resize(packet.parts);
         std::for_each(parts_.begin(), parts_.end(), [](auto& one) { one.clear(); });
-        parts_here_ = 0;
+        parts_received_ = 0;
     }
     if (parts_[packet.part].empty()) {
         parts_[packet.part].assign(datagram.begin(), datagram.end());
-        ++parts_here_;
+        ++parts_received_;
     }
-    if (parts_here_ < parts_.size()) {
+    if (parts_received_ < parts_.size()) {
         return;
     }
     if (load() != FeedFault::none) {
         ++counters_.faults;
-        start_over();
+        restart();
         return;
     }
     ++counters_.snapshots;
@@ -106,7 +106,7 @@ void Follower::part(const FeedPacket& packet, std::span<const std::uint8_t> data
     take_held();
 }
 
-/// The books of a whole snapshot, each held against its hash.
+/// Builds the books of a complete snapshot, and compares each with its hash.
 FeedFault Follower::load() {
     std::for_each(books_.begin(), books_.end(), [](Book& book) { book.clear(); });
     std::vector<std::pair<std::uint16_t, std::uint64_t>> hashes;
@@ -168,20 +168,20 @@ FeedFault Follower::change(const feed::Definition& definition) {
 
 void Follower::hold(const FeedPacket& packet, std::span<const std::uint8_t> datagram) {
     if (held_.size() == held_max || held_bytes_.size() + datagram.size() > held_bytes_max) {
-        return start_over();
+        return restart();
     }
     held_.push_back({packet.sequence, held_bytes_.size(), datagram.size()});
     held_bytes_.insert(held_bytes_.end(), datagram.begin(), datagram.end());
     held_from_ = std::min(held_from_, packet.sequence);
 }
 
-/// Takes what was held and is next now. What remains waits for another replay.
+/// Applies the held datagrams that are in sequence now. The others wait for another replay.
 void Follower::take_held() {
     bool has_progress = true;
     while (has_progress && held_from_ <= next_) {
         has_progress = false;
         held_from_ = UINT64_MAX;
-        for (const Held& held : held_) {
+        for (const HeldDatagram& held : held_) {
             FeedPacket packet;
             packet.decode({held_bytes_.data() + held.at, held.size});
             if (packet.end() <= next_) {
@@ -193,7 +193,7 @@ void Follower::take_held() {
             }
             if (apply(packet) != FeedFault::none) {
                 ++counters_.faults;
-                return start_over();
+                return restart();
             }
             has_progress = true;
         }
@@ -209,22 +209,22 @@ void Follower::drop_held() {
     held_from_ = UINT64_MAX;
 }
 
-void Follower::start_over() {
+void Follower::restart() {
     drop_held();
     is_rebuilding_ = true;
     parts_.clear();
-    parts_here_ = 0;
+    parts_received_ = 0;
     snapshot_sequence_ = 0;
     asked_ = Want::nothing;
 }
 
-std::optional<std::string> Follower::wants(std::uint64_t now_ns) {
+std::optional<std::string> Follower::next_request(std::uint64_t now_ns) {
     if (is_in_sync()) {
         asked_ = Want::nothing;
         return std::nullopt;
     }
     const Want want = is_rebuilding_ ? Want::snapshot : Want::replay;
-    const std::uint64_t progress = is_rebuilding_ ? parts_here_ : next_;
+    const std::uint64_t progress = is_rebuilding_ ? parts_received_ : next_;
     if (asked_ == want && (is_rebuilding_ || next_ < asked_until_)) {
         if (progress != asked_progress_) {
             asked_progress_ = progress;

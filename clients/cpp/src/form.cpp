@@ -9,11 +9,11 @@ namespace tickpath {
 namespace {
 
 constexpr std::size_t number_at = 24;
-/// Stands where the client id goes.
-constexpr std::string_view nobody = "00000000-0000-4000-8000-000000000000";
+/// Placeholder of the client id.
+constexpr std::string_view placeholder = "00000000-0000-4000-8000-000000000000";
 
 Form with_id(std::string json) {
-    const std::size_t at = json.find(nobody);
+    const std::size_t at = json.find(placeholder);
     return {std::move(json), at};
 }
 
@@ -52,14 +52,14 @@ std::optional<std::uint64_t> ClientIds::number(std::string_view client_id) const
 
 Form Form::order(const Load& load, const std::optional<std::string>& account_id, const char* time_in_force) {
     std::string json = R"({"type":"CREATE_ORDER","order":{"instrument_code":)" + quoted(load.instrument) +
-                       R"(,"client_id":")" + std::string(nobody) + R"(","side":")" + load.side +
+                       R"(,"client_id":")" + std::string(placeholder) + R"(","side":")" + load.side +
                        R"(","type":"LIMIT","price":")" + load.price + R"(","amount":")" + load.amount +
                        R"(","time_in_force":")" + time_in_force + R"("})" + account_of(account_id) + "}";
     return with_id(std::move(json));
 }
 
 Form Form::cancel(const Load& load, const std::optional<std::string>& account_id) {
-    std::string json = R"({"type":"CANCEL_ORDER","client_id":")" + std::string(nobody) + R"(","instrument_code":)" +
+    std::string json = R"({"type":"CANCEL_ORDER","client_id":")" + std::string(placeholder) + R"(","instrument_code":)" +
                        quoted(load.instrument) + account_of(account_id) + "}";
     return with_id(std::move(json));
 }

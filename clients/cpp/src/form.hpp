@@ -10,11 +10,11 @@
 
 namespace tickpath {
 
-/// A UUID's text.
+/// Length of a UUID's text.
 constexpr std::size_t client_id_bytes = 36;
 
 /// The client ids of a run: `xxxxxxxx-0000-4000-8000-` and the order's number as 12 hex digits, so
-/// that a reply leads to its stamps without a search.
+/// that no search is needed from a reply to its stamps.
 class ClientIds {
 public:
     explicit ClientIds(std::uint32_t nonce);
@@ -22,17 +22,17 @@ public:
     /// Writes the id of order `number`.
     void write(std::uint64_t number, std::uint8_t* out) const;
 
-    /// The number in an id of this run; none for any other.
+    /// The number in a client id of this run; nullopt for any other text.
     std::optional<std::uint64_t> number(std::string_view client_id) const;
 
 private:
     std::string prefix_;
 };
 
-/// A message of one account with everything in it but the client id: encoded once, and then copied.
+/// An encoded message of one account without the client id. Each order copies it.
 class Form {
 public:
-    /// `json` has the client id at `id_at`.
+    /// `json` has a client id at `id_at`.
     Form(std::string json, std::size_t id_at) : json_(std::move(json)), id_at_(id_at) {}
 
     static Form order(const Load& load, const std::optional<std::string>& account_id,
@@ -41,8 +41,8 @@ public:
 
     std::size_t bytes_max() const { return json_.size() + frame_header_bytes_max; }
 
-    /// Writes a masked frame of order `number` to `out`, which has room for `bytes_max`. Returns its
-    /// length.
+    /// Writes a masked frame of order `number` to `out`, which has space for `bytes_max`. Returns
+    /// its length.
     std::size_t fill(std::uint8_t* out, const ClientIds& ids, std::uint64_t number, Mask mask) const {
         const std::size_t header = write_header(out, Opcode::text, json_.size(), mask);
         std::uint8_t* payload = out + header;

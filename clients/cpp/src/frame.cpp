@@ -54,7 +54,7 @@ void MessageReader::filled(std::size_t n, std::uint64_t stamp_ns) {
     end_ += n;
 }
 
-/// Reads a header, if all of it is here.
+/// Reads a header, if it is complete.
 bool MessageReader::header(Header& header) {
     const std::uint8_t* at = buffer_.data() + start_;
     const std::size_t here = end_ - start_;
@@ -63,11 +63,11 @@ bool MessageReader::header(Header& header) {
     }
     const std::uint8_t opcode = at[0] & 0x0f;
     if ((at[0] & 0x70) != 0 || (opcode > 2 && opcode < 8) || opcode > 10) {
-        wrong_ = "a frame has reserved bits or an unknown opcode";
+        error_ = "a frame has reserved bits or an unknown opcode";
         return false;
     }
     if ((at[1] & 0x80) != 0) {
-        wrong_ = "a server's frame is masked";
+        error_ = "a server's frame is masked";
         return false;
     }
     const std::size_t length_bytes = at[1] < 126 ? 0 : at[1] == 126 ? 2 : 8;
@@ -83,12 +83,12 @@ bool MessageReader::header(Header& header) {
     }
     const std::uint64_t least = length_bytes == 0 ? 0 : length_bytes == 2 ? 126 : 65536;
     if (length < least) {
-        wrong_ = "a frame's length takes more bytes than it needs";
+        error_ = "a frame's length has more bytes than it needs";
         return false;
     }
     header = {(at[0] & 0x80) != 0, static_cast<Opcode>(opcode), 2 + length_bytes, length};
-    wrong_ = check(header);
-    return wrong_ == nullptr;
+    error_ = check(header);
+    return error_ == nullptr;
 }
 
 const char* MessageReader::check(const Header& header) const {
@@ -106,7 +106,7 @@ const char* MessageReader::check(const Header& header) const {
 
 bool MessageReader::next(Message& message) {
     Header found;
-    while (wrong_ == nullptr && header(found)) {
+    while (error_ == nullptr && header(found)) {
         const std::size_t payload = start_ + found.header_bytes;
         if (end_ - payload < found.payload_bytes || payload > end_) {
             return false;
@@ -140,7 +140,7 @@ bool MessageReader::next(Message& message) {
     return false;
 }
 
-/// Moves what is kept to the front.
+/// Moves fragments and unread bytes to the front.
 void MessageReader::compact() {
     std::size_t to = 0;
     if (is_assembling_) {

@@ -41,33 +41,33 @@ inline void apply_mask(std::uint8_t* payload, std::size_t size, Mask mask) {
 /// Appends a final masked frame.
 void append_frame(std::vector<std::uint8_t>& out, Opcode opcode, std::string_view payload, Mask mask);
 
-/// A whole message, in the reader's buffer.
+/// A complete message, in the reader's buffer.
 struct Message {
     Opcode opcode = Opcode::text;
     std::string_view payload;
-    /// The stamp of the read that brought its first byte.
+    /// The stamp of the read that returned its first byte.
     std::uint64_t first_byte_ns = 0;
 };
 
-/// From a server's bytes to whole messages, without a copy in the normal case. Take messages until
-/// there are none before the next `filled`: then every stamp is exact.
+/// Finds messages in a server's bytes, without a copy unless they are fragmented. Take all messages
+/// before the next `filled`, so that every stamp is exact.
 class MessageReader {
 public:
     MessageReader();
 
-    /// Where the next read puts its bytes; at least 4 KiB once `next` returned false.
+    /// The space for the next read; at least 4 KiB after `next` returned false.
     std::uint8_t* space();
     std::size_t space_bytes() const { return buffer_.size() - end_; }
 
-    /// A read that returned at `stamp_ns` put `n` bytes there.
+    /// Adds `n` bytes in that space, from a read that returned at `stamp_ns`.
     void filled(std::size_t n, std::uint64_t stamp_ns);
 
-    /// Takes the next whole message. False if more bytes are needed, or something is wrong: see
-    /// `wrong`.
+    /// Takes the next complete message. False if more bytes are needed, or the stream is malformed:
+    /// see `error`.
     bool next(Message& message);
 
-    /// Why the stream can't be read any more; nullptr if nothing is wrong.
-    const char* wrong() const { return wrong_; }
+    /// The reason that the stream is malformed; nullptr if it is not.
+    const char* error() const { return error_; }
 
 private:
     struct Header {
@@ -82,20 +82,20 @@ private:
     void compact();
 
     std::vector<std::uint8_t> buffer_;
-    /// Bytes that came and were not taken apart.
+    /// Bytes that no message was taken from yet.
     std::size_t start_ = 0;
     std::size_t end_ = 0;
-    /// Bytes from here on came with the latest read.
+    /// The bytes of the latest read start here.
     std::size_t latest_at_ = 0;
     std::uint64_t latest_ns_ = 0;
     std::uint64_t older_ns_ = 0;
-    /// Fragments of a message that is not whole yet, moved together.
+    /// The fragments so far of a message, moved together.
     bool is_assembling_ = false;
     Opcode assembly_opcode_ = Opcode::text;
     std::size_t assembly_start_ = 0;
     std::size_t assembly_bytes_ = 0;
     std::uint64_t assembly_first_ns_ = 0;
-    const char* wrong_ = nullptr;
+    const char* error_ = nullptr;
 };
 
 } // namespace tickpath

@@ -71,7 +71,7 @@ std::string Histogram::encoded() const {
         while (end <= last_ && counts_[end] == 0) {
             ++end;
         }
-        // A run of zeros is its negative length; a single zero stays a zero.
+        // A run of zeros is encoded as its negative length, a single zero as zero.
         if (end - index > 1) {
             varint(counts, -static_cast<std::int64_t>(end - index));
             index = end;

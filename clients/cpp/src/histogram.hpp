@@ -7,16 +7,16 @@
 
 namespace tickpath {
 
-/// An HdrHistogram of the contract's bounds: 1 ns to an hour, three significant digits. It writes
-/// HdrHistogram's V2 format itself, because Debian has no package of HdrHistogram_c; a test reads
-/// it back with tickpath.
+/// An HdrHistogram with the contract's bounds: 1 ns to an hour, three significant digits. It writes
+/// HdrHistogram's V2 format itself, because Debian has no package of HdrHistogram_c. A test reads
+/// the log with tickpath.
 class Histogram {
 public:
     static constexpr std::uint64_t highest_ns = 3'600'000'000'000;
 
     Histogram();
 
-    /// Adds a value; one past an hour counts as an hour.
+    /// Adds a value. A value above an hour counts as an hour.
     void record(std::uint64_t value_ns) {
         const std::uint64_t value = value_ns < highest_ns ? value_ns : highest_ns;
         const std::size_t index = index_of(value);
@@ -31,8 +31,7 @@ public:
     std::uint64_t total() const { return total_; }
     std::uint64_t max_ns() const { return max_ns_; }
 
-    /// The highest value that `share` (0 to 1) of the values don't exceed, to three digits; 0 if
-    /// there are none.
+    /// The percentile `share` (0 to 1), to three digits; 0 if the histogram is empty.
     std::uint64_t at(double share) const;
 
     /// Calls `visit(lowest_ns, highest_ns, count)` for each counter that isn't zero, ascending.
@@ -49,7 +48,7 @@ public:
     std::string encoded() const;
 
 private:
-    /// 2048 values are told apart in the first bucket, 1024 in each further one.
+    /// The first bucket has 2048 counters, each further one 1024.
     static constexpr unsigned half_bits = 10;
 
     static std::size_t index_of(std::uint64_t value) {

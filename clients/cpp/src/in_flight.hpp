@@ -5,7 +5,7 @@
 
 namespace tickpath {
 
-/// Limit on unanswered orders. A further one waits, and its response time contains the wait.
+/// Limit on unanswered orders. Above it an order waits, and its response time includes the wait.
 constexpr std::size_t in_flight_max = std::size_t{1} << 14;
 
 /// One of an order's two messages.
@@ -23,7 +23,7 @@ struct Stamps {
 };
 
 struct Order {
-    /// A free slot has a number that no order has.
+    /// UINT64_MAX in a free slot.
     std::uint64_t number = UINT64_MAX;
     std::uint32_t account = 0;
     /// False in the warm-up.
@@ -38,12 +38,12 @@ struct Order {
     }
 };
 
-/// Orders that were sent, in a ring of slots that the order's number finds.
+/// The orders of the run, in a ring of slots indexed by the order's number.
 class InFlight {
 public:
     InFlight() : slots_(in_flight_max) {}
 
-    /// The slot for a new order; nullptr while its last order is unanswered.
+    /// The slot for a new order; nullptr if its last order is still unanswered.
     Order* open(std::uint64_t number, std::uint32_t account, bool is_measured) {
         Order& slot = slots_[number % in_flight_max];
         if (!slot.is_over()) {
@@ -53,7 +53,7 @@ public:
         return &slot;
     }
 
-    /// The order of that number; nullptr if its slot belongs to another.
+    /// The order with this number; nullptr if its slot has another.
     Order* find(std::uint64_t number) {
         Order& slot = slots_[number % in_flight_max];
         return slot.number == number ? &slot : nullptr;

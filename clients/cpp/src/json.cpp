@@ -44,7 +44,7 @@ std::uint64_t as_u64(const Json& value, std::string_view key) {
 
 const std::string& as_string(const Json& value, std::string_view key) {
     if (!value.is_string()) {
-        wrong(value, key, "a text");
+        wrong(value, key, "a string");
     }
     return value.get_ref<const std::string&>();
 }

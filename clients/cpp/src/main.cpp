@@ -20,9 +20,9 @@ namespace {
 
 using tickpath::Error;
 
-/// No result, or a wrong argument.
+/// Exit status without a result, for example after a wrong argument.
 constexpr int no_result = 2;
-/// A result that says that it is incomplete.
+/// Exit status with an incomplete result.
 constexpr int incomplete = 3;
 
 constexpr const char* usage = "Usage: tickpath-client [--io-uring] --plan FILE\n"
@@ -39,7 +39,7 @@ void watch_signals() {
     action.sa_handler = [](int) { stop.store(true, std::memory_order_relaxed); };
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    // A broken connection is an error of a write.
+    // A write to a broken connection then returns an error.
     std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -60,7 +60,7 @@ Arguments arguments_of(int count, char** words) {
         }
     }
     if (arguments.plan.empty()) {
-        throw Error(std::string("there is no plan\n") + usage);
+        throw Error(std::string("--plan is missing\n") + usage);
     }
     return arguments;
 }
@@ -74,14 +74,13 @@ std::string text_of(const std::string& path) {
     }
     std::ifstream file(path);
     if (!file) {
-        throw Error("cannot read " + path + ": " + tickpath::kernel_says(errno));
+        throw Error("cannot read " + path + ": " + tickpath::errno_text(errno));
     }
     return all(file);
 }
 
-/// Prints a line for tickpath. It is dropped if nobody reads: what doesn't block doesn't delay the
-/// log.
-void tell(const std::string& line) {
+/// Prints a line of progress. Drops it if stdout would block, so that the log is not delayed.
+void print_progress(const std::string& line) {
     pollfd out{STDOUT_FILENO, POLLOUT, 0};
     if (poll(&out, 1, 0) > 0 && (out.revents & POLLOUT) != 0) {
         std::printf("%s\n", line.c_str());
@@ -103,7 +102,7 @@ int main(int count, char** words) {
         const Arguments arguments = arguments_of(count, words);
         const tickpath::Plan plan = tickpath::Plan::parse(text_of(arguments.plan));
         watch_signals();
-        const tickpath::Result result = tickpath::run(plan, arguments.uses_uring, stop, tell);
+        const tickpath::Result result = tickpath::run(plan, arguments.uses_uring, stop, print_progress);
         std::printf("%s\n", result.json(plan.load).c_str());
         return result.is_complete ? 0 : incomplete;
     } catch (const tickpath::Interrupted&) {

@@ -6,19 +6,19 @@
 namespace tickpath {
 namespace {
 
-/// How far sending may be behind the end of the schedule.
+/// Time limit for sending after the end of the schedule.
 constexpr std::uint64_t overrun_ns_max = 1'000'000'000;
 /// Time between the set-up and the first message.
 constexpr std::uint64_t lead_ns = 1'000'000;
-/// Reads between two looks at the schedule if many lanes are ready.
-constexpr std::size_t reads_between_looks = 4;
-/// So shortly before a message is due the pacer begins no system call: it encodes the message and
-/// spins on the clock. At most this long, and this share of the mean gap.
+/// Reads between two checks of the schedule if many lanes are ready.
+constexpr std::size_t reads_between_checks = 4;
+/// Within this time before a message is due, and this share of the mean gap, the pacer makes no
+/// system call: it encodes the message and spins on the clock.
 constexpr double guard_ns_max = 1'000;
 constexpr double guard_share_of_gap = 0.01;
 
-/// The messages in order: `cancel_after` orders, their cancels, the next orders. Only the schedule
-/// decides when one is due; a late message stays late.
+/// The messages of the run in order: `cancel_after` orders, their cancels, the next orders. Only
+/// the schedule decides when a message is due; a late one does not shift the others.
 class Agenda {
 public:
     Agenda(const Plan& plan, std::uint64_t start_ns)
@@ -42,35 +42,35 @@ public:
         while (!is_over() && intended_ns() <= horizon_ns) {
             due_ns = intended_ns();
             if (!append(desk, due_ns)) {
-                // Count each message once, however often it is tried.
+                // Each message counts once, even if it is tried again.
                 desk.counters.held_back += held_back_ == schedule_.index() ? 0 : 1;
                 held_back_ = schedule_.index();
                 break;
             }
             schedule_.advance();
         }
-        // For at most `guard_ns_`.
+        // This takes at most `guard_ns_`.
         while (desk.now_ns() < due_ns) {
         }
         desk.flush();
     }
 
-    /// Cancels orders that a run which broke off left in the book.
+    /// Cancels the orders that an interrupted run left in the book.
     void wind_up(Desk& desk) const {
         const std::uint64_t position = schedule_.index() % (2 * cancel_after_);
         const std::uint64_t first = first_of_block();
         const std::uint64_t ordered = std::min(position, cancel_after_);
         const std::uint64_t cancelled = position > cancel_after_ ? position - cancel_after_ : 0;
         for (std::uint64_t number = first + cancelled; number < first + ordered; ++number) {
-            // Without room for its cancel an order stays, and shows as one without a cancel.
+            // If the lane is full, the order stays and counts as one without a cancel.
             desk.cancel(number, desk.now_ns());
         }
     }
 
     std::string overrun() const {
         return std::to_string(schedule_.index()) + " of " + std::to_string(messages_) +
-               " messages were sent when the schedule had been over for 1 s: the load is more than this client "
-               "and that exchange can take; lower load.rate_per_second";
+               " messages were sent 1 s after the end of the schedule: the load is more than this client and "
+               "that exchange can take; lower load.rate_per_second";
     }
 
 private:
@@ -97,7 +97,7 @@ private:
     std::uint64_t warm_up_messages_;
     std::uint64_t messages_;
     std::uint64_t guard_ns_;
-    /// The last message that was held back.
+    /// The latest message that was held back.
     std::uint64_t held_back_ = UINT64_MAX;
 };
 
@@ -107,7 +107,7 @@ void drain(Desk& desk) {
     while (desk.unanswered() > 0 && !desk.is_broken() && desk.now_ns() < until_ns) {
         desk.flush();
         desk.wait(until_ns);
-        for (const Ready ready : desk.ready()) {
+        for (const ReadyLane ready : desk.ready()) {
             desk.handle(ready);
         }
     }
@@ -129,7 +129,7 @@ bool run_open_loop(Desk& desk, const Plan& plan, const Stop& stop) {
         desk.wait(std::min(agenda.intended_ns(), now_ns + wait_ns_max));
         for (std::size_t i = 0; i < desk.ready().size(); ++i) {
             desk.handle(desk.ready()[i]);
-            if ((i + 1) % reads_between_looks == 0) {
+            if ((i + 1) % reads_between_checks == 0) {
                 agenda.send_due(desk);
             }
         }

@@ -6,26 +6,26 @@ namespace tickpath {
 namespace {
 
 /// One message in flight per account: order, ack, cancel at once, its ack, the next order.
-class Rally {
+class PingPong {
 public:
-    explicit Rally(Desk& desk) : desk_(desk) {}
+    explicit PingPong(Desk& desk) : desk_(desk) {}
 
     void begin(std::size_t account) {
         if (!desk_.order(next_number_, account, desk_.now_ns())) {
             desk_.fail("order " + std::to_string(next_number_) +
-                       " found an older one still unanswered: replies are lost");
+                       " has to wait for an older one that is still unanswered: replies are lost");
         }
         ++next_number_;
     }
 
-    /// Sends what follows an answer.
-    void answer(Answered answered, bool goes_on) {
-        if (answered.answer == Answer::order_ack) {
-            if (!desk_.cancel(answered.number, desk_.now_ns())) {
-                desk_.fail("no room to send the cancel of order " + std::to_string(answered.number));
+    /// Sends the message that follows an answer.
+    void take(Answer answer, bool continues) {
+        if (answer.kind == AnswerKind::order_ack) {
+            if (!desk_.cancel(answer.number, desk_.now_ns())) {
+                desk_.fail("the connection is too full for the cancel of order " + std::to_string(answer.number));
             }
-        } else if (goes_on) {
-            begin(desk_.account_of(answered.number));
+        } else if (continues) {
+            begin(desk_.account_of(answer.number));
         }
     }
 
@@ -40,25 +40,25 @@ bool run_ping_pong(Desk& desk, const Plan& plan, const Stop& stop) {
     const std::uint64_t start_ns = desk.now_ns();
     const std::uint64_t measure_at_ns = start_ns + static_cast<std::uint64_t>(plan.warm_up_seconds * 1e9);
     const std::uint64_t end_ns = measure_at_ns + static_cast<std::uint64_t>(plan.seconds * 1e9);
-    Rally rally(desk);
+    PingPong ping_pong(desk);
     for (std::size_t account = 0; account < plan.load.accounts; ++account) {
-        rally.begin(account);
+        ping_pong.begin(account);
     }
     desk.flush();
     std::uint64_t now_ns = start_ns;
     std::uint64_t drained_at_ns = end_ns + drain_ns;
-    // Until every account's last cycle has ended, so that the book is empty again.
+    // Every account ends its last cycle, so that the book is empty again.
     while (desk.unanswered() > 0 && !desk.has_failed() && now_ns < drained_at_ns) {
         const bool is_stopped = stop.load(std::memory_order_relaxed);
         if (is_stopped) {
             drained_at_ns = std::min(drained_at_ns, now_ns + drain_ns);
         }
-        const bool goes_on = now_ns < end_ns && !is_stopped;
+        const bool continues = now_ns < end_ns && !is_stopped;
         desk.wait(now_ns + wait_ns_max);
-        for (const Ready ready : desk.ready()) {
+        for (const ReadyLane ready : desk.ready()) {
             desk.handle(ready);
-            for (const Answered answered : desk.answered()) {
-                rally.answer(answered, goes_on);
+            for (const Answer answer : desk.answers()) {
+                ping_pong.take(answer, continues);
             }
             desk.flush();
         }

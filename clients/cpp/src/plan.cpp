@@ -11,7 +11,7 @@
 namespace tickpath {
 namespace {
 
-/// The limits of tickpath's own client.
+/// The limits of `tickpath trade`.
 constexpr std::uint64_t accounts_max = 10'000;
 constexpr std::uint64_t connections_max = 4'096;
 constexpr std::uint64_t accounts_per_connection_max = 1'024;
@@ -51,7 +51,7 @@ double real(const Json& object, std::string_view key, double most) {
     return value;
 }
 
-/// One of the names of an enumeration; `names` are in its order.
+/// Reads a name of an enumeration; `names` are in its order.
 template <typename Enum, std::size_t n>
 Enum one_of(const Json& object, std::string_view key, const char* const (&names)[n]) {
     const std::string& name = text(object, key);
@@ -75,7 +75,7 @@ void check_decimal(std::string_view key, const std::string& text) {
     const bool holds = digits > 0 && digits <= decimal_digits_max && points <= 1 && digits + points == text.size() &&
                        text.front() != '.' && text.back() != '.';
     if (!holds) {
-        bad(key, text, "it is no decimal number of at most 18 digits");
+        bad(key, text, "it must be a decimal number of at most 18 digits");
     }
 }
 
@@ -85,17 +85,17 @@ Load load_of(const Json& object) {
     load.arrival = one_of<Arrival>(object, "arrival", {"uniform", "poisson", "burst"});
     load.rate_per_second = real(object, "rate_per_second", rate_per_second_max);
     if (load.rate_per_second == 0 && load.model == Model::open) {
-        bad("rate_per_second", "0", "an open loop sends something");
+        bad("rate_per_second", "0", "an open loop needs a rate above 0");
     }
     load.burst = whole(object, "burst", 1, burst_max);
     load.seed = whole(object, "seed", 0, UINT64_MAX);
     load.accounts = whole(object, "accounts", 1, accounts_max);
     load.connections = whole(object, "connections", 1, connections_max);
     if (load.connections > load.accounts) {
-        bad("connections", std::to_string(load.connections), "there are fewer accounts");
+        bad("connections", std::to_string(load.connections), "the limit is the number of accounts");
     }
     if (load.accounts > load.connections * accounts_per_connection_max) {
-        bad("accounts", std::to_string(load.accounts), "a connection can hold 1024");
+        bad("accounts", std::to_string(load.accounts), "the limit is 1024 accounts per connection");
     }
     load.cancel_after = whole(object, "cancel_after", 1, cancel_after_max);
     load.instrument = text(object, "instrument");
@@ -173,7 +173,7 @@ Plan Plan::parse(std::string_view line) {
         plan.has_progress = progress->is_boolean() && progress->get<bool>();
     }
     if (member(json, "inject") != nullptr) {
-        throw Error("the plan asks for faults of the client, which only `tickpath trade` can inject");
+        throw Error("the plan asks to inject faults: only `tickpath trade` can");
     }
     return plan;
 }

@@ -27,11 +27,11 @@ struct Load {
     std::string amount;
     std::uint64_t first_token = 0;
 
-    /// Messages in that time of open loop: whole blocks of orders with their cancels.
+    /// Messages of open loop in that time, rounded up to blocks of orders with their cancels.
     std::uint64_t messages(double seconds) const;
 };
 
-/// By what to check the exchange's certificate. It is always checked.
+/// The authorities and the name that the exchange's certificate is checked against.
 struct Trust {
     std::optional<std::string> ca;
     std::optional<std::string> ca_pem;
@@ -45,7 +45,7 @@ struct Scheduling {
     int priority = 0;
 };
 
-/// One subject, one run: the line of JSON that clients/CONTRACT.md describes.
+/// A plan: the line of JSON that clients/CONTRACT.md describes.
 struct Plan {
     std::string subject;
     /// `HOST:PORT`.
@@ -59,12 +59,12 @@ struct Plan {
     double seconds = 0;
     std::string hlog;
     std::optional<Trust> tls;
-    /// A person watches: print a line a second.
+    /// Whether to print a line a second.
     bool has_progress = false;
 
     /// Whether the measuring thread keeps its core busy while it waits.
     bool spins() const { return backend == "spin" || backend == "io_uring_spin"; }
-    /// Whether the backend is io_uring's. With another one the command may still ask for io_uring.
+    /// Whether the backend is io_uring. The option --io-uring asks for it with other backends.
     bool uses_uring() const { return backend == "io_uring" || backend == "io_uring_spin"; }
 
     /// Reads and checks a plan. Throws Error that names the key.

@@ -11,9 +11,9 @@
 namespace tickpath {
 namespace {
 
-/// An interval shorter than this is the fragment at a run's end.
+/// A shorter interval is the fragment at the end of a run.
 constexpr std::uint64_t second_ns_min = 500'000'000;
-/// A percentile needs this many samples beyond it.
+/// A percentile needs this many samples above it.
 constexpr double samples_beyond_min = 10;
 constexpr double buckets_per_doubling = 8;
 

@@ -13,10 +13,10 @@
 namespace tickpath {
 namespace {
 
-/// Up to so many lanes, spinning reads each in turn: an empty `recv` costs less than asking epoll
-/// first. With more, epoll says which one.
+/// Up to this many lanes, spinning reads each in turn, because an empty `recv` costs less than a
+/// call of epoll. With more lanes, epoll finds the ready ones.
 constexpr std::size_t lanes_read_in_turn_max = 4;
-/// While lanes are read in turn, epoll is asked for writable ones every so many turns.
+/// While lanes are read in turn, epoll looks for writable ones after this many turns.
 constexpr unsigned turns_between_epoll = 64;
 
 bool is_nothing(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -26,11 +26,11 @@ public:
     Readiness(const Clock& clock, bool spins, std::size_t lanes)
         : clock_(clock), spins_(spins), epoll_(epoll_create1(EPOLL_CLOEXEC)), events_(2 * lanes) {
         if (epoll_ < 0) {
-            throw Error("cannot open epoll: " + kernel_says(errno));
+            throw Error("cannot open epoll: " + errno_text(errno));
         }
         sockets_.reserve(lanes);
         if (!spins) {
-            // By default the kernel may wake a sleeper 50 us late to save power.
+            // By default the kernel may wake a sleeping thread 50 us late to save power.
             prctl(PR_SET_TIMERSLACK, 1);
         }
     }
@@ -48,11 +48,11 @@ public:
         event.data.u32 = static_cast<std::uint32_t>(sockets_.size());
         sockets_.push_back(socket);
         if (fcntl(socket, F_SETFL, O_NONBLOCK) != 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0) {
-            throw Error("cannot watch a socket: " + kernel_says(errno));
+            throw Error("cannot watch a socket: " + errno_text(errno));
         }
     }
 
-    int wait(std::uint64_t until_ns, std::vector<Ready>& ready) override {
+    int wait(std::uint64_t until_ns, std::vector<ReadyLane>& ready) override {
         if (!spins_) {
             const std::uint64_t now_ns = clock_.now_ns();
             return ask_epoll(until_ns > now_ns ? until_ns - now_ns : 0, ready);
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    int ask_epoll(std::uint64_t timeout_ns, std::vector<Ready>& ready) {
+    int ask_epoll(std::uint64_t timeout_ns, std::vector<ReadyLane>& ready) {
         // epoll waits whole milliseconds (nanoseconds only since Linux 5.11), so ppoll waits for
         // the fraction at the end.
         const std::uint64_t whole_ms = timeout_ns / 1'000'000;
@@ -142,7 +142,7 @@ std::unique_ptr<Streams> open_readiness(const Clock& clock, bool spins, std::siz
 void prepare_socket(int socket) {
     const auto set = [&](int level, int option, int value) {
         if (setsockopt(socket, level, option, &value, sizeof value) != 0) {
-            throw Error("cannot set an option of a socket: " + kernel_says(errno));
+            throw Error("cannot set an option of a socket: " + errno_text(errno));
         }
     };
     set(IPPROTO_TCP, TCP_NODELAY, 1);

@@ -12,7 +12,7 @@ namespace tickpath {
 namespace {
 
 constexpr std::uint64_t interval_ns = 1'000'000'000;
-/// Sets of a run that is drained while it lasts.
+/// Sets of histograms of a run that is drained during the run.
 constexpr std::size_t sets_with_thread = 8;
 
 constexpr std::array<const char*, series_count> names = {
@@ -34,7 +34,7 @@ bool has(Model model, Series series) {
 }
 
 std::size_t sets(double seconds) {
-    // One for each second, one for the last replies, and some for a start or an end that is late.
+    // One for each second, one for the last replies, and three for a late start or end.
     const bool is_in_memory = seconds <= Recorder::seconds_in_memory_max;
     return is_in_memory ? static_cast<std::size_t>(std::ceil(seconds)) + 4 : sets_with_thread;
 }
@@ -95,7 +95,7 @@ void Recorder::give_back(Interval* interval) {
 LogWriter::LogWriter(const std::string& path, const std::string& subject)
     : path_(path), subject_(subject), file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
     if (file_ < 0) {
-        throw Error("cannot write " + path + ": " + kernel_says(errno) + "; choose another place");
+        throw Error("cannot write " + path + ": " + errno_text(errno) + "; choose another place");
     }
 }
 
@@ -131,7 +131,7 @@ void LogWriter::flush() {
     while (written < waiting_.size()) {
         const ssize_t n = ::write(file_, waiting_.data() + written, waiting_.size() - written);
         if (n < 0 && errno != EINTR) {
-            throw Error("cannot write " + path_ + ": " + kernel_says(errno) +
+            throw Error("cannot write " + path_ + ": " + errno_text(errno) +
                         "; free some space or choose another place");
         }
         written += n > 0 ? static_cast<std::size_t>(n) : 0;

@@ -23,18 +23,18 @@ enum class Series : std::uint8_t {
 };
 constexpr std::size_t series_count = 6;
 
-/// About a second of all series.
+/// One interval, about a second, of all series.
 struct Interval {
     std::uint64_t start_ns = 0;
     std::uint64_t end_ns = 0;
-    /// None of a series that the load does not have.
+    /// nullptr for a series that the load does not have.
     std::array<std::unique_ptr<Histogram>, series_count> histograms;
 };
 
-/// A ring of intervals from one thread to one other.
+/// A ring of intervals from one thread to another.
 class IntervalRing {
 public:
-    /// For at most `capacity` intervals at a time.
+    /// Holds at most `capacity` intervals.
     explicit IntervalRing(std::size_t capacity) : slots_(capacity) {}
 
     void push(Interval* interval) {
@@ -61,7 +61,7 @@ private:
 };
 
 /// Latencies of a run. The measuring thread adds to preallocated histograms and swaps the whole set
-/// once a second; the other thread encodes, after the run or, past a minute, beside it.
+/// once a second. The other thread encodes them, after the run or, above a minute, during it.
 class Recorder {
 public:
     /// A run up to this long is kept in memory and written after it.
@@ -78,8 +78,8 @@ public:
         current_->histograms[static_cast<std::size_t>(series)]->record(value_ns);
     }
 
-    /// Ends the interval if its time is over. If the other thread has no empty set, the interval
-    /// gets longer: nothing is lost.
+    /// Ends the interval if its time is over. Without an empty set the interval gets longer, so
+    /// that nothing is lost.
     void roll(std::uint64_t now_ns) {
         if (now_ns >= boundary_ns_) {
             swap(now_ns);
@@ -91,10 +91,10 @@ public:
 
     // --- the other thread ---
 
-    /// The next interval that ended; nullptr if there is none now.
+    /// The next complete interval; nullptr if there is none.
     Interval* next() { return full_.pop(); }
 
-    /// Gives an interval back, to be used again.
+    /// Returns an interval for reuse.
     void give_back(Interval* interval);
 
 private:
@@ -121,7 +121,7 @@ public:
 
     void write(const Interval& interval);
 
-    /// Writes what waits. Throws Error if the file system refuses it.
+    /// Writes the buffered lines. Throws Error if that fails.
     void flush();
 
 private:

@@ -5,7 +5,7 @@
 namespace tickpath {
 namespace {
 
-/// The known key of that name, or nullptr.
+/// The value of a known key; nullptr for an unknown one.
 std::string_view* place(Reply& reply, std::string_view key) {
     switch (key.size()) {
     case 4:
@@ -19,7 +19,7 @@ std::string_view* place(Reply& reply, std::string_view key) {
     }
 }
 
-/// Takes the value of a known key.
+/// Reads the value of a known key. Returns an error message, or nullptr.
 const char* known_value(Scanner& scanner, Reply& reply, std::string_view& value) {
     if (value.data() != nullptr) {
         return "a key comes twice";
@@ -28,7 +28,7 @@ const char* known_value(Scanner& scanner, Reply& reply, std::string_view& value)
         if (scanner.null()) {
             return nullptr;
         }
-        return scanner.skip() ? "a key is not a text" : "malformed JSON";
+        return scanner.skip() ? "a key is not a string" : "malformed JSON";
     }
     bool has_escapes = false;
     if (!scanner.string(value, has_escapes)) {

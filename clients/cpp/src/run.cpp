@@ -19,7 +19,7 @@
 namespace tickpath {
 namespace {
 
-/// The thread beside the measuring one looks for intervals this often.
+/// The other thread looks for complete intervals this often.
 constexpr auto drain_pause = std::chrono::milliseconds(200);
 
 double wall_seconds() {
@@ -31,13 +31,13 @@ void set_scheduling(const Scheduling& scheduling) {
     sched_param parameter{};
     parameter.sched_priority = scheduling.priority;
     if (scheduling.policy != SCHED_OTHER && sched_setscheduler(0, scheduling.policy, &parameter) != 0) {
-        throw Error("cannot enter the real-time class that the plan asks for: " + kernel_says(errno) +
-                    "; it takes CAP_SYS_NICE or a limit (ulimit -r)");
+        throw Error("cannot set the plan's scheduling class: " + errno_text(errno) +
+                    "; it needs CAP_SYS_NICE or a limit (ulimit -r)");
     }
 }
 
-/// What the measuring thread and the other one share.
-struct Shared {
+/// State that the measuring thread and the other one share.
+struct SharedState {
     Recorder recorder;
     /// The start of the load on both clocks; set before `has_begun`.
     double start_wall_seconds = 0;
@@ -47,13 +47,13 @@ struct Shared {
     Result result;
     std::exception_ptr error;
 
-    explicit Shared(const Plan& plan) : recorder(plan.load.model, plan.seconds) {}
+    explicit SharedState(const Plan& plan) : recorder(plan.load.model, plan.seconds) {}
 };
 
 /// Connects and logs on, lane by lane.
-class Dialler {
+class Connector {
 public:
-    Dialler(const Plan& plan, const Stop& stop, std::uint32_t nonce) : plan_(plan), stop_(stop), nonce_(nonce) {
+    Connector(const Plan& plan, const Stop& stop, std::uint32_t nonce) : plan_(plan), stop_(stop), nonce_(nonce) {
         if (plan.tls) {
             tls_.emplace(*plan.tls, plan.target);
         }
@@ -109,7 +109,7 @@ private:
     std::optional<TlsContext> tls_;
 };
 
-void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared) {
+void measure(const Plan& plan, bool uses_uring, const Stop& stop, SharedState& shared) {
     // Pin first, so that memory comes from the core's NUMA node.
     if (plan.core) {
         pin(*plan.core);
@@ -120,14 +120,14 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared
     const bool is_uring = uses_uring || plan.uses_uring();
     auto streams = is_uring ? open_uring(clock, spins, lanes) : open_readiness(clock, spins, lanes);
     const std::uint32_t run_nonce = nonce();
-    Dialler dialler(plan, stop, run_nonce);
+    Connector connector(plan, stop, run_nonce);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-        dialler.connect(lane, *streams);
+        connector.connect(lane, *streams);
     }
     if (plan.tls) {
-        streams = with_tls(std::move(streams), std::move(dialler.sessions));
+        streams = with_tls(std::move(streams), std::move(connector.sessions));
     }
-    Desk desk(clock, std::move(streams), std::move(dialler.readers), std::move(dialler.forms), run_nonce,
+    Desk desk(clock, std::move(streams), std::move(connector.readers), std::move(connector.forms), run_nonce,
               plan.load.model, shared.recorder);
     // Last, so that the set-up above does not run in a real-time class.
     set_scheduling(plan.scheduling);
@@ -150,24 +150,24 @@ void measure(const Plan& plan, bool uses_uring, const Stop& stop, Shared& shared
     result.clock_cost_ns = clock.cost_ns();
 }
 
-/// What the thread beside the measuring one does: it writes the log and tells of progress. The log
-/// of a short run waits until the run is over, so that nothing is encoded while it lasts.
+/// The work of the other thread: it writes the log and the progress lines. It writes the log of a
+/// short run after the run, so that nothing is encoded during it.
 class Drain {
 public:
-    Drain(const Plan& plan, Shared& shared, LogWriter& log, const Tell& tell)
-        : shared_(shared), log_(log), tell_(tell), progress_(plan.load.model),
+    Drain(const Plan& plan, SharedState& shared, LogWriter& log, const ProgressSink& progress)
+        : shared_(shared), log_(log), sink_(progress), progress_(plan.load.model),
           is_long_(plan.seconds > Recorder::seconds_in_memory_max),
-          tells_(plan.has_progress && tell && (!plan.core || keep_off(*plan.core))) {}
+          has_progress_(plan.has_progress && progress && (!plan.core || keep_off(*plan.core))) {}
 
-    /// Returns when the measuring thread has ended.
-    void beside() {
-        while ((is_long_ || tells_) && !shared_.has_ended.load(std::memory_order_acquire)) {
+    /// Works during the run, and returns when the measuring thread has ended.
+    void during_run() {
+        while ((is_long_ || has_progress_) && !shared_.has_ended.load(std::memory_order_acquire)) {
             std::this_thread::sleep_for(drain_pause);
             take();
         }
     }
 
-    /// Takes and writes what is left after the run.
+    /// Writes the remaining intervals after the run.
     void finish() {
         take();
         begin();
@@ -183,9 +183,9 @@ private:
             return;
         }
         while (Interval* interval = shared_.recorder.next()) {
-            if (tells_) {
+            if (has_progress_) {
                 if (const auto line = progress_.line(*interval)) {
-                    tell_(*line);
+                    sink_(*line);
                 }
             }
             if (is_long_) {
@@ -205,12 +205,12 @@ private:
         }
     }
 
-    Shared& shared_;
+    SharedState& shared_;
     LogWriter& log_;
-    const Tell& tell_;
+    const ProgressSink& sink_;
     ProgressLines progress_;
     bool is_long_;
-    bool tells_;
+    bool has_progress_;
     bool is_begun_ = false;
     std::vector<Interval*> kept_;
 };
@@ -228,14 +228,14 @@ void pin(std::size_t core) {
         CPU_SET(core, &cores);
     }
     if (sched_setaffinity(0, sizeof cores, &cores) != 0) {
-        throw Error("cannot pin the measuring thread to core " + std::to_string(core) + ": " + kernel_says(errno));
+        throw Error("cannot pin the measuring thread to core " + std::to_string(core) + ": " + errno_text(errno));
     }
 }
 
-Result run(const Plan& plan, bool uses_uring, Stop& stop, const Tell& tell) {
+Result run(const Plan& plan, bool uses_uring, Stop& stop, const ProgressSink& progress) {
     LogWriter log(plan.hlog, plan.subject);
-    Shared shared(plan);
-    Drain drain(plan, shared, log, tell);
+    SharedState shared(plan);
+    Drain drain(plan, shared, log, progress);
     std::thread measuring([&] {
         try {
             measure(plan, uses_uring, stop, shared);
@@ -246,9 +246,9 @@ Result run(const Plan& plan, bool uses_uring, Stop& stop, const Tell& tell) {
     });
     std::string log_error;
     try {
-        drain.beside();
+        drain.during_run();
     } catch (const Error& error) {
-        // Without a log there is no point in measuring on.
+        // A run without a log is of no use.
         log_error = error.what();
         stop.store(true);
     }

@@ -3,7 +3,7 @@
 namespace tickpath {
 namespace {
 
-/// Deeper values are no messages of an exchange.
+/// Limit on nested values; no message of an exchange is deeper.
 constexpr int depth_max = 64;
 
 int hex(char c) {
@@ -16,7 +16,7 @@ int hex(char c) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-/// Length of the UTF-8 sequence at the start of `text`; 0 if it is none.
+/// Length of the UTF-8 sequence at the start of `text`; 0 if it is malformed.
 std::size_t sequence(std::string_view text) {
     const auto first = static_cast<unsigned char>(text[0]);
     if (first < 0x80) {
@@ -32,7 +32,7 @@ std::size_t sequence(std::string_view text) {
         }
     }
     const auto second = static_cast<unsigned char>(text[1]);
-    // Overlong forms, surrogates, and what lies past U+10FFFF.
+    // Overlong forms, surrogates, and code points above U+10FFFF.
     const bool is_bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
     return is_bad ? 0 : length;
@@ -129,26 +129,27 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-std::string_view unescaped(std::string_view raw, char* room, std::size_t size) {
+std::string_view unescaped(std::string_view raw, char* space, std::size_t size) {
     static constexpr std::string_view names = "\"\\/bfnrt";
     static constexpr std::string_view values = "\"\\/\b\f\n\r\t";
     std::size_t length = 0;
     for (std::size_t i = 0; i < raw.size() && length < size; ++i) {
         if (raw[i] != '\\') {
-            room[length++] = raw[i];
+            space[length++] = raw[i];
         } else if (raw[i + 1] != 'u') {
-            room[length++] = values[names.find(raw[++i])];
+            space[length++] = values[names.find(raw[++i])];
         } else {
             int point = 0;
             for (std::size_t digit = i + 2; digit < i + 6; ++digit) {
                 point = point << 4 | hex(raw[digit]);
             }
-            // Keys, client ids and statuses of the wire are ASCII: anything else equals none.
-            room[length++] = point < 0x80 ? static_cast<char>(point) : '?';
+            // Keys, client ids and statuses of the wire are ASCII, so another character matches
+            // none.
+            space[length++] = point < 0x80 ? static_cast<char>(point) : '?';
             i += 5;
         }
     }
-    return {room, length};
+    return {space, length};
 }
 
 } // namespace tickpath

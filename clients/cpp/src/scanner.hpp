@@ -11,8 +11,8 @@
 
 namespace tickpath {
 
-/// Walks over JSON text without building anything. Every method that returns false has met something
-/// that isn't JSON.
+/// Reads JSON text without building values. A method that returns false has found malformed JSON,
+/// unless it says otherwise.
 class Scanner {
 public:
     explicit Scanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -25,7 +25,7 @@ public:
         }
     }
 
-    /// Takes `c`, after spaces.
+    /// Takes `c`, after spaces. False if there is another character, which stays.
     bool take(char c) {
         spaces();
         if (at_ == end_ || *at_ != c) {
@@ -41,7 +41,7 @@ public:
         return at_ == end_ ? '\0' : *at_;
     }
 
-    /// Takes a string; `raw` is what stands between the quotes.
+    /// Takes a string; `raw` is the text between the quotes.
     bool string(std::string_view& raw, bool& has_escapes);
 
     /// Takes a value of any kind.
@@ -75,7 +75,7 @@ private:
     const char* end_;
 };
 
-/// Goes on to the next quote, backslash or control character.
+/// Moves to the next quote, backslash or control character.
 inline void Scanner::plain_characters() {
 #if defined(__SSE2__)
     // Most strings of the wire are shorter than two blocks, so wider registers would gain nothing.
@@ -122,7 +122,7 @@ inline bool Scanner::string(std::string_view& raw, bool& has_escapes) {
     }
 }
 
-/// Whether the text has bytes above 127, 16 at a time.
+/// Whether all bytes are below 128; checks 16 at a time.
 inline bool is_ascii(std::string_view text) {
     std::size_t i = 0;
 #if defined(__SSE2__)
@@ -141,10 +141,11 @@ inline bool is_ascii(std::string_view text) {
     return rest < 0x80;
 }
 
-/// Whether the text is UTF-8 (RFC 3629). For texts that aren't ASCII.
+/// Whether the text is UTF-8 (RFC 3629). `is_ascii` is faster.
 bool is_utf8(std::string_view text);
 
-/// Decodes the escapes of a string that [`Scanner::string`] took into `room`. Returns what fits.
-std::string_view unescaped(std::string_view raw, char* room, std::size_t size);
+/// Decodes the escapes of a string from `Scanner::string` into `space`. Truncates it to `size`
+/// bytes.
+std::string_view unescaped(std::string_view raw, char* space, std::size_t size);
 
 } // namespace tickpath

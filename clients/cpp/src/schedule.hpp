@@ -7,7 +7,7 @@
 
 namespace tickpath {
 
-/// SplitMix64 (Steele, Lea, Flood 2014). Never for secrets.
+/// SplitMix64 (Steele, Lea, Flood 2014). Not for secrets.
 class SplitMix64 {
 public:
     explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
@@ -24,8 +24,8 @@ private:
     std::uint64_t state_;
 };
 
-/// When each message is due, in ns after the start. It is fixed by the plan and never re-based; the
-/// same plan gives the same schedule in every client.
+/// When each message is due, in ns after the start. The plan fixes it, it is never re-based, and it
+/// is the same in every client.
 class Schedule {
 public:
     explicit Schedule(const Load& load);

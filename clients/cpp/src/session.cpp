@@ -57,7 +57,7 @@ std::string upgrade_request(std::string_view host, std::string_view key) {
 
 void check_upgrade_response(std::string_view head, std::string_view key) {
     if (head.substr(0, 7) != "HTTP/1." || head.size() < 12) {
-        throw Error("the server does not answer in HTTP");
+        throw Error("the server's answer is not HTTP");
     }
     if (const std::string_view status = head.substr(9, 3); status != "101") {
         const std::size_t body = head.find("\r\n\r\n");
@@ -71,7 +71,7 @@ void check_upgrade_response(std::string_view head, std::string_view key) {
         throw Error("the server's answer lacks Upgrade: websocket or Connection: Upgrade");
     }
     if (header(head, "sec-websocket-accept") != accept_of(key)) {
-        throw Error("the server's Sec-WebSocket-Accept does not fit our key: no WebSocket server answered");
+        throw Error("the server's Sec-WebSocket-Accept is not that of the key: it is no WebSocket server");
     }
     if (!header(head, "sec-websocket-extensions").empty() || !header(head, "sec-websocket-protocol").empty()) {
         throw Error("the server chose an extension or a protocol that we did not offer");
@@ -146,7 +146,7 @@ void LogOn::send(const std::string& json) {
     link_.write({reinterpret_cast<const char*>(frame.data()), frame.size()}, step_deadline());
 }
 
-/// Reads until a message of that type comes.
+/// Reads until a message of that type arrives.
 std::string LogOn::wait_for(const char* asked, const char* type) {
     try {
         return read_until(type);
@@ -176,11 +176,11 @@ std::string LogOn::read_until(const char* type) {
             }
             if (found != nullptr && *found == "ERROR") {
                 const Json* reason = member(json, "reason");
-                throw Error("the exchange says: " + (reason != nullptr ? as_string(*reason, "reason") : "an error"));
+                throw Error("the exchange answers with an error: " + (reason != nullptr ? as_string(*reason, "reason") : "it has no reason"));
             }
         }
-        if (reader_.wrong() != nullptr) {
-            throw Error(reader_.wrong());
+        if (reader_.error() != nullptr) {
+            throw Error(reader_.error());
         }
         std::uint8_t* space = reader_.space();
         const std::size_t n = link_.read(space, reader_.space_bytes(), deadline);

@@ -10,28 +10,28 @@
 
 namespace tickpath {
 
-/// The answer that a server must give to the key of an upgrade (RFC 6455, section 1.3).
+/// The server's answer to the key of an upgrade (RFC 6455, section 1.3).
 std::string accept_of(std::string_view key);
 
-/// The request that makes a WebSocket of a connection.
+/// The request for the upgrade to a WebSocket.
 std::string upgrade_request(std::string_view host, std::string_view key);
 
-/// Checks the head of a server's answer. Throws Error that says what is wrong with it.
+/// Checks the head of a server's answer. Throws Error with the reason if it is wrong.
 void check_upgrade_response(std::string_view head, std::string_view key);
 
-/// The log-on of one connection: upgrade, authentication, subscription. What the server sent behind
-/// it stays in `reader`.
+/// The log-on of one connection: upgrade, authentication, subscription. Bytes that follow it stay
+/// in `reader`.
 class LogOn {
 public:
     LogOn(Link& link, MessageReader& reader, std::uint64_t seed) : link_(link), reader_(reader), random_(seed) {}
 
     void upgrade(const std::string& target);
 
-    /// Authenticates one account after the other, and subscribes. Returns the accounts' names, in
-    /// the same order, if there are several.
+    /// Authenticates the accounts in order, and subscribes. Returns their names in the same order,
+    /// if there are several.
     std::vector<std::string> authenticate(const std::vector<std::uint64_t>& tokens);
 
-    /// Sends a message, and returns the first one of type `answer`. Errors name the message as
+    /// Sends a message, and returns the first one of type `answer`. Errors name the message by
     /// `asked`.
     std::string ask(const std::string& json, const char* asked, const char* answer);
 

@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t record_header_bytes = 5;
 /// The longest record of TLS 1.3, with its header.
 constexpr std::size_t record_bytes_max = record_header_bytes + 16384 + 256;
-/// Four of them: a read is worth its system call.
+/// Four records per read, to save system calls.
 constexpr std::size_t in_bytes = 4 * record_bytes_max;
 constexpr std::size_t out_bytes = 128 * 1024;
 
-std::string openssl_says() {
+std::string openssl_error() {
     const char* reason = ERR_reason_error_string(ERR_get_error());
     ERR_clear_error();
     return reason == nullptr ? "OpenSSL gives no reason" : reason;
@@ -38,7 +38,7 @@ void trust_pem(SSL_CTX* context, const std::string& pem) {
     }
     ERR_clear_error();
     if (count == 0) {
-        throw Error("the plan's tls.ca_pem holds no certificate in PEM");
+        throw Error("the plan's tls.ca_pem has no certificate in PEM");
     }
 }
 
@@ -54,20 +54,20 @@ TlsContext::TlsContext(const Trust& trust, const std::string& target)
       name_(trust.name.value_or(host_of(target))) {
     SSL_CTX* context = context_.get();
     if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
-        throw Error("OpenSSL has no TLS 1.3: " + openssl_says());
+        throw Error("OpenSSL has no TLS 1.3: " + openssl_error());
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    // An exchange may be trusted by its own certificate.
+    // Allows to trust an exchange by its own certificate.
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
     if (trust.ca_pem) {
         trust_pem(context, *trust.ca_pem);
     } else if (trust.ca) {
         if (SSL_CTX_load_verify_file(context, trust.ca->c_str()) != 1) {
-            throw Error("cannot read certificates from " + *trust.ca + ": " + openssl_says());
+            throw Error("cannot read certificates from " + *trust.ca + ": " + openssl_error());
         }
     } else if (SSL_CTX_set_default_verify_paths(context) != 1) {
-        throw Error("this system has no authorities to check the certificate by: name a file in tls.ca");
+        throw Error("this system has no certificate authorities: name a file in tls.ca");
     }
 }
 
@@ -98,7 +98,7 @@ BIO_METHOD* TlsSession::bio_method() {
 TlsSession::TlsSession(const TlsContext& context) : ssl_(SSL_new(context.context_.get())), in_(in_bytes) {
     BIO* bio = BIO_new(context.method_.get());
     if (ssl_ == nullptr || bio == nullptr) {
-        throw Error("OpenSSL cannot make a session: " + openssl_says());
+        throw Error("OpenSSL cannot make a session: " + openssl_error());
     }
     out.reserve(out_bytes);
     BIO_set_data(bio, this);
@@ -110,7 +110,7 @@ TlsSession::TlsSession(const TlsContext& context) : ssl_(SSL_new(context.context
                             : SSL_set1_host(ssl_.get(), name.c_str()) == 1 &&
                                   SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1;
     if (!is_set) {
-        throw Error(name + " can be no name in a certificate: set tls.name");
+        throw Error(name + " is not a valid name of a certificate: set tls.name");
     }
 }
 
@@ -140,7 +140,7 @@ void TlsSession::shake_hands(Link& link) {
             throw TlsError("the server closed the connection in the TLS handshake");
         }
         filled(n, 0);
-        // What a server without TLS sends is no record; OpenSSL says so.
+        // A TLS record begins with 20 to 24.
         if (in_[in_start_] < 20 || in_[in_start_] > 24) {
             throw TlsError("TLS handshake failed: the server answered in plain text; is it meant to speak TLS?");
         }
@@ -155,17 +155,17 @@ void TlsSession::explain() const {
                     X509_verify_cert_error_string(verified) +
                     "; name the CA's file in tls.ca, and the certificate's name in tls.name");
     }
-    throw TlsError("TLS handshake failed: " + openssl_says());
+    throw TlsError("TLS handshake failed: " + openssl_error());
 }
 
-/// The end of the first record; 0 if it is not whole.
+/// The end of the first record; 0 if it is incomplete.
 std::size_t TlsSession::record_end() const {
     if (in_end_ - in_start_ < record_header_bytes) {
         return 0;
     }
     const std::size_t length = static_cast<std::size_t>(in_[in_start_ + 3]) << 8 | in_[in_start_ + 4];
     const std::size_t end = in_start_ + record_header_bytes + length;
-    // OpenSSL refuses a record that is too long by its header.
+    // OpenSSL rejects a record that is too long by its header.
     return end <= in_end_ || length > record_bytes_max ? std::min(end, in_end_) : 0;
 }
 
@@ -221,14 +221,14 @@ Transfer TlsSession::decrypt(std::uint8_t* into, std::size_t size) {
             return {Transfer::Outcome::closed, false, 0, nullptr, 0, 0};
         default:
             ERR_clear_error();
-            return {Transfer::Outcome::failed, false, 0, "a TLS record can't be decrypted, or ends the session", 0, 0};
+            return {Transfer::Outcome::failed, false, 0, "a TLS record can't be decrypted, or is an alert", 0, 0};
         }
     }
 }
 
 void TlsLink::write(std::string_view bytes, Deadline deadline) {
     if (!session_.encrypt(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())) {
-        throw Error("TLS: " + openssl_says());
+        throw Error("TLS: " + openssl_error());
     }
     link_.write({reinterpret_cast<const char*>(session_.out.data()), session_.out.size()}, deadline);
     session_.out.clear();
@@ -265,7 +265,7 @@ public:
 
     void add(int socket) override { inner_->add(socket); }
 
-    int wait(std::uint64_t until_ns, std::vector<Ready>& ready) override { return inner_->wait(until_ns, ready); }
+    int wait(std::uint64_t until_ns, std::vector<ReadyLane>& ready) override { return inner_->wait(until_ns, ready); }
 
     Transfer read(std::uint32_t lane, std::uint8_t* into, std::size_t size) override {
         TlsSession& session = *sessions_[lane];
@@ -299,7 +299,7 @@ public:
             return written;
         }
         session.out.erase(session.out.begin(), session.out.begin() + static_cast<std::ptrdiff_t>(written.n));
-        // A message has left when its record has.
+        // A message is written when its record is.
         written.n = session.out.empty() ? std::exchange(plain_bytes, 0) : 0;
         return written;
     }
@@ -308,9 +308,9 @@ public:
 
 private:
     struct Lane {
-        /// Length of the batch that is encrypted and has not left.
+        /// Length of the batch that is encrypted but not fully written.
         std::size_t plain_bytes = 0;
-        /// The backend has more to read.
+        /// Whether the backend has more to read.
         bool has_more = false;
     };
 

@@ -20,16 +20,16 @@ struct OpenSslDeleter {
     void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
 };
 
-/// There is a server, but no secure connection to it.
+/// A server answered, but TLS failed.
 class TlsError : public Error {
 public:
     using Error::Error;
 };
 
-/// By what all connections of a run check the exchange's certificate.
+/// Certificate authorities and name, for all connections of a run.
 class TlsContext {
 public:
-    /// Throws Error if there is nothing to check it by.
+    /// Throws Error if there is no authority.
     TlsContext(const Trust& trust, const std::string& target);
 
 private:
@@ -40,28 +40,29 @@ private:
     std::string name_;
 };
 
-/// TLS 1.3 of one connection, between bytes in memory: the socket's calls, and so the stamps, stay
-/// with the backend. A message is encrypted before SEND and decrypted after RECEIVE.
+/// TLS 1.3 of one connection, from memory to memory: the backend makes the socket calls and stamps
+/// them. A message is encrypted before SEND and decrypted after RECEIVE.
 class TlsSession {
 public:
     explicit TlsSession(const TlsContext& context);
 
-    /// Shakes hands over `link` and checks the certificate. Throws Error that says why not.
+    /// Shakes hands over `link` and checks the certificate. Throws Error with the reason if that
+    /// fails.
     void shake_hands(Link& link);
 
-    /// Encrypts into `out`. False if OpenSSL refuses; see `wrong`.
+    /// Encrypts into `out`. False if OpenSSL reports an error.
     bool encrypt(const std::uint8_t* from, std::size_t size);
 
-    /// Decrypts a part of the next record. `bytes` with n > 0, `empty` if none is whole, `closed`,
-    /// or `failed` with the words in `why`.
+    /// Decrypts a part of the next record. Returns `bytes` with n > 0, `empty` if no record is
+    /// complete, `closed`, or `failed` with the reason in `why`.
     Transfer decrypt(std::uint8_t* into, std::size_t size);
 
-    /// Where the socket's bytes go, and how many fit.
+    /// The space for bytes from the socket.
     std::uint8_t* space();
     std::size_t space_bytes() const { return in_.size() - in_end_; }
     void filled(std::size_t n, std::uint64_t stamp_ns);
 
-    /// Encrypted, and not taken by the socket yet.
+    /// Encrypted bytes that are not written yet.
     std::vector<std::uint8_t> out;
 
 private:
@@ -73,7 +74,7 @@ private:
     [[noreturn]] void explain() const;
 
     std::unique_ptr<SSL, OpenSslDeleter> ssl_;
-    /// Records from the socket; the session may read those before `in_limit_`, which are whole.
+    /// Records from the socket. The session reads only complete ones, before `in_limit_`.
     std::vector<std::uint8_t> in_;
     std::size_t in_start_ = 0;
     std::size_t in_end_ = 0;
@@ -81,11 +82,11 @@ private:
     std::size_t latest_at_ = 0;
     std::uint64_t latest_ns_ = 0;
     std::uint64_t older_ns_ = 0;
-    /// Stamp of the first byte of the record that is being read.
+    /// Stamp of the first byte of the current record.
     std::uint64_t record_ns_ = 0;
 };
 
-/// A connection that speaks TLS, while it is set up.
+/// A connection with TLS during its set-up.
 class TlsLink final : public Link {
 public:
     TlsLink(Link& link, TlsSession& session) : link_(link), session_(session) {}
@@ -98,7 +99,7 @@ private:
     TlsSession& session_;
 };
 
-/// Streams with TLS around those of a backend; lane n belongs to session n.
+/// Adds TLS to the streams of a backend; lane n has session n.
 std::unique_ptr<Streams> with_tls(std::unique_ptr<Streams> inner,
                                   std::vector<std::unique_ptr<TlsSession>> sessions);
 

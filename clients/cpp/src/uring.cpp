@@ -15,37 +15,37 @@
 namespace tickpath {
 namespace {
 
-/// Bytes of one write; more leaves in the next.
+/// Limit on the bytes of one write.
 constexpr std::size_t send_bytes = 96 * 1024;
 /// Bytes of a received piece: ten replies.
 constexpr std::size_t piece_bytes = 4096;
 constexpr std::size_t pieces_min = 256;
 constexpr std::size_t pieces_max = 8192;
 constexpr int piece_group = 0;
-/// A write that doesn't complete in its own system call: so many looks, and it has failed.
-constexpr int looks_for_write_max = 1000;
+/// A write that is not complete in its own system call fails after this many checks.
+constexpr int checks_for_write_max = 1000;
 
-/// What a completion is about: the lane above these two bits.
+/// The operation of a completion, in the two lowest bits of its tag; the lane is in the others.
 enum class Operation : std::uint64_t { receive, write, poll };
 
 std::uint64_t tag(std::uint32_t lane, Operation operation) {
     return std::uint64_t{lane} << 2 | static_cast<std::uint64_t>(operation);
 }
 
-[[noreturn]] void refuse(const char* what, int error) {
-    throw Error(std::string("cannot open io_uring: ") + what + ": " + kernel_says(error) +
-                "; it takes Linux 6.4 or newer, kernel.io_uring_disabled = 0, no seccomp filter against it and "
+[[noreturn]] void fail_to_open(const char* what, int error) {
+    throw Error(std::string("cannot open io_uring: ") + what + ": " + errno_text(error) +
+                "; it needs Linux 6.4 or newer, kernel.io_uring_disabled = 0, no seccomp filter against it and "
                 "enough locked memory (ulimit -l). Without it, leave --io-uring out");
 }
 
-/// Memory of whole pages that the kernel also uses.
+/// Whole pages of memory, shared with the kernel.
 class Pages {
 public:
     explicit Pages(std::size_t bytes) : bytes_(bytes) {
-        // Populated now, so that no page faults while measuring.
+        // Populated at once, so that no page faults during the run.
         address_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (address_ == MAP_FAILED) {
-            throw Error("cannot allocate memory for io_uring: " + kernel_says(errno));
+            throw Error("cannot allocate memory for io_uring: " + errno_text(errno));
         }
     }
     ~Pages() { munmap(address_, bytes_); }
@@ -59,9 +59,10 @@ private:
     std::size_t bytes_;
 };
 
-/// Receives with one multishot request a lane into a ring of registered pieces, and writes from a
-/// registered buffer. The kernel runs completions only when this thread enters it, so that none
-/// interrupts it; spinning reads a flag in shared memory and enters when there is something.
+/// Receives with one multishot request per lane into a ring of registered pieces, and writes from a
+/// registered buffer. The kernel runs completions only when this thread enters it, so that they
+/// don't interrupt it. Spinning reads a flag in shared memory, and enters the kernel when it is
+/// set.
 class Uring final : public Streams {
 public:
     Uring(const Clock& clock, bool spins, std::size_t lanes)
@@ -70,7 +71,7 @@ public:
           received_(piece_count_) {
         lanes_.reserve(lanes);
         listed_.reserve(2 * lanes);
-        armless_.reserve(3 * lanes);
+        to_arm_.reserve(3 * lanes);
         open(lanes);
         if (!spins) {
             prctl(PR_SET_TIMERSLACK, 1);
@@ -88,26 +89,26 @@ public:
         const auto index = static_cast<std::uint32_t>(lanes_.size());
         lanes_.push_back({});
         lanes_.back().socket = socket;
-        // io_uring waits by itself; a socket that doesn't block would make it give up at once.
+        // io_uring does the waiting. With a socket that doesn't block it would return at once.
         if (fcntl(socket, F_SETFL, 0) != 0) {
-            throw Error("cannot prepare a socket: " + kernel_says(errno));
+            throw Error("cannot prepare a socket: " + errno_text(errno));
         }
         if (const int n = io_uring_register_files_update(&ring_, index, &socket, 1); n < 0) {
-            refuse("a socket is not registered", -n);
+            fail_to_open("a socket is not registered", -n);
         }
         arm(index);
         if (const int n = io_uring_submit(&ring_); n < 0) {
-            refuse("the first receive fails", -n);
+            fail_to_open("the first receive fails", -n);
         }
     }
 
-    int wait(std::uint64_t until_ns, std::vector<Ready>& ready) override {
+    int wait(std::uint64_t until_ns, std::vector<ReadyLane>& ready) override {
         arm_again();
         int error = 0;
         if (listed_.empty()) {
             error = spins_ ? look() : sleep(until_ns);
         }
-        for (const Ready one : listed_) {
+        for (const ReadyLane one : listed_) {
             ready.push_back(one);
             if (!one.is_writable) {
                 lanes_[one.lane].is_listed = false;
@@ -125,7 +126,7 @@ public:
             }
             return {lane.is_closed ? Transfer::Outcome::closed : Transfer::Outcome::empty, false, 0, nullptr, 0, 0};
         }
-        Received& piece = received_[lane.first];
+        ReceivedPiece& piece = received_[lane.first];
         const std::size_t n = std::min(size, piece.end - piece.start);
         std::memcpy(into, pieces_.bytes() + lane.first * piece_bytes + piece.start, n);
         piece.start += n;
@@ -152,7 +153,7 @@ public:
         is_writing_ = true;
         const std::uint64_t stamp_ns = clock_.now_ns();
         int error = io_uring_submit(&ring_);
-        for (int looks = 0; error >= 0 && looks < looks_for_write_max; ++looks) {
+        for (int checks = 0; error >= 0 && checks < checks_for_write_max; ++checks) {
             reap();
             if (!is_writing_) {
                 return outcome(stamp_ns);
@@ -165,7 +166,7 @@ public:
     int watch_writable(std::uint32_t lane, bool watch) override {
         lanes_[lane].is_watched = watch;
         if (watch && !lanes_[lane].is_polled) {
-            armless_.push_back(lane);
+            to_arm_.push_back(lane);
         }
         return 0;
     }
@@ -173,8 +174,8 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// A piece with bytes that nobody has read yet.
-    struct Received {
+    /// A piece with unread bytes.
+    struct ReceivedPiece {
         std::size_t start = 0;
         std::size_t end = 0;
         std::uint64_t stamp_ns = 0;
@@ -201,7 +202,7 @@ private:
         const auto entries = static_cast<unsigned>(std::bit_ceil(std::max<std::size_t>(lanes, 64)));
         parameters.cq_entries = static_cast<unsigned>(std::bit_ceil(2 * (piece_count_ + 2 * lanes)));
         if (const int n = io_uring_queue_init_params(entries, &ring_, &parameters); n < 0) {
-            refuse("the ring", -n);
+            fail_to_open("the ring", -n);
         }
         const iovec buffer{send_.bytes(), send_bytes};
         io_uring_buf_reg registration{};
@@ -214,7 +215,7 @@ private:
         error = error < 0 ? error : io_uring_register_ring_fd(&ring_);
         if (error < 0) {
             io_uring_queue_exit(&ring_);
-            refuse("registered buffers", -error);
+            fail_to_open("registered buffers", -error);
         }
         io_uring_buf_ring_init(ring_of_pieces());
         for (std::uint32_t piece = 0; piece < piece_count_; ++piece) {
@@ -231,7 +232,7 @@ private:
                               io_uring_buf_ring_mask(static_cast<std::uint32_t>(piece_count_)), offset);
     }
 
-    /// An entry of the submission queue, which is emptied if it is full.
+    /// A free entry of the submission queue. Submits the queue if it is full.
     io_uring_sqe* next_entry() {
         io_uring_sqe* entry = io_uring_get_sqe(&ring_);
         while (entry == nullptr) {
@@ -260,21 +261,21 @@ private:
         }
     }
 
-    /// Requests that ended and are still wanted. They wait until the lanes were read, so that the
+    /// Submits requests again that ended and are still needed. By then the lanes were read, so the
     /// kernel has pieces again.
     void arm_again() {
-        if (armless_.empty()) {
+        if (to_arm_.empty()) {
             return;
         }
-        for (const std::uint32_t lane : armless_) {
+        for (const std::uint32_t lane : to_arm_) {
             arm(lane);
         }
-        armless_.clear();
+        to_arm_.clear();
         io_uring_submit(&ring_);
         reap();
     }
 
-    /// One look without a system call, unless the kernel says that it has work for this thread.
+    /// Checks once, without a system call unless the kernel has work for this thread.
     int look() {
         if (io_uring_cq_ready(&ring_) == 0) {
             const unsigned flags = __atomic_load_n(ring_.sq.kflags, __ATOMIC_RELAXED);
@@ -300,7 +301,7 @@ private:
         return error >= 0 || error == -ETIME || error == -EINTR || error == -EAGAIN ? 0 : -error;
     }
 
-    /// Takes all completions. The call that brought them has just returned: they share a stamp.
+    /// Takes all completions. They share a stamp, because the call for them has just returned.
     void reap() {
         if (io_uring_cq_ready(&ring_) == 0) {
             return;
@@ -319,7 +320,7 @@ private:
                 break;
             case Operation::poll:
                 lanes_[lane].is_polled = false;
-                armless_.push_back(lane);
+                to_arm_.push_back(lane);
                 listed_.push_back({lane, true});
                 break;
             case Operation::receive:
@@ -334,7 +335,7 @@ private:
         Lane& lane = lanes_[index];
         if ((completion.flags & IORING_CQE_F_MORE) == 0) {
             lane.is_receiving = false;
-            armless_.push_back(index);
+            to_arm_.push_back(index);
         }
         if (completion.res > 0) {
             const std::uint32_t piece = completion.flags >> IORING_CQE_BUFFER_SHIFT;
@@ -370,12 +371,12 @@ private:
     Pages send_;
     io_uring ring_{};
     std::vector<Lane> lanes_;
-    /// By the number of the piece.
-    std::vector<Received> received_;
-    /// Found, and not reported yet.
-    std::vector<Ready> listed_;
-    /// Lanes with a request that ended.
-    std::vector<std::uint32_t> armless_;
+    /// Indexed by piece.
+    std::vector<ReceivedPiece> received_;
+    /// Ready lanes that `wait` has not reported yet.
+    std::vector<ReadyLane> listed_;
+    /// Lanes whose receive or poll request ended.
+    std::vector<std::uint32_t> to_arm_;
     bool is_writing_ = false;
     int written_ = 0;
 };

@@ -10,25 +10,26 @@
 
 namespace tickpath::tests {
 
-/// What a scripted exchange does to the n-th order, and to what follows it.
-enum class Fault { none, closes, resets, is_silent, sends_rubbish, rejects, sends_strangers };
+/// The behaviour of a scripted exchange towards an order, and from there on.
+enum class Fault { none, closes, resets, is_silent, sends_malformed_json, rejects, sends_foreign_replies };
 
 struct Script {
     Fault fault = Fault::none;
-    /// After so many orders.
+    /// Orders before the fault.
     std::uint64_t after = 0;
     /// Sends each reply in two pieces, with unknown keys and a ping before it.
     bool is_odd = false;
     /// Answers the upgrade with this status.
     std::string status = "101 Switching Protocols";
-    /// Of the feed's messages, one in so many is only sent on request; 0: all are sent at once.
+    /// The feed drops one message in this many, and replays it on request; 0: it drops none.
     std::uint64_t loses_every = 0;
     /// Called with the number of each order.
     void (*watch)(std::uint64_t orders) = nullptr;
 };
 
-/// An exchange of some lines in a thread of its own, which acknowledges all orders and cancels. To a
-/// subscriber of the feed it sends the next tick after each order, which expires, and when idle.
+/// A small exchange in a thread of its own, which acknowledges all orders and cancels. The orders
+/// of a subscriber of the feed expire; it gets the next tick after each order, and when the
+/// exchange is idle.
 class Exchange {
 public:
     explicit Exchange(Script script);
@@ -47,7 +48,7 @@ private:
         bool is_upgraded = false;
         std::string bytes;
         std::vector<std::string> tokens;
-        /// Where the feed goes; 0: nowhere.
+        /// The port of the feed's subscriber; 0 without one.
         std::uint16_t feed_port = 0;
     };
 
@@ -74,7 +75,7 @@ private:
     std::thread thread_;
 };
 
-/// The thread that calls this is not counted by the test of allocations.
-void leave_the_count();
+/// Excludes the calling thread from the test of allocations.
+void exclude_this_thread();
 
 } // namespace tickpath::tests

@@ -53,7 +53,7 @@ inline void put(Datagram& out, const Bid& bid) {
         .side(feed::Side::BUY);
 }
 
-/// Changes of the first instrument's bids; none make a heartbeat.
+/// Changes of the first instrument's bids; without any it is a heartbeat.
 inline Datagram levels(std::uint64_t sequence, const std::vector<Bid>& bids,
                        feed::Kind::Value kind = feed::Kind::LIVE) {
     Datagram out = head(sequence, bids.size(), kind);
@@ -63,7 +63,7 @@ inline Datagram levels(std::uint64_t sequence, const std::vector<Bid>& bids,
     return out;
 }
 
-/// In two parts: one instrument with bids at 100 and 99.
+/// A snapshot in two parts: one instrument with bids at 100 and 99.
 inline std::vector<Datagram> snapshot(std::uint64_t sequence) {
     Book book;
     const std::vector<Bid> bids = {{100, 1}, {99, 2}};

@@ -26,7 +26,7 @@ constexpr std::array<Backend, 5> backends = {{
 
 inline std::ostream& operator<<(std::ostream& out, const Backend& backend) { return out << backend.label; }
 
-/// A file for a log, removed in the end.
+/// A file for a log; the destructor removes it.
 class Log {
 public:
     Log() {
@@ -44,7 +44,7 @@ private:
     std::string path_;
 };
 
-/// A short run; its target and backend are missing.
+/// The plan of a short run, without target and backend.
 inline Plan plan(Model model, const Log& log) {
     Plan plan;
     plan.subject = "cpp";

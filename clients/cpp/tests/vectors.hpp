@@ -10,7 +10,7 @@
 
 namespace tickpath::tests {
 
-/// clients/vectors; the build names it.
+/// The path of clients/vectors, from the build.
 inline const std::filesystem::path vectors = TICKPATH_VECTORS;
 
 inline std::string file(const std::filesystem::path& path) {
@@ -21,7 +21,7 @@ inline std::string file(const std::filesystem::path& path) {
 
 inline std::string vector(const std::string& name) { return file(vectors / name); }
 
-/// The files of a folder whose names end so.
+/// The files of a folder with this ending.
 inline std::vector<std::filesystem::path> files(const std::string& folder, const std::string& suffix) {
     std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::directory_iterator(vectors / folder)) {

@@ -4,8 +4,7 @@ import org.agrona.ExpandableArrayBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Reads a datagram message by message, says what is in it as the golden texts do, and writes it
- * again.
+ * Reads a datagram message by message, into text as in the golden files, and writes it again.
  */
 final class Datagram {
     private static final int UNKNOWN = -1;
@@ -37,12 +36,12 @@ final class Datagram {
         }
     }
 
-    /** One line a message. */
+    /** The text, one line per message. */
     String text() {
         return text.toString();
     }
 
-    /** The messages that are known, as this version writes them. */
+    /** The known messages, as this version writes them. */
     byte[] again() {
         final byte[] copy = new byte[written];
         again.getBytes(0, copy);

@@ -1,4 +1,4 @@
-// Reads the golden datagrams, says what is in them as the golden texts do, and writes them again.
+// Reads the golden datagrams, compares them with the golden texts, and writes them again.
 
 #include <tickpath_feed/Definition.h>
 #include <tickpath_feed/Level.h>
@@ -29,7 +29,7 @@ using Bytes = std::vector<char>;
 
 constexpr std::uint64_t HEADER_BYTES = feed::MessageHeader::encodedLength();
 
-// A message's codec at its block, for reading.
+// A message's codec at `block`, for reading.
 template <typename Codec>
 Codec reader(Bytes& bytes, std::uint64_t block, feed::MessageHeader& header) {
     Codec codec;
@@ -37,7 +37,7 @@ Codec reader(Bytes& bytes, std::uint64_t block, feed::MessageHeader& header) {
     return codec;
 }
 
-// A message's codec behind what was written so far, its header written.
+// A message's codec at the end of `bytes`, for writing. Its header is written.
 template <typename Codec>
 Codec writer(Bytes& bytes) {
     const std::uint64_t at = bytes.size();
@@ -200,8 +200,8 @@ bool check(const std::filesystem::path& vectors, const std::string& name, bool i
     return is_text_same && (!is_of_this_version || same(name + " again", bytes, again));
 }
 
-// A message that is cut off is refused; the sanitizers see to it that nothing behind it is read.
-bool refuses_what_is_cut(const std::filesystem::path& vectors) {
+// A message that is cut off is rejected. The sanitizers check that nothing after it is read.
+bool rejects_cut_messages(const std::filesystem::path& vectors) {
     const std::string bytes = file(vectors / "feed_orders.packet");
     for (std::size_t length = 1; length < bytes.size(); ++length) {
         std::string text;
@@ -210,7 +210,7 @@ bool refuses_what_is_cut(const std::filesystem::path& vectors) {
         } catch (const std::runtime_error&) {
             continue;
         }
-        // It may end between two messages, which only the packet's count tells.
+        // It may end between two messages: only the packet's count shows that.
         if (text.back() != '\n' || file(vectors / "feed_orders.txt").rfind(text, 0) != 0) {
             std::cerr << length << " bytes of feed_orders were read as\n" << text;
             return false;
@@ -223,18 +223,18 @@ bool refuses_what_is_cut(const std::filesystem::path& vectors) {
 
 int main(int argc, char** argv) {
     if (argc != 2) {
-        std::cerr << "usage: golden VECTORS\n";
+        std::cerr << "usage: golden_test VECTORS\n";
         return 2;
     }
     try {
-        bool is_good = refuses_what_is_cut(argv[1]);
+        bool is_good = rejects_cut_messages(argv[1]);
         for (const char* name : {"feed_orders", "feed_levels", "feed_heartbeat", "feed_replay", "feed_snapshot"}) {
             is_good &= check(argv[1], name, true);
         }
         is_good &= check(argv[1], "feed_later", false);
         return is_good ? 0 : 1;
     } catch (const std::exception& error) {
-        std::cerr << "golden: " << error.what() << '\n';
+        std::cerr << "golden_test: " << error.what() << '\n';
         return 1;
     }
 }

@@ -1,5 +1,5 @@
-// While it measures, the client allocates nothing. This program counts every call of malloc, of its
-// relatives and of operator new, which calls them.
+// While it measures, the client allocates nothing. This program counts every call of malloc and its
+// relatives; operator new calls them.
 
 #include "exchange.hpp"
 #include "feed_run.hpp"
@@ -23,15 +23,15 @@ namespace {
 
 std::atomic<bool> is_counting = false;
 std::atomic<std::uint64_t> allocations = 0;
-thread_local bool is_left_out = false;
+thread_local bool is_excluded = false;
 
 void count() {
-    if (is_counting.load(std::memory_order_relaxed) && !is_left_out) {
+    if (is_counting.load(std::memory_order_relaxed) && !is_excluded) {
         allocations.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
-/// From the 100th order to the 500th.
+/// Counts from the 100th order to the 500th.
 void watch(std::uint64_t orders) {
     if (orders == 100) {
         is_counting = true;
@@ -68,7 +68,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 
 namespace tickpath::tests {
 
-void leave_the_count() { is_left_out = true; }
+void exclude_this_thread() { is_excluded = true; }
 
 namespace {
 
@@ -85,7 +85,7 @@ TEST(Count, SeesAnAllocation) {
     delete text;
 }
 
-TEST_P(Allocations, ThereAreNoneWhileMessagesFly) {
+TEST_P(Allocations, ThereAreNoneDuringARun) {
     for (const Model model : {Model::ping_pong, Model::open}) {
         const Log log;
         Script script;
@@ -107,7 +107,7 @@ TEST_P(Allocations, ThereAreNoneWhileMessagesFly) {
     }
 }
 
-TEST(FeedAllocations, ThereAreNoneWhileTicksAreAnswered) {
+TEST(FeedAllocations, ThereAreNoneWhileTheClientAnswersTicks) {
     for (const bool spins : {false, true}) {
         Script script;
         script.watch = watch;

@@ -1,11 +1,10 @@
-// Whole runs against a scripted exchange, over every backend.
+// Runs and their results, against a scripted exchange over every backend.
 
 #include "run.hpp"
 
 #include "connection.hpp"
 #include "error.hpp"
 #include "exchange.hpp"
-#include "feed_run.hpp"
 #include "json.hpp"
 #include "plans.hpp"
 #include "vectors.hpp"
@@ -16,13 +15,11 @@
 
 namespace tickpath::tests {
 
-void leave_the_count() {}
-
 namespace {
 
 class Runs : public testing::TestWithParam<Backend> {
 protected:
-    /// A run that ends with a result.
+    /// Runs a plan that ends with a result.
     Result outcome(const Script& script, Plan plan) {
         Exchange exchange(script);
         plan.target = exchange.address();
@@ -40,7 +37,7 @@ protected:
     std::uint64_t pongs = 0;
 };
 
-/// The flag that the scripted exchange sets, as a signal would.
+/// The flag that the scripted exchange sets, like a signal.
 Stop* stopped_at_100 = nullptr;
 
 /// The tags of a log, without the subject.
@@ -59,7 +56,7 @@ std::set<std::string> tags(const std::string& path) {
 /// The tags that every client logs under this load.
 std::set<std::string> tags_of(const char* model) { return parse_json(vector("log/tags.json")).at(model); }
 
-bool says(const Result& result, const std::string& words) {
+bool has_failure(const Result& result, const std::string& words) {
     return !result.failures.empty() && result.failures[0].find(words) != std::string::npos;
 }
 
@@ -94,7 +91,7 @@ TEST_P(Runs, OpenLoopSendsItsScheduleOverSharedConnections) {
     EXPECT_EQ(tags(log.path()), tags_of("open"));
 }
 
-TEST_P(Runs, ProgressIsToldOnceASecondAndChangesNoLog) {
+TEST_P(Runs, ProgressIsPrintedOnceASecondAndDoesNotChangeTheLog) {
     const Log log;
     const Exchange exchange(Script{});
     Plan open = plan(Model::open, log);
@@ -109,7 +106,7 @@ TEST_P(Runs, ProgressIsToldOnceASecondAndChangesNoLog) {
         lines.push_back(line);
     });
     expect_clean(result);
-    // A machine that stands still makes an interval longer.
+    // A machine that stalls makes an interval longer.
     EXPECT_FALSE(lines.empty());
     std::uint64_t counted = 0;
     for (const std::string& line : lines) {
@@ -140,20 +137,20 @@ TEST_P(Runs, ALostConnectionEndsTheRun) {
         const Result result = outcome(script, plan(Model::ping_pong, log));
         EXPECT_FALSE(result.is_complete);
         const char* words = fault == Fault::closes ? "the other end closed it" : "Connection reset";
-        EXPECT_TRUE(says(result, "connection 0 of 1 ended in mid-run: ")) << result.failures[0];
-        EXPECT_TRUE(says(result, words)) << result.failures[0];
+        EXPECT_TRUE(has_failure(result, "connection 0 of 1 ended in mid-run: ")) << result.failures[0];
+        EXPECT_TRUE(has_failure(result, words)) << result.failures[0];
         EXPECT_EQ(result.counters.lost, 1U);
     }
 }
 
-TEST_P(Runs, AReplyThatIsNoneEndsTheRun) {
+TEST_P(Runs, AMalformedReplyEndsTheRun) {
     const Log log;
     Script script;
-    script.fault = Fault::sends_rubbish;
+    script.fault = Fault::sends_malformed_json;
     script.after = 20;
     const Result result = outcome(script, plan(Model::ping_pong, log));
     EXPECT_FALSE(result.is_complete);
-    EXPECT_TRUE(says(result, "unreadable reply: malformed JSON"));
+    EXPECT_TRUE(has_failure(result, "unreadable reply: malformed JSON"));
 }
 
 TEST_P(Runs, ASilentExchangeEndsTheRun) {
@@ -165,26 +162,26 @@ TEST_P(Runs, ASilentExchangeEndsTheRun) {
     long_plan.seconds = 30;
     const Result result = outcome(script, long_plan);
     EXPECT_FALSE(result.is_complete);
-    EXPECT_TRUE(says(result, "no reply on connection 0 for 5 s")) << result.failures[0];
+    EXPECT_TRUE(has_failure(result, "no reply on connection 0 for 5 s")) << result.failures[0];
 }
 
-TEST_P(Runs, RejectionsAndStrangersAreCounted) {
+TEST_P(Runs, RejectionsAndForeignRepliesAreCounted) {
     const Log rejected_log;
     Script script;
     script.fault = Fault::rejects;
     const Result rejected = outcome(script, plan(Model::ping_pong, rejected_log));
     EXPECT_TRUE(rejected.is_complete);
     EXPECT_EQ(rejected.counters.rejected, rejected.counters.received);
-    EXPECT_TRUE(says(rejected, "first complaint: rejected: closed"));
+    EXPECT_TRUE(has_failure(rejected, "first complaint: rejected: closed"));
 
-    const Log stranger_log;
-    script.fault = Fault::sends_strangers;
-    const Result strangers = outcome(script, plan(Model::ping_pong, stranger_log));
-    EXPECT_GE(strangers.counters.unexpected, 2 * strangers.counters.received);
-    EXPECT_TRUE(says(strangers, "first complaint: a reply about an order that is not ours: nobody"));
+    const Log foreign_log;
+    script.fault = Fault::sends_foreign_replies;
+    const Result foreign = outcome(script, plan(Model::ping_pong, foreign_log));
+    EXPECT_GE(foreign.counters.unexpected, 2 * foreign.counters.received);
+    EXPECT_TRUE(has_failure(foreign, "first complaint: a reply about an order that is not ours: nobody"));
 }
 
-TEST_P(Runs, AStoppedRunCancelsItsOrdersAndWritesWhatItHas) {
+TEST_P(Runs, AStoppedRunCancelsItsOrdersAndWritesItsLog) {
     for (const Model model : {Model::ping_pong, Model::open}) {
         const Log log;
         stop = false;
@@ -207,7 +204,7 @@ TEST_P(Runs, AStoppedRunCancelsItsOrdersAndWritesWhatItHas) {
     }
 }
 
-TEST_P(Runs, AnExchangeThatIsNoneIsNamed) {
+TEST_P(Runs, AMissingOrBusyExchangeIsNamed) {
     const Log log;
     Plan nobody = plan(Model::ping_pong, log);
     nobody.target = "127.0.0.1:1";
@@ -217,7 +214,7 @@ TEST_P(Runs, AnExchangeThatIsNoneIsNamed) {
         } catch (const Error& error) {
             return std::string(error.what());
         }
-        return std::string("nothing");
+        return std::string("no error");
     };
     EXPECT_NE(why().find("connection 0 to 127.0.0.1:1: Connection refused"), std::string::npos) << why();
     Script script;
@@ -229,44 +226,37 @@ TEST_P(Runs, AnExchangeThatIsNoneIsNamed) {
     EXPECT_THROW(run(nobody, GetParam().uses_uring, stop), Interrupted);
 }
 
-TEST(FeedRuns, TicksAreAnsweredAndLostMessagesReplayed) {
-    for (const bool spins : {false, true}) {
-        Script script;
-        script.loses_every = 7;
-        const Exchange exchange(script);
-        FeedOptions options;
-        options.target = exchange.address();
-        options.warm_up_seconds = 0;
-        options.seconds = 0.3;
-        options.order_every = 1;
-        options.spins = spins;
-        Stop stop = false;
-        const FeedResult result = follow_feed(options, stop);
-        ASSERT_TRUE(result.is_complete) << result.json();
-        EXPECT_GT(result.orders, 0U);
-        EXPECT_EQ(result.answered, result.orders);
-        EXPECT_EQ(result.orders, exchange.orders());
-        EXPECT_EQ(result.tick_to_trade.total(), result.orders);
-        EXPECT_EQ(result.order_service.total(), result.orders);
-        EXPECT_GT(result.feed.gaps, 0U);
-        EXPECT_EQ(result.feed.replays_asked, result.feed.gaps);
-        EXPECT_EQ(result.feed.faults, 0U);
+/// Two containers of a fleet had the same process id and began together: the exchange rejected one
+/// client's orders as duplicates of the other's.
+TEST(Nonces, DifferBetweenRunsThatBeginTogether) {
+    std::set<std::uint32_t> nonces;
+    for (int run = 0; run < 100; ++run) {
+        nonces.insert(nonce());
     }
+    EXPECT_EQ(nonces.size(), 100U);
 }
 
-TEST(FeedRuns, AFeedThatEndsAndAnExchangeWithoutOneAreNamed) {
-    Script script;
-    script.fault = Fault::is_silent;
-    const Exchange exchange(script);
-    FeedOptions options;
-    options.target = exchange.address();
-    options.seconds = 30;
-    Stop stop = false;
-    const FeedResult result = follow_feed(options, stop);
-    EXPECT_FALSE(result.is_complete);
-    EXPECT_NE(result.json().find("no datagram of the feed for 2 s"), std::string::npos) << result.json();
-    options.target = "127.0.0.1:1";
-    EXPECT_THROW(follow_feed(options, stop), Error);
+TEST(Results, AreOneLineOfJson) {
+    Result result;
+    result.failures = {"a \"quoted\"\nreason"};
+    result.counters.order.add(212);
+    result.counters.order.add(213);
+    Load load;
+    load.model = Model::ping_pong;
+    const std::string line = result.json(load);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const Json json = parse_json(line);
+    EXPECT_EQ(json.at("failures").at(0), "a \"quoted\"\nreason");
+    EXPECT_TRUE(json.at("load").at("rate_per_second_offered").is_null());
+    EXPECT_EQ(json.at("load").at("message_bytes").at("order"), 213);
+    EXPECT_EQ(json.at("complete"), false);
+}
+
+/// A complaint quotes the first 300 bytes of a message, which may end inside a character.
+TEST(Results, AreJsonEvenIfTheyQuoteHalfACharacter) {
+    Result result;
+    result.failures = {"\xe2\x82"};
+    EXPECT_EQ(parse_json(result.json({})).at("failures").at(0), "\xef\xbf\xbd");
 }
 
 INSTANTIATE_TEST_SUITE_P(, Runs, testing::ValuesIn(backends), [](const auto& one) { return one.param.label; });
