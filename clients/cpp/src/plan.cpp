@@ -133,6 +133,9 @@ std::optional<Trust> trust_of(const Json& plan) {
     if (tls == nullptr) {
         return std::nullopt;
     }
+    if (!tls->is_object()) {
+        bad("tls", line_of(*tls), "it must be an object");
+    }
     const auto optional = [&](std::string_view key) -> std::optional<std::string> {
         const Json* found = member(*tls, key);
         return found == nullptr ? std::nullopt : std::optional(as_string(*found, key));
@@ -170,7 +173,10 @@ Plan Plan::parse(std::string_view line) {
     plan.hlog = text(json, "hlog");
     plan.tls = trust_of(json);
     if (const Json* progress = member(json, "progress"); progress != nullptr) {
-        plan.has_progress = progress->is_boolean() && progress->get<bool>();
+        if (!progress->is_boolean()) {
+            bad("progress", line_of(*progress), "it must be true or false");
+        }
+        plan.has_progress = progress->get<bool>();
     }
     if (member(json, "inject") != nullptr) {
         throw Error("the plan asks to inject faults: only `tickpath trade` can");

@@ -71,6 +71,8 @@ TEST(Plans, ABadKeyIsNamed) {
         {"10000.0", "0.0", "needs a rate above 0"},
         {"\"seconds\":4.0", "\"seconds\":-4.0", "seconds = -4"},
         {"\"later\"", "\"inject\"", "faults"},
+        {"\"later\":{\"a\":[1,2]}", "\"tls\":true", "tls = true: it must be an object"},
+        {"\"later\":{\"a\":[1,2]}", "\"progress\":1", "progress = 1: it must be true or false"},
         {"16,", "16,,", "malformed JSON at byte"},
         {"4.0", "\"4\"", "seconds is \"4\", not a number"},
     };

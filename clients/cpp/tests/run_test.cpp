@@ -9,6 +9,8 @@
 #include "plans.hpp"
 #include "vectors.hpp"
 
+#include <chrono>
+#include <cstdio>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -56,6 +58,37 @@ std::set<std::string> tags(const std::string& path) {
 /// The tags that every client logs under this load.
 std::set<std::string> tags_of(const char* model) { return parse_json(vector("log/tags.json")).at(model); }
 
+double wall_seconds() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The log has the wall-clock time of its start twice, and intervals relative to it.
+void expect_times(const std::string& path, double before_seconds) {
+    // The log has milliseconds.
+    const double rounding_seconds = 0.002;
+    const double took_seconds = wall_seconds() - before_seconds + rounding_seconds;
+    std::istringstream log(file(path));
+    std::vector<double> starts;
+    std::size_t intervals = 0;
+    for (std::string line; std::getline(log, line);) {
+        double start = 0;
+        double length = 0;
+        if (std::sscanf(line.c_str(), "#[StartTime: %lf", &start) == 1 ||
+            std::sscanf(line.c_str(), "#[BaseTime: %lf", &start) == 1) {
+            starts.push_back(start);
+        } else if (std::sscanf(line.c_str(), "Tag=%*[^,],%lf,%lf", &start, &length) == 2) {
+            ++intervals;
+            EXPECT_GT(start, 0) << "the warm-up comes first";
+            EXPECT_GT(length, 0);
+            EXPECT_LT(start + length, took_seconds) << line;
+        }
+    }
+    ASSERT_EQ(starts.size(), 2U);
+    EXPECT_EQ(starts[0], starts[1]);
+    EXPECT_NEAR(starts[0], before_seconds + took_seconds / 2, took_seconds / 2);
+    EXPECT_GT(intervals, 0U);
+}
+
 bool has_failure(const Result& result, const std::string& words) {
     return !result.failures.empty() && result.failures[0].find(words) != std::string::npos;
 }
@@ -83,8 +116,10 @@ TEST_P(Runs, OpenLoopSendsItsScheduleOverSharedConnections) {
     open.load.accounts = 12;
     open.load.connections = 6;
     open.load.cancel_after = 3;
+    const double before_seconds = wall_seconds();
     const Result result = outcome({}, open);
     expect_clean(result);
+    expect_times(log.path(), before_seconds);
     EXPECT_EQ(result.counters.sent, open.load.messages(open.seconds));
     EXPECT_EQ(result.counters.warm_up_sent, open.load.messages(open.warm_up_seconds));
     EXPECT_EQ(orders, cancels);

@@ -3,6 +3,7 @@ package tickpath.client;
 import com.google.gson.JsonObject;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -45,16 +46,20 @@ final class Usage implements AutoCloseable {
 
         long switches() {
             final Matcher matcher = SWITCHES.matcher(text(status));
-            return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
+            if (!matcher.find()) {
+                throw new IllegalStateException("/proc/thread-self/status has no context switches");
+            }
+            return Long.parseLong(matcher.group(1));
         }
 
         long faults() {
             final String line = text(stat);
             // A thread's name may contain anything: the fields begin after its parenthesis.
             final String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
-            return fields.length <= FAULTS_MAJOR
-                    ? 0
-                    : Long.parseLong(fields[FAULTS_MINOR]) + Long.parseLong(fields[FAULTS_MAJOR]);
+            if (fields.length <= FAULTS_MAJOR) {
+                throw new IllegalStateException("/proc/thread-self/stat has no page faults: " + line);
+            }
+            return Long.parseLong(fields[FAULTS_MINOR]) + Long.parseLong(fields[FAULTS_MAJOR]);
         }
 
         private static String text(final ByteBuffer file) {
@@ -94,9 +99,8 @@ final class Usage implements AutoCloseable {
             status.read(reading.status.clear(), 0);
             stat.read(reading.stat.clear(), 0);
         } catch (final IOException e) {
-            // A reading that failed counts as zero.
-            reading.status.clear();
-            reading.stat.clear();
+            // Not zero: an unknown number of page faults must not look like none.
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -87,13 +87,38 @@ class RunTest {
         return counts;
     }
 
+    /** The log has the wall-clock time of its start twice, and intervals relative to it. */
+    private void assertTimes(final long beforeMillis) throws IOException {
+        final double tookSeconds = (System.currentTimeMillis() - beforeMillis) / 1e3;
+        final List<String> lines = Files.readAllLines(hlog());
+        final List<Double> starts = lines.stream()
+                .filter(line -> line.startsWith("#[StartTime: ") || line.startsWith("#[BaseTime: "))
+                .map(line -> Double.valueOf(line.split("[: ]+")[1]))
+                .toList();
+        assertEquals(2, starts.size());
+        assertEquals(starts.get(0), starts.get(1));
+        assertEquals(beforeMillis / 1e3 + tookSeconds / 2, starts.get(0), tookSeconds / 2 + 0.001);
+        for (final String line : lines) {
+            if (line.startsWith("Tag=")) {
+                final String[] times = line.split(",");
+                final double startSeconds = Double.parseDouble(times[1]);
+                final double lengthSeconds = Double.parseDouble(times[2]);
+                // The warm-up comes first.
+                assertTrue(startSeconds > 0 && lengthSeconds > 0, line);
+                assertTrue(startSeconds + lengthSeconds < tookSeconds + 0.002, line);
+            }
+        }
+    }
+
     /** The log has every latency of the measured part once, over several intervals. */
     @ParameterizedTest
     @EnumSource(Transport.class)
     void openLoopIsCompleteOnEachTransport(final Transport transport) throws Exception {
         assumeAvailable(transport);
+        final long beforeMillis = System.currentTimeMillis();
         final JsonObject result = run(plans("open").with("seconds", 2.2).withLoad("cancel_after", 3).plan(), transport);
         assertTrue(result.get("complete").getAsBoolean(), result.toString());
+        assertTimes(beforeMillis);
         final JsonObject load = result.getAsJsonObject("load");
         // 2.2 s of 2000 a second, in blocks of six.
         assertEquals(4_404, load.get("sent").getAsLong());
