@@ -1,8 +1,10 @@
 //! Counters of what the exchange has done and rejected since its start.
 
+use engine::DoneReason;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use transport::serve::Refused;
+use wire::reply::DoneStatus;
 
 /// Counters of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -93,5 +95,37 @@ impl Tally {
 
     pub fn by_name(&self) -> BTreeMap<&'static str, u64> {
         self.0.iter().copied().collect()
+    }
+}
+
+/// Ended orders of clients by reason.
+pub(crate) struct DoneCounts([u64; DoneReason::ALL.len()]);
+
+impl DoneCounts {
+    pub fn new() -> DoneCounts {
+        DoneCounts([0; DoneReason::ALL.len()])
+    }
+
+    #[inline]
+    pub fn add(&mut self, reason: DoneReason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// By the wire's name of the reason, without zeros.
+    pub fn by_status(&self) -> BTreeMap<&'static str, u64> {
+        let done = DoneReason::ALL.iter().map(|reason| done_status(*reason).name()).zip(self.0);
+        done.filter(|(_, n)| *n > 0).collect()
+    }
+}
+
+/// The wire's name of a reason for which an order ended.
+pub(crate) fn done_status(reason: DoneReason) -> DoneStatus {
+    match reason {
+        DoneReason::Filled => DoneStatus::Filled,
+        DoneReason::Cancelled => DoneStatus::Cancelled,
+        DoneReason::Expired => DoneStatus::Expired,
+        DoneReason::SelfTrade => DoneStatus::SelfTradePrevented,
+        DoneReason::Closed => DoneStatus::Closed,
+        DoneReason::NoRoom => DoneStatus::NoRoom,
     }
 }

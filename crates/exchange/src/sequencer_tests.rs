@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::setup::instruments::Instruments;
-use crate::setup::start_book::StartBook;
+use crate::start_book::StartBook;
 
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 20_000,

@@ -18,10 +18,13 @@ use transport::StreamId;
 /// authenticate it.
 pub(crate) const EXCHANGE_ACCOUNT: u32 = 0;
 
+/// The answer to a failed login.
+pub(crate) const FAILED_LOGIN: &str = "unknown api_token";
+
 /// Why an account can't be authenticated on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AuthenticateError {
-    #[error("{}", crate::entry::requests::FAILED_LOGIN)]
+    #[error("{FAILED_LOGIN}")]
     UnknownToken,
     #[error("the api_token is empty or longer than an account id (limit account_id_bytes_max)")]
     NoAccountId,
@@ -84,6 +87,8 @@ struct Session {
     operator: Option<Box<str>>,
     /// Whether replies to its requests get stamps.
     stamps: bool,
+    /// Messages before authentication.
+    strikes: u32,
 }
 
 pub(crate) struct Account {
@@ -133,6 +138,7 @@ impl Sessions {
         session.open = true;
         session.peer = peer;
         session.stamps = false;
+        session.strikes = 0;
         session.generation = session.generation.wrapping_add(1);
     }
 
@@ -254,6 +260,13 @@ impl Sessions {
     pub fn may_operate(&self, id: StreamId) -> bool {
         self.operator(id).is_some()
             || (matches!(self.tokens, Tokens::Any) && self.is_authenticated(id))
+    }
+
+    /// Counts a message before authentication. Returns the number of them on this connection.
+    pub fn strike(&mut self, id: StreamId) -> u32 {
+        let strikes = &mut self.sessions[id.index()].strikes;
+        *strikes += 1;
+        *strikes
     }
 
     pub fn set_stamps(&mut self, id: StreamId, stamps: bool) {

@@ -4,9 +4,9 @@ use crate::connection::Exchange;
 use crate::counts::Counts;
 use crate::flow_player::FlowCounts;
 use crate::market_data::plant::FeedCounts;
+use crate::opening::Recovery;
 use crate::sequencer::ReplayCheck;
 use crate::setup::limits::Limits;
-use crate::setup::opening::Recovery;
 
 impl Exchange {
     /// The limits of this exchange.
@@ -16,12 +16,12 @@ impl Exchange {
 
     /// Counters so far.
     pub fn counts(&self) -> Counts {
-        self.entry.counts()
+        self.entry.core.counts()
     }
 
     /// Counters of market data; `None` without a feed and without any subscriber so far.
     pub fn feed_counts(&self) -> Option<FeedCounts> {
-        self.entry.plant.as_ref().map(|plant| plant.counts())
+        self.entry.core.plant.as_ref().map(|plant| plant.counts())
     }
 
     /// Counters of the exchange's own flow; `None` without one.
@@ -31,18 +31,18 @@ impl Exchange {
 
     /// The engine, with its books and open orders.
     pub fn engine(&self) -> &engine::Engine {
-        self.entry.sequencer.engine()
+        self.entry.core.sequencer.engine()
     }
 
     /// [`engine::Engine::state_hash`].
     pub fn state_hash(&self) -> u64 {
-        self.entry.sequencer.state_hash()
+        self.entry.core.sequencer.state_hash()
     }
 
     /// Compares the engine with a replay of all its inputs. It takes the time and the memory of a
     /// second engine, so call it when no messages are expected.
     pub fn replay_check(&self) -> ReplayCheck {
-        self.entry.sequencer.replay_check()
+        self.entry.core.sequencer.replay_check()
     }
 
     /// State recovered from the journal; `None` without one.
@@ -52,7 +52,7 @@ impl Exchange {
 
     /// State of the journal's writer, for a thread that follows it; `None` without a journal.
     pub fn journal_watch(&self) -> Option<journal::Watch> {
-        self.recovery.as_ref().map(|_| self.entry.sequencer.journal_watch())
+        self.recovery.as_ref().map(|_| self.entry.core.sequencer.journal_watch())
     }
 
     /// Writes all inputs that the journal has taken, and closes it. Call it last.
@@ -60,6 +60,6 @@ impl Exchange {
     /// # Errors
     /// Why the journal has failed.
     pub fn close_journal(&mut self) -> Result<(), String> {
-        self.entry.sequencer.close()
+        self.entry.core.sequencer.close()
     }
 }

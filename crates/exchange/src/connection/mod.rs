@@ -1,20 +1,26 @@
 //! The connections: an HTTP head, then WebSocket frames; and the time-outs of both.
 
 mod inspection;
+mod state;
 
-use crate::entry::OrderEntry;
-use crate::entry::requests::{Close, FAILED_LOGIN};
-use crate::setup::limits::{HTTP_HEAD_BYTES_MAX, LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
-use crate::setup::opening::{self, Opened, Recovery};
-use crate::{Config, ConfigError, Feed, Tokens};
-use std::hint::black_box;
+use crate::account::sessions::FAILED_LOGIN;
+use crate::account::tokens::Tokens;
+use crate::config::{Config, ConfigError};
+use crate::connection::state::{Connection, Phase, TimeOut, TimeOuts};
+use crate::entry::login::CloseReason;
+use crate::entry::state::OrderEntry;
+use crate::entry::{requests, turn};
+use crate::execution::Execution;
+use crate::market_data::settings::Feed;
+use crate::opening::{self, Recovery};
+use crate::setup::limits::{LimitsError, REPLAY_INPUTS_MAX, nanoseconds};
 use std::io;
 use std::net::SocketAddr;
 use transport::StreamId;
 use transport::serve::{Full, Outbound, Service};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
 use wire::http::{self, HttpError, Request};
-use wire::reader::{FrameLimits, Message, MessageReader, Role};
+use wire::reader::{FrameLimits, Message};
 
 /// The order gateway and the exchange behind it: a service for [`transport::serve::serve`].
 pub struct Exchange {
@@ -25,9 +31,8 @@ pub struct Exchange {
     pub(crate) entry: OrderEntry,
     pub(crate) recovery: Option<Recovery>,
     frames: FrameLimits,
-    handshake_ns_max: u64,
-    message_ns_max: u64,
-    authentication_ns_max: u64,
+    time_outs: TimeOuts,
+    /// Delay of the answer to a failed login.
     failed_login_ns: u64,
     /// Rejects upgrades from web pages of another origin: if any token is valid, such a page could
     /// trade.
@@ -35,46 +40,6 @@ pub struct Exchange {
     wall_ns: fn() -> u64,
     full_response: Vec<u8>,
     full_of_address_response: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Not connected, or ended by the exchange.
-    #[default]
-    Ended,
-    /// Speaks HTTP.
-    Head,
-    /// Speaks WebSocket.
-    Frames,
-    /// Its login failed. The exchange drops all input until the delayed answer.
-    LoginFailed { answer_ns: u64 },
-}
-
-struct Connection {
-    phase: Phase,
-    /// Whether a plain HTTP request was answered: silence after that is not a failed handshake.
-    is_answered: bool,
-    /// When the upgrade was answered.
-    upgraded_ns: u64,
-    /// When the connection began a head or a message that is not complete yet.
-    owes_since_ns: Option<u64>,
-    head: Box<[u8]>,
-    head_bytes: usize,
-    reader: MessageReader,
-}
-
-impl Connection {
-    /// Allocates and touches all memory of a connection.
-    fn new(frames: FrameLimits) -> Connection {
-        let mut reader = MessageReader::new(Role::Server, frames);
-        // Without `black_box` the compiler may see that the memory is zero already and not touch it.
-        black_box(reader.space()).fill(0);
-        let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
-        black_box(&mut head).fill(0);
-        let (phase, upgraded_ns, owes_since_ns) = (Phase::Ended, 0, None);
-        let (is_answered, head_bytes) = (false, 0);
-        Connection { phase, is_answered, upgraded_ns, owes_since_ns, head, head_bytes, reader }
-    }
 }
 
 impl Exchange {
@@ -88,7 +53,7 @@ impl Exchange {
         let inputs = config.replay_inputs_max as f64;
         LimitsError::check("replay_inputs_max", inputs, 0.0, REPLAY_INPUTS_MAX as f64)?;
         config.feed.iter().try_for_each(Feed::check)?;
-        let Opened { entry, recovery } = opening::open(&config)?;
+        let (entry, recovery) = opening::open(&config)?;
         let limits = config.limits;
         let frames = limits.frames();
         let mut full_response = Vec::new();
@@ -103,9 +68,7 @@ impl Exchange {
             entry,
             recovery,
             frames,
-            handshake_ns_max: nanoseconds(limits.handshake_seconds_max),
-            message_ns_max: nanoseconds(limits.message_seconds_max),
-            authentication_ns_max: nanoseconds(limits.authentication_seconds_max),
+            time_outs: TimeOuts::new(&limits),
             failed_login_ns: nanoseconds(limits.failed_login_seconds),
             rejects_foreign_origins: matches!(config.tokens, Tokens::Any),
             wall_ns: config.wall_ns,
@@ -166,15 +129,15 @@ impl Exchange {
     #[cold]
     fn reject_head(&mut self, id: StreamId, error: &HttpError, outbound: &mut Outbound) {
         if *error == http::FOREIGN_ORIGIN {
-            self.entry.rejections.rejected.add("foreign_origin");
+            self.entry.core.rejections.rejected.add("foreign_origin");
         }
         if *error == http::TLS {
-            self.entry.rejections.rejected.add("tls_on_plain_port");
+            self.entry.core.rejections.rejected.add("tls_on_plain_port");
         }
         if error.status == 431 {
             let headers = error.reason.contains("http_headers_max");
             let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
-            self.entry.rejections.limits.add(limit);
+            self.entry.core.rejections.limits.add(limit);
         }
         http::error_response(outbound.to(id), error);
         self.end(id, outbound);
@@ -204,7 +167,7 @@ impl Exchange {
         let connection = &mut self.connections[id.index()];
         let entry = &mut self.entry;
         let time_ns = (self.wall_ns)();
-        entry.cause_ns = stamp_ns;
+        entry.core.observed.cause_ns = stamp_ns;
         // A ping between two fragments does not extend the time for the message.
         let mut paid = false;
         loop {
@@ -216,7 +179,7 @@ impl Exchange {
             let closed = match message {
                 Message::Text(text) => {
                     paid = true;
-                    entry.text(id, text, time_ns, outbound)
+                    requests::message(entry, id, text, time_ns, outbound)
                 }
                 Message::Ping(payload) => {
                     write_frame(outbound.to(id), true, Opcode::Pong, None, payload);
@@ -224,8 +187,9 @@ impl Exchange {
                 }
                 Message::Pong(_) => Ok(()),
                 Message::Binary(_) => {
-                    entry.error(outbound.to(id), &"binary message; send JSON in a text frame");
-                    Err(Close::Now(1003, "text frames only"))
+                    let rejections = &mut entry.core.rejections;
+                    rejections.error(outbound.to(id), &"binary message; send JSON in a text frame");
+                    Err(CloseReason::Now(1003, "text frames only"))
                 }
                 Message::Close { code, .. } => {
                     match code {
@@ -237,11 +201,11 @@ impl Exchange {
             };
             match closed {
                 Ok(()) => {}
-                Err(Close::Now(code, reason)) => {
+                Err(CloseReason::Now(code, reason)) => {
                     write_close(outbound.to(id), code, reason, None);
                     return self.end(id, outbound);
                 }
-                Err(Close::FailedLogin) => return self.fail_login(id, stamp_ns, outbound),
+                Err(CloseReason::FailedLogin) => return self.fail_login(id, stamp_ns, outbound),
             }
         }
         let owes = connection.reader.is_within_message();
@@ -266,7 +230,7 @@ impl Exchange {
 
     fn answer_failed_login(&mut self, id: StreamId, outbound: &mut Outbound) {
         let out = outbound.to(id);
-        self.entry.error(out, &FAILED_LOGIN);
+        self.entry.core.rejections.error(out, &FAILED_LOGIN);
         write_close(out, 1008, FAILED_LOGIN, None);
         self.end(id, outbound);
     }
@@ -274,10 +238,10 @@ impl Exchange {
     #[cold]
     fn reject_frame(&mut self, id: StreamId, error: FrameError, outbound: &mut Outbound) {
         if matches!(error, FrameError::MessageTooBig { .. }) {
-            self.entry.rejections.limits.add("message_bytes_max");
+            self.entry.core.rejections.limits.add("message_bytes_max");
         }
         let out = outbound.to(id);
-        self.entry.error(out, &error);
+        self.entry.core.rejections.error(out, &error);
         write_close(out, error.close_code(), "", None);
         self.end(id, outbound);
     }
@@ -288,52 +252,39 @@ impl Exchange {
         self.gone(id, outbound);
     }
 
-    /// The exchange's own periodic work, ten times a second.
-    fn look_after(&mut self, outbound: &mut Outbound) {
-        if self.entry.orders.expiring() > 0 {
-            self.entry.pass_time((self.wall_ns)(), outbound);
-        }
-        if !self.entry.cancels_owed.is_empty() {
-            self.entry.pay_cancels((self.wall_ns)(), outbound);
-        }
-    }
-
     /// Ends a connection that has not completed its head, message or login in time.
     fn time_out(&mut self, id: StreamId, now_ns: u64, outbound: &mut Outbound) {
+        let sessions = &self.entry.core.sessions;
+        let is_authenticated = || sessions.is_authenticated(id);
         let connection = &self.connections[id.index()];
-        let Connection { phase, upgraded_ns, owes_since_ns, .. } = *connection;
-        let is_idle = connection.is_answered && connection.head_bytes == 0;
-        let is_over = |since_ns: u64, ns_max| now_ns.saturating_sub(since_ns) > ns_max;
-        let owes_longer = |ns_max| owes_since_ns.is_some_and(|since_ns| is_over(since_ns, ns_max));
-        if let Phase::LoginFailed { answer_ns } = phase {
-            if now_ns >= answer_ns {
-                self.answer_failed_login(id, outbound);
+        match connection.time_out(&self.time_outs, now_ns, is_authenticated) {
+            None => {}
+            Some(TimeOut::FailedLogin) => self.answer_failed_login(id, outbound),
+            // HTTP needs no answer to that.
+            Some(TimeOut::Idle) => self.end(id, outbound),
+            Some(TimeOut::Head) => {
+                self.entry.core.rejections.limits.add("handshake_seconds_max");
+                let late =
+                    "the head of a request did not come in time (limit handshake_seconds_max)";
+                http::response(outbound.to(id), 408, late, false);
+                self.end(id, outbound);
             }
-        } else if phase == Phase::Head && is_idle && owes_longer(self.handshake_ns_max) {
-            // An idle HTTP client; HTTP needs no answer to that.
-            self.end(id, outbound);
-        } else if phase == Phase::Head && owes_longer(self.handshake_ns_max) {
-            self.entry.rejections.limits.add("handshake_seconds_max");
-            let late = "the head of a request did not come in time (limit handshake_seconds_max)";
-            http::response(outbound.to(id), 408, late, false);
-            self.end(id, outbound);
-        } else if phase == Phase::Frames && owes_longer(self.message_ns_max) {
-            let late = "half a message, and the rest did not come (limit message_seconds_max)";
-            self.end_late(id, "message_seconds_max", late, outbound);
-        } else if phase == Phase::Frames
-            && is_over(upgraded_ns, self.authentication_ns_max)
-            && !self.entry.sessions.is_authenticated(id)
-        {
-            let late = "not authenticated in time (limit authentication_seconds_max)";
-            self.end_late(id, "authentication_seconds_max", late, outbound);
+            Some(TimeOut::Message) => {
+                let late = "half a message, and the rest did not come (limit message_seconds_max)";
+                self.end_late(id, "message_seconds_max", late, outbound);
+            }
+            Some(TimeOut::Authentication) => {
+                let late = "not authenticated in time (limit authentication_seconds_max)";
+                self.end_late(id, "authentication_seconds_max", late, outbound);
+            }
         }
     }
 
     #[cold]
     fn end_late(&mut self, id: StreamId, limit: &'static str, late: &str, outbound: &mut Outbound) {
-        self.entry.rejections.limits.add(limit);
+        self.entry.core.rejections.limits.add(limit);
         let out = outbound.to(id);
-        self.entry.error(out, &late);
+        self.entry.core.rejections.error(out, &late);
         write_close(out, 1008, late, None);
         self.end(id, outbound);
     }
@@ -341,13 +292,7 @@ impl Exchange {
     /// Releases the state of an ended connection. A second call does nothing.
     fn gone(&mut self, id: StreamId, outbound: &mut Outbound) {
         self.connections[id.index()].phase = Phase::Ended;
-        if let Some(plant) = &mut self.entry.plant {
-            plant.unsubscribe(id);
-        }
-        let accounts = self.entry.sessions.ended(id);
-        if !accounts.is_empty() {
-            self.entry.cancel_all(accounts, (self.wall_ns)(), outbound);
-        }
+        self.entry.closed(id, self.wall_ns, outbound);
     }
 }
 
@@ -359,11 +304,7 @@ impl Service for Exchange {
         }
         self.used = self.used.max(id.index() + 1);
         let connection = &mut self.connections[id.index()];
-        connection.phase = Phase::Head;
-        connection.is_answered = false;
-        connection.owes_since_ns = Some(now_ns);
-        connection.head_bytes = 0;
-        connection.reader.reset();
+        connection.open(now_ns);
         self.entry.opened(id, peer);
     }
 
@@ -400,10 +341,7 @@ impl Service for Exchange {
     }
 
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
-        self.look_after(outbound);
-        if let Some(plant) = &mut self.entry.plant {
-            plant.sweep(now_ns);
-        }
+        self.entry.sweep(now_ns, self.wall_ns, outbound);
         for index in 0..self.used {
             self.time_out(StreamId(index as u32), now_ns, outbound);
         }
@@ -413,7 +351,7 @@ impl Service for Exchange {
     /// messages, not even cancels. It closes the connections, so that clients know that the outcome
     /// is unknown.
     fn failure(&self) -> Option<io::Error> {
-        let why = self.entry.sequencer.failure()?;
+        let why = self.entry.core.sequencer.failure()?;
         Some(io::Error::other(format!(
             "the journal has failed, and the exchange ends with it: {why}"
         )))
@@ -421,8 +359,9 @@ impl Service for Exchange {
 
     #[inline]
     fn elsewhere(&mut self, outbound: &mut Outbound) -> bool {
-        let awaits = self.entry.observed.is_on && self.entry.turn(self.wall_ns, outbound);
-        let OrderEntry { sequencer, plant, .. } = &mut self.entry;
+        let awaits =
+            self.entry.core.observed.is_on && turn::turn(&mut self.entry, self.wall_ns, outbound);
+        let Execution { sequencer, plant, .. } = &mut self.entry.core;
         if !sequencer.is_sync() {
             return awaits;
         }

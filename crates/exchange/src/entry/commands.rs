@@ -1,9 +1,9 @@
 //! Turns a trader's request into an engine command, or into a rejection: decimals become ticks and
 //! lots, names become numbers.
 
+use crate::account::orders::ClientOrders;
 use crate::account::sessions::Sessions;
-use crate::entry::orders::ClientOrders;
-use crate::entry::rejections::{
+use crate::reply::rejections::{
     OTHER_ACCOUNT, OTHER_INSTRUMENT, Rejection, UNKNOWN_ORDER, not_inserted,
 };
 use crate::setup::instruments::Instruments;

@@ -3,7 +3,7 @@
 //! It is made from the feed's own datagrams, so that both always agree. A slow reader is skipped
 //! until it has read what waits for it; a `GAP` then names the messages that it missed.
 
-use crate::entry::text::send;
+use crate::reply::text::{send, wire_side};
 use crate::setup::instruments::{Instrument, Instruments};
 use engine::{Quote, Side, Top};
 use feed::{Book, Message, Packet, PacketHeader, Publisher};
@@ -301,12 +301,5 @@ fn encode(
             send(frame, |out| market_data::encode_trade(out, &trade));
         }
         _ => {}
-    }
-}
-
-fn wire_side(side: Side) -> wire::request::Side {
-    match side {
-        Side::Buy => wire::request::Side::Buy,
-        Side::Sell => wire::request::Side::Sell,
     }
 }

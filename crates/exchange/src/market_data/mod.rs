@@ -1,7 +1,7 @@
 //! Market data: the engine's events for subscribers, as datagrams of the feed and as JSON.
 
+mod channels;
 pub mod json;
 pub mod plant;
-pub mod publishing;
-pub mod requests;
+pub mod settings;
 pub mod subscribers;

@@ -10,10 +10,11 @@
 //! and its replies are released. So a snapshot, a hash and a replay never contain an input that
 //! could be lost, and no follower reads an event before the client gets its report.
 
+use crate::market_data::channels::{Channels, PublishedChannel};
 use crate::market_data::json::{
     DataSubscription, JsonOutput, MarketDataCounts, MarketDataSubscribers,
 };
-use crate::market_data::publishing::depth;
+use crate::market_data::settings::depth;
 use crate::market_data::subscribers::{FeedSubscribers, SubscriberCounts};
 use crate::sequencer::NumberedEvent;
 use crate::setup::limits::Limits;
@@ -49,19 +50,6 @@ pub(crate) struct Completion {
     pub state: Option<(u16, InstrumentState)>,
 }
 
-/// A published channel of the feed.
-struct PublishedChannel {
-    publisher: Publisher,
-    /// Waiting inputs that the engine had executed when this publisher was made.
-    known: usize,
-    /// The state that it was made from may be sent once this mark is released.
-    shown_from: u64,
-    /// Datagrams with new messages.
-    datagrams: u64,
-    /// The same at the last sweep.
-    datagrams_swept: u64,
-}
-
 /// Counters of market data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
@@ -77,29 +65,6 @@ pub struct FeedCounts {
     pub subscribers: Vec<SubscriberCounts>,
     /// Market data as JSON.
     pub json: MarketDataCounts,
-}
-
-/// Channels that are published.
-#[derive(Default)]
-struct Channels {
-    orders: Option<PublishedChannel>,
-    levels: Option<PublishedChannel>,
-}
-
-impl Channels {
-    fn get(&self, channel: Channel) -> Option<&PublishedChannel> {
-        match channel {
-            Channel::Orders => self.orders.as_ref(),
-            Channel::Levels => self.levels.as_ref(),
-        }
-    }
-
-    fn get_mut(&mut self, channel: Channel) -> Option<&mut PublishedChannel> {
-        match channel {
-            Channel::Orders => self.orders.as_mut(),
-            Channel::Levels => self.levels.as_mut(),
-        }
-    }
 }
 
 pub(crate) struct Plant {
@@ -170,10 +135,7 @@ impl Plant {
             datagrams: 0,
             datagrams_swept: 0,
         };
-        match channel {
-            Channel::Orders => self.channels.orders = Some(published),
-            Channel::Levels => self.channels.levels = Some(published),
-        }
+        self.channels.add(channel, published);
         Ok(())
     }
 
@@ -225,7 +187,7 @@ impl Plant {
         let events: usize = self.inputs.drain(..ready).map(|input| input.events).sum();
         self.events.drain(..events);
         if !self.data.is_empty()
-            && let Some(PublishedChannel { publisher, .. }) = &self.channels.levels
+            && let Some(PublishedChannel { publisher, .. }) = self.channels.get(Channel::Levels)
         {
             let sequence = publisher.sequence(Channel::Levels);
             self.data.settle(publisher, sequence, &mut to);
@@ -317,7 +279,7 @@ impl Plant {
 
     /// Sends the present state to a new subscriber of JSON market data.
     pub fn begin_data(&mut self, of: DataSubscription, to: &mut JsonOutput) {
-        if let Some(PublishedChannel { publisher, .. }) = &self.channels.levels {
+        if let Some(PublishedChannel { publisher, .. }) = self.channels.get(Channel::Levels) {
             self.data.begin(of, publisher, publisher.sequence(Channel::Levels), to);
         }
     }
@@ -393,12 +355,11 @@ impl Plant {
     }
 
     pub fn counts(&self) -> FeedCounts {
-        let all = || [&self.channels.orders, &self.channels.levels].into_iter().flatten();
         FeedCounts {
             datagrams: self.datagrams(Channel::Orders),
             messages: self.sequence(Channel::Orders),
-            overrun: all().map(|published| published.publisher.overrun()).sum(),
-            faults: all().map(|published| published.publisher.faults()).sum(),
+            overrun: self.channels.iter().map(|published| published.publisher.overrun()).sum(),
+            faults: self.channels.iter().map(|published| published.publisher.faults()).sum(),
             subscribers: self.subscribers.as_ref().map_or_else(Vec::new, FeedSubscribers::counts),
             json: self.data.counts(),
         }

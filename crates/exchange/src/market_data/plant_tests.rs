@@ -3,7 +3,7 @@
 use super::*;
 use crate::Config;
 use crate::market_data::json::DataChannel;
-use crate::market_data::publishing::published_as;
+use crate::market_data::settings::published_as;
 use crate::setup::instruments::Instruments;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
 use transport::serve::Outbound;
@@ -26,8 +26,10 @@ impl Beside {
     fn keeping(replay_packets_max: usize) -> Beside {
         let config = Config::default();
         let instruments = Instruments::shipped();
-        let settings =
-            PublisherSettings { replay_packets_max, ..published_as(&config, &instruments) };
+        let settings = PublisherSettings {
+            replay_packets_max,
+            ..published_as(None, &config.limits, 1, &instruments)
+        };
         let engine = Engine::new(instruments.count(), EngineLimits::matching_only(1000, 1000));
         let mut plant = Plant::new(settings, None, &config.limits, None, 0);
         plant.begin(Channel::Orders, &engine).unwrap();

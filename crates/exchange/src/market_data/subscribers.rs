@@ -269,8 +269,7 @@ fn port_of(group: SocketAddrV4, channel: Channel) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
-    use crate::market_data::publishing::published_as;
+    use crate::market_data::settings::published_as;
     use crate::setup::instruments::Instruments;
     use engine::{NewOrder, Saved, Side};
     use feed::{Follower, FollowerSettings, PublisherSettings};
@@ -295,7 +294,7 @@ mod tests {
     fn an_impatient_client_gets_a_snapshot() {
         let instruments = Instruments::shipped();
         let channels = vec![Channel::Orders];
-        let settings = published_as(&Config::default(), &instruments);
+        let settings = published_as(None, &Limits::default(), 1, &instruments);
         let mut publisher = Publisher::new(&PublisherSettings { channels, ..settings }).unwrap();
         for order_id in 1..=1_000 {
             let order = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 100, 1) };

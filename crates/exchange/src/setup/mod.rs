@@ -1,7 +1,4 @@
-//! Parts of an exchange before it serves: limits, instruments, the start book, recovery from the
-//! journal.
+//! Limits and instruments of an exchange.
 
 pub mod instruments;
 pub mod limits;
-pub mod opening;
-pub mod start_book;

@@ -115,8 +115,8 @@ fn an_input_that_is_alone_is_a_datagram_and_a_burst_is_packed() {
     assert!(ended["datagrams"].as_u64().unwrap() < 250, "{ended}");
 }
 
-/// Clients trade with the exchange's flow while both send: their actions are on the feed, and they get their
-/// own reports.
+/// Clients trade with the exchange's flow while both send: their actions are on the feed, and they
+/// get their own reports.
 #[test]
 fn clients_trade_against_the_flow() {
     let running = Running::start_on("spin", config_with_flow(at_rate(2000.0, 1.0)));

@@ -1,18 +1,17 @@
 //! Turns the engine's events into execution reports and sends them to their connections.
 
+use crate::account::orders::{ClientOrder, ClientOrders};
 use crate::account::sessions::Sessions;
-use crate::counts::Counts;
-use crate::entry::orders::{ClientOrder, ClientOrders};
-use crate::entry::rejections::{Rejection, Rejections, by_engine, by_journal};
-use crate::entry::stamping::{Stamping, send_stamped};
+use crate::counts::{Counts, DoneCounts, done_status};
+use crate::reply::rejections::{Rejection, Rejections, by_engine, by_journal};
+use crate::reply::stamping::{Stamping, send_stamped};
+use crate::reply::text::wire_side;
 use crate::sequencer::NumberedEvent;
 use crate::setup::instruments::Instruments;
 use engine::{DoneReason, Event, Party, Reject, Side};
 use transport::StreamId;
 use transport::serve::Outbound;
-use wire::reply::{
-    self, Amended, Applied, Booked, Decremented, Done, DoneStatus, Fill, Triggered, Waiting,
-};
+use wire::reply::{self, Amended, Applied, Booked, Decremented, Done, Fill, Triggered, Waiting};
 use wire::{ClientId, OrderId};
 
 /// The requester of a command, and the kind of request.
@@ -50,8 +49,7 @@ pub(crate) struct Reports<'a> {
     pub sessions: &'a Sessions,
     pub orders: &'a mut ClientOrders,
     pub counts: &'a mut Counts,
-    /// By `DoneReason as usize`.
-    pub done: &'a mut [u64; DoneReason::ALL.len()],
+    pub done: &'a mut DoneCounts,
     pub rejections: &'a mut Rejections,
     pub outbound: &'a mut Outbound,
     pub requester: &'a Requester<'a>,
@@ -246,12 +244,12 @@ impl Reports<'_> {
     ) {
         let Some(client_order) = self.orders.get(order.tag).copied() else { return };
         self.orders.remove(order.tag);
-        self.done[reason as usize] += 1;
+        self.done.add(reason);
         let instrument = self.instruments.get(instrument);
         let done = Done {
             client_id: client_order.client_id,
             instrument_code: instrument.code.as_str().into(),
-            status: status(reason),
+            status: done_status(reason),
             order_id: OrderId::from_u64(order.order_id),
             order_book_sequence: numbered.order_book_sequence,
             time_ms: self.time_ms,
@@ -340,23 +338,5 @@ impl Reports<'_> {
             self.counts.reports_to_nobody += 1;
         }
         [requester, owner.filter(|owner| Some(*owner) != requester)].into_iter().flatten()
-    }
-}
-
-pub(crate) fn status(reason: DoneReason) -> DoneStatus {
-    match reason {
-        DoneReason::Filled => DoneStatus::Filled,
-        DoneReason::Cancelled => DoneStatus::Cancelled,
-        DoneReason::Expired => DoneStatus::Expired,
-        DoneReason::SelfTrade => DoneStatus::SelfTradePrevented,
-        DoneReason::Closed => DoneStatus::Closed,
-        DoneReason::NoRoom => DoneStatus::NoRoom,
-    }
-}
-
-fn wire_side(side: Side) -> wire::request::Side {
-    match side {
-        Side::Buy => wire::request::Side::Buy,
-        Side::Sell => wire::request::Side::Sell,
     }
 }

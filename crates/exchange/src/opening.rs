@@ -1,17 +1,19 @@
 //! Opens an exchange: from an empty engine and a start book, or from its journal.
 
+use crate::account::orders::{ClientOrder, ClientOrders};
 use crate::account::register::{self, Register, RegisterHead, RegisteredAccount};
 use crate::account::risk::KnownAccount;
 use crate::account::sessions::{EXCHANGE_ACCOUNT, Sender, Sessions};
-use crate::entry::OrderEntry;
-use crate::entry::orders::ClientOrder;
+use crate::config::{Config, ConfigError, Journal};
+use crate::entry::state::OrderEntry;
+use crate::execution::Execution;
 use crate::flow_player::FlowPlayer;
 use crate::market_data::plant::Plant;
+use crate::market_data::settings::{FlowConfig, published_as};
 use crate::market_data::subscribers::FeedSubscribers;
 use crate::sequencer::{Sequencer, StartError};
 use crate::setup::limits::nanoseconds;
-use crate::setup::start_book;
-use crate::{Config, ConfigError, FlowConfig, Journal, StartBook};
+use crate::start_book::{self, StartBook};
 use engine::{Command, Engine, NewOrder, Saved};
 use feed::Channel;
 use flow::Script;
@@ -40,14 +42,8 @@ pub struct Recovery {
     pub instruments: Vec<String>,
 }
 
-/// An open exchange, and the state recovered from its journal.
-pub(crate) struct Opened {
-    pub entry: OrderEntry,
-    pub recovery: Option<Recovery>,
-}
-
 /// Allocates the memory and makes the start book, or recovers from the journal.
-pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
+pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), ConfigError> {
     let script = config.flow.as_ref().map(|flow| script(config, flow)).transpose()?;
     let orders = start_orders(config, script.as_ref())?.into_iter().map(Command::New);
     let settings = config.instruments.settings().map(Command::Instrument);
@@ -58,7 +54,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
         let sequencer = Sequencer::new(shape.0, shape.1, start, inputs_max).map_err(start_error)?;
         let mut entry = entry(config, sequencer, Register::default(), Vec::new());
         open_plant(&mut entry, config, script)?;
-        return Ok(Opened { entry, recovery: None });
+        return Ok((entry, None));
     };
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
@@ -92,10 +88,10 @@ pub(crate) fn open(config: &Config) -> Result<Opened, ConfigError> {
         instruments,
     };
     open_orders
-        .and_then(|orders| entry.orders.restore(orders))
+        .and_then(|orders| entry.core.orders.restore(orders))
         .map_err(|order| register::unknown_order(directory, &order))?;
     open_plant(&mut entry, config, script)?;
-    Ok(Opened { entry, recovery: Some(recovery) })
+    Ok((entry, Some(recovery)))
 }
 
 /// The inputs of the exchange's own flow, in units of the first instrument.
@@ -148,21 +144,21 @@ fn open_plant(
         };
         let is_multicast = recipients.group.is_some();
         let subscribers = FeedSubscribers::new(sender, clock, &config.limits, recipients);
-        let settings = entry.published_as.clone();
+        let settings = entry.publisher.clone();
         let snapshot_ns = nanoseconds(feed.snapshot_seconds);
         let subscribers = Some(subscribers);
         let mut plant = Plant::new(settings, subscribers, &config.limits, Some(clock), snapshot_ns);
-        plant.begin(Channel::Orders, entry.sequencer.engine())?;
+        plant.begin(Channel::Orders, entry.core.sequencer.engine())?;
         if is_multicast {
-            plant.begin(Channel::Levels, entry.sequencer.engine())?;
+            plant.begin(Channel::Levels, entry.core.sequencer.engine())?;
         }
-        entry.plant = Some(Box::new(plant));
-        entry.observed.is_on = true;
+        entry.core.plant = Some(Box::new(plant));
+        entry.core.observed.is_on = true;
     }
     if let Some(script) = script {
         let clock = config.clock.ok_or(ConfigError::NoClock)?;
         entry.flow = Some(Box::new(FlowPlayer::new(script, clock)));
-        entry.observed.is_on = true;
+        entry.core.observed.is_on = true;
     }
     Ok(())
 }
@@ -184,8 +180,13 @@ fn entry(
     for (account_id, known) in accounts {
         sessions.add(&account_id, known);
     }
-    let (instruments, risk) = (config.instruments.clone(), config.risk.clone());
-    OrderEntry::new(instruments, sessions, sequencer, risk, register, config)
+    let limits = &config.limits;
+    let feed = config.feed.as_ref();
+    let publisher = published_as(feed, limits, (config.wall_ns)(), &config.instruments);
+    let orders = ClientOrders::new(limits.open_orders_max);
+    let instruments = config.instruments.clone();
+    let core = Execution::new(instruments, sessions, orders, sequencer, config.clock);
+    OrderEntry::new(core, register, publisher, config)
 }
 
 /// The latest time that an engine has seen.

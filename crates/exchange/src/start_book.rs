@@ -1,8 +1,8 @@
 //! The start book: orders of the exchange that rest before the first client connects, so that
 //! orders meet realistic depth.
 
+use crate::account::orders::NO_TAG;
 use crate::account::sessions::EXCHANGE_ACCOUNT;
-use crate::entry::orders::NO_TAG;
 use crate::setup::instruments::{Instrument, Instruments};
 use clock::random::SplitMix64;
 use engine::{NewOrder, Side};

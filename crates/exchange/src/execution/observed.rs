@@ -12,13 +12,15 @@ pub(crate) struct Observed {
     pub clock: Option<Clock>,
     /// Whether events are recorded: a client asked for stamps, or a ticker plant publishes.
     pub is_on: bool,
+    /// When the bytes of the present request were read, or when the present input was due.
+    pub cause_ns: u64,
     /// Events of the latest command.
     pub events: Vec<NumberedEvent>,
 }
 
 impl Observed {
     pub fn new(clock: Option<Clock>) -> Observed {
-        Observed { clock, is_on: false, events: Vec::with_capacity(EVENTS) }
+        Observed { clock, is_on: false, cause_ns: 0, events: Vec::with_capacity(EVENTS) }
     }
 
     #[inline]

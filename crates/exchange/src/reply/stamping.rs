@@ -1,6 +1,6 @@
 //! Stamps of a request, added to its replies if the client asked for them.
 
-use crate::entry::text::send;
+use crate::reply::text::send;
 use clock::Clock;
 use wire::reply;
 

@@ -1,12 +1,13 @@
 //! Rejections: a reason for the client, a name for the counters.
 
+use crate::account::orders::InsertError;
 use crate::account::sessions::Sessions;
 use crate::counts::Tally;
-use crate::entry::orders::InsertError;
-use crate::entry::stamping::{Stamping, send_stamped};
-use crate::entry::text::send;
+use crate::reply::stamping::{Stamping, send_stamped};
+use crate::reply::text::send;
 use crate::setup::instruments::Violation;
 use engine::Reject;
+use std::fmt::{Display, Write};
 use transport::StreamId;
 use transport::serve::Outbound;
 use wire::client_id::ClientIdError;
@@ -14,14 +15,16 @@ use wire::decimal::DecimalError;
 use wire::reply::{self, Rejected};
 use wire::{ClientId, MessageFault};
 
-/// Counters of rejections.
+/// Sends rejections and errors, and counts them.
 pub(crate) struct Rejections {
-    /// `REJECTED`, by reason.
+    /// Rejections by reason.
     pub rejected: Tally,
-    /// By the limit's name.
+    /// Rejections by the name of the limit.
     pub limits: Tally,
-    /// `ERROR`.
+    /// `ERROR` messages sent.
     pub errors: u64,
+    /// Buffer for a text.
+    text: String,
 }
 
 /// The request that a rejection answers.
@@ -37,7 +40,7 @@ pub(crate) struct RejectedRequest<'a> {
 
 impl<'a> Rejection<'a> {
     /// A rejection for a reason other than a limit.
-    pub const fn new(name: &'static str, reason: &'a str) -> Rejection<'a> {
+    const fn new(name: &'static str, reason: &'a str) -> Rejection<'a> {
         Rejection { name, reason, limit: false }
     }
 
@@ -64,7 +67,12 @@ impl<'a> From<Violation<'a>> for Rejection<'a> {
 
 impl Rejections {
     pub fn new() -> Rejections {
-        Rejections { rejected: Tally::new(), limits: Tally::new(), errors: 0 }
+        Rejections {
+            rejected: Tally::new(),
+            limits: Tally::new(),
+            errors: 0,
+            text: String::with_capacity(1024),
+        }
     }
 
     /// Sends a `REJECTED`, or an `ERROR` if the request has no client id.
@@ -104,6 +112,37 @@ impl Rejections {
         let first = || sessions.account(from, None).map(|account| sessions.account_id(account));
         let uid = account_id.or_else(first).or_else(|| sessions.operator(from)).unwrap_or_default();
         self.answer(outbound.to(from), rejection, client_id, time_ms, uid, stamping.as_ref());
+    }
+
+    /// Rejects a request that can't be decoded.
+    #[cold]
+    pub fn reject_unreadable(
+        &mut self,
+        sessions: &Sessions,
+        request: &RejectedRequest<'_>,
+        error: &dyn Display,
+        outbound: &mut Outbound,
+    ) {
+        let text = self.write(error);
+        self.reject(sessions, request, &Rejection::new("unreadable", &text), outbound);
+        self.text = text;
+    }
+
+    /// Sends an `ERROR`.
+    pub fn error(&mut self, out: &mut Vec<u8>, reason: &dyn Display) {
+        self.errors += 1;
+        let text = self.write(reason);
+        send(out, |out| reply::encode_error(out, &text));
+        self.text = text;
+    }
+
+    /// Takes the buffer with this text; put it back afterwards, so that errors don't allocate.
+    fn write(&mut self, text: &dyn Display) -> String {
+        let mut buffer = std::mem::take(&mut self.text);
+        buffer.clear();
+        // Writing into a string can't fail.
+        let _ = write!(buffer, "{text}");
+        buffer
     }
 }
 

@@ -1,8 +1,7 @@
 //! Settings: market data, the exchange's own orders, and its answer to `DESCRIBE`.
 
-use crate::Config;
 use crate::setup::instruments::{Instrument, Instruments};
-use crate::setup::limits::LimitsError;
+use crate::setup::limits::{Limits, LimitsError};
 use clock::utc::Utc;
 use feed::{Channel, DATAGRAM_BYTES_DEFAULT, Definition, PublisherSettings};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -101,15 +100,19 @@ pub(crate) fn depth(channel: Channel) -> Depth {
 }
 
 /// Settings of the publisher of an exchange's books.
-pub(crate) fn published_as(config: &Config, instruments: &Instruments) -> PublisherSettings {
-    let limits = &config.limits;
-    let (datagram_bytes_max, replay_packets_max) = match &config.feed {
+pub(crate) fn published_as(
+    feed: Option<&Feed>,
+    limits: &Limits,
+    session: u64,
+    instruments: &Instruments,
+) -> PublisherSettings {
+    let (datagram_bytes_max, replay_packets_max) = match feed {
         Some(feed) => (feed.datagram_bytes_max, limits.feed_replay_packets_max),
         // Only for JSON market data: nothing is resent, but the datagrams of one input must fit.
         None => (DATAGRAM_BYTES_DEFAULT, limits.feed_replay_packets_max.min(JSON_PACKETS)),
     };
     PublisherSettings {
-        session: (config.wall_ns)(),
+        session,
         datagram_bytes_max,
         replay_packets_max,
         definitions: definitions(instruments),

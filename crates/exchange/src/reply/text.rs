@@ -13,3 +13,12 @@ pub(crate) fn send(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 pub(crate) fn wire_time(time_ns: u64) -> i64 {
     (time_ns / 1_000_000) as i64
 }
+
+/// The wire's name of a side.
+#[inline]
+pub(crate) fn wire_side(side: engine::Side) -> wire::request::Side {
+    match side {
+        engine::Side::Buy => wire::request::Side::Buy,
+        engine::Side::Sell => wire::request::Side::Sell,
+    }
+}

@@ -1,0 +1,6 @@
+//! Replies and reports to clients: their text, stamps, and rejections.
+
+pub mod rejections;
+pub mod reports;
+pub mod stamping;
+pub mod text;
