@@ -7,7 +7,7 @@ use journal::AppendError;
 
 const FULL: AppendError = AppendError::Full { limit: "ring_slots", max: 1 };
 
-/// A thousand inputs a second, for a tenth of one.
+/// A flow of a thousand inputs a second for 0.1 s.
 fn player() -> FlowPlayer {
     let pace = Pace::Fixed {
         rate_per_second: 1000.0,
@@ -34,7 +34,7 @@ fn player() -> FlowPlayer {
     FlowPlayer::new(Script::new(&settings).unwrap(), Clock::calibrate())
 }
 
-/// Under way, and when its first input is due.
+/// A running flow, and when its first input is due.
 fn started() -> (FlowPlayer, u64) {
     let mut player = player();
     assert!(!player.is_under_way() && player.due(u64::MAX).is_none());
@@ -60,7 +60,7 @@ fn an_input_is_due_when_the_script_says_so() {
 }
 
 #[test]
-fn the_end_says_what_came_since_the_start() {
+fn the_end_counts_from_the_start() {
     let (mut player, first_ns) = started();
     while let Some((due_ns, _)) = player.due(first_ns + 100_000_000) {
         player.executed(due_ns, Ok(due_ns), false);
@@ -75,7 +75,7 @@ fn the_end_says_what_came_since_the_start() {
 }
 
 #[test]
-fn an_input_that_the_journal_has_no_room_for_is_tried_again() {
+fn an_input_is_retried_while_the_journal_is_full() {
     let (mut player, first_ns) = started();
     let first = player.due(first_ns);
     assert!(!player.executed(first_ns, Err(FULL), false));

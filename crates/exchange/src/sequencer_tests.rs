@@ -1,4 +1,4 @@
-//! Numbers, and the replay that finds a difference.
+//! Sequence numbers, and the replay check.
 
 use super::*;
 use crate::setup::instruments::Instruments;
@@ -37,9 +37,10 @@ fn execute(sequencer: &mut Sequencer, command: Command) -> Vec<(i64, i64)> {
     numbers
 }
 
-/// Each book counts its own events; trades are counted over all books, and a rejection has no sequence.
+/// Each book counts its own events; trades are counted over all books, and a rejection has no
+/// sequence.
 #[test]
-fn numbers_count() {
+fn events_and_trades_are_numbered() {
     let mut sequencer = sequencer(0);
     let start_orders = sequencer.next_order_id() - 1;
     for (instrument, expected) in [(0, (1, 0)), (0, (2, 0)), (1, (1, 0)), (0, (3, 0))] {
@@ -70,7 +71,7 @@ fn a_replay_finds_the_same_state_and_sees_a_difference() {
     };
     execute(&mut sequencer, Command::Cancel(cancel));
     assert_eq!(sequencer.replay_check().equal, Some(true));
-    // As if a bit of the log had flipped: in an order, and in the last input's time.
+    // Flip a bit of the log: in an order, and in the last input's time.
     let Command::New(first) = &mut sequencer.inputs[0].command else { panic!("an order") };
     first.quantity_lots ^= 1;
     assert_eq!(sequencer.replay_check().equal, Some(false));
@@ -82,7 +83,7 @@ fn a_replay_finds_the_same_state_and_sees_a_difference() {
 }
 
 #[test]
-fn a_log_that_stopped_says_so() {
+fn an_incomplete_log_gives_no_result() {
     let mut off = sequencer(0);
     let mut full = sequencer(2);
     assert_eq!(full.replay_check().equal, Some(true), "nothing yet");

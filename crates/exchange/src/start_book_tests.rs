@@ -1,4 +1,4 @@
-//! Synthetic books, Databento's rules, and a real file where there is one.
+//! Synthetic books, Databento's rules, and a real file if there is one.
 
 use super::*;
 use engine::{Engine, EngineLimits};
@@ -35,7 +35,7 @@ fn a_synthetic_book_has_depth() {
     assert_eq!(again, StartBook::Synthetic.orders(&instruments).unwrap());
 }
 
-/// A start price at an end of the range, and a lot that knows no hundredth.
+/// A start price at an end of the range, and a lot that does not divide 0.01.
 #[test]
 fn a_synthetic_book_keeps_within_the_instrument() {
     let text = "[[instrument]]\ncode = \"A\"\ntick = \"1\"\nlot = \"1\"\namount_max = \"3\"\n";
@@ -52,7 +52,7 @@ fn a_synthetic_book_keeps_within_the_instrument() {
 }
 
 #[test]
-fn a_file_that_is_no_book_is_told() {
+fn a_file_without_a_book_is_an_error() {
     let instruments = Instruments::shipped();
     let missing = StartBook::DatabentoMbo("/no/such.dbn.zst".into());
     let error = missing.orders(&instruments).unwrap_err().to_string();
@@ -78,7 +78,7 @@ fn the_opening_snapshot_of_a_future() {
 fn a_day_of_a_future() {
     let Some(path) = testing::market_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst") else { return };
     let (engine, orders) = engine(&StartBook::DatabentoMbo(path));
-    // Not crossed: what is live at the end all rests.
+    // Not crossed: all orders that are live at the end rest.
     assert_eq!((orders, engine.open_orders()), (11_217, 11_217));
     let levels = [Side::Buy, Side::Sell].map(|side| engine.levels(0, side).count());
     assert_eq!(levels, [922, 565]);

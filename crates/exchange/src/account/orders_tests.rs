@@ -1,4 +1,4 @@
-//! The slab and the table against a map.
+//! The slab and the hash table, compared with a map.
 
 use super::*;
 use proptest::prelude::*;
@@ -64,10 +64,10 @@ proptest! {
 
 /// Two ids with one hash: the second is rejected, and never mistaken for the first.
 #[test]
-fn ids_with_the_same_hash_do_not_meet() {
+fn the_second_of_two_ids_with_one_hash_is_rejected() {
     let mut orders = ClientOrders::new(8);
     let (first, second) = (order(1, 1), order(1, 2));
-    // As if the second had the key of the first.
+    // Pretend that the second has the key of the first.
     let key = orders.key(1, &second.client_id);
     let tag = orders.insert_at(key, first).unwrap();
     assert_eq!(orders.insert(second), Err(InsertError::HashCollision));
@@ -78,7 +78,7 @@ fn ids_with_the_same_hash_do_not_meet() {
 }
 
 #[test]
-fn the_house_has_no_client_order() {
+fn the_exchanges_own_orders_have_no_client_order() {
     let mut orders = ClientOrders::new(8);
     assert!(orders.get(NO_TAG).is_none());
     orders.remove(NO_TAG);

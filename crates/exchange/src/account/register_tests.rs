@@ -1,4 +1,4 @@
-//! Registers that are read again, cut, damaged, and of others.
+//! Reading registers: complete, cut, damaged, and of other instruments.
 
 use super::*;
 
@@ -31,9 +31,9 @@ fn accounts_are_read_in_the_order_of_their_numbers() {
     assert_eq!(accounts(place.path()).unwrap(), ["b", "a\nline", "\"ü\\"]);
 }
 
-/// At every byte: what is whole stays, and the next account stands in its own line.
+/// Cut at every byte: complete lines stay, and the next account gets a line of its own.
 #[test]
-fn a_line_that_is_not_whole_names_nobody() {
+fn an_incomplete_line_is_cut() {
     let place = tempfile::tempdir().unwrap();
     let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
     register.add("first", 5, 0).unwrap();
@@ -51,10 +51,10 @@ fn a_line_that_is_not_whole_names_nobody() {
     }
 }
 
-/// By how much of it the journal holds. An account's last line counts; lines of earlier versions
-/// stand for all inputs.
+/// Depends on how many of its inputs the journal holds. The last line of an account counts; lines
+/// of earlier versions mean all inputs.
 #[test]
-fn of_whom_all_was_told_is_known() {
+fn an_account_is_complete_when_the_journal_holds_its_inputs() {
     let place = tempfile::tempdir().unwrap();
     let (mut register, ..) = Register::open(place.path(), &usual(), 0).unwrap();
     for (id, first_input, inputs) in
@@ -79,7 +79,7 @@ fn of_whom_all_was_told_is_known() {
 }
 
 #[test]
-fn what_is_damaged_or_missing_is_told() {
+fn damage_and_a_missing_file_are_errors() {
     let place = tempfile::tempdir().unwrap();
     let error = accounts(place.path()).unwrap_err().to_string();
     assert!(error.contains("register is missing, but the journal"), "{error}");
@@ -101,13 +101,13 @@ fn a_journal_of_other_instruments_is_an_error() {
     let other = head("tick = \"0.05\"\nlot = \"1\"", 5);
     let error = Register::open(place.path(), &other, 7).unwrap_err().to_string();
     assert!(error.contains("is for A / 0.01 / 1") && error.contains("A / 0.05 / 1"), "{error}");
-    // Another start book matters as long as the first one is not all there.
+    // Another start book is an error until the first one is complete.
     let longer = RegisterHead { start: 6, ..usual() };
     assert!(matches!(Register::open(place.path(), &longer, 4), Err(RegisterError::Other { .. })));
     assert!(Register::open(place.path(), &longer, 5).is_ok());
 }
 
 #[test]
-fn one_without_a_journal_keeps_nothing() {
+fn without_a_journal_the_register_does_nothing() {
     Register::default().add("a", 0, 0).unwrap();
 }

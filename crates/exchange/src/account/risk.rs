@@ -114,7 +114,7 @@ struct RawPosition {
     start: Option<Decimal>,
 }
 
-/// A key and what is wrong with it.
+/// A key and its fault.
 type BadKey = (String, String);
 
 impl RawAccount {

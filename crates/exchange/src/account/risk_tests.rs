@@ -1,9 +1,9 @@
-//! Files of risk settings that are right, and files that are wrong.
+//! Valid and invalid files of risk settings.
 
 use super::*;
 use expect_test::expect;
 
-/// Two instruments of the same units, and one of others.
+/// Two instruments with the same units, and one with others.
 fn instruments(other: bool) -> Instruments {
     let mut text = String::new();
     for (code, tick, lot) in [("A", "0.01", "0.001"), ("B", "0.01", "0.001"), ("C", "0.5", "10")] {
@@ -32,7 +32,7 @@ position.B = { start = "-0.5" }
 "#;
 
 #[test]
-fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
+fn decimals_become_ticks_and_lots_and_missing_keys_are_the_defaults() {
     let risk = Risk::parse("file", FILE, &instruments(false)).unwrap();
     let default = AccountSettings {
         quantity_lots_max: 2_500,
@@ -76,9 +76,9 @@ fn decimals_become_ticks_and_lots_and_what_is_left_out_is_the_defaults() {
     );
 }
 
-/// Also for an instrument's three keys.
+/// Each of a position's three keys has its default.
 #[test]
-fn what_a_position_leaves_out_is_the_defaults() {
+fn missing_keys_of_a_position_are_the_defaults() {
     let text = "
         [default]
         position.A = { short_max = \"0\", start = \"2\" }
@@ -95,20 +95,20 @@ fn what_a_position_leaves_out_is_the_defaults() {
 
 /// The journal holds the starting position, and unchanged limits are not sent again.
 #[test]
-fn an_account_that_a_journal_knew_is_told_what_is_new() {
+fn a_recovered_account_gets_only_changed_settings() {
     let risk = Risk::parse("file", FILE, &instruments(false)).unwrap();
     let nothing = KnownAccount { all: true, ..KnownAccount::default() };
     let told = risk.commands("maker", 4, &nothing);
     let Command::Account(settings) = told[0] else { panic!("{told:?}") };
     let Command::Position(position) = told[1] else { panic!("{told:?}") };
     assert_eq!((told.len(), position.instrument, position.change_lots), (2, 0, 0));
-    // Half of it was told when the exchange was killed.
+    // The exchange was killed after half of the settings.
     let positions = BTreeMap::from([(0, PositionSettings { change_lots: 2_000, ..position })]);
     let half = KnownAccount { all: false, settings: Some(settings), positions };
     let told = risk.commands("maker", 4, &half);
     let [Command::Position(rest)] = told[..] else { panic!("{told:?}") };
     assert_eq!((rest.instrument, rest.change_lots), (1, -500));
-    // The file says nothing any more.
+    // The file has no limits any more.
     let told = Risk::default().commands("maker", 4, &KnownAccount { all: true, ..half });
     let unlimited = PositionSettings {
         long_lots_max: POSITION_LOTS_MAX,
@@ -122,7 +122,7 @@ fn an_account_that_a_journal_knew_is_told_what_is_new() {
 }
 
 #[test]
-fn without_limits_the_engine_is_told_nothing() {
+fn without_limits_the_engine_gets_no_settings() {
     for text in ["", "[default]\nself_trade = \"allowed\"", "[account.a]"] {
         let risk = Risk::parse("file", text, &instruments(true)).unwrap();
         assert_eq!(risk.commands("a", 1, &KnownAccount::default()).len(), 0, "{text}");
@@ -131,7 +131,7 @@ fn without_limits_the_engine_is_told_nothing() {
 }
 
 #[test]
-fn a_wrong_file_is_told_what_is_wrong() {
+fn errors_of_a_file_name_the_fault() {
     let errors: Vec<String> = [
         "[default]\namount_max = \"0\"",
         "[default]\namount_max = \"0.0005\"",
@@ -171,7 +171,7 @@ fn a_wrong_file_is_told_what_is_wrong() {
 /// The engine counts an account's limits over all its instruments, so they must share the unit.
 /// Positions belong to one instrument.
 #[test]
-fn limits_over_all_instruments_want_their_units_in_common() {
+fn limits_over_all_instruments_need_common_units() {
     for (key, what) in
         [("amount_max", "lot"), ("collar", "tick"), ("notional_max", "product of tick and lot")]
     {

@@ -28,9 +28,9 @@ fn accounts_keep_their_number() {
     assert_ne!(EXCHANGE_ACCOUNT, 3);
 }
 
-/// The last connection that asked for it, whatever others there are.
+/// Only connections that asked for it count.
 #[test]
-fn orders_are_cancelled_with_the_last_connection_that_wished_it() {
+fn orders_are_cancelled_with_the_last_connection_that_asked_for_it() {
     let mut sessions = Sessions::new(Tokens::Any, &Limits::default());
     let [first, second, third] = [StreamId(0), StreamId(1), StreamId(2)];
     for (id, cancel) in [(first, Some(true)), (second, Some(true)), (third, None)] {
@@ -42,7 +42,7 @@ fn orders_are_cancelled_with_the_last_connection_that_wished_it() {
     assert_eq!(sessions.ended(second), [1]);
     assert!(sessions.ended(second).is_empty());
     assert!(sessions.ended(third).is_empty());
-    // The wish can be withdrawn, and an ended connection leaves nothing to the next one of its id.
+    // A client can switch it off, and a new connection with a reused id does not inherit it.
     sessions.opened(first, None);
     authenticate(&mut sessions, first, "a", Some(true));
     authenticate(&mut sessions, first, "a", None);

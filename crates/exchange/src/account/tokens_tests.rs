@@ -19,7 +19,7 @@ fn a_set_of_tokens_is_read() {
 
 /// A token is a secret: no error shows it.
 #[test]
-fn an_error_does_not_tell_the_token() {
+fn an_error_does_not_contain_the_token() {
     let long = format!("[tokens]\nsecret = \"{}\"", "x".repeat(65));
     for text in [
         "",

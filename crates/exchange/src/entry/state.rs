@@ -13,7 +13,7 @@ use std::sync::mpsc::SyncSender;
 use transport::StreamId;
 use transport::serve::Outbound;
 
-/// Everything behind the gateway.
+/// The exchange behind its gateway.
 pub(crate) struct OrderEntry {
     pub core: Execution,
     pub accounts: Accounts,

@@ -1,4 +1,4 @@
-//! When what is published.
+//! The order and time of publication.
 
 use super::*;
 use crate::Config;
@@ -8,7 +8,7 @@ use crate::setup::instruments::Instruments;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
 use transport::serve::Outbound;
 
-/// An engine, and a plant beside it that publishes order by order.
+/// An engine, and a plant that publishes its channel of orders.
 struct Beside {
     engine: Engine,
     plant: Plant,
@@ -22,7 +22,7 @@ impl Beside {
         Beside::keeping(Config::default().limits.feed_replay_packets_max)
     }
 
-    /// With room for so many datagrams.
+    /// With room for this many datagrams.
     fn keeping(replay_packets_max: usize) -> Beside {
         let config = Config::default();
         let instruments = Instruments::shipped();
@@ -36,7 +36,7 @@ impl Beside {
         Beside { engine, plant, instruments, outbound: Outbound::default(), orders: 0 }
     }
 
-    /// An order that rests, executed with a mark.
+    /// Executes an order that rests, with a mark.
     fn order(&mut self, mark: u64) {
         self.orders += 1;
         let order = NewOrder { order_id: self.orders, ..NewOrder::limit(Side::Buy, 100, 1) };
@@ -48,7 +48,7 @@ impl Beside {
         self.plant.done(&events, Completion { mark, intended_ns, acknowledged_ns, state });
     }
 
-    /// A connection subscribes to market data as JSON.
+    /// Subscribes a connection to JSON market data.
     fn subscribe(&mut self, connection: u32, channels: &[DataChannel]) {
         let connection = StreamId(connection);
         self.outbound.open(connection);
@@ -73,8 +73,8 @@ impl Beside {
         kinds.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
     }
 
-    /// With a journal that has inputs up to a mark: publishes what it may. Returns the messages so
-    /// far, and whether there is more.
+    /// Releases inputs up to a mark and publishes them. Returns the number of messages so far, and
+    /// whether there is more.
     fn publish(&mut self, acknowledged: u64) -> (u64, bool) {
         self.plant.release(acknowledged);
         let to =
@@ -94,9 +94,9 @@ fn an_input_is_published_when_it_is_durable_and_not_before() {
     assert!(beside.plant.is_pending());
     assert_eq!(beside.publish(1), (1, true));
     assert_eq!(beside.publish(3), (3, false));
-    // Both were ready at once: they are packed.
+    // Both were released at once, so one datagram holds both.
     assert_eq!(beside.plant.datagrams(Channel::Orders), 2);
-    // Without a journal nothing waits.
+    // Without a journal no input waits.
     beside.order(0);
     assert_eq!(beside.publish(0), (4, false));
 }
@@ -119,9 +119,9 @@ fn a_channel_that_begins_later_has_the_same_books() {
     assert_eq!(beside.plant.counts().faults, 0);
 }
 
-/// Datagrams that were gone before they were sent are a gap for who hears them as JSON.
+/// Datagrams that are overwritten before they are sent are a gap for subscribers of JSON.
 #[test]
-fn what_was_gone_before_it_was_sent_is_a_gap_for_all() {
+fn overwritten_datagrams_are_a_gap_for_all() {
     let mut beside = Beside::keeping(3);
     beside.subscribe(0, &[DataChannel::Book]);
     beside.subscribe(1, &[DataChannel::Trades]);
@@ -129,13 +129,13 @@ fn what_was_gone_before_it_was_sent_is_a_gap_for_all() {
     beside.order(0);
     beside.publish(0);
     assert_eq!((beside.told(0), beside.told(1)), (vec!["BOOK".to_owned()], vec![]));
-    // More than three datagrams hold.
+    // More messages than three datagrams hold.
     (0..200).for_each(|_| beside.order(0));
     beside.publish(0);
     assert!(beside.plant.counts().overrun > 0);
     assert_eq!(beside.told(0), ["GAP", "BOOK_SNAPSHOT"]);
     assert_eq!(beside.told(1), ["GAP"]);
-    // From then on all is told again, also to one who comes when nobody was there for a while.
+    // Later messages arrive again, also at a client that subscribes after a time without any.
     beside.order(0);
     beside.publish(0);
     assert_eq!(beside.told(0), ["BOOK"]);
@@ -148,8 +148,8 @@ fn what_was_gone_before_it_was_sent_is_a_gap_for_all() {
     assert_eq!(beside.told(0), ["BOOK_SNAPSHOT", "BOOK"]);
 }
 
-/// Earlier, the trader's rule `book` compared its book with the publisher's mirror, which a lost
-/// event would leave as wrong as the trader's.
+/// Earlier, the trader's rule `book` compared its book with the publisher's copy, which a lost event
+/// would make as wrong as the trader's.
 #[test]
 fn the_hash_of_a_channel_is_that_of_the_engines_own_book() {
     let mut beside = Beside::new();
@@ -158,7 +158,7 @@ fn the_hash_of_a_channel_is_that_of_the_engines_own_book() {
     let hash = |beside: &Beside| beside.plant.states(&beside.engine)[0].book_hash.clone();
     let mirror = beside.plant.publisher(Channel::Orders).unwrap().book_hash(Channel::Orders);
     assert_eq!(hash(&beside), format!("{mirror:016x}"));
-    // The engine does something of which the plant never hears.
+    // The plant misses an input of the engine.
     let order = NewOrder { order_id: 99, ..NewOrder::limit(Side::Buy, 101, 1) };
     beside.engine.apply(&Input { time_ns: 0, command: Command::New(order) }, &mut |_| ());
     assert_ne!(hash(&beside), format!("{mirror:016x}"));

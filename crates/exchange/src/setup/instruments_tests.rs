@@ -1,4 +1,4 @@
-//! Files that are right and files that are wrong, and what an instrument takes.
+//! Valid and invalid files, and the prices and amounts that an instrument takes.
 
 use super::*;
 use expect_test::expect;
@@ -54,7 +54,7 @@ fn bounds_are_those_of_the_file() {
 }
 
 #[test]
-fn a_wrong_file_is_told_what_is_wrong() {
+fn errors_of_a_file_name_the_fault() {
     let instrument = |more: &str| format!("[[instrument]]\ncode = \"A\"\n{more}");
     let units = "tick = \"0.01\"\nlot = \"1\"\n";
     let errors: Vec<String> = [
@@ -116,7 +116,7 @@ fn a_wrong_file_is_told_what_is_wrong() {
 }
 
 proptest! {
-    /// Every count within the bounds is a number that leads back to it: none is written wrongly.
+    /// Every count within the bounds becomes a decimal that converts back to the same count.
     #[test]
     fn counts_can_be_written(
         tick in (1..1_000_000_000_000_000_000i64, 0..19u8),

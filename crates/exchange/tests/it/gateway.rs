@@ -314,7 +314,7 @@ fn plain_requests_share_the_port() {
         answer
     };
     assert!(ask("/health", "OK").starts_with("HTTP/1.1 200 OK"));
-    // The first OK stands in the status line.
+    // The first OK is in the status line.
     assert!(ask("/private/account/user/balances/3001/BTC/10", "none\n").contains("balances"));
     assert!(ask("/nothing", "balances").contains("HTTP/1.1 404 Not Found"));
     for (request, status) in [

@@ -199,7 +199,7 @@ fn risk_settings_are_told_again_and_balances_are_not() {
     }
 }
 
-/// Sizes of a segment's header and of each record behind it.
+/// Sizes of a segment's header and of each record after it.
 const HEADER_BYTES: usize = 128;
 const RECORD_BYTES: usize = 96;
 
@@ -342,7 +342,7 @@ fn an_exchange_ends_with_its_journal() {
         let mut client =
             crate::running::Client { socket: tungstenite::client(&url, stream).unwrap().0 };
         client.authenticate("3001");
-        // The segments behind the one that is made already can't be made.
+        // No segment after the first can be made.
         std::fs::rename(&directory, place.path().join("moved")).unwrap();
         let mut n = 0;
         let ended = loop {
