@@ -3,7 +3,7 @@
 use crate::line::Line;
 use crate::timed::Timed;
 use clock::random::SplitMix64;
-use plan::measure::endpoint::EndpointPlan;
+use plan::process::endpoint::EndpointPlan;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use transport::Connection;

@@ -6,9 +6,9 @@
 //! sets the number of turns. `cargo test --benches` only checks that each row runs to its end.
 
 use host::scheduling::Scheduling;
-use plan::measure::engine::OPERATION;
-use plan::measure::engine::{EnginePlan, Task};
-use plan::measure::engine::{ROWS, Serves};
+use plan::process::engine::OPERATION;
+use plan::process::engine::{EnginePlan, Task};
+use plan::process::engine::{ROWS, Serves};
 use record::engine::EMPTY_DISPATCH;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -5,7 +5,7 @@ use engine::{
     PRICE_TICKS_MAX, PositionSettings, SelfTrade,
 };
 use flow::w1::{DEEP, MID_TICKS, SHALLOW, Shape};
-use plan::measure::engine::{Book, OPERATIONS_MAX, Row};
+use plan::process::engine::{Book, OPERATIONS_MAX, Row};
 
 /// Number of price levels per depth. Orders rest within one and a half depths of the initial
 /// middle, and a modification moves them by a tick. If an order ever fell outside, the engine would

@@ -1,7 +1,7 @@
 //! Names of the recorded series, and the place of each in an interval.
 
 use clock::recorder::Series;
-use plan::measure::engine::OPERATION;
+use plan::process::engine::OPERATION;
 use record::Kind;
 
 /// The series of a soak's reference.

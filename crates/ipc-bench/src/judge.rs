@@ -10,7 +10,7 @@ use crate::samples::Sample;
 use clock::recorder::{self, INTERVAL_NS, Interval, Series};
 use clock::schedule::Schedule;
 use hdrhistogram::Histogram;
-use plan::measure::ipc::{IpcPlan, MESSAGE};
+use plan::process::ipc::{IpcPlan, MESSAGE};
 use record::{Kind, Load};
 use stats::touch::Touch;
 use std::io::{self, Write};
@@ -193,7 +193,7 @@ fn load(
 mod tests {
     use super::*;
     use clock::schedule::Arrival;
-    use plan::measure::ipc::Ends;
+    use plan::process::ipc::Ends;
     use record::hlog;
 
     /// 1 000 messages/s.

@@ -5,7 +5,8 @@
 use crate::samples::Sample;
 use crate::structure::ends::{Receiver, SendResult, Sender};
 use clock::Clock;
-use plan::measure::ipc::{IpcPlan, MESSAGE_BYTES_MAX};
+use plan::process::ipc::IpcPlan;
+use plan::tables::ipc::MESSAGE_BYTES_MAX;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 

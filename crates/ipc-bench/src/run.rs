@@ -7,7 +7,7 @@ use crate::structure::ends::{Receiver, Sender};
 use clock::Clock;
 use clock::range::OutOfRange;
 use host::HostError;
-use plan::measure::ipc::{IpcPlan, Ready, Word};
+use plan::process::ipc::{IpcPlan, Ready, Word};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

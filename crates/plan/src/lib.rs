@@ -1,10 +1,12 @@
 //! What a scenario file says, and what each process of a run gets on stdin.
 //!
 //! ```text
-//!   scenario   a scenario file: TOML, --set, defaults, checks
-//!   measure    the kinds of measurement, one file each: their keys, limits, series, and the plan of
-//!              their clients
-//!   load, exchange, backend, faults, trust   keys that several kinds share
+//!   tables     the tables of a scenario file, with their ranges
+//!   process    the plan of each process: JSON on its stdin
+//!   scenario   all tables of a scenario together
+//!   measure    the kinds of measurement, one file each: keys, checks, series, threads, words
+//!   file       scenario files: TOML, --set, defaults
+//!   backend, faults, trust   values that tables and plans share
 //! ```
 //!
 //! Pure data: whoever starts a process and the process itself read the same types here.
@@ -13,11 +15,13 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod backend;
-pub mod exchange;
 pub mod faults;
-pub mod load;
+pub mod file;
 pub mod measure;
+pub mod process;
 pub mod scenario;
+pub mod tables;
 pub mod trust;
 
-pub use scenario::{Scenario, ScenarioError, Subject};
+pub use scenario::{Measure, Scenario, ScenarioError};
+pub use tables::subject::Subject;

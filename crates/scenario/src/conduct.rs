@@ -5,11 +5,11 @@ use crate::placement::Placed;
 use host::network::NetworkError;
 use host::{HostError, Scheduling};
 use noise::hiccup;
-use plan::load::Model;
-use plan::measure::Kind;
-use plan::measure::engine::Engine;
-use plan::measure::ticks::Network;
+use plan::scenario::Measure;
 use plan::scenario::{BARE, FLOOR, Scenario};
+use plan::tables::engine::Engine;
+use plan::tables::load::Model;
+use plan::tables::ticks::Network;
 use record::directory::remedy;
 use record::engine::EMPTY_DISPATCH;
 use std::io;
@@ -59,13 +59,14 @@ impl Conduct {
     pub(crate) fn check(&self) -> Result<(), ConductError> {
         let usage = |text: &str| Err(ConductError::Usage(text.to_owned()));
         let scenario = &self.scenario;
-        if scenario.kind == Kind::Tick && scenario.flow.is_unnamed() && scenario.exchange.start {
+        if scenario.kind == Measure::Ticks && scenario.flow.is_unnamed() && scenario.exchange.start
+        {
             return usage(
                 "this scenario replays a recorded day and names none: add --set flow.source=FILE, a Databento MBO \
                  file (.dbn, .dbn.zst)",
             );
         }
-        if !scenario.kind.has_exchange() {
+        if !scenario.measurement().has_exchange() {
             return match &self.connect {
                 Some(_) => {
                     usage("this scenario stays in this machine's memory; leave out --connect")
@@ -105,13 +106,13 @@ impl Conduct {
 
     /// Whether an echo stands in the exchange's place for this entrant.
     pub(crate) fn has_echo(&self, entrant: &Entrant) -> bool {
-        entrant.is_floor || self.scenario.kind == Kind::Network
+        entrant.is_floor || self.scenario.kind == Measure::Network
     }
 
     /// Lengths of the warm-up and of the measured part, s.
     pub(crate) fn phases(&self, entrant: &Entrant) -> (f64, f64) {
         let scenario = &self.scenario;
-        if scenario.kind == Kind::CoreToCore {
+        if scenario.kind == Measure::Cores {
             return (0.0, pairs(&entrant.cores).count() as f64 * scenario.seconds);
         }
         if let Some(operations) = self.operations() {
@@ -121,7 +122,7 @@ impl Conduct {
         match entrant.is_floor {
             true if entrant.is_bare => raw(scenario.bare_seconds),
             true => raw(scenario.floor_seconds),
-            false if scenario.kind == Kind::Soak => (0.0, scenario.seconds),
+            false if scenario.kind == Measure::Soak => (0.0, scenario.seconds),
             false => (scenario.warm_up_seconds, scenario.seconds),
         }
     }
@@ -132,10 +133,10 @@ impl Conduct {
         let Engine { operations, passes, .. } = scenario.engine;
         match scenario.kind {
             // One extra pass counts, and in another each operation is timed.
-            Kind::Engine if scenario.load.model == Model::PingPong => {
+            Measure::Engine if scenario.load.model == Model::PingPong => {
                 Some(operations * u64::from(passes + 2))
             }
-            Kind::Soak if operations > 0 => Some(operations),
+            Measure::Soak if operations > 0 => Some(operations),
             _ => None,
         }
     }
@@ -237,14 +238,14 @@ pub(crate) fn entrants(conduct: &Conduct, placed: &Placed) -> Vec<Entrant> {
         .collect();
     let reachable = scenario.exchange.start || conduct.connect_floor.is_some();
     match scenario.kind {
-        Kind::OrderEntry | Kind::Tick if scenario.floor_seconds > 0.0 && reachable => {
+        Measure::Orders | Measure::Ticks if scenario.floor_seconds > 0.0 && reachable => {
             let floors = floors(&entrants);
             entrants.extend(floors.iter().cloned());
-            if scenario.bare_seconds > 0.0 && scenario.has_bare() {
+            if scenario.bare_seconds > 0.0 && scenario.measurement().has_bare(scenario) {
                 entrants.extend(bare_of(&floors));
             }
         }
-        Kind::Engine if scenario.load.model == Model::PingPong => {
+        Measure::Engine if scenario.load.model == Model::PingPong => {
             let nobody = |entrant: &Entrant| Entrant {
                 backend: EMPTY_DISPATCH.to_owned(),
                 ..entrant.clone()

@@ -3,7 +3,7 @@
 use crate::conduct::ConductError;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
-use plan::measure::endpoint::EndpointPlan;
+use plan::process::endpoint::EndpointPlan;
 use record::{ClientResult, directory};
 
 impl Launch<'_> {

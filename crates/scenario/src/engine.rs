@@ -4,8 +4,9 @@
 use crate::conduct::ConductError;
 use crate::launch::Launch;
 use crate::progress::Teller;
-use plan::measure::engine::{EnginePlan, Task};
-use plan::scenario::{engine_plan, row};
+use plan::Measure;
+use plan::measure::{engine, journal, soak};
+use plan::process::engine::{EnginePlan, Task};
 use record::ClientResult;
 use record::directory;
 use std::fs;
@@ -28,7 +29,16 @@ impl Launch<'_> {
     /// Runs the client and returns its result.
     pub(crate) fn engine(&self, teller: &mut Teller<'_>) -> Result<ClientResult, ConductError> {
         let scenario = &self.conduct.scenario;
-        let mut plan = engine_plan(scenario, &scenario.subject[self.entrant.index]);
+        let subject = &scenario.subject[self.entrant.index];
+        let mut plan = match scenario.kind {
+            Measure::Soak => soak::plan(scenario, subject),
+            Measure::Journal => journal::plan(scenario, subject),
+            // A floor has the book of its subject, and no engine.
+            _ => EnginePlan {
+                row: self.entrant.backend.clone(),
+                ..engine::plan(scenario, subject)
+            },
+        };
         if let Task::Soak { state, resume, .. } = &mut plan.task {
             *state = self.state(self.path).display().to_string();
             let from = &scenario.engine.resume;
@@ -41,7 +51,6 @@ impl Launch<'_> {
         }
         let plan = EnginePlan {
             subject: self.entrant.name.clone(),
-            row: row(scenario, &self.entrant.backend),
             core: self.entrant.cores.first().copied(),
             hlog: directory::hlog(self.path, self.number).display().to_string(),
             progress: teller.is_heard(),

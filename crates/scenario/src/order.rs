@@ -4,7 +4,7 @@ use crate::conduct::ConductError;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
 use plan::faults::Inject;
-use plan::measure::orders::{OrdersPlan, Wire};
+use plan::process::orders::{OrdersPlan, Wire};
 use record::{ClientResult, MessageBytes, directory};
 
 impl Launch<'_> {

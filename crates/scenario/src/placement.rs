@@ -3,8 +3,10 @@
 use crate::network::sides;
 use host::placement::choose;
 use host::{Cores, HostError, Root, Topology};
-use plan::measure::{CORES_PAIRED_MAX, Kind};
-use plan::scenario::{Scenario, Subject};
+use plan::measure::CORES_PAIRED_MAX;
+use plan::scenario::Measure;
+use plan::scenario::Scenario;
+use plan::tables::subject::Subject;
 use record::machine::Fixed;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -71,9 +73,9 @@ pub(crate) fn place(
     allowed: &[usize],
     fixed: &Fixed,
 ) -> Result<Placed, HostError> {
-    let starts_exchange = scenario.kind.has_exchange() && scenario.exchange.start;
+    let starts_exchange = scenario.measurement().has_exchange() && scenario.exchange.start;
     let gateways = if starts_exchange { scenario.exchange.gateways as usize } else { 0 };
-    let threads = scenario.kind.threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
+    let threads = scenario.measurement().threads().unwrap_or(allowed.len().min(CORES_PAIRED_MAX));
     let mut roles: Vec<(&Cores, usize)> =
         scenario.subject.iter().map(|subject| (&subject.cores, threads)).collect();
     if starts_exchange {
@@ -100,10 +102,10 @@ pub(crate) fn place(
         }
     }
     // A user who asks for every core needs no advice about siblings.
-    if (exchange_auto || subject_auto) && scenario.kind.threads().is_some() {
+    if (exchange_auto || subject_auto) && scenario.measurement().threads().is_some() {
         warnings.extend(automatic.warnings.iter().cloned());
     }
-    if scenario.kind == Kind::CoreToCore && subject_auto && allowed.len() > CORES_PAIRED_MAX {
+    if scenario.kind == Measure::Cores && subject_auto && allowed.len() > CORES_PAIRED_MAX {
         warnings.push(format!(
             "only {CORES_PAIRED_MAX} of {} cores are paired; name others with --set subject.{}.cores=[...]",
             allowed.len(),
@@ -135,7 +137,7 @@ pub(crate) fn place(
         Cores::List(list) => list.iter().copied().take(threads).collect(),
     };
     let subjects: Vec<Vec<usize>> = scenario.subject.iter().map(subject_cores).collect();
-    if scenario.kind.threads().is_some() || !subject_auto {
+    if scenario.measurement().threads().is_some() || !subject_auto {
         warnings.extend(of_together(&exchange, &subjects, topology, allowed)?);
     }
     warnings.extend(of_classes(scenario, starts_exchange, fixed));
@@ -200,7 +202,7 @@ fn place_audit(
     topology: &Topology,
     allowed: &[usize],
 ) -> Result<(), HostError> {
-    if scenario.kind != Kind::Tick || !scenario.audit.enabled {
+    if scenario.kind != Measure::Ticks || !scenario.audit.enabled {
         return Ok(());
     }
     let used = placed.cores();

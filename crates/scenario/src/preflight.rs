@@ -7,8 +7,8 @@ use crate::placement::place_on;
 use crate::progress::run_seconds;
 use clock::Clock;
 use host::{Root, Topology};
-use plan::measure::Kind;
-use plan::scenario::Subject;
+use plan::scenario::Measure;
+use plan::tables::subject::Subject;
 use record::Preflight;
 use rustix::fs::{Access, access, statvfs};
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Conduct {
         let seconds = scenario.seconds + scenario.warm_up_seconds + scenario.floor_seconds;
         let logs = f64::from(scenario.runs) * subjects * seconds * LOG_BYTES_PER_SECOND;
         let ticks = match scenario.kind {
-            Kind::Tick => scenario.rate_per_second() * scenario.seconds * subjects * TICK_BYTES,
+            Measure::Ticks => scenario.rate_per_second() * scenario.seconds * subjects * TICK_BYTES,
             _ => 0.0,
         };
         RECORD_BYTES + logs + ticks
@@ -104,7 +104,7 @@ impl Conduct {
     /// The kernel drops datagrams of a burst where its buffer is smaller than asked.
     fn small_receive_buffer(&self) -> Option<String> {
         let asked = self.scenario.feed.receive_buffer_bytes;
-        let granted = (self.scenario.kind == Kind::Tick)
+        let granted = (self.scenario.kind == Measure::Ticks)
             .then(|| receive_buffer_granted(asked).ok())
             .flatten()?;
         (granted < 2 * asked.min(i32::MAX as usize / 2)).then(|| {

@@ -12,7 +12,7 @@ use std::io::{Read, stdin};
 pub(crate) fn endpoint(arguments: &ClientArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
-    let plan: ::plan::measure::endpoint::EndpointPlan = plan_on_stdin()?;
+    let plan: ::plan::process::endpoint::EndpointPlan = plan_on_stdin()?;
     keep_off(plan.core);
     say(&::endpoint::run(&plan, &stop)?)
 }
@@ -20,7 +20,7 @@ pub(crate) fn endpoint(arguments: &ClientArguments) -> anyhow::Result<u8> {
 pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
     let stop = signals::stop_flag()?;
-    let plan: ::plan::measure::engine::EnginePlan = plan_on_stdin()?;
+    let plan: ::plan::process::engine::EnginePlan = plan_on_stdin()?;
     keep_off(plan.core);
     say(&::engine_bench::run(&plan, &stop, &mut tell)?)
 }

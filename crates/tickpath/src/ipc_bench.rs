@@ -5,7 +5,7 @@ use crate::print::show;
 use crate::process::die_with;
 use crate::{DONE, NO_RESULT, signals};
 use ::ipc_bench::Link;
-use ::plan::measure::ipc::{Ends, IpcPlan, Ready, Word};
+use ::plan::process::ipc::{Ends, IpcPlan, Ready, Word};
 use anyhow::Context;
 use std::io::{BufRead, Write, stdin};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use clock::schedule::Arrival;
 use exchange::{Exchange, Feed, FlowConfig, ProcessInfo, Reach};
 use flow::{Pace, Source};
 use host::Root;
-use plan::measure::ticks::DURATION_SHARE_MIN;
+use plan::tables::ticks::DURATION_SHARE_MIN;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use transport::datagram::{DatagramSender, Network, Recipients, SendOptions};
@@ -58,7 +58,7 @@ pub(crate) struct MarketDataArguments {
 }
 
 /// A scenario takes the speeds that a flow takes.
-const _: () = assert!(plan::measure::ticks::SPEED_MAX == flow::SPEED_MAX);
+const _: () = assert!(plan::tables::ticks::SPEED_MAX == flow::SPEED_MAX);
 
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {

@@ -75,7 +75,7 @@ fn conduct(arguments: &RunArguments, project: &Project) -> anyhow::Result<Conduc
     let mut sets = arguments.settings.set.clone();
     sets.extend(arguments.trace.map(|worst| format!("trace={worst}")));
     let scenario = match &arguments.resume {
-        Some(run) => plan::scenario::resumed(run, &sets)?,
+        Some(run) => plan::file::resumed(run, &sets)?,
         None => {
             let name = &arguments.scenario;
             if arguments.quick {

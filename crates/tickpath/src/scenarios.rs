@@ -5,7 +5,7 @@ use crate::cli::ScenariosArguments;
 use crate::print::show;
 use anyhow::bail;
 use plan::Scenario;
-use plan::scenario as file;
+use plan::file;
 
 pub(crate) fn scenarios(arguments: &ScenariosArguments) -> anyhow::Result<u8> {
     if let Some(name) = &arguments.scenario {

@@ -8,11 +8,11 @@ use crate::{DONE, NO_RESULT, signals};
 use anyhow::{Context, bail};
 use host::Cores;
 use plan::Scenario;
-use plan::load::Model;
-use plan::measure::Kind;
-use plan::measure::orders::{OrdersPlan, Wire};
-use plan::measure::ticks::AuditPlan;
-use plan::measure::ticks::TickPlan;
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::process::ticks::AuditPlan;
+use plan::process::ticks::TickPlan;
+use plan::scenario::Measure;
+use plan::tables::load::Model;
 use record::progress::Second;
 use scenario::progress::{Part, Progress};
 use serde_json::Value;
@@ -149,7 +149,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
         Cores::List(cores) => cores.first().copied(),
     };
     let core = named(&subject.cores);
-    if scenario.kind == Kind::Tick {
+    if scenario.kind == Measure::Ticks {
         let beside = |what: &str| arguments.hlog.with_extension(what).display().to_string();
         let audit = AuditPlan { file: beside("audit"), core: named(&scenario.audit.core) };
         return Ok(Job::Ticks(Box::new(TickPlan {

@@ -4,7 +4,7 @@ use crate::project::Project;
 use crate::{TOOL, command_line};
 use anyhow::{Context, bail};
 use plan::Scenario;
-use plan::scenario as file;
+use plan::file;
 use record::nearest::did_you_mean;
 use scenario::Conduct;
 use scenario::experiment::Treatment;

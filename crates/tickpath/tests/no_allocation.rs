@@ -5,8 +5,8 @@
 use clock::Clock;
 use counting::allocations_of_process;
 use exchange::{Config, Exchange};
-use plan::load::{Load, Model};
-use plan::measure::orders::{OrdersPlan, Wire};
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::tables::load::{Load, Model};
 use plan::trust::Trust;
 use std::net::TcpListener;
 use std::sync::Arc;

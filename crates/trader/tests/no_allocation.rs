@@ -8,7 +8,8 @@ use clock::Clock;
 use counting::allocations_of_process;
 use ends::{FLOW, Flow, exchange, follow, plan};
 use plan::faults::Inject;
-use plan::measure::ticks::{AuditPlan, StrategyName, StrategyPlan, TickPlan};
+use plan::process::ticks::{AuditPlan, TickPlan};
+use plan::tables::strategy::{StrategyName, StrategyPlan};
 
 /// Ticks with orders, messages sent, and allocations of both ends without the exchange's set-up.
 fn run(backend: &str, strategy: StrategyName, rate_per_second: f64) -> (u64, u64) {

@@ -8,7 +8,7 @@ use clock::Clock;
 use engine::{Amend, Cancel, Command, NewOrder};
 use engine::{DoneReason, Engine, Event, Input, Party};
 use host::Root;
-use plan::measure::engine::{Row, Serves};
+use plan::process::engine::{Row, Serves};
 use std::hint::black_box;
 
 /// Takes one operation after the other.

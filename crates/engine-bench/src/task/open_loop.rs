@@ -14,9 +14,9 @@ use clock::recorder::{self, Recorder};
 use clock::schedule::Schedule;
 use engine::Input;
 use flow::w1::Flow;
-use plan::measure::engine::EnginePlan;
-use plan::measure::engine::Timing;
-use plan::measure::engine::{Row, Serves};
+use plan::process::engine::EnginePlan;
+use plan::process::engine::Timing;
+use plan::process::engine::{Row, Serves};
 use record::engine::EngineRun;
 use std::sync::atomic::Ordering;
 

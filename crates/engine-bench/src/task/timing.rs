@@ -1,6 +1,6 @@
 //! The load that was sent on a schedule.
 
-use plan::measure::engine::Timing;
+use plan::process::engine::Timing;
 use record::Load;
 use record::engine::{Counts, EngineRun};
 

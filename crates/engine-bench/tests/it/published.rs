@@ -1,6 +1,6 @@
 //! Workload W1 against its published counts, which every engine measured so far gives.
 
-use plan::measure::engine::{EnginePlan, Task};
+use plan::process::engine::{EnginePlan, Task};
 use record::ClientResult;
 use record::engine::Counts;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use clock::schedule::Arrival;
 use engine_bench::EngineBenchError;
-use plan::measure::engine::{EnginePlan, JournalMode, Task, Timing};
+use plan::process::engine::{EnginePlan, JournalMode, Task, Timing};
 use record::ClientResult;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

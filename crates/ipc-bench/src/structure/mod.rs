@@ -1,4 +1,4 @@
-//! The structures that carry messages. A structure is a row of [`plan::measure::ipc::STRUCTURES`] and a pair of ends.
+//! The structures that carry messages. A structure is a row of [`plan::process::ipc::STRUCTURES`] and a pair of ends.
 
 pub(crate) mod ends;
 mod ours;
@@ -7,7 +7,7 @@ mod peers;
 use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link};
 use clock::range::OutOfRange;
-use plan::measure::ipc::{IpcPlan, find_for};
+use plan::process::ipc::{IpcPlan, find_for};
 
 /// Runs a plan over one structure.
 type Run = fn(&IpcPlan, &mut Link) -> Result<ClientReport, IpcBenchError>;
@@ -39,7 +39,7 @@ pub fn run(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::measure::ipc::STRUCTURES;
+    use plan::process::ipc::STRUCTURES;
 
     #[test]
     fn every_structure_that_a_plan_can_name_is_run() {

@@ -7,7 +7,7 @@ use ipc::distributor::{self, Distributor, PublishError};
 use ipc::queue::{self, AHEAD_BLOCKS_MAX, Ahead, Start};
 use ipc::region::Place;
 use ipc::ring::{self, Producers, Ring, SendError, Shape};
-use plan::measure::ipc::IpcPlan;
+use plan::process::ipc::IpcPlan;
 use std::path::Path;
 
 /// What a record takes beside its message, at most: its word, and what is left of its last cache

@@ -5,7 +5,7 @@ use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
 use clock::range::OutOfRange;
 use crossbeam_queue::ArrayQueue;
-use plan::measure::ipc::IpcPlan;
+use plan::process::ipc::IpcPlan;
 use std::sync::Arc;
 
 /// Calls `$run::<N>` with the plan's length of messages, which these crates must know when they

@@ -1,309 +1,69 @@
-//! `ipc`: messages from one thread to another. The plan and the words between a run and its clients
-//! (clients/IPC.md).
+//! `ipc`: messages from one thread to another.
 
-use clock::range::{OutOfRange, require, within};
-use clock::schedule::{Arrival, Schedule};
-use host::scheduling::Scheduling;
-use serde::{Deserialize, Serialize};
+use crate::measure::checks::{self, key_of};
+use crate::measure::measurement::{Measurement, Words};
+use crate::process::ipc::{MESSAGE, find_for};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::load::Model;
+use crate::tables::subject::Subject;
+use clock::range::{OutOfRange, require};
 
-/// A message holds its header at least.
-pub const MESSAGE_BYTES_MIN: usize = 16;
-/// The longest message.
-pub const MESSAGE_BYTES_MAX: usize = 4096;
-/// Messages of one run, warm-up included: 8 bytes of memory each.
-pub const MESSAGES_MAX: u64 = 100_000_000;
-/// Slots of a ring, or of a key.
-pub const SLOTS_MAX: usize = 1 << 20;
-/// Keys of a distributor.
-pub const KEYS_MAX: usize = 4096;
-/// Bytes of a queue's block.
-pub const BLOCK_BYTES_MAX: u64 = 4 << 30;
+/// The kind.
+pub(crate) struct Ipc;
 
-/// The series of every message.
-pub const MESSAGE: &str = "message";
+impl Measurement for Ipc {
+    fn keys(&self, _model: Model) -> &'static [&'static str] {
+        &[
+            "warm_up_seconds",
+            "seconds",
+            "load.rate_per_second",
+            "load.arrival",
+            "load.burst",
+            "load.seed",
+            "ipc",
+            "subject.scheduling",
+            "subject.backend",
+            "subject.command",
+            "subject.processes",
+        ]
+    }
 
-/// `[ipc]`: the messages between threads, and the structure that carries them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ipc {
-    /// Length of every message.
-    pub message_bytes: usize,
-    /// Slots of a ring, or of each key of a distributor.
-    pub slots: usize,
-    /// Keys of a distributor.
-    pub keys: usize,
-    /// Block size of a queue.
-    pub block_bytes: u64,
-    /// Directory of the structure's files. On tmpfs nothing is written to a disk.
-    pub directory: String,
-}
+    fn replies(&self) -> &'static [&'static str] {
+        &[MESSAGE]
+    }
 
-impl Default for Ipc {
-    fn default() -> Ipc {
-        Ipc {
-            message_bytes: 256,
-            slots: 1024,
-            keys: 1,
-            block_bytes: 256 << 20,
-            directory: "/dev/shm".to_owned(),
+    fn threads(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn has_schedule(&self, _scenario: &Scenario) -> bool {
+        true
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.load.check()?;
+        Ok(scenario.ipc.check()?)
+    }
+
+    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::cores(subject, 2..=2, "name the producer's core and the consumer's")?;
+        let (key, processes) = (key_of(subject, "processes"), subject.processes);
+        let why = "its ends are in 1 process, or in 2";
+        require((1..=2).contains(&processes), &key, processes, why)?;
+        let is_own = subject.command.is_empty();
+        let why = "only tickpath's own client can be two processes";
+        require(processes == 1 || is_own, &key, processes, why)?;
+        if is_own {
+            let found = find_for(&subject.backend, subject.ends()[0]);
+            found.map_err(|error| OutOfRange { key: key_of(subject, "backend"), ..error })?;
         }
-    }
-}
-
-impl Ipc {
-    /// Checks every key against its range.
-    ///
-    /// # Errors
-    /// The first key that is out of range, with the values that are allowed.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
-        within("ipc.message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
-        within("ipc.slots", self.slots, 1..=SLOTS_MAX, "{}")?;
-        within("ipc.keys", self.keys, 1..=KEYS_MAX, "{}")?;
-        within("ipc.block_bytes", self.block_bytes, 0..=BLOCK_BYTES_MAX, "{}")
-    }
-}
-
-/// The plan, one line of JSON on the client's stdin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IpcPlan {
-    /// Name of the subject, for messages.
-    pub subject: String,
-    /// Which structure; a client refuses what it doesn't know.
-    pub structure: String,
-    /// Length of every message.
-    pub message_bytes: usize,
-    /// Slots of a ring, or of each key of a distributor.
-    pub slots: usize,
-    /// Keys of a distributor: message number *i* belongs to key *i* modulo this.
-    pub keys: usize,
-    /// Block size of a queue.
-    pub block_bytes: u64,
-    /// Messages a second.
-    pub rate_per_second: f64,
-    /// How they are spread over time.
-    #[serde(default)]
-    pub arrival: Arrival,
-    /// Messages of a burst, where arrival is `burst`.
-    #[serde(default = "one")]
-    pub burst: u64,
-    /// Seed of random arrivals.
-    #[serde(default)]
-    pub seed: u64,
-    /// Sent first, and thrown away.
-    pub warm_up_messages: u64,
-    /// Measured.
-    pub messages: u64,
-    /// The producer's core and the consumer's; `null`: don't pin.
-    pub cores: [Option<usize>; 2],
-    /// The class of both threads.
-    pub scheduling: Scheduling,
-    /// For the structure's files. It is there, and empty; who started us removes it.
-    pub directory: String,
-    /// The file of samples to write.
-    pub samples: String,
-    /// Which ends this process has.
-    #[serde(default)]
-    pub ends: Ends,
-    /// The clock to stamp by, where two processes must have the same; without, the client
-    /// calibrates one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock: Option<clock::Clock>,
-}
-
-/// Which ends of a structure a process has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ends {
-    /// Both, in two threads.
-    #[default]
-    Both,
-    /// The sending one. It makes the structure, before it says that it is ready.
-    Producer,
-    /// The receiving one, which finds the structure there.
-    Consumer,
-}
-
-impl Ends {
-    /// Whether the process sends.
-    pub fn sends(self) -> bool {
-        self != Ends::Consumer
+        Ok(())
     }
 
-    /// Whether the process receives.
-    pub fn receives(self) -> bool {
-        self != Ends::Producer
-    }
-}
-
-/// A structure that carries messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Structure {
-    /// The name in a plan.
-    pub name: &'static str,
-    /// One line for people.
-    pub about: &'static str,
-    /// Whether its ends may be in two processes.
-    pub between_processes: bool,
-}
-
-/// The structures that tickpath's own client knows.
-pub const STRUCTURES: [Structure; 7] = [
-    Structure {
-        name: "ring",
-        about: "ours: bounded ring of one producer in shared memory",
-        between_processes: true,
-    },
-    Structure {
-        name: "ring-many",
-        about: "ours: the same for many producers, of which there is one",
-        between_processes: true,
-    },
-    Structure {
-        name: "queue",
-        about: "ours: append-only log in memory-mapped blocks",
-        between_processes: true,
-    },
-    Structure {
-        name: "queue-unchecked",
-        about: "ours: the same without a check over each message's bytes, as the peers are",
-        between_processes: true,
-    },
-    Structure {
-        name: "distributor",
-        about: "ours: the newest value of each key",
-        between_processes: true,
-    },
-    Structure {
-        name: "rtrb",
-        about: "the crate rtrb: wait-free ring of one producer and one consumer",
-        between_processes: false,
-    },
-    Structure {
-        name: "crossbeam",
-        about: "the crate crossbeam-queue: bounded queue of many producers and consumers",
-        between_processes: false,
-    },
-];
-
-/// The structure of that name.
-///
-/// # Errors
-/// If there is none.
-pub fn find(name: &str) -> Result<Structure, OutOfRange> {
-    STRUCTURES.into_iter().find(|structure| structure.name == name).ok_or_else(|| {
-        let names = STRUCTURES.map(|structure| structure.name).join(", ");
-        OutOfRange::new("structure", name, format!("this client knows {names}"))
-    })
-}
-
-/// The structure that can carry a plan out with these ends.
-///
-/// # Errors
-/// If there is none of that name, or its ends can't be in two processes.
-pub fn find_for(name: &str, ends: Ends) -> Result<Structure, OutOfRange> {
-    let structure = find(name)?;
-    if ends == Ends::Both || structure.between_processes {
-        return Ok(structure);
-    }
-    let able = STRUCTURES.iter().filter(|one| one.between_processes).map(|one| one.name);
-    let able: Vec<&str> = able.collect();
-    let why = format!("it lies in one process's memory; between two are {}", able.join(", "));
-    Err(OutOfRange::new("structure", name, why))
-}
-
-fn one() -> u64 {
-    1
-}
-
-impl IpcPlan {
-    /// Checks what every structure needs.
-    ///
-    /// # Errors
-    /// The first key that is out of range, with what it may be.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        let bytes = MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX;
-        within("message_bytes", self.message_bytes, bytes, "a message has {} bytes")?;
-        within("slots", self.slots, 1..=SLOTS_MAX, "there are {}")?;
-        within("keys", self.keys, 1..=KEYS_MAX, "there are {}")?;
-        within("block_bytes", self.block_bytes, 0..=BLOCK_BYTES_MAX, "a block has {} bytes")?;
-        let rate = self.rate_per_second;
-        require(
-            rate > 0.0 && rate <= clock::schedule::RATE_PER_SECOND_MAX,
-            "rate_per_second",
-            rate,
-            "messages a second are above 0 and at most 1e9",
-        )?;
-        require(self.burst >= 1, "burst", self.burst, "a burst is at least 1 message")?;
-        let all = self.warm_up_messages.saturating_add(self.messages);
-        require(
-            self.messages >= 1 && all <= MESSAGES_MAX,
-            "messages",
-            all,
-            format!("a run has 1 to {MESSAGES_MAX}, warm-up included: make more runs instead"),
-        )
-    }
-
-    /// Warm-up included.
-    pub fn messages_all(&self) -> u64 {
-        self.warm_up_messages + self.messages
-    }
-
-    /// When each message is due, warm-up included.
-    pub fn schedule(&self) -> Schedule {
-        Schedule::new(self.rate_per_second, self.arrival, self.burst, self.seed)
-    }
-}
-
-/// The first line that a client prints: its threads run, pinned, and wait for a line on stdin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
-    /// The producer's number as the system knows it, and the consumer's; of one end, its own alone.
-    pub threads: Vec<i32>,
-}
-
-/// The line that a client waits for when it is ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// `go`: start in a moment.
-    Go,
-    /// `go NS`: message 0 is due at that reading of the plan's clock.
-    GoAt(u64),
-}
-
-impl Word {
-    /// What the line says; `None` if it is no such word: then the client ends.
-    pub fn read(line: &str) -> Option<Word> {
-        let mut words = line.split_whitespace();
-        let word = match (words.next()?, words.next()) {
-            ("go", None) => Word::Go,
-            ("go", Some(ns)) => Word::GoAt(ns.parse().ok()?),
-            _ => return None,
-        };
-        words.next().is_none().then_some(word)
-    }
-}
-
-impl std::fmt::Display for Word {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Word::Go => f.write_str("go"),
-            Word::GoAt(ns) => write!(f, "go {ns}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_read_as_it_was_written() {
-        for word in [Word::Go, Word::GoAt(0), Word::GoAt(u64::MAX)] {
-            assert_eq!(Word::read(&format!("{word}\n")), Some(word));
-        }
-        for line in ["", "\n", "stop", "go now", "go -1", "go 1 2", "go 18446744073709551616"] {
-            assert_eq!(Word::read(line), None, "{line}");
-        }
+    fn words(&self) -> Words {
+        Words::of_messages(&[
+            "More than one producer or consumer at a time.",
+            "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
+        ])
     }
 }

@@ -1,283 +1,123 @@
-//! The kinds of measurement, one file each, and which keys scenarios of each kind have.
+//! The kinds of measurement, one file each: keys, checks, series, threads, words.
 
-pub mod endpoint;
+mod checks;
+mod cores;
+mod endpoint;
 pub mod engine;
-pub mod ipc;
+mod ipc;
 pub mod journal;
-pub mod network;
-pub mod orders;
-pub mod ticks;
+mod measurement;
+mod network;
+mod orders;
+pub mod soak;
+mod ticks;
 
-use crate::load::Model;
-use crate::measure::network::REQUEST;
-use record::tick::{INTERVALS, STAGES};
-use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+pub use self::cores::CORES_PAIRED_MAX;
+pub use self::measurement::{Measurement, Words};
 
-/// The measurement that a scenario describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Orders and cancels to an exchange, and their acks.
-    OrderEntry,
-    /// Messages from one thread to another.
-    Ipc,
-    /// One cache line, back and forth between every two cores.
-    CoreToCore,
-    /// Orders through a matching engine, one after the other or on a schedule.
-    Engine,
-    /// The same, for a long time.
-    Soak,
-    /// Orders through an engine and its journal.
-    Journal,
-    /// Ticks of an exchange, and the orders that follow from them.
-    Tick,
-    /// Probes of an address that belongs to somebody else.
-    Endpoint,
-    /// TCP requests and replies of fixed lengths.
-    Network,
-}
+use crate::scenario::{BARE, FLOOR, HICCUP, Measure, Scenario};
+use record::comparison::selector::Selector;
+use record::nearest::did_you_mean;
 
-/// The interval that judges a trader.
-const TICK_TO_GATEWAY: &str = INTERVALS[0].name;
-/// The interval inside the trader.
-const TICK_TO_TRADE: &str = INTERVALS[2].name;
+impl Measure {
+    /// Every kind with its name in a scenario file.
+    pub const ALL: [(&'static str, Measure); 9] = [
+        ("order-entry", Measure::Orders),
+        ("tick", Measure::Ticks),
+        ("ipc", Measure::Ipc),
+        ("core-to-core", Measure::Cores),
+        ("engine", Measure::Engine),
+        ("soak", Measure::Soak),
+        ("journal", Measure::Journal),
+        ("endpoint", Measure::Endpoint),
+        ("network", Measure::Network),
+    ];
 
-/// Limit on the cores that `core-to-core` pairs: 496 pairs, each with a series of its own.
-pub const CORES_PAIRED_MAX: usize = 32;
+    /// The keys, checks, series, threads and words of the kind.
+    pub fn measurement(self) -> &'static dyn Measurement {
+        match self {
+            Measure::Orders => &orders::Orders,
+            Measure::Ticks => &ticks::Ticks,
+            Measure::Ipc => &ipc::Ipc,
+            Measure::Cores => &cores::Cores,
+            Measure::Engine => &engine::Engine,
+            Measure::Soak => &soak::Soak,
+            Measure::Journal => &journal::Journal,
+            Measure::Endpoint => &endpoint::Endpoint,
+            Measure::Network => &network::Network,
+        }
+    }
 
-/// Keys of kinds with an exchange.
-const OF_AN_EXCHANGE: &[&str] = &[
-    "floor_seconds",
-    "bare_seconds",
-    "exchange",
-    "tls",
-    "subject.tls",
-    "subject.inject",
-    "load.connections",
-    "load.cancel_after",
-    "load.instrument",
-    "load.side",
-    "load.price",
-    "load.amount",
-    "load.first_token",
-];
-/// Keys of ticks.
-const OF_TICKS: &[&str] = &["flow", "feed", "strategy", "risk", "audit", "network", "trace"];
-/// Keys of requests.
-const OF_REQUESTS: &[&str] = &["request", "subject.placement"];
-/// Keys of orders to an exchange that an echo of requests lacks.
-const OF_ORDERS: &[&str] = &[
-    "floor_seconds",
-    "bare_seconds",
-    "tls",
-    "subject.tls",
-    "subject.inject",
-    "exchange.book",
-    "exchange.instruments",
-    "exchange.open_orders_max",
-    "exchange.replay_inputs_max",
-    "exchange.tls_ca",
-    "exchange.tls_name",
-    "exchange.inject",
-    "load.model",
-    "load.cancel_after",
-    "load.instrument",
-    "load.side",
-    "load.price",
-    "load.amount",
-    "load.first_token",
-];
-/// Keys of a schedule.
-const OF_A_SCHEDULE: &[&str] =
-    &["warm_up_seconds", "load.rate_per_second", "load.arrival", "load.burst"];
-
-impl Kind {
     /// The name in a scenario file.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::OrderEntry => "order-entry",
-            Kind::Ipc => "ipc",
-            Kind::CoreToCore => "core-to-core",
-            Kind::Engine => "engine",
-            Kind::Soak => "soak",
-            Kind::Journal => "journal",
-            Kind::Tick => "tick",
-            Kind::Endpoint => "endpoint",
-            Kind::Network => "network",
-        }
-    }
-
-    /// The series whose service times answer what was sent; the first one is the main series. Empty
-    /// where nothing is sent.
-    pub fn replies(self) -> &'static [&'static str] {
-        match self {
-            Kind::OrderEntry => &["order", "cancel"],
-            Kind::Ipc => &[ipc::MESSAGE],
-            Kind::CoreToCore => &[],
-            Kind::Engine | Kind::Soak | Kind::Journal => &[engine::OPERATION],
-            Kind::Tick => &[TICK_TO_GATEWAY],
-            Kind::Endpoint => &endpoint::SERIES,
-            Kind::Network => &[REQUEST],
-        }
-    }
-
-    /// The series that its records have; none where their names depend on the machine.
-    pub fn series(self) -> Vec<&'static str> {
-        match self {
-            Kind::OrderEntry => vec!["order", "cancel", "cycle", "send"],
-            Kind::Ipc | Kind::Engine | Kind::Soak | Kind::Journal | Kind::Network => {
-                [self.replies(), &["send"]].concat()
-            }
-            Kind::Endpoint => self.replies().to_vec(),
-            Kind::CoreToCore => Vec::new(),
-            Kind::Tick => {
-                let intervals = INTERVALS.iter().map(|interval| interval.name);
-                intervals.chain(STAGES.iter().map(|stage| stage.name)).collect()
-            }
-        }
-    }
-
-    /// Series that together hold every latency once. Their counts show whether the log is complete.
-    pub fn recorded(self) -> &'static [&'static str] {
-        match self {
-            // The trader's own: an interval between two machines may be unknown.
-            Kind::Tick => &[TICK_TO_TRADE],
-            kind => kind.replies(),
-        }
-    }
-
-    /// Threads of a subject, each with a core of its own; `None`: one on every core.
-    pub fn threads(self) -> Option<usize> {
-        match self {
-            Kind::OrderEntry
-            | Kind::Engine
-            | Kind::Soak
-            | Kind::Tick
-            | Kind::Endpoint
-            | Kind::Network => Some(1),
-            Kind::Ipc | Kind::Journal => Some(2),
-            Kind::CoreToCore => None,
-        }
-    }
-
-    /// Whether it needs an exchange in a process of its own.
-    pub fn has_exchange(self) -> bool {
-        matches!(self, Kind::OrderEntry | Kind::Tick | Kind::Endpoint | Kind::Network)
-    }
-
-    /// Keys that only other kinds, or this kind under another load, have.
-    fn absent(self, model: Model) -> Vec<&'static str> {
-        let ticks = if self == Kind::Tick { &[] } else { OF_TICKS };
-        let probes: &[&str] = if self == Kind::Endpoint { &[] } else { &["endpoint"] };
-        let requests = if self == Kind::Network { &[] } else { OF_REQUESTS };
-        let with = |lists: &[&[&'static str]]| [&lists.concat(), ticks, probes, requests].concat();
-        match (self, model) {
-            (Kind::OrderEntry, _) => with(&[&["ipc", "engine", "journal", "subject.processes"]]),
-            (Kind::Network, _) => with(&[
-                OF_ORDERS,
-                &["ipc", "engine", "journal", "subject.processes", "subject.command"],
-            ]),
-            (Kind::Tick, _) => with(&[
-                &["load", "ipc", "engine", "journal"],
-                &["subject.processes", "subject.command"],
-            ]),
-            (Kind::Endpoint, _) => with(&[
-                &["floor_seconds", "bare_seconds", "load", "ipc", "engine", "journal"],
-                &["subject.processes", "subject.command", "subject.inject"],
-            ]),
-            (Kind::Ipc, _) => {
-                with(&[OF_AN_EXCHANGE, &["load.model", "load.accounts", "engine", "journal"]])
-            }
-            (Kind::CoreToCore, _) => with(&[
-                OF_AN_EXCHANGE,
-                &["warm_up_seconds", "load", "ipc", "engine", "journal"],
-                &["subject.backend", "subject.command", "subject.processes", "subject.scheduling"],
-            ]),
-            (Kind::Engine, Model::Open) => with(&[
-                OF_AN_EXCHANGE,
-                &["ipc", "engine", "journal", "subject.command", "subject.processes"],
-            ]),
-            (Kind::Engine, Model::PingPong) => with(&[
-                OF_AN_EXCHANGE,
-                OF_A_SCHEDULE,
-                &[
-                    "seconds",
-                    "ipc",
-                    "journal",
-                    "engine.resume",
-                    "subject.command",
-                    "subject.processes",
-                ],
-            ]),
-            (Kind::Soak, _) => with(&[
-                OF_AN_EXCHANGE,
-                OF_A_SCHEDULE,
-                &[
-                    "load.model",
-                    "ipc",
-                    "journal",
-                    "engine.passes",
-                    "subject.command",
-                    "subject.processes",
-                ],
-            ]),
-            (Kind::Journal, _) => with(&[
-                OF_AN_EXCHANGE,
-                &["load.model", "ipc", "engine", "subject.command", "subject.processes"],
-            ]),
-        }
-    }
-
-    /// The first key in a scenario's text that the kind doesn't have.
-    pub fn foreign_key(self, model: Model, scenario: &mut Table) -> Option<&'static str> {
-        self.absent(model).into_iter().find(|path| remove(scenario, path))
-    }
-
-    /// Whether the kind lacks the key with that path, such as `subject.rust.backend`.
-    pub fn lacks(self, model: Model, path: &str) -> bool {
-        let path = of_members(path);
-        let is_in = |absent: &&str| {
-            path.strip_prefix(absent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        self.absent(model).iter().any(is_in)
-    }
-
-    /// Removes keys that the kind has under no load.
-    pub fn strip_always(self, scenario: &mut Table) {
-        let under_another = self.absent(Model::PingPong);
-        for path in self.absent(Model::Open) {
-            if under_another.contains(&path) {
-                remove(scenario, path);
-            }
-        }
-    }
-
-    /// Removes keys that the kind doesn't have.
-    pub fn strip(self, model: Model, scenario: &mut Table) {
-        for path in self.absent(model) {
-            remove(scenario, path);
-        }
+        let named = Measure::ALL.iter().find(|(_, measure)| *measure == self);
+        named.map_or("", |(name, _)| name)
     }
 }
 
-/// The path of a key without the names of list members.
-fn of_members(path: &str) -> String {
-    match path.strip_prefix("subject.").and_then(|rest| rest.split_once('.')) {
-        Some((_, key)) => format!("subject.{key}"),
-        None => path.to_owned(),
+impl Scenario {
+    /// Its kind of measurement.
+    pub fn measurement(&self) -> &'static dyn Measurement {
+        self.kind.measurement()
     }
-}
 
-/// Removes a key, from each member if it is in a list. Returns whether it was there.
-fn remove(table: &mut Table, path: &str) -> bool {
-    let Some((first, rest)) = path.split_once('.') else { return table.remove(path).is_some() };
-    match table.get_mut(first) {
-        Some(Value::Table(inner)) => remove(inner, rest),
-        Some(Value::Array(members)) => {
-            let tables = members.iter_mut().filter_map(Value::as_table_mut);
-            tables.fold(false, |removed, member| remove(member, rest) | removed)
+    /// Messages per second of its schedule; `None` without one.
+    pub fn rate_per_second_offered(&self) -> Option<f64> {
+        self.measurement().has_schedule(self).then(|| self.rate_per_second())
+    }
+
+    /// The rate in the scenario, with or without a schedule: the hiccup row uses it too.
+    pub fn rate_per_second(&self) -> f64 {
+        self.measurement().rate(self)
+    }
+
+    /// Sets the schedule's rate and returns the key that it changed.
+    pub fn set_rate_per_second(&mut self, rate_per_second: f64) -> &'static str {
+        self.measurement().set_rate(self, rate_per_second);
+        self.measurement().rate_key()
+    }
+
+    /// Whether it follows the flow of an exchange that already runs, which has its own rate and runs
+    /// once.
+    pub fn has_one_flow(&self) -> bool {
+        self.kind == Measure::Ticks && !self.exchange.start
+    }
+
+    /// Messages in that many seconds of its schedule.
+    pub fn messages(&self, seconds: f64) -> u64 {
+        self.measurement().messages(self, seconds)
+    }
+
+    /// The time between two bursts of ticks; 0 where ticks don't arrive in bursts.
+    pub fn seconds_between_bursts(&self) -> f64 {
+        match self.kind {
+            Measure::Ticks => ticks::seconds_between_bursts(self),
+            _ => 0.0,
         }
-        _ => false,
+    }
+
+    /// Why no record of this scenario will have the figure of `selector`.
+    pub fn lacks_figure(&self, selector: &Selector) -> Option<String> {
+        let own = [FLOOR, BARE, HICCUP];
+        let mut subjects: Vec<&str> = self.subject.iter().map(|one| one.name.as_str()).collect();
+        let (series, known) = (selector.series.as_str(), self.measurement().series());
+        if let Some(asked) = selector.subject.as_deref() {
+            if own.iter().any(|own| asked.starts_with(own)) {
+                return None;
+            }
+            if !subjects.contains(&asked) {
+                if known.contains(&asked) {
+                    return Some(selector.lacking_kind(asked));
+                }
+                let meant = did_you_mean(asked, subjects.iter().copied());
+                subjects.extend(own);
+                let known = subjects.join(", ");
+                return Some(format!("there is no subject {asked:?}.{meant} There are: {known}"));
+            }
+        }
+        (!known.is_empty() && !known.contains(&series)).then(|| {
+            let meant = did_you_mean(series, known.iter().copied());
+            format!("there is no series {series:?}.{meant} There are: {}", known.join(", "))
+        })
     }
 }

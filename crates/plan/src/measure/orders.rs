@@ -1,122 +1,74 @@
-//! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients of
-//! any language (clients/CONTRACT.md).
+//! `order-entry`: orders and cancels to an exchange, and their acks.
 
-use crate::faults::Inject;
-use crate::load::{Load, check_seconds};
-use crate::trust::Trust;
-use clock::range::{OutOfRange, require};
-use host::scheduling::Scheduling;
-use record::MessageBytes;
-use serde::{Deserialize, Serialize};
+use crate::measure::checks;
+use crate::measure::measurement::{Measurement, Words};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::load::Model;
+use crate::tables::subject::Subject;
 
-/// The encoding of orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "wire")]
-pub enum Wire {
-    /// JSON in WebSocket text frames, as docs/internals/wire.md defines it.
-    WebsocketJson,
-    /// The raw echo, with messages of these lengths.
-    Raw(MessageBytes),
-    /// The raw echo; orders and cancels alike are requests, in one series.
-    Requests(MessageBytes),
-    /// The bare echo: only send and receive of the same bytes, in ping-pong of one account.
-    Bare(MessageBytes),
-}
+/// The kind.
+pub(crate) struct Orders;
 
-/// One subject, one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OrdersPlan {
-    /// The subject's name: the first part of the tags in the .hlog.
-    pub subject: String,
-    /// `HOST:PORT` of the exchange.
-    pub target: String,
-    /// The encoding of orders.
-    #[serde(flatten)]
-    pub wire: Wire,
-    /// One of [`crate::backend::BACKENDS`], for tickpath's own client.
-    pub backend: String,
-    /// The core to pin the measuring thread to.
-    pub core: Option<usize>,
-    /// Scheduling class of the measuring thread.
-    pub scheduling: Scheduling,
-    /// The load.
-    pub load: Load,
-    /// Length of the warm-up, which is sent and counted but not measured.
-    pub warm_up_seconds: f64,
-    /// Length of the measured part.
-    pub seconds: f64,
-    /// Speak TLS, and by what to check the exchange's certificate; left out for plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Trust>,
-    /// Faults to inject; absent from the file if there are none.
-    #[serde(default, skip_serializing_if = "Inject::is_none")]
-    pub inject: Inject,
-    /// The HdrHistogram log, which is appended to.
-    pub hlog: String,
-    /// Report each second as it ends. A client may ignore it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub progress: bool,
-}
-
-impl OrdersPlan {
-    /// Checks the parts of a plan that may be wrong.
-    ///
-    /// # Errors
-    /// The first key that is out of range, with the values that are allowed.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        self.load.check()?;
-        self.inject.check()?;
-        require(
-            self.tls.is_none() || self.wire == Wire::WebsocketJson,
+impl Measurement for Orders {
+    fn keys(&self, _model: Model) -> &'static [&'static str] {
+        &[
+            "warm_up_seconds",
+            "seconds",
+            "floor_seconds",
+            "bare_seconds",
             "tls",
-            "set",
-            "a raw echo has no TLS",
-        )?;
-        let is_bare = matches!(self.wire, Wire::Bare(_));
-        require(
-            !is_bare || self.load.is_single_ping_pong(),
-            "wire",
-            "bare",
-            "takes load.model = \"ping-pong\" with one account on one connection",
-        )?;
-        check_seconds(self.warm_up_seconds, self.seconds)
+            "load",
+            "exchange",
+            "subject.scheduling",
+            "subject.backend",
+            "subject.command",
+            "subject.tls",
+            "subject.inject",
+        ]
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn replies(&self) -> &'static [&'static str] {
+        &["order", "cancel"]
+    }
 
-    #[test]
-    fn a_plan_survives_its_file() {
-        let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
-        let harm = Inject { drop_every: 100, ..Inject::default() };
-        for (wire, inject) in [
-            (Wire::WebsocketJson, harm),
-            (Wire::Raw(bytes), Inject::default()),
-            (Wire::Requests(bytes), Inject::default()),
-            (Wire::Bare(bytes), Inject::default()),
-        ] {
-            let harmless = inject.is_none();
-            let plan = OrdersPlan {
-                subject: "rust".into(),
-                target: "127.0.0.1:8888".into(),
-                wire,
-                backend: "spin".into(),
-                core: Some(1),
-                scheduling: Scheduling::Fifo(10),
-                load: Load::default(),
-                warm_up_seconds: 0.5,
-                seconds: 2.0,
-                tls: None,
-                inject,
-                hlog: "001.hlog".into(),
-                progress: wire == Wire::WebsocketJson,
-            };
-            let text = serde_json::to_string(&plan).unwrap();
-            assert_eq!(text.contains("inject"), !harmless);
-            assert_eq!(text.contains("progress"), plan.progress, "left out where nobody looks");
-            assert_eq!(serde_json::from_str::<OrdersPlan>(&text).unwrap(), plan);
-        }
+    fn series(&self) -> Vec<&'static str> {
+        vec!["order", "cancel", "cycle", "send"]
+    }
+
+    fn has_exchange(&self) -> bool {
+        true
+    }
+
+    fn has_bare(&self, scenario: &Scenario) -> bool {
+        scenario.exchange.start && scenario.load.is_single_ping_pong()
+    }
+
+    fn has_schedule(&self, scenario: &Scenario) -> bool {
+        scenario.load.model == Model::Open
+    }
+
+    fn one_by_one(&self, scenario: &Scenario) -> Option<usize> {
+        (scenario.load.model == Model::PingPong).then_some(scenario.load.accounts)
+    }
+
+    fn messages(&self, scenario: &Scenario, seconds: f64) -> u64 {
+        scenario.load.messages(seconds)
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        scenario.load.check()?;
+        checks::exchange(scenario)
+    }
+
+    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::client(subject)
+    }
+
+    fn words(&self) -> Words {
+        Words::of_messages(&[
+            "TLS: the connection is plain.",
+            "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
+            "Single stages inside exchange and trader, and the kernel's own receive stamps.",
+        ])
     }
 }

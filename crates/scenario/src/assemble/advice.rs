@@ -1,8 +1,8 @@
 //! Warnings that teach: what a reader may misread in these figures, why, and what to do about it.
 
-use plan::load::Model;
-use plan::measure::Kind as ScenarioKind;
+use plan::scenario::Measure;
 use plan::scenario::{FLOOR, Scenario};
+use plan::tables::load::Model;
 use record::merge::pooling;
 use record::noise::Noise;
 use record::{Kind, Subject};
@@ -25,8 +25,8 @@ pub(crate) fn advice(scenario: &Scenario, subjects: &[Subject], runs: usize) -> 
     let mut advice: Vec<String> = pooling::too_few_runs(runs).into_iter().collect();
     let has_floor = subjects.iter().any(|subject| subject.name == FLOOR);
     // An echo of requests is a floor itself.
-    let is_floor = matches!(scenario.kind, ScenarioKind::Network | ScenarioKind::Endpoint);
-    let wants_floor = scenario.kind.has_exchange() && !is_floor;
+    let is_floor = matches!(scenario.kind, Measure::Network | Measure::Endpoint);
+    let wants_floor = scenario.measurement().has_exchange() && !is_floor;
     if wants_floor && !has_floor {
         advice.push(
             "no floor was measured: add --set floor_seconds=2, and with --connect also \
@@ -99,9 +99,9 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
              time includes that wait.",
             load.held_back,
             match scenario.kind {
-                ScenarioKind::OrderEntry | ScenarioKind::Network =>
+                Measure::Orders | Measure::Network =>
                     "too many were unanswered and the other end is slower than the schedule",
-                ScenarioKind::Journal =>
+                Measure::Journal =>
                     "the journal's ring was full and the disk is slower than the schedule",
                 _ => "the structure was full and the consumer stood still or is too slow",
             }
@@ -115,9 +115,9 @@ fn of_subject(scenario: &Scenario, subject: &Subject) -> Vec<String> {
             load.blocks_late
         ));
     }
-    let main = scenario.kind.replies().first().copied().unwrap_or_default();
+    let main = scenario.measurement().replies().first().copied().unwrap_or_default();
     let order = |kind| subject.series(main, kind).and_then(|series| series.pooled.p50);
-    if scenario.kind == ScenarioKind::OrderEntry
+    if scenario.kind == Measure::Orders
         && scenario.load.model == Model::Open
         && let (Some(response), Some(service)) = (order(Kind::Response), order(Kind::Service))
         && response as f64 > service as f64 * RESPONSE_SHARE_MAX

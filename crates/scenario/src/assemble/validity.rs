@@ -4,37 +4,36 @@
 
 use crate::run::{Evidence, Run};
 use crate::tick::rules as tick_rules;
-use plan::measure::Kind::{
-    self, CoreToCore, Endpoint, Engine, Ipc, Journal, Network, OrderEntry, Soak, Tick,
+use plan::Measure::{self, Cores, Endpoint, Engine, Ipc, Journal, Network, Orders, Soak, Ticks,
 };
 use record::{Rule, Verdict};
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
-const RULES: &[(&str, &[Kind], Check)] = &[
+const RULES: &[(&str, &[Measure], Check)] = &[
     (
         "complete",
-        &[OrderEntry, Ipc, CoreToCore, Engine, Soak, Journal, Tick, Endpoint, Network],
+        &[Orders, Ipc, Cores, Engine, Soak, Journal, Ticks, Endpoint, Network],
         complete,
     ),
-    ("sent", &[OrderEntry, Ipc, Engine, Journal, Network], sent),
-    ("replies", &[OrderEntry, Ipc, Engine, Journal, Tick, Endpoint, Network], replies),
-    ("recorded", &[OrderEntry, Ipc, Engine, Soak, Journal, Tick, Endpoint, Network], recorded),
-    ("accepted", &[OrderEntry, Engine, Soak, Journal, Tick, Network], accepted),
-    ("flow", &[Tick], tick_rules::flow),
-    ("ticks", &[Tick], tick_rules::ticks),
-    ("book", &[Tick], tick_rules::book),
-    ("orders", &[Tick], tick_rules::orders),
-    ("stages", &[Tick], tick_rules::stages),
-    ("receive_buffer", &[Tick], tick_rules::receive_buffer),
-    ("audit", &[Tick], tick_rules::audit),
-    ("accounted", &[OrderEntry, Tick], accounted),
-    ("state", &[OrderEntry, Tick], state),
+    ("sent", &[Orders, Ipc, Engine, Journal, Network], sent),
+    ("replies", &[Orders, Ipc, Engine, Journal, Ticks, Endpoint, Network], replies),
+    ("recorded", &[Orders, Ipc, Engine, Soak, Journal, Ticks, Endpoint, Network], recorded),
+    ("accepted", &[Orders, Engine, Soak, Journal, Ticks, Network], accepted),
+    ("flow", &[Ticks], tick_rules::flow),
+    ("ticks", &[Ticks], tick_rules::ticks),
+    ("book", &[Ticks], tick_rules::book),
+    ("orders", &[Ticks], tick_rules::orders),
+    ("stages", &[Ticks], tick_rules::stages),
+    ("receive_buffer", &[Ticks], tick_rules::receive_buffer),
+    ("audit", &[Ticks], tick_rules::audit),
+    ("accounted", &[Orders, Ticks], accounted),
+    ("state", &[Orders, Ticks], state),
     ("replay", &[Engine, Soak, Journal], replay),
 ];
 
 /// The rules that apply to a kind.
-fn of_kind(kind: Kind) -> impl Iterator<Item = (&'static str, Check)> {
+fn of_kind(kind: Measure) -> impl Iterator<Item = (&'static str, Check)> {
     let own = RULES.iter().filter(move |(_, kinds, _)| kinds.contains(&kind));
     own.map(|(rule, _, check)| (*rule, *check))
 }
@@ -67,12 +66,12 @@ fn sent(evidence: &Evidence) -> (Verdict, String) {
 fn recorded(evidence: &Evidence) -> (Verdict, String) {
     let load = &evidence.result.load;
     let (acks, what) = match evidence.kind {
-        OrderEntry => (load.received.saturating_sub(load.rejected), "acks"),
+        Orders => (load.received.saturating_sub(load.rejected), "acks"),
         Network => (load.received, "replies"),
         Engine | Soak | Journal => (load.sent, "operations"),
-        Ipc | CoreToCore => (load.received, "messages that came"),
+        Ipc | Cores => (load.received, "messages that came"),
         Endpoint => (load.received, "steps that were answered"),
-        Tick => {
+        Ticks => {
             let in_order =
                 |tick: &record::tick::Tick| tick.samples.saturating_sub(tick.samples_out_of_order);
             (load.tick.iter().map(in_order).sum(), "samples")
@@ -219,7 +218,7 @@ mod tests {
         };
         change(&mut result, &mut exchange);
         let evidence = Evidence {
-            kind: OrderEntry,
+            kind: Orders,
             result: &result,
             exchange: Some(&exchange),
             planned: Some(900),
@@ -229,7 +228,7 @@ mod tests {
             interrupted: false,
         };
         let broken = |(_, check): &(&str, Check)| check(&evidence).0 == Verdict::Broken;
-        of_kind(OrderEntry).filter(broken).map(|(rule, _)| rule).collect()
+        of_kind(Orders).filter(broken).map(|(rule, _)| rule).collect()
     }
 
     #[test]

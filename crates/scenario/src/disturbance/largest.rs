@@ -70,7 +70,7 @@ fn threads(measured: &[(&Run, &Measured)]) -> Vec<Disturber> {
 /// Time taken by interrupts or the hypervisor, from idle looks and the kernel's count of steal.
 fn interrupts(conduct: &Conduct, measured: &[(&Run, &Measured)]) -> Option<Disturber> {
     let from_ns = |run: &Run, one: &Measured| {
-        let main = conduct.scenario.kind.replies().first()?;
+        let main = conduct.scenario.measurement().replies().first()?;
         let service = run.histogram(&one.subject, main, Kind::Service)?;
         Some(disturbance::late_from_ns(service.value_at_quantile(0.5), one.result.clock.cost_ns))
     };
@@ -100,7 +100,7 @@ fn own_work(
     measured: &[(&Run, &Measured)],
     taken: Option<&Disturber>,
 ) -> Option<Disturber> {
-    let main = conduct.scenario.kind.replies().first()?;
+    let main = conduct.scenario.measurement().replies().first()?;
     let parts: Vec<Disturbed> = measured
         .iter()
         .map(|(run, one)| disturbance::disturbed(conduct, run, one, main, Kind::Response))

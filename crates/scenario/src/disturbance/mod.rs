@@ -13,9 +13,9 @@ use clock::{monotonic_ns, wall_ns};
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
 use noise::account::{AccountResult, CoreAccount};
-use plan::load::Model;
-use plan::measure::Kind as ScenarioKind;
-use plan::measure::ticks::StrategyName;
+use plan::scenario::Measure;
+use plan::tables::load::Model;
+use plan::tables::strategy::StrategyName;
 use record::hlog::measured_part;
 use record::{Disturbed, Kind, Moves};
 use std::collections::BTreeMap;
@@ -212,12 +212,12 @@ pub(crate) fn late_from_ns(service_p50_ns: u64, clock_cost_ns: u64) -> u64 {
 pub(crate) fn flow(conduct: &Conduct, count: u64, seconds: f64) -> Flow {
     let scenario = &conduct.scenario;
     let is_one_by_one = match scenario.kind {
-        ScenarioKind::CoreToCore | ScenarioKind::Soak | ScenarioKind::Endpoint => true,
-        ScenarioKind::Tick => false,
+        Measure::Cores | Measure::Soak | Measure::Endpoint => true,
+        Measure::Ticks => false,
         _ => scenario.load.model == Model::PingPong,
     };
     let under_way = match scenario.kind {
-        ScenarioKind::OrderEntry => scenario.load.accounts as f64,
+        Measure::Orders => scenario.load.accounts as f64,
         _ => 1.0,
     };
     match (is_one_by_one, scenario.rate_per_second_offered()) {
@@ -234,8 +234,8 @@ pub(crate) fn moves(conduct: &Conduct, entrant: &Entrant, kind: Kind) -> Moves {
     let spins = |backend: &str| backend.contains("spin");
     let may_sleep = match scenario.kind {
         // The other end is the subject.
-        ScenarioKind::Endpoint => !spins(&entrant.backend),
-        ScenarioKind::OrderEntry | ScenarioKind::Tick | ScenarioKind::Network => {
+        Measure::Endpoint => !spins(&entrant.backend),
+        Measure::Orders | Measure::Ticks | Measure::Network => {
             !spins(&entrant.backend)
                 || scenario.exchange.start && !spins(&scenario.exchange.backend)
         }
@@ -244,10 +244,10 @@ pub(crate) fn moves(conduct: &Conduct, entrant: &Entrant, kind: Kind) -> Moves {
     // Messages that waited leave in one batch, which may be faster per message.
     let in_batches = kind == Kind::Service
         && scenario.load.model == Model::Open
-        && scenario.kind != ScenarioKind::Endpoint;
-    let conflates = scenario.kind == ScenarioKind::Ipc && entrant.backend.contains("distributor");
+        && scenario.kind != Measure::Endpoint;
+    let conflates = scenario.kind == Measure::Ipc && entrant.backend.contains("distributor");
     let adapts =
-        scenario.kind == ScenarioKind::Tick && scenario.strategy.name == StrategyName::MarketMaking;
+        scenario.kind == Measure::Ticks && scenario.strategy.name == StrategyName::MarketMaking;
     match may_sleep || in_batches || conflates || adapts || kind == Kind::Throughput {
         true => Moves::UpOrDown,
         false => Moves::Up,

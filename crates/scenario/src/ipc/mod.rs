@@ -14,7 +14,7 @@ use ipc_bench::judge::{Disturbance, DisturbedShares, SampleResult, UNDISTURBED, 
 use ipc_bench::report::ClientReport;
 use ipc_bench::samples;
 use noise::watch::{DisturbanceKind, Watch, WatchError, WatchResult};
-use plan::measure::ipc::{Ends, IpcPlan, MESSAGE, Ready, Word};
+use plan::process::ipc::{Ends, IpcPlan, MESSAGE, Ready, Word};
 use record::directory;
 use record::{ClientResult, Kind};
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use host::Cores;
 use host::network::Networks;
 use ipc_bench::judge::DisturbedShares;
 use noise::account::Account;
-use plan::measure::Kind;
+use plan::scenario::Measure;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -167,7 +167,7 @@ impl Launch<'_> {
         }
         // The floor has them too: it is the path without the exchange's own work.
         command.args(["--gateways", &spec.gateways.to_string()]);
-        if self.conduct.scenario.kind == Kind::Tick {
+        if self.conduct.scenario.kind == Measure::Ticks {
             self.feed_arguments(&mut command, lengths.filter(|_| self.entrant.is_floor));
         }
         if self.conduct.has_echo(self.entrant) {

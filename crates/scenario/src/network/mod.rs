@@ -6,7 +6,7 @@ pub(crate) mod steering;
 use crate::conduct::ConductError;
 use crate::launch::{Launch, Ready};
 use crate::progress::Teller;
-use plan::measure::orders::Wire;
+use plan::process::orders::Wire;
 use record::ClientResult;
 
 impl Launch<'_> {

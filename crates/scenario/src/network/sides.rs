@@ -6,7 +6,7 @@ use host::placement::choose;
 use host::topology::nic_nodes;
 use host::{Cores, Root, Topology};
 use plan::Scenario;
-use plan::measure::Kind;
+use plan::scenario::Measure;
 use rustix::fs::{Access, access};
 
 /// Cores near the network interface and far from it, and its interrupts.
@@ -106,7 +106,7 @@ pub(crate) fn arrange(
     topology: &Topology,
     allowed: &[usize],
 ) {
-    if scenario.kind != Kind::Network {
+    if scenario.kind != Measure::Network {
         return;
     }
     let sides = Sides::read(root, topology, &scenario.request.interface);

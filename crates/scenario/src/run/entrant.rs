@@ -11,7 +11,7 @@ use crate::run::{Lengths, Measured};
 use crate::tick::{self, files};
 use host::Root;
 use noise::account::Account;
-use plan::measure::Kind;
+use plan::scenario::Measure;
 use record::directory;
 use std::path::Path;
 use tune::journal::STATE_DEFAULT;
@@ -40,8 +40,8 @@ impl Stage<'_, '_> {
         let scenario = &self.conduct.scenario;
         let is_observed = match scenario.kind {
             // Whatever the other end does is what was asked for.
-            Kind::Endpoint => true,
-            kind => !kind.has_exchange() || scenario.exchange.start,
+            Measure::Endpoint => true,
+            kind => !kind.measurement().has_exchange() || scenario.exchange.start,
         };
         let seen = if !is_observed {
             Seen::unknown("nobody watched the core of the exchange, which another program started")
@@ -81,7 +81,7 @@ impl Stage<'_, '_> {
     /// The core of the thread that paces the load, unless that thread itself is measured.
     fn pacer(&self, entrant: &Entrant) -> Option<usize> {
         match self.conduct.scenario.kind {
-            Kind::OrderEntry | Kind::Network | Kind::Ipc => entrant.cores.first().copied(),
+            Measure::Orders | Measure::Network | Measure::Ipc => entrant.cores.first().copied(),
             _ => None,
         }
     }
@@ -89,23 +89,23 @@ impl Stage<'_, '_> {
     /// Runs the processes of the entrant's kind.
     fn left(&mut self, launch: &Launch, lengths: Option<Lengths>) -> Result<Left, ConductError> {
         match self.conduct.scenario.kind {
-            Kind::OrderEntry => launch.with_exchange(lengths.as_ref(), |_, ready| {
+            Measure::Orders => launch.with_exchange(lengths.as_ref(), |_, ready| {
                 let bytes = lengths.map(|lengths| lengths.messages);
                 self.traced(launch, |teller| launch.order(ready, bytes, teller)).map(Left::from)
             }),
-            Kind::Network => {
+            Measure::Network => {
                 let _steered = self.steer(launch.entrant)?;
                 launch.with_exchange(None, |_, ready| {
                     self.traced(launch, |teller| launch.request(ready, teller)).map(Left::from)
                 })
             }
-            Kind::Tick => launch.with_exchange(lengths.as_ref(), |exchange, ready| {
+            Measure::Ticks => launch.with_exchange(lengths.as_ref(), |exchange, ready| {
                 self.traced(launch, |teller| launch.tick(exchange, ready, lengths, teller))
             }),
-            Kind::Endpoint => launch.with_exchange(None, |_, ready| {
+            Measure::Endpoint => launch.with_exchange(None, |_, ready| {
                 self.traced(launch, |teller| launch.endpoint(ready, teller)).map(Left::from)
             }),
-            Kind::Ipc => {
+            Measure::Ipc => {
                 let mut left = self.traced(launch, |_| launch.ipc())?;
                 if left.result.clock.cost_ns == 0 {
                     // A client in another language doesn't tell what its clock costs: no less than
@@ -114,10 +114,10 @@ impl Stage<'_, '_> {
                 }
                 Ok(left)
             }
-            Kind::Engine | Kind::Soak | Kind::Journal => {
+            Measure::Engine | Measure::Soak | Measure::Journal => {
                 self.traced(launch, |teller| launch.engine(teller)).map(Left::from)
             }
-            Kind::CoreToCore => {
+            Measure::Cores => {
                 launch.account.is_measured(rustix::process::getpid());
                 core_to_core::measure(launch, self.site.clock).map(Left::from)
             }

@@ -11,14 +11,14 @@ use crate::disturbance::Seen;
 use crate::disturbance::idle::Idle;
 use crate::tick::taken::Taking;
 use hdrhistogram::Histogram;
-use plan::measure::Kind as ScenarioKind;
+use plan::scenario::Measure;
 use record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use std::collections::BTreeMap;
 use transport::tls::RECORD_OVERHEAD_BYTES;
 
 /// What the rules know about one subject in one run.
 pub(crate) struct Evidence<'a> {
-    pub kind: ScenarioKind,
+    pub kind: Measure,
     pub result: &'a ClientResult,
     /// The result of an exchange that we started; `None` for a raw echo and for a foreign exchange.
     pub exchange: Option<&'a ExchangeResult>,
@@ -48,7 +48,7 @@ pub(crate) struct Asked {
 pub(crate) struct Measured {
     pub subject: String,
     /// The scenario's kind.
-    pub kind: ScenarioKind,
+    pub kind: Measure,
     /// Messages that the scenario asks for in the measured part; `None` without a schedule.
     pub planned: Option<u64>,
     pub result: ClientResult,
@@ -89,7 +89,7 @@ impl Run {
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
         let subject = &measured.subject;
         let service = |name: &&str| self.histogram(subject, name, Kind::Service);
-        let recorded = measured.kind.recorded().iter().filter_map(service);
+        let recorded = measured.kind.measurement().recorded().iter().filter_map(service);
         Evidence {
             kind: measured.kind,
             result: &measured.result,

@@ -9,8 +9,8 @@ use clock::{Clock, wall_ms};
 use host::network::Networks;
 use host::scheduling::has_fair_server;
 use host::{Root, Topology};
-use plan::measure::Kind;
-use plan::measure::ticks::Network;
+use plan::scenario::Measure;
+use plan::tables::ticks::Network;
 use record::directory;
 use record::machine::{Fingerprint, Machine};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Site {
             say(Progress::Machine);
         }
         let before = host::capture(&root, &clock, probed);
-        let wants_networks = scenario.kind == Kind::Tick && scenario.network == Network::Veth;
+        let wants_networks = scenario.kind == Measure::Ticks && scenario.network == Network::Veth;
         let networks = wants_networks.then(Networks::create).transpose()?;
         let runs = &conduct.runs_directory;
         let path = directory::create(runs, &scenario.name).map_err(record_failed(runs))?;

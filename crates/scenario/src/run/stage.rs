@@ -237,7 +237,7 @@ impl<'a, 's> Stage<'a, 's> {
             self.teller.entrant(self.conduct, entrant);
             let known = |run| lengths(run, entrants, entrant);
             let lengths = earlier.iter().chain([&run]).find_map(known);
-            if self.conduct.scenario.kind.has_exchange() {
+            if self.conduct.scenario.measurement().has_exchange() {
                 self.settle.pause(self.conduct.phases(entrant).0, self.interrupt);
             }
             let measured = self.one_entrant(number, entrant, lengths);

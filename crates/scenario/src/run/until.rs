@@ -18,7 +18,7 @@ pub(crate) struct AllRuns {
 
 /// Name and kind of the record's main series.
 fn main_series(conduct: &Conduct, run: &Run, subject: &str) -> Option<(&'static str, Kind)> {
-    let replies = conduct.scenario.kind.replies();
+    let replies = conduct.scenario.measurement().replies();
     let has = |name: &str, kind| {
         run.histogram(subject, name, kind).is_some_and(|one: &Histogram<u64>| !one.is_empty())
     };

@@ -5,9 +5,9 @@ use crate::progress::{Say, again};
 use clock::calendar::utc;
 use clock::schedule::RATE_PER_SECOND_MAX;
 use clock::wall_ms;
-use plan::load::Model;
-use plan::measure::Kind;
-use plan::scenario::set;
+use plan::file::set;
+use plan::scenario::Measure;
+use plan::tables::load::Model;
 use record::directory;
 use record::nearest::did_you_mean;
 use record::objective::Objective;
@@ -143,7 +143,7 @@ impl Sweep {
     fn check(&self) -> Result<(), ConductError> {
         let usage = |text: String| Err(ConductError::Usage(text));
         let scenario = &self.conduct.scenario;
-        if matches!(scenario.kind, Kind::CoreToCore | Kind::Soak) {
+        if matches!(scenario.kind, Measure::Cores | Measure::Soak) {
             return usage(format!("{} has no rate; there is nothing to sweep", scenario.name));
         }
         if scenario.load.model == Model::PingPong {
@@ -153,7 +153,7 @@ impl Sweep {
                 scenario.name
             ));
         }
-        if scenario.kind == Kind::Tick && scenario.rate_per_second_offered().is_none() {
+        if scenario.kind == Measure::Ticks && scenario.rate_per_second_offered().is_none() {
             return usage(format!(
                 "{} plays a recording at its own pace, which is no rate; add --set flow.pace=fixed",
                 scenario.name
@@ -180,7 +180,7 @@ impl Sweep {
                 "{objective}: there is no subject {subject:?}.{meant} There are: {known}"
             ));
         }
-        let replies = scenario.kind.replies();
+        let replies = scenario.measurement().replies();
         if !replies.contains(&selector.series.as_str()) {
             let known = replies.join(", ");
             let series = &selector.series;
@@ -208,8 +208,8 @@ impl Sweep {
         let mut scenario = self.conduct.scenario.clone();
         scenario.set_rate_per_second(rate_per_second);
         let series = match scenario.kind {
-            Kind::Tick => scenario.strategy.every,
-            kind => kind.replies().len().max(1) as u64,
+            Measure::Ticks => scenario.strategy.every,
+            kind => kind.measurement().replies().len().max(1) as u64,
         };
         scenario.messages(scenario.seconds) / series * u64::from(scenario.runs)
     }

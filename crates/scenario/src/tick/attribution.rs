@@ -5,7 +5,7 @@ use crate::conduct::Entrant;
 use crate::run::{Measured, Run};
 use crate::tick::files;
 use plan::Scenario;
-use plan::measure::Kind;
+use plan::scenario::Measure;
 use record::tick::attribution::Ways;
 use record::tick::samples as tick_samples;
 use record::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
@@ -36,7 +36,7 @@ pub(crate) fn explain(
     runs: &[Run],
 ) -> Explained {
     let mut told = Explained::default();
-    if scenario.kind != Kind::Tick {
+    if scenario.kind != Measure::Ticks {
         return told;
     }
     let name = &entrant.name;
@@ -172,7 +172,7 @@ mod tests {
         result.load.tick = vec![Tick::default()];
         let measured = Measured {
             subject: "rust".to_owned(),
-            kind: Kind::Tick,
+            kind: Measure::Ticks,
             planned: None,
             result,
             exchange: None,

@@ -1,7 +1,7 @@
 //! Rules of integrity for ticks.
 
 use crate::run::{Asked, Evidence};
-use plan::measure::ticks::DURATION_SHARE_MIN;
+use plan::tables::ticks::DURATION_SHARE_MIN;
 use record::Verdict;
 use record::tick::Tick;
 use serde::Deserialize;
@@ -183,7 +183,7 @@ pub(crate) fn audit(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::measure::Kind;
+    use plan::scenario::Measure;
     use record::tick::Audit;
     use record::{ClientResult, ExchangeResult};
 
@@ -227,7 +227,7 @@ mod tests {
 
     fn evidence(result: &ClientResult) -> Evidence<'_> {
         Evidence {
-            kind: Kind::Tick,
+            kind: Measure::Ticks,
             result,
             exchange: None,
             planned: None,

@@ -4,7 +4,7 @@ use crate::cli::WatchArguments;
 use crate::project::Project;
 use crate::treatment::conduct_of;
 use anyhow::bail;
-use plan::measure::Kind;
+use plan::scenario::Measure;
 use record::Preflight;
 use scenario::Conduct;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn plan(
     }
     let name = &arguments.scenario;
     let plain = project.scenario(name, &[])?;
-    if !matches!(plain.kind, Kind::OrderEntry | Kind::Tick) {
+    if !matches!(plain.kind, Measure::Orders | Measure::Ticks) {
         bail!("a watch measures the path to an exchange, and {name} has none: try order-to-ack");
     }
     let is_open = plain.has_key(LOW_RATE);

@@ -6,7 +6,7 @@ use crate::load::session::{Message, OrderProtocol, Received, Reply};
 use clock::Clock;
 use clock::recorder::{Recorder, Series};
 use host::thread::Usage;
-use plan::measure::network::REQUEST;
+use plan::tables::network::REQUEST;
 use record::{Kind, Load, MessageBytes};
 use transport::{Read, Ready, StreamId, Streams, Write};
 

@@ -5,7 +5,7 @@
 use crate::load::desk::Desk;
 use crate::load::session::OrderProtocol;
 use clock::schedule::Schedule;
-use plan::load::Load;
+use plan::tables::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Time for the last replies after the last message.

@@ -5,7 +5,7 @@
 use crate::load::desk::Desk;
 use crate::load::open_loop::{DRAIN_NS, WAIT_NS_MAX};
 use crate::load::session::{Message, OrderProtocol, Reply};
-use plan::load::Load;
+use plan::tables::load::Load;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the load; returns whether it was completed.

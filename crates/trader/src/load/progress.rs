@@ -3,8 +3,8 @@
 use crate::load::desk::{CANCEL_SERVICE, ORDER_RESPONSE, ORDER_SERVICE, SEND_LATENESS};
 use clock::recorder::{INTERVAL_NS, Interval};
 use hdrhistogram::Histogram;
-use plan::load::Model;
-use plan::measure::orders::Wire;
+use plan::process::orders::Wire;
+use plan::tables::load::Model;
 use record::progress::Second;
 use stats::buckets::buckets;
 use stats::percentile;

@@ -11,7 +11,7 @@
 use crate::strategy::own_orders::OwnOrder;
 use crate::strategy::{Market, OrderIntent, Strategy};
 use engine::{PRICE_TICKS_MAX, Quote, Side, Top};
-use plan::measure::ticks::StrategyPlan;
+use plan::tables::strategy::StrategyPlan;
 
 /// Fractions of a tick.
 const TICK: i64 = 1 << FRACTION_BITS;

@@ -5,7 +5,7 @@ use crate::strategy::own_orders::{OwnOrders, Pending};
 use crate::strategy::{Market, OrderIntent, Strategy as _};
 use engine::{PRICE_TICKS_MAX, Quote, Side, Top};
 use expect_test::expect;
-use plan::measure::ticks::StrategyPlan;
+use plan::tables::strategy::StrategyPlan;
 use proptest::prelude::*;
 
 fn quote(price_ticks: i64, quantity_lots: u64) -> Quote {

@@ -7,7 +7,7 @@ pub mod own_orders;
 
 use crate::strategy::own_orders::OwnOrders;
 use engine::{Side, Top};
-use plan::measure::ticks::StrategyPlan;
+use plan::tables::strategy::StrategyPlan;
 use wire::request;
 
 /// Limit on the order intents of one tick.

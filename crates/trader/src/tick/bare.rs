@@ -7,7 +7,7 @@ use crate::tick::counts::TickCounts;
 use crate::tick::result::{Finished, Receiving};
 use crate::tick::samples::Samples;
 use clock::Clock;
-use plan::measure::ticks::{RawPlan, TickPlan};
+use plan::process::ticks::{RawPlan, TickPlan};
 use record::tick::{POINTS, Point, Sample};
 use std::io;
 use std::net::{SocketAddr, TcpStream};

@@ -7,7 +7,7 @@ use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use clock::time_base::{Bridge, TimeBase};
 use clock::utc::Time;
-use plan::measure::ticks::TickPlan;
+use plan::process::ticks::TickPlan;
 use record::tick::{AT_EXCHANGE, Sample};
 use std::io;
 use wire::administration::Description;

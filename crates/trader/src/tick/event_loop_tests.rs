@@ -8,7 +8,7 @@ use crate::tick::logic::FloorLogic;
 use crate::tick::session::raw::RawSession;
 use crate::tick::stages::OUT_BYTES_MAX;
 use clock::Deadline;
-use plan::measure::ticks::RawPlan;
+use plan::process::ticks::RawPlan;
 use record::tick::POINTS;
 use std::net::UdpSocket;
 use std::time::Duration;

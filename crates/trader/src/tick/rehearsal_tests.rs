@@ -8,7 +8,7 @@ use crate::tick::logic::{FeedLogic, Kind};
 use crate::tick::session::exchange::ExchangeSession;
 use clock::Clock;
 use feed::{Follower, FollowerSettings};
-use plan::measure::ticks::StrategyPlan;
+use plan::tables::strategy::StrategyPlan;
 use wire::Decimal;
 
 fn rehearsal(strategy: Box<dyn Strategy>, at_ticks: i64) -> Rehearsal<FeedLogic, ExchangeSession> {

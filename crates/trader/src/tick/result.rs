@@ -9,7 +9,7 @@ use crate::tick::series::{judge, refused, write_log};
 use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::thread::Usage;
-use plan::measure::ticks::TickPlan;
+use plan::process::ticks::TickPlan;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
 use record::{self, ClientResult, Load, MessageBytes};
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@ use audit::Auditor;
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
-use plan::measure::ticks::{RawPlan, TickPlan};
+use plan::process::ticks::{RawPlan, TickPlan};
 use record::ClientResult;
 use record::Kind;
 use record::progress::Second;

@@ -3,9 +3,9 @@
 
 use crate::ends::{FLOW, follow, plan as tick_plan};
 use clock::Clock;
-use plan::load::{Load, Model};
-use plan::measure::orders::{OrdersPlan, Wire};
-use plan::measure::ticks::{RawPlan, TickPlan};
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::process::ticks::{RawPlan, TickPlan};
+use plan::tables::load::{Load, Model};
 use record::{ClientResult, MessageBytes};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,8 +2,8 @@
 //! die.
 
 use clock::Clock;
-use plan::load::{Load, Model};
-use plan::measure::orders::{OrdersPlan, Wire};
+use plan::process::orders::{OrdersPlan, Wire};
+use plan::tables::load::{Load, Model};
 use record::{ClientResult, MessageBytes};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use crate::datagram::control::Control;
 use crate::datagram::received::Datagram;
 use plan::faults::DatagramHarm;
-use plan::measure::ticks::DATAGRAM_BYTES_MAX;
+use plan::tables::ticks::DATAGRAM_BYTES_MAX;
 
 /// A datagram that comes later, or again.
 struct Kept {

@@ -15,7 +15,7 @@ mod sender;
 pub use crate::datagram::received::Datagram;
 pub use crate::datagram::recipients::{BadNetwork, Network, NotSent, Recipients};
 pub use crate::datagram::sender::{DatagramSender, SendOptions, Sent};
-pub use plan::measure::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
+pub use plan::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 
 use crate::datagram::control::{CONTROL_BYTES, Control, Said};
 use crate::datagram::harm::Harmed;

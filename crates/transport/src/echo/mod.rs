@@ -21,7 +21,7 @@ use crate::serve::{Full, Outbound, Service};
 use std::net::SocketAddr;
 
 /// Bytes of a message before its padding; the longest message.
-pub use plan::measure::network::{HEADER_BYTES, MESSAGE_BYTES_MAX};
+pub use plan::tables::network::{HEADER_BYTES, MESSAGE_BYTES_MAX};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 

@@ -17,7 +17,7 @@ use clock::Clock;
 use clock::recorder::{Recorder, recorder};
 use engine::{Cancel, Command, Engine, Input};
 use flow::w1::Flow;
-use plan::measure::engine::{Book, EnginePlan, Row};
+use plan::process::engine::{Book, EnginePlan, Row};
 use record::Load;
 use record::engine::{Counts, EngineRun};
 use std::path::Path;

@@ -8,7 +8,7 @@
 use clock::random::SplitMix64;
 use engine::{Engine, NewOrder, Saved};
 use flow::w1::{Flow, Live, Shape};
-use plan::measure::engine::EnginePlan;
+use plan::process::engine::EnginePlan;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::server::filled;
-use plan::measure::engine::{Task, find_row};
+use plan::process::engine::{Task, find_row};
 
 fn plan(row: &str) -> EnginePlan {
     EnginePlan {

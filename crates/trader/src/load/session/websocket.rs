@@ -4,7 +4,7 @@ use crate::load::session::{Message, OrderProtocol, Received, Reply};
 use crate::session::codec::{self, Codec, ExecutionReport, OrderEvent, StampedReply};
 use crate::session::form::{Blanks, Form};
 use crate::session::web::{Masks, WebSession, nonce};
-use plan::measure::orders::OrdersPlan;
+use plan::process::orders::OrdersPlan;
 use std::borrow::Cow;
 use std::io;
 use transport::Connection;

@@ -4,7 +4,7 @@ use crate::session::codec::{ExecutionReport, OrderEvent, Reply};
 use crate::session::web;
 use crate::strategy::OrderIntent;
 use crate::tick::session::{OrderSession, Request, StampedReply};
-use plan::measure::ticks::RawPlan;
+use plan::process::ticks::RawPlan;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use transport::Connection;

@@ -1,12 +1,6 @@
 //! The keys of `tick` scenarios: the source of ticks, the feed, and the trader's risk check and
 //! log.
 
-mod plan;
-
-pub use self::plan::{
-    AuditPlan, FeedPlan, RawPlan, SAMPLES_MAX, StrategyName, StrategyPlan, TickPlan,
-};
-
 use crate::faults::DatagramHarm;
 use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};

@@ -1,12 +1,17 @@
 //! The plan of the client of `engine`, `soak` and `journal` scenarios: one row, one run, as JSON on
 //! stdin.
 
-use crate::measure::engine::row::{self, Row, Serves};
+mod row;
+
+pub use self::row::{Book, ROWS, Row, Serves, find_row};
+
 use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 
+/// The series of operations: from just before the server gets one until it is done.
+pub const OPERATION: &str = "operation";
 /// Limit on the operations of a pass. They exist before the pass starts, 80 bytes each.
 pub const OPERATIONS_MAX: u64 = 20_000_000;
 /// Limit on the operations of a soak: ten years at a million per second.
@@ -88,7 +93,7 @@ impl EnginePlan {
     /// # Errors
     /// The first key that is out of range, with the values that are allowed.
     pub fn check(&self) -> Result<&'static Row, OutOfRange> {
-        let row = row::find_row(&self.row).map_err(|why| OutOfRange::new("row", &self.row, why))?;
+        let row = find_row(&self.row).map_err(|why| OutOfRange::new("row", &self.row, why))?;
         within("accounts", self.accounts, 1..=ACCOUNTS_MAX, "there are {}")?;
         let serves =
             |able: &[Serves], why: &str| require(able.contains(&row.serves), "row", &self.row, why);

@@ -1,18 +1,6 @@
-//! `engine`, `soak` and `journal`: orders through a matching engine.
-
-mod plan;
-mod row;
-
-pub use self::plan::{
-    ACCOUNTS_MAX, EnginePlan, JOURNAL_MODES, JournalMode, OPERATIONS_MAX, PASSES_MAX,
-    SOAK_OPERATIONS_MAX, Task, Timing, WARM_UP_MIN, journal_mode,
-};
-pub use self::row::{Book, ROWS, Row, Serves, find_row};
+//! `[engine]` of a scenario.
 
 use serde::{Deserialize, Serialize};
-
-/// The series of operations: from just before the server gets one until it is done.
-pub const OPERATION: &str = "operation";
 
 /// `[engine]`: the amount of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! `[[subject]]` of a scenario.
 
 use crate::faults::Inject;
-use crate::measure::ipc::Ends;
-use crate::measure::network::Placement;
+use crate::process::ipc::Ends;
+use crate::tables::network::Placement;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,61 @@
+//! Checks that several kinds share.
+
+use crate::backend::{self, GATEWAYS_MAX};
+use crate::faults::Inject;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::load::{CONNECTIONS_MAX, Load};
+use crate::tables::subject::Subject;
+use clock::range::{OutOfRange, require, within};
+use host::placement::Cores;
+use std::ops::RangeInclusive;
+
+/// The path of a subject's key.
+pub(crate) fn key_of(subject: &Subject, key: &str) -> String {
+    format!("subject.{}.{key}", subject.name)
+}
+
+/// Checks that a subject that names cores names as many as it has threads.
+pub(crate) fn cores(
+    subject: &Subject,
+    counts: RangeInclusive<usize>,
+    why: &str,
+) -> Result<(), OutOfRange> {
+    let cores = &subject.cores;
+    let fits = !matches!(cores, Cores::List(list) if !counts.contains(&list.len()));
+    require(fits, &key_of(subject, "cores"), cores, why)
+}
+
+/// [`cores`] of a subject with one thread.
+pub(crate) fn one_core(subject: &Subject) -> Result<(), OutOfRange> {
+    cores(subject, 1..=1, "it has one thread: name one core")
+}
+
+/// Checks the table of the exchange.
+pub(crate) fn exchange(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let exchange = &scenario.exchange;
+    backend::find(&exchange.backend)?;
+    let why = "{}; with 0 the exchange thread has the sockets";
+    within("exchange.gateways", exchange.gateways as usize, 0..=GATEWAYS_MAX, why)?;
+    let able = exchange.start;
+    Ok(inject("exchange", &exchange.inject, able, "an exchange that it starts")?)
+}
+
+/// Checks a subject that speaks to an exchange over sockets.
+pub(crate) fn client(subject: &Subject) -> Result<(), ScenarioError> {
+    one_core(subject)?;
+    backend::find(&subject.backend)?;
+    let (path, is_own) = (format!("subject.{}", subject.name), subject.command.is_empty());
+    Ok(inject(&path, &subject.inject, is_own, "its own client")?)
+}
+
+/// Checks a load without connections: it has room for any number of accounts.
+pub(crate) fn load_without_connections(scenario: &Scenario) -> Result<(), OutOfRange> {
+    let connections = scenario.load.accounts.clamp(1, CONNECTIONS_MAX);
+    Load { connections, ..scenario.load.clone() }.check()
+}
+
+fn inject(path: &str, inject: &Inject, able: bool, whom: &str) -> Result<(), OutOfRange> {
+    inject.check().map_err(|error| error.below(path))?;
+    let why = format!("tickpath can inject faults into {whom} only");
+    require(able || inject.is_none(), &format!("{path}.inject"), inject, why)
+}

@@ -1,0 +1,134 @@
+//! `tick`: ticks of an exchange, and the orders that follow from them.
+
+use crate::backend;
+use crate::measure::checks;
+use crate::measure::measurement::{Measurement, Words};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::tables::load::Model;
+use crate::tables::subject::Subject;
+use crate::tables::ticks::{Pace, TRACE_MAX};
+use clock::range::{require, within};
+use clock::schedule::Arrival;
+use record::tick::{INTERVALS, STAGES};
+
+/// The kind.
+pub(crate) struct Ticks;
+
+impl Measurement for Ticks {
+    fn keys(&self, _model: Model) -> &'static [&'static str] {
+        &[
+            "warm_up_seconds",
+            "seconds",
+            "floor_seconds",
+            "bare_seconds",
+            "tls",
+            "exchange",
+            "flow",
+            "feed",
+            "strategy",
+            "risk",
+            "audit",
+            "network",
+            "trace",
+            "subject.scheduling",
+            "subject.backend",
+            "subject.tls",
+            "subject.inject",
+        ]
+    }
+
+    /// The interval that judges a trader.
+    fn replies(&self) -> &'static [&'static str] {
+        const TICK_TO_GATEWAY: &str = INTERVALS[0].name;
+        &[TICK_TO_GATEWAY]
+    }
+
+    fn series(&self) -> Vec<&'static str> {
+        let intervals = INTERVALS.iter().map(|interval| interval.name);
+        intervals.chain(STAGES.iter().map(|stage| stage.name)).collect()
+    }
+
+    /// The trader's own interval: one between two machines may be unknown.
+    fn recorded(&self) -> &'static [&'static str] {
+        const TICK_TO_TRADE: &str = INTERVALS[2].name;
+        &[TICK_TO_TRADE]
+    }
+
+    fn has_exchange(&self) -> bool {
+        true
+    }
+
+    /// Both ends look at two sockets in turn, and no read call can sleep on both.
+    fn has_bare(&self, scenario: &Scenario) -> bool {
+        let spins = |subject: &Subject| backend::find(&subject.backend).is_ok_and(|one| one.spins);
+        scenario.exchange.start && scenario.subject.iter().all(spins)
+    }
+
+    fn has_schedule(&self, scenario: &Scenario) -> bool {
+        scenario.flow.pace == Pace::Fixed
+    }
+
+    fn rate_key(&self) -> &'static str {
+        "flow.rate_per_second"
+    }
+
+    fn rate(&self, scenario: &Scenario) -> f64 {
+        scenario.flow.rate_per_second
+    }
+
+    fn set_rate(&self, scenario: &mut Scenario, rate_per_second: f64) {
+        scenario.flow.rate_per_second = rate_per_second;
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        checks::exchange(scenario)?;
+        check_instrument(scenario)?;
+        scenario.flow.check()?;
+        let apart = seconds_between_bursts(scenario);
+        let why = format!("bursts of ticks are {apart} s apart, and a run must see one");
+        require(scenario.seconds >= apart, "seconds", scenario.seconds, why)?;
+        scenario.feed.check()?;
+        scenario.audit.check()?;
+        scenario.strategy.check()?;
+        Ok(within("trace", scenario.trace, 0..=TRACE_MAX, "{} of the worst ticks are kept")?)
+    }
+
+    fn check_subject(&self, _scenario: &Scenario, subject: &Subject) -> Result<(), ScenarioError> {
+        checks::client(subject)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            messages: "orders",
+            floor: "a raw datagram in and raw bytes out and back, as long as the real ones, on the \
+                    same cores",
+            left_out: &[
+                "TLS: the connection is plain.",
+                "Ticks that led to no order: they are counted, checked and in the book, but have no way to the exchange.",
+                "What the hypervisor took: the kernel doesn't know, so it stands in whatever stage it met.",
+            ],
+        }
+    }
+}
+
+/// The time between two bursts of ticks; 0 where ticks don't arrive in bursts.
+pub(crate) fn seconds_between_bursts(scenario: &Scenario) -> f64 {
+    let flow = &scenario.flow;
+    match flow.pace == Pace::Fixed && flow.arrival == Arrival::Burst {
+        true => flow.burst as f64 / flow.rate_per_second,
+        false => 0.0,
+    }
+}
+
+/// The flow supplies the first instrument's book, and changes only that.
+fn check_instrument(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let (asked, exchange) = (&scenario.flow.instrument, &scenario.exchange);
+    if let Some(first) = scenario.flow_instrument() {
+        let why = format!("the flow is in the exchange's first instrument, which is {first}");
+        require(first == *asked, "flow.instrument", asked, why)?;
+    }
+    let is_plain = !exchange.start || ["synthetic", "empty"].contains(&exchange.book.as_str());
+    let why = "of ticks it is that of the other instruments, synthetic or empty; a file is named \
+               with flow.source";
+    Ok(require(is_plain, "exchange.book", &exchange.book, why)?)
+}

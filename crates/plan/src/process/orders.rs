@@ -1,0 +1,122 @@
+//! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients of
+//! any language (clients/CONTRACT.md).
+
+use crate::faults::Inject;
+use crate::tables::load::{Load, check_seconds};
+use crate::trust::Trust;
+use clock::range::{OutOfRange, require};
+use host::scheduling::Scheduling;
+use record::MessageBytes;
+use serde::{Deserialize, Serialize};
+
+/// The encoding of orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "wire")]
+pub enum Wire {
+    /// JSON in WebSocket text frames, as docs/internals/wire.md defines it.
+    WebsocketJson,
+    /// The raw echo, with messages of these lengths.
+    Raw(MessageBytes),
+    /// The raw echo; orders and cancels alike are requests, in one series.
+    Requests(MessageBytes),
+    /// The bare echo: only send and receive of the same bytes, in ping-pong of one account.
+    Bare(MessageBytes),
+}
+
+/// One subject, one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrdersPlan {
+    /// The subject's name: the first part of the tags in the .hlog.
+    pub subject: String,
+    /// `HOST:PORT` of the exchange.
+    pub target: String,
+    /// The encoding of orders.
+    #[serde(flatten)]
+    pub wire: Wire,
+    /// One of [`crate::backend::BACKENDS`], for tickpath's own client.
+    pub backend: String,
+    /// The core to pin the measuring thread to.
+    pub core: Option<usize>,
+    /// Scheduling class of the measuring thread.
+    pub scheduling: Scheduling,
+    /// The load.
+    pub load: Load,
+    /// Length of the warm-up, which is sent and counted but not measured.
+    pub warm_up_seconds: f64,
+    /// Length of the measured part.
+    pub seconds: f64,
+    /// Speak TLS, and by what to check the exchange's certificate; left out for plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Trust>,
+    /// Faults to inject; absent from the file if there are none.
+    #[serde(default, skip_serializing_if = "Inject::is_none")]
+    pub inject: Inject,
+    /// The HdrHistogram log, which is appended to.
+    pub hlog: String,
+    /// Report each second as it ends. A client may ignore it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
+}
+
+impl OrdersPlan {
+    /// Checks the parts of a plan that may be wrong.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with the values that are allowed.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        self.load.check()?;
+        self.inject.check()?;
+        require(
+            self.tls.is_none() || self.wire == Wire::WebsocketJson,
+            "tls",
+            "set",
+            "a raw echo has no TLS",
+        )?;
+        let is_bare = matches!(self.wire, Wire::Bare(_));
+        require(
+            !is_bare || self.load.is_single_ping_pong(),
+            "wire",
+            "bare",
+            "takes load.model = \"ping-pong\" with one account on one connection",
+        )?;
+        check_seconds(self.warm_up_seconds, self.seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_its_file() {
+        let bytes = MessageBytes { order: 212, order_reply: 291, cancel: 111, cancel_reply: 272 };
+        let harm = Inject { drop_every: 100, ..Inject::default() };
+        for (wire, inject) in [
+            (Wire::WebsocketJson, harm),
+            (Wire::Raw(bytes), Inject::default()),
+            (Wire::Requests(bytes), Inject::default()),
+            (Wire::Bare(bytes), Inject::default()),
+        ] {
+            let harmless = inject.is_none();
+            let plan = OrdersPlan {
+                subject: "rust".into(),
+                target: "127.0.0.1:8888".into(),
+                wire,
+                backend: "spin".into(),
+                core: Some(1),
+                scheduling: Scheduling::Fifo(10),
+                load: Load::default(),
+                warm_up_seconds: 0.5,
+                seconds: 2.0,
+                tls: None,
+                inject,
+                hlog: "001.hlog".into(),
+                progress: wire == Wire::WebsocketJson,
+            };
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(text.contains("inject"), !harmless);
+            assert_eq!(text.contains("progress"), plan.progress, "left out where nobody looks");
+            assert_eq!(serde_json::from_str::<OrdersPlan>(&text).unwrap(), plan);
+        }
+    }
+}
