@@ -14,39 +14,8 @@ use crate::tables::subject::Subject;
 use crate::tables::ticks::{Audit, Feed, Flow, Network, Risk};
 use crate::trust::Trust;
 use clock::range::OutOfRange;
+pub use record::measure::Measure;
 use serde::{Deserialize, Serialize};
-
-/// The measurement that a scenario describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Measure {
-    /// Orders and cancels to an exchange, and their acks.
-    #[serde(rename = "order-entry")]
-    Orders,
-    /// Messages from one thread to another.
-    #[serde(rename = "ipc")]
-    Ipc,
-    /// One cache line, back and forth between every two cores.
-    #[serde(rename = "core-to-core")]
-    Cores,
-    /// Orders through a matching engine, one after the other or on a schedule.
-    #[serde(rename = "engine")]
-    Engine,
-    /// The same, for a long time.
-    #[serde(rename = "soak")]
-    Soak,
-    /// Orders through an engine and its journal.
-    #[serde(rename = "journal")]
-    Journal,
-    /// Ticks of an exchange, and the orders that follow from them.
-    #[serde(rename = "tick")]
-    Ticks,
-    /// Probes of an address that belongs to somebody else.
-    #[serde(rename = "endpoint")]
-    Endpoint,
-    /// TCP requests and replies of fixed lengths.
-    #[serde(rename = "network")]
-    Network,
-}
 
 /// Limit on the runs of one scenario.
 pub const RUNS_MAX: u32 = 1_000;

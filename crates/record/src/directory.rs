@@ -174,6 +174,16 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     let no_record = |error| invalid(format!("{} is no run record: {error}", file.display()));
     let record = RunRecord::from_json(&text);
+    if let Ok(record) = &record
+        && record.schema <= SCHEMA
+        && let Err(kind) = record.measure()
+    {
+        return Err(invalid(format!(
+            "{} holds a measurement of kind {kind:?}, which this tickpath doesn't know: use {} or later",
+            file.display(),
+            record.tool
+        )));
+    }
     if record.as_ref().is_ok_and(|record| record.schema <= SCHEMA) {
         return record.map_err(no_record);
     }

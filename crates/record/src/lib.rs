@@ -18,6 +18,7 @@ pub mod hlog;
 mod identity;
 pub mod instance;
 pub mod machine;
+pub mod measure;
 pub mod merge;
 pub mod nearest;
 pub mod noise;

@@ -34,10 +34,9 @@ impl Launch<'_> {
             Measure::Soak => soak::plan(scenario, subject),
             Measure::Journal => journal::plan(scenario, subject),
             // A floor has the book of its subject, and no engine.
-            _ => EnginePlan {
-                row: self.entrant.backend.clone(),
-                ..engine::plan(scenario, subject)
-            },
+            _ => {
+                EnginePlan { row: self.entrant.backend.clone(), ..engine::plan(scenario, subject) }
+            }
         };
         if let Task::Soak { state, resume, .. } = &mut plan.task {
             *state = self.state(self.path).display().to_string();

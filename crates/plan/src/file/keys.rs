@@ -1,5 +1,6 @@
 //! Which keys a scenario file may have.
 
+use crate::measure;
 use crate::scenario::Measure;
 use crate::tables::load::Model;
 use toml::{Table, Value};
@@ -14,12 +15,12 @@ pub(crate) struct Keys(Vec<&'static str>);
 impl Keys {
     /// The keys of a kind under that load.
     pub(crate) fn of(kind: Measure, model: Model) -> Keys {
-        Keys([COMMON, kind.measurement().keys(model)].concat())
+        Keys([COMMON, measure::of(kind).keys(model)].concat())
     }
 
     /// The keys of a kind under any load.
     pub(crate) fn of_any_load(kind: Measure) -> Keys {
-        let measurement = kind.measurement();
+        let measurement = measure::of(kind);
         let of = |model| measurement.keys(model);
         Keys([COMMON, of(Model::Open), of(Model::PingPong)].concat())
     }

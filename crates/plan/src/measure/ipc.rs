@@ -61,9 +61,13 @@ impl Measurement for Ipc {
     }
 
     fn words(&self) -> Words {
-        Words::of_messages(&[
-            "More than one producer or consumer at a time.",
-            "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
-        ])
+        Words {
+            // Many messages, and their tail matters.
+            percentiles: &["p50", "p99", "p99_9", "p99_99", "p99_999"],
+            ..Words::of_messages(&[
+                "More than one producer or consumer at a time.",
+                "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
+            ])
+        }
     }
 }

@@ -88,10 +88,14 @@ pub trait Measurement: Sync {
 pub struct Words {
     /// The messages that are sent.
     pub messages: &'static str,
+    /// What the cores of a subject are for, in a table of loads.
+    pub cores: &'static str,
     /// Meaning of the floor.
     pub floor: &'static str,
     /// Parts of a real path that this kind leaves out, whatever its scenario.
     pub left_out: &'static [&'static str],
+    /// Percentiles in a table; a page has all.
+    pub percentiles: &'static [&'static str],
 }
 
 impl Words {
@@ -99,8 +103,10 @@ impl Words {
     pub const fn of_messages(left_out: &'static [&'static str]) -> Words {
         Words {
             messages: "messages",
+            cores: "on",
             floor: "a raw echo of the same bytes on the same cores",
             left_out,
+            percentiles: &["p50", "p90", "p95", "p99", "p99_9", "p99_99"],
         }
     }
 }

@@ -19,46 +19,25 @@ use crate::scenario::{BARE, FLOOR, HICCUP, Measure, Scenario};
 use record::comparison::selector::Selector;
 use record::nearest::did_you_mean;
 
-impl Measure {
-    /// Every kind with its name in a scenario file.
-    pub const ALL: [(&'static str, Measure); 9] = [
-        ("order-entry", Measure::Orders),
-        ("tick", Measure::Ticks),
-        ("ipc", Measure::Ipc),
-        ("core-to-core", Measure::Cores),
-        ("engine", Measure::Engine),
-        ("soak", Measure::Soak),
-        ("journal", Measure::Journal),
-        ("endpoint", Measure::Endpoint),
-        ("network", Measure::Network),
-    ];
-
-    /// The keys, checks, series, threads and words of the kind.
-    pub fn measurement(self) -> &'static dyn Measurement {
-        match self {
-            Measure::Orders => &orders::Orders,
-            Measure::Ticks => &ticks::Ticks,
-            Measure::Ipc => &ipc::Ipc,
-            Measure::Cores => &cores::Cores,
-            Measure::Engine => &engine::Engine,
-            Measure::Soak => &soak::Soak,
-            Measure::Journal => &journal::Journal,
-            Measure::Endpoint => &endpoint::Endpoint,
-            Measure::Network => &network::Network,
-        }
-    }
-
-    /// The name in a scenario file.
-    pub fn name(self) -> &'static str {
-        let named = Measure::ALL.iter().find(|(_, measure)| *measure == self);
-        named.map_or("", |(name, _)| name)
+/// The keys, checks, series, threads and words of a kind.
+pub fn of(measure: Measure) -> &'static dyn Measurement {
+    match measure {
+        Measure::Orders => &orders::Orders,
+        Measure::Ticks => &ticks::Ticks,
+        Measure::Ipc => &ipc::Ipc,
+        Measure::Cores => &cores::Cores,
+        Measure::Engine => &engine::Engine,
+        Measure::Soak => &soak::Soak,
+        Measure::Journal => &journal::Journal,
+        Measure::Endpoint => &endpoint::Endpoint,
+        Measure::Network => &network::Network,
     }
 }
 
 impl Scenario {
     /// Its kind of measurement.
     pub fn measurement(&self) -> &'static dyn Measurement {
-        self.kind.measurement()
+        of(self.kind)
     }
 
     /// Messages per second of its schedule; `None` without one.

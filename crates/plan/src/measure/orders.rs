@@ -65,10 +65,13 @@ impl Measurement for Orders {
     }
 
     fn words(&self) -> Words {
-        Words::of_messages(&[
-            "TLS: the connection is plain.",
-            "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
-            "Single stages inside exchange and trader, and the kernel's own receive stamps.",
-        ])
+        Words {
+            cores: "exchange and trader on",
+            ..Words::of_messages(&[
+                "TLS: the connection is plain.",
+                "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
+                "Single stages inside exchange and trader, and the kernel's own receive stamps.",
+            ])
+        }
     }
 }

@@ -53,7 +53,8 @@ impl Measurement for Soak {
         Words {
             messages: "operations",
             floor: "no engine, one report an operation through the same loop",
-            left_out: LEFT_OUT,
+            percentiles: &["p50", "p90", "p99", "p99_9", "p99_99"],
+            ..Words::of_messages(LEFT_OUT)
         }
     }
 }

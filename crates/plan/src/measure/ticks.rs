@@ -102,11 +102,13 @@ impl Measurement for Ticks {
             messages: "orders",
             floor: "a raw datagram in and raw bytes out and back, as long as the real ones, on the \
                     same cores",
-            left_out: &[
+            cores: "exchange and trader on",
+            percentiles: &["p50", "p90", "p99", "p99_9", "p99_99"],
+            ..Words::of_messages(&[
                 "TLS: the connection is plain.",
                 "Ticks that led to no order: they are counted, checked and in the book, but have no way to the exchange.",
                 "What the hypervisor took: the kernel doesn't know, so it stands in whatever stage it met.",
-            ],
+            ])
         }
     }
 }

@@ -3,9 +3,10 @@
 
 use crate::run::figures::percentile_name;
 use crate::text::words::samples;
-use crate::text::words::{About, about, not_checked, shown, title};
+use crate::text::words::{self, measure, not_checked, shown, title};
 use maud::{Markup, html};
 use record::machine::{Fingerprint, Machine};
+use record::measure::Measure;
 use record::{Rule, RunRecord, Subject};
 use serde_json::Value;
 use stats::PERCENTILES;
@@ -144,46 +145,9 @@ pub(crate) fn not_measured(record: &RunRecord) -> Markup {
     }
 }
 
-const ORDERS: &[&str] = &[
-    "TLS: the connection is plain.",
-    "The client's encoding of an order and its decoding of a reply: they lie outside the two stamps.",
-    "Single stages inside exchange and trader, and the kernel's own receive stamps.",
-];
-const THREADS: &[&str] = &[
-    "More than one producer or consumer at a time.",
-    "What the hypervisor took: the kernel doesn't know, so it is in the undisturbed rows too.",
-];
-const CORES: &[&str] =
-    &["Contention: one pair at a time goes to and fro, and all other cores rest."];
 const NOISE: &[&str] = &[
     "Other cores than these.",
     "What is slower without standing still: a cache that others fill, a core that shares its units or clocks down.",
-];
-
-const ENGINE: &[&str] = &[
-    "What stands around an engine: network, wire, sequencing, the journal, a reader of its reports.",
-    "More than one instrument; stops, icebergs, dates: workload W1 has limit orders, cancels and amendments.",
-];
-
-const JOURNAL: &[&str] = &[
-    "What stands around an engine: network, wire, sequencing.",
-    "A failure of power: what a disk says that it has made durable is believed.",
-];
-
-const ENDPOINT: &[&str] = &[
-    "Orders: nothing is sent but what opens a connection, and pings. A gateway may answer those before it answers orders.",
-    "The resolver: a name is looked up once, before the first probe.",
-];
-
-const REQUESTS: &[&str] = &[
-    "Codecs, book and engine: the other end is a raw echo.",
-    "Interrupts of the other host: they stay where that host has them.",
-];
-
-const TICKS: &[&str] = &[
-    "TLS: the connection is plain.",
-    "Ticks that led to no order: they are counted, checked and in the book, but have no way to the exchange.",
-    "What the hypervisor took: the kernel doesn't know, so it stands in whatever stage it met.",
 ];
 
 /// Whether some subject had its producer and its consumer in two processes.
@@ -207,20 +171,11 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
     } else if starts_exchange == Some(false) {
         lines.push("The exchange's own state and time: it was not started by tickpath, and its machine is not fingerprinted.");
     }
-    if matches!(about(record), About::Threads) && !has_two_processes(record) {
+    if measure(record) == Some(Measure::Ipc) && !has_two_processes(record) {
         lines.push("Messages between processes: producer and consumer are threads of one process.");
     }
-    lines.extend(match about(record) {
-        About::Orders => ORDERS,
-        About::Threads => THREADS,
-        About::Cores => CORES,
-        About::Noise => NOISE,
-        About::Engine | About::Soak => ENGINE,
-        About::Journal => JOURNAL,
-        About::Ticks => TICKS,
-        About::Endpoint => ENDPOINT,
-        About::Requests => REQUESTS,
-    });
+    let is_noise = words::is_noise(record);
+    lines.extend(if is_noise { NOISE } else { words::of_kind(record).left_out });
     let is_ping_pong = record.subjects.iter().any(|subject| subject.load.model == "ping-pong");
     if is_ping_pong {
         lines.push(
@@ -232,10 +187,10 @@ fn surroundings(record: &RunRecord) -> Vec<String> {
     if is_back_to_back {
         lines.push("Response time: operations follow each other without a queue. Scenario engine-open-loop has a schedule.");
     }
-    if matches!(about(record), About::Cores | About::Noise) {
+    if is_noise || measure(record) == Some(Measure::Cores) {
         return lines.into_iter().map(str::to_owned).collect();
     }
-    if matches!(about(record), About::Orders | About::Ticks)
+    if matches!(measure(record), Some(Measure::Orders | Measure::Ticks))
         && !record.subjects.iter().any(Subject::is_floor)
     {
         lines.push(

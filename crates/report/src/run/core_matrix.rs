@@ -3,8 +3,9 @@
 use crate::plot::HEAT_LEVELS;
 use crate::text::number::latency;
 use crate::text::terminal::Terminal;
-use crate::text::words::{self, About};
+use crate::text::words;
 use maud::{Markup, html};
+use record::measure::Measure;
 use record::{Kind, RunRecord, Series};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,7 +22,7 @@ pub(crate) struct Matrix<'a> {
 
 /// The matrices of a record; none for a record of another kind.
 pub(crate) fn matrices(record: &RunRecord) -> Vec<Matrix<'_>> {
-    if words::about(record) != About::Cores {
+    if words::measure(record) != Some(Measure::Cores) {
         return Vec::new();
     }
     let matrices = record.subjects.iter().map(|subject| {

@@ -5,9 +5,10 @@ use crate::run::over_floor::is_floor_of;
 use crate::text::grid::Grid;
 use crate::text::number::{count, duration, mebibytes, millions, ns, percent, rate, seconds};
 use crate::text::terminal::{Terminal, shortened, wrap};
-use crate::text::words::{self, About};
+use crate::text::words;
 use maud::{Markup, html};
 use record::engine::{Counts, EngineRun, IDEAL, Storage, Stretch, operations_per_second};
+use record::measure::Measure;
 use record::{Kind, RunRecord, Series, Subject};
 
 /// 463 000 operations a second for a day.
@@ -19,18 +20,11 @@ const NAME_WIDTH: usize = 13;
 const STORAGE_WIDTH: usize = 16;
 
 fn grids(record: &RunRecord) -> Vec<Grid> {
-    let about = words::about(record);
-    let of_kind = match about {
-        About::Engine => vec![throughput(record), shares(record), became(record)],
-        About::Soak => vec![became(record)],
-        About::Journal => vec![became(record), storages(record)],
-        About::Orders
-        | About::Threads
-        | About::Cores
-        | About::Noise
-        | About::Ticks
-        | About::Endpoint
-        | About::Requests => Vec::new(),
+    let of_kind = match words::measure(record) {
+        Some(Measure::Engine) => vec![throughput(record), shares(record), became(record)],
+        Some(Measure::Soak) => vec![became(record)],
+        Some(Measure::Journal) => vec![became(record), storages(record)],
+        _ => Vec::new(),
     };
     let mut grids: Vec<Grid> = of_kind.into_iter().filter(|grid| !grid.rows.is_empty()).collect();
     grids.extend(record.subjects.iter().flat_map(stretches));
@@ -56,7 +50,7 @@ pub(crate) fn section(record: &RunRecord) -> Markup {
 }
 
 fn clock_note(record: &RunRecord) -> Option<String> {
-    let is_short = matches!(words::about(record), About::Engine | About::Soak);
+    let is_short = matches!(words::measure(record), Some(Measure::Engine | Measure::Soak));
     is_short.then(|| format!(
         "Each operation is timed between two readings of the clock, of which one, {} ns, is in the figure: \
          nothing is subtracted.",

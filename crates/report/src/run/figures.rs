@@ -2,8 +2,9 @@
 
 use crate::run::over_floor::{Over, added};
 use crate::text::number::{count, rate, us};
-use crate::text::words::{self, About, cell, cores, gateways, interval, shown, title};
+use crate::text::words::{self, cell, cores, gateways, interval, shown, title};
 use maud::{Markup, html};
+use record::measure::Measure;
 use record::runtime::Runtime;
 use record::{Load, RunRecord, Series, Subject};
 use stats::PERCENTILES;
@@ -48,7 +49,7 @@ pub(crate) fn latencies(record: &RunRecord) -> Markup {
             @if has_interval { "The interval is for the median over runs, at least 95 %." }
             @else { "Fewer than six runs give no interval." }
             @if record.subjects.iter().any(Subject::is_floor) {
-                " floor: " (words::floor(record)) "."
+                " floor: " (words::of_kind(record).floor) "."
             }
             @if record.subjects.iter().any(Subject::is_bare) { " bare: " (words::BARE) "." }
             @if record.subject("hiccup").is_some() {
@@ -224,7 +225,7 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                             @for subject in loaded() { td class="n" { (subject.backend) } }
                         }
                         tr {
-                            th scope="row" { @if matches!(words::about(record), About::Orders | About::Ticks) { "exchange and trader on" } @else { "on" } }
+                            th scope="row" { (words::of_kind(record).cores) }
                             @for subject in loaded() { td class="n" { (cores(&subject.cores)) } }
                         }
                         @if let Some(gateways) = gateways(record) {
@@ -255,7 +256,7 @@ pub(crate) fn load(record: &RunRecord) -> Markup {
                 }
             }
             p class="quiet" { "Over all runs, without the warm-up."
-                @if words::about(record) == About::Orders { " A message is an order or a cancel." } }
+                @if words::measure(record) == Some(Measure::Orders) { " A message is an order or a cancel." } }
         }
     }
 }

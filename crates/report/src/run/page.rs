@@ -4,9 +4,9 @@ use crate::page;
 use crate::plot::{curves, ladder, over_time};
 use crate::run::{context, core_matrix, engine, figures, holds, noise, tick};
 use crate::text::words;
-use crate::text::words::About;
 use maud::{Markup, html};
 use record::machine::Machine;
+use record::measure::Measure;
 use record::timeline::Timeline;
 use record::{Rule, RunRecord, Verdict};
 
@@ -25,7 +25,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (headline(record, beside.machine.ok()))
         (damage(beside))
         (core_matrix::section(record))
-        @if words::about(record) != About::Noise { (figures::latencies(record)) }
+        @if !words::is_noise(record) { (figures::latencies(record)) }
         (holds::section(record))
         (engine::section(record))
         (figures::over_the_floor(record))
@@ -39,7 +39,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
         (context::machine(beside.machine))
         (context::scenario(record))
         (context::not_measured(record))
-        @if words::about(record) == About::Orders { (ladder::section(record)) }
+        @if words::measure(record) == Some(Measure::Orders) { (ladder::section(record)) }
         footer {
             p {
                 "Written by " (record.tool) " from run.json and the .hlog files beside it. The record is embedded "
@@ -54,7 +54,7 @@ pub fn record_page(record: &RunRecord, json: &str, beside: Beside<'_>) -> String
 /// Whether the page of `record` draws its logs. A machine of 32 cores has 496 pairs:
 /// the map shows them.
 pub fn draws_logs(record: &RunRecord) -> bool {
-    words::about(record) != About::Cores
+    words::measure(record) != Some(Measure::Cores)
 }
 
 fn headline(record: &RunRecord, machine: Option<&Machine>) -> Markup {

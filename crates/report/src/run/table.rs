@@ -9,7 +9,7 @@ use crate::run::tick;
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{count, rate, short_ns};
 use crate::text::terminal::{Terminal, shortened, wrap};
-use crate::text::words::{self, About, cell, interval, not_checked, shown, title};
+use crate::text::words::{self, cell, interval, not_checked, shown, title};
 use record::{Percentiles, RunRecord};
 use stats::PERCENTILES;
 
@@ -59,7 +59,7 @@ fn headline(out: &mut Terminal, record: &RunRecord) {
     if let Some(flow) = words::flow(record) {
         wrap(out, "  ", &flow);
     }
-    let messages = words::messages(record);
+    let messages = words::of_kind(record).messages;
     for subject in &record.subjects {
         let load = &subject.load;
         if load.model.is_empty() {
@@ -105,21 +105,6 @@ fn merged_from(out: &mut Terminal, record: &RunRecord) {
     }
 }
 
-/// The percentiles that stand in the table; the page has all.
-fn percentiles_shown(about: About) -> &'static [&'static str] {
-    match about {
-        // These have many messages, and their tail matters.
-        About::Threads => &["p50", "p99", "p99_9", "p99_99", "p99_999"],
-        About::Engine | About::Soak | About::Ticks => &["p50", "p90", "p99", "p99_9", "p99_99"],
-        About::Orders
-        | About::Cores
-        | About::Noise
-        | About::Journal
-        | About::Endpoint
-        | About::Requests => &["p50", "p90", "p95", "p99", "p99_9", "p99_99"],
-    }
-}
-
 /// The percentile of that name.
 fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
     let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
@@ -127,12 +112,11 @@ fn percentile(percentiles: &Percentiles, name: &str) -> Option<u64> {
 }
 
 fn latencies(out: &mut Terminal, record: &RunRecord) {
-    let about = words::about(record);
     // In a record of noise alone the lengths of gaps stand by cause below.
-    if about == About::Noise {
+    if words::is_noise(record) {
         return;
     }
-    let (unit, percentiles) = (words::unit(record), percentiles_shown(about));
+    let (unit, percentiles) = (words::unit(record), words::of_kind(record).percentiles);
     let mut head = cells([unit.name, ""]);
     head.extend(percentiles.iter().map(|name| percentile_name(name)));
     head.extend(cells(["max", "n", "p50 interval"]));

@@ -5,9 +5,10 @@ use crate::run::stages;
 use crate::text::grid::Grid;
 use crate::text::number::{count, latency, mebibytes, percent};
 use crate::text::terminal::{Terminal, clip, shortened, wrap};
-use crate::text::words::{self, About};
+use crate::text::words;
 use clock::utc::Time;
 use maud::{Markup, html};
+use record::measure::Measure;
 use record::tick::{Audit, MarketMaking, Taken, Tick, Traced};
 use record::{RunRecord, Subject};
 
@@ -21,7 +22,7 @@ const TAKEN_WIDTH: usize = 50;
 
 /// Appends stages, feed, strategy, the worst ticks and what to know about them.
 pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
-    if words::about(record) != About::Ticks {
+    if words::measure(record) != Some(Measure::Ticks) {
         return;
     }
     stages::grids(record).iter().for_each(|grid| grid.text(out));
@@ -33,7 +34,7 @@ pub(crate) fn text(out: &mut Terminal, record: &RunRecord) {
 
 /// The same for the page, with the stages as bars.
 pub(crate) fn section(record: &RunRecord) -> Markup {
-    if words::about(record) != About::Ticks {
+    if words::measure(record) != Some(Measure::Ticks) {
         return html! {};
     }
     html! {

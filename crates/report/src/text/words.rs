@@ -1,33 +1,10 @@
 //! Words of a record that the table and the page share.
 
 use crate::text::number::{count, latency, ms, ns, plain, rate, s, us};
+use plan::measure::Words;
+use record::measure::Measure;
 use record::{Disturber, Kind, Rule, RunRecord, Series, Subject, Verdict};
 use stats::PERCENTILES;
-
-/// Kind of measurement of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum About {
-    /// Orders to an exchange; also records that name no kind.
-    Orders,
-    /// Messages between threads.
-    Threads,
-    /// Cache lines between cores.
-    Cores,
-    /// Only disturbances of a core.
-    Noise,
-    /// Operations through a matching engine.
-    Engine,
-    /// Operations through a matching engine for a long time.
-    Soak,
-    /// Operations through a matching engine, with a journal.
-    Journal,
-    /// Ticks that become orders.
-    Ticks,
-    /// Probes of somebody else's address.
-    Endpoint,
-    /// Requests to an echo.
-    Requests,
-}
 
 /// Unit of latencies.
 #[derive(Clone, Copy)]
@@ -48,7 +25,7 @@ const S: Unit = Unit { name: "s", show: s };
 
 /// The unit in which the medians of the record are short numbers. One table has one unit.
 pub(crate) fn unit(record: &RunRecord) -> Unit {
-    if matches!(about(record), About::Engine | About::Soak) {
+    if matches!(measure(record), Some(Measure::Engine | Measure::Soak)) {
         return NS;
     }
     let measured = record.subjects.iter().filter(|subject| !subject.is_reference());
@@ -64,47 +41,25 @@ pub(crate) fn unit(record: &RunRecord) -> Unit {
 /// A subject as a person reads it: the scenarios that ship call the trader `rust`, after its
 /// language, and so do selectors and run.json.
 pub(crate) fn subject(record: &RunRecord, name: &str) -> String {
-    let is_trader = matches!(about(record), About::Orders | About::Ticks);
+    let is_trader = matches!(measure(record), Some(Measure::Orders | Measure::Ticks));
     if is_trader && name == "rust" { format!("trader ({name})") } else { name.to_owned() }
 }
 
-/// The name of the messages that are sent.
-pub(crate) fn messages(record: &RunRecord) -> &'static str {
-    match about(record) {
-        About::Engine | About::Soak | About::Journal => "operations",
-        About::Ticks => "orders",
-        About::Endpoint => "steps",
-        About::Requests => "requests",
-        _ => "messages",
-    }
+/// Kind of measurement of a record. Reading it has checked that the kind is known.
+pub(crate) fn measure(record: &RunRecord) -> Option<Measure> {
+    record.measure().ok().flatten()
 }
 
-/// Kind of measurement of a record.
-pub(crate) fn about(record: &RunRecord) -> About {
+/// The words of its kind; those of messages where it has no scenario.
+pub(crate) fn of_kind(record: &RunRecord) -> Words {
+    let of = |measure| plan::measure::of(measure).words();
+    measure(record).map_or(Words::of_messages(&[]), of)
+}
+
+/// Whether it is a look at what disturbs cores, without messages.
+pub(crate) fn is_noise(record: &RunRecord) -> bool {
     let is_noise = |subject: &Subject| subject.series.iter().all(|one| one.kind == Kind::Noise);
-    match record.resolved["kind"].as_str() {
-        Some("ipc") => About::Threads,
-        Some("core-to-core") => About::Cores,
-        Some("engine") => About::Engine,
-        Some("soak") => About::Soak,
-        Some("journal") => About::Journal,
-        Some("tick") => About::Ticks,
-        Some("endpoint") => About::Endpoint,
-        Some("network") => About::Requests,
-        _ if record.noise.is_some() && record.subjects.iter().all(is_noise) => About::Noise,
-        _ => About::Orders,
-    }
-}
-
-/// Meaning of the record's floor.
-pub(crate) fn floor(record: &RunRecord) -> &'static str {
-    match about(record) {
-        About::Engine | About::Soak => "no engine, one report an operation through the same loop",
-        About::Ticks => {
-            "a raw datagram in and raw bytes out and back, as long as the real ones, on the same cores"
-        }
-        _ => "a raw echo of the same bytes on the same cores",
-    }
+    measure(record).is_none() && record.noise.is_some() && record.subjects.iter().all(is_noise)
 }
 
 /// Meaning of a record's bare echo.
@@ -191,7 +146,7 @@ pub(crate) fn gateways(record: &RunRecord) -> Option<String> {
 /// Where ticks come from, how often, and by which way; `None` where there are none.
 pub(crate) fn flow(record: &RunRecord) -> Option<String> {
     let (flow, feed) = (&record.resolved["flow"], &record.resolved["feed"]);
-    let source = flow["source"].as_str().filter(|_| about(record) == About::Ticks)?;
+    let source = flow["source"].as_str().filter(|_| measure(record) == Some(Measure::Ticks))?;
     let starts = record.resolved["exchange"]["start"] != false;
     let when = match (flow["pace"].as_str(), flow["arrival"].as_str()) {
         _ if !starts => "at the exchange's own pace".to_owned(),

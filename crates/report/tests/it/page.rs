@@ -44,6 +44,7 @@ fn record() -> RunRecord {
         scenario: "order-to-ack".to_owned(),
         complete: true,
         runs: 6,
+        resolved: serde_json::json!({"kind": "order-entry"}),
         subjects: vec![subject("rust", 17_300), subject("floor", 12_000)],
         ..RunRecord::default()
     }

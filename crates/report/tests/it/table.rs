@@ -18,6 +18,7 @@ fn record(change: impl FnOnce(&mut RunRecord)) -> RunRecord {
     };
     let value = serde_json::json!({
         "schema": 1, "tool": "tickpath 0.1.0", "scenario": "order-to-ack", "complete": true,
+        "resolved": {"kind": "order-entry"},
         "valid": true, "invalid_because": [], "runs": 2, "runs_void": 1,
         "warnings": ["one thing that a reader should know, at some length, so that it is broken \
                       before-it-reaches-the-edge-of-a-terminal-that-is-not-wide"],

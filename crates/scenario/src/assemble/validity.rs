@@ -4,18 +4,13 @@
 
 use crate::run::{Evidence, Run};
 use crate::tick::rules as tick_rules;
-use plan::Measure::{self, Cores, Endpoint, Engine, Ipc, Journal, Network, Orders, Soak, Ticks,
-};
+use plan::Measure::{self, Cores, Endpoint, Engine, Ipc, Journal, Network, Orders, Soak, Ticks};
 use record::{Rule, Verdict};
 
 type Check = fn(&Evidence) -> (Verdict, String);
 
 const RULES: &[(&str, &[Measure], Check)] = &[
-    (
-        "complete",
-        &[Orders, Ipc, Cores, Engine, Soak, Journal, Ticks, Endpoint, Network],
-        complete,
-    ),
+    ("complete", &[Orders, Ipc, Cores, Engine, Soak, Journal, Ticks, Endpoint, Network], complete),
     ("sent", &[Orders, Ipc, Engine, Journal, Network], sent),
     ("replies", &[Orders, Ipc, Engine, Journal, Ticks, Endpoint, Network], replies),
     ("recorded", &[Orders, Ipc, Engine, Soak, Journal, Ticks, Endpoint, Network], recorded),

@@ -41,7 +41,7 @@ impl Stage<'_, '_> {
         let is_observed = match scenario.kind {
             // Whatever the other end does is what was asked for.
             Measure::Endpoint => true,
-            kind => !kind.measurement().has_exchange() || scenario.exchange.start,
+            kind => !plan::measure::of(kind).has_exchange() || scenario.exchange.start,
         };
         let seen = if !is_observed {
             Seen::unknown("nobody watched the core of the exchange, which another program started")

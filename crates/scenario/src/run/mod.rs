@@ -89,7 +89,7 @@ impl Run {
     pub(crate) fn evidence<'a>(&self, measured: &'a Measured) -> Evidence<'a> {
         let subject = &measured.subject;
         let service = |name: &&str| self.histogram(subject, name, Kind::Service);
-        let recorded = measured.kind.measurement().recorded().iter().filter_map(service);
+        let recorded = plan::measure::of(measured.kind).recorded().iter().filter_map(service);
         Evidence {
             kind: measured.kind,
             result: &measured.result,

@@ -209,7 +209,7 @@ impl Sweep {
         scenario.set_rate_per_second(rate_per_second);
         let series = match scenario.kind {
             Measure::Ticks => scenario.strategy.every,
-            kind => kind.measurement().replies().len().max(1) as u64,
+            kind => plan::measure::of(kind).replies().len().max(1) as u64,
         };
         scenario.messages(scenario.seconds) / series * u64::from(scenario.runs)
     }
