@@ -48,13 +48,13 @@ impl Keys {
         let is_in = |key: &&str| {
             path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        self.0.iter().any(|key| is_in(&key))
+        self.0.iter().any(is_in)
     }
 
     /// Whether a key is below `path`.
     fn is_above(&self, path: &str) -> bool {
         let below = |key: &&str| key.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-        self.0.iter().any(|key| below(&key))
+        self.0.iter().any(below)
     }
 
     /// Moves the paths of foreign keys from `table`, which is at `path`, to `foreign`.
