@@ -5,6 +5,8 @@
 //! - [`child`]: a test that starts its own program again, to be killed.
 //! - [`small_disk`]: a test on a disk that is full.
 //! - [`cores`]: whether this machine's cores are quiet enough for a test about time.
+//! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy machine.
+//! - [`schema`]: whether JSON is as one of our schemas says.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -13,6 +15,8 @@
 pub mod child;
 #[allow(clippy::disallowed_methods)]
 pub mod cores;
+pub mod quiet;
+pub mod schema;
 #[allow(clippy::disallowed_macros)]
 pub mod small_disk;
 

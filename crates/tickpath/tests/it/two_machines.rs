@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use testing::unless;
 
 /// Both keepers say that their clock is off by so much at most.
 fn keeper(directory: &Path, bound: &str) -> String {
@@ -37,8 +38,9 @@ fn elsewhere(directory: &Path) -> Command {
     command
 }
 
-/// The record of a trader here that follows an exchange there.
-fn followed(bound: &str) -> Option<Value> {
+/// The record of a trader here that follows an exchange there, for `factor` seconds after a fifth
+/// of that.
+fn followed(bound: &str, factor: u32) -> Option<Value> {
     let directory = tempfile::tempdir().unwrap();
     let probe = elsewhere(directory.path()).arg("true").output();
     if !probe.as_ref().is_ok_and(|probe| probe.status.success()) {
@@ -51,13 +53,19 @@ fn followed(bound: &str) -> Option<Value> {
     let path = keeper(directory.path(), bound);
     let mut program = elsewhere(directory.path());
     program.arg(tickpath().get_program()).env("PATH", &path);
-    let flow = ["--flow", "synthetic", "--flow-rate", "500", "--flow-seconds", "1.2"];
+    let flow_seconds = format!("{}", f64::from(factor) * 1.2);
+    let flow = ["--flow", "synthetic", "--flow-rate", "500", "--flow-seconds", &flow_seconds];
     let feed = ["--any-token", "--book", "empty", "--feed", "unicast"];
     let exchange = Exchange::start_by(program, &[&feed[..], &flow[..]].concat());
     let mut command = tickpath();
     command.args(["run", "tick-to-trade", "--quiet", "--connect", &exchange.address, "--out"]);
     command.arg(directory.path().join("runs")).env("PATH", &path);
-    for set in SHORT_TICKS.iter().chain(&["exchange.start=false"]) {
+    let seconds = [
+        format!("warm_up_seconds={}", f64::from(factor) * 0.2),
+        format!("seconds={factor}"),
+        "exchange.start=false".to_owned(),
+    ];
+    for set in SHORT_TICKS.iter().copied().chain(seconds.iter().map(String::as_str)) {
         command.args(["--set", set]);
     }
     let done = command.output().unwrap();
@@ -73,18 +81,26 @@ fn p50(record: &Value, name: &str, kind: &str) -> Option<u64> {
 
 #[test]
 fn clocks_that_are_close_give_figures_between_them() {
-    let Some(record) = followed("0.000000100") else { return };
-    let tick = &rust(&record)["load"]["tick"][0];
+    let assumption = "a message comes within 40 ms, and a clock is read within 10 us";
+    testing::quiet::or_doubled(assumption, |factor| {
+        followed("0.000000100", factor).map_or(Ok(()), |record| gives_figures(&record, factor))
+    });
+}
+
+fn gives_figures(record: &Value, factor: u32) -> Result<(), String> {
+    let tick = &rust(record)["load"]["tick"][0];
     let time = &tick["time"];
     assert_eq!((&time["same_clock"], &time["bound_from"]), (&false.into(), &"chrony".into()));
     // Two keepers, and a reading at each end.
-    assert!((200..20_000).contains(&time["exchange_bound_ns"].as_u64().unwrap()), "{time}");
+    let bound_ns = time["exchange_bound_ns"].as_u64().unwrap();
+    unless!((200..20_000).contains(&bound_ns), "{time}");
     // The warm-up of 0.2 s ends at the same moment by both clocks: 534 of the flow's 641 messages
     // come after it. The first tick tells where the other clock is, give or take its own way, which
     // takes 40 ms (20 messages) where busy loops share the cores. A clock taken for the other one
     // measures all messages, or none. (Not samples: a machine that lags packs more messages into a
     // datagram.)
-    assert!((420..=620).contains(&tick["messages"].as_u64().unwrap()), "{tick}");
+    let messages = tick["messages"].as_u64().unwrap() / u64::from(factor);
+    unless!((420..=620).contains(&messages), "{messages} messages: {tick}");
     assert_eq!(
         (&tick["samples_out_of_order"], &tick["samples_not_adding_up"]),
         (&0.into(), &0.into())
@@ -93,24 +109,25 @@ fn clocks_that_are_close_give_figures_between_them() {
     // It is one machine: a way there and back is as long as its parts, and nobody is a day away.
     let [whole, there, back] =
         [("order_to_ack", "service"), ("network_out", "stage"), ("network_back", "stage")].map(
-            |(name, kind)| p50(&record, name, kind).unwrap_or_else(|| panic!("{name}: {time}")),
+            |(name, kind)| p50(record, name, kind).unwrap_or_else(|| panic!("{name}: {time}")),
         );
-    assert!(there + back <= 2 * whole, "{there} there, {back} back, {whole} in all");
+    unless!(there + back <= 2 * whole, "{there} there, {back} back, {whole} in all");
     // Where the way is so short that the bound is a tenth of it, it is refused by name, and not
     // explained.
-    let attribution = rust(&record)["attribution"].as_array();
-    match p50(&record, "tick_to_ack", "response") {
+    let attribution = rust(record)["attribution"].as_array();
+    match p50(record, "tick_to_ack", "response") {
         Some(ns) => {
-            assert!(ns < 100_000_000, "{ns}");
+            unless!(ns < 100_000_000, "{ns} ns from a tick to its order's acknowledgement");
             assert!(attribution.is_some_and(|all| !all.is_empty()), "{record}");
         }
         None => assert!(time["refused"].to_string().contains("tick_to_ack"), "{time}"),
     }
+    Ok(())
 }
 
 #[test]
 fn clocks_that_may_be_far_apart_give_no_figure_between_them() {
-    let Some(record) = followed("0.100000000") else { return };
+    let Some(record) = followed("0.100000000", 1) else { return };
     let tick = &rust(&record)["load"]["tick"][0];
     let refused = &tick["time"]["refused"];
     for (name, kind) in

@@ -194,11 +194,7 @@ fn validated(text: &[u8]) -> serde_json::Value {
 pub fn valid_by(schema: &str, text: &[u8]) -> serde_json::Value {
     let record: serde_json::Value = serde_json::from_slice(text).unwrap();
     let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let faults: Vec<String> = validator
-        .iter_errors(&record)
-        .map(|fault| format!("{fault} {}", fault.instance_path()))
-        .collect();
+    let faults = testing::schema::faults(&schema, &record);
     assert!(faults.is_empty(), "{faults:?} in {record}");
     record
 }
