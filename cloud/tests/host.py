@@ -34,7 +34,7 @@ UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 MaxStartups 100
-SetEnv PATH={path} TICKPATH_LOCKS={directory}
+SetEnv PATH={path} TICKPATH_LOCKS={directory} TICKPATH_SETTLE_SECONDS=0
 Subsystem sftp internal-sftp
 """)
 environment = {"PATH": path}

@@ -12,6 +12,8 @@ use std::time::Duration;
 /// Time between the end of an entrant and the measured part of the next: the kernel's delay, and
 /// time to report some gigabytes.
 const SETTLE_NS: u64 = 2_500_000_000;
+/// The environment variable with other seconds: tests that judge no tail set 0.
+const SECONDS: &str = "TICKPATH_SETTLE_SECONDS";
 /// Interval at which a pause checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(20);
 /// `VIRTIO_BALLOON_F_REPORTING`: position of its digit in a device's `features`.
@@ -20,13 +22,16 @@ const REPORTING_FEATURE: usize = 5;
 /// When the last entrant ended, if that matters here.
 pub(crate) struct Settle {
     clock: Clock,
-    reports_free_pages: bool,
+    /// 0 where free memory is not reported.
+    settle_ns: u64,
     ended_ns: Option<u64>,
 }
 
 impl Settle {
     pub(crate) fn new(root: &Root, clock: Clock) -> Settle {
-        Settle { clock, reports_free_pages: reports_free_pages(root), ended_ns: None }
+        let settle_ns =
+            if reports_free_pages(root) { asked_ns(std::env::var(SECONDS).ok()) } else { 0 };
+        Settle { clock, settle_ns, ended_ns: None }
     }
 
     /// Notes that the processes of an entrant have ended.
@@ -36,9 +41,9 @@ impl Settle {
 
     /// Sleeps until an entrant with that warm-up may start.
     pub(crate) fn pause(&self, warm_up_seconds: f64, interrupt: &Interrupt) {
-        let Some(ended_ns) = self.ended_ns.filter(|_| self.reports_free_pages) else { return };
+        let Some(ended_ns) = self.ended_ns else { return };
         let warm_up_ns = (warm_up_seconds * 1e9) as u64;
-        let until_ns = ended_ns + SETTLE_NS.saturating_sub(warm_up_ns);
+        let until_ns = ended_ns + self.settle_ns.saturating_sub(warm_up_ns);
         while !interrupt.is_set() {
             let left = until_ns.saturating_sub(self.clock.now_ns());
             if left == 0 {
@@ -47,6 +52,12 @@ impl Settle {
             std::thread::sleep(LOOK.min(Duration::from_nanos(left)));
         }
     }
+}
+
+/// The pause that the environment asks for; [`SETTLE_NS`] without a number of seconds.
+fn asked_ns(seconds: Option<String>) -> u64 {
+    let seconds = seconds.and_then(|text| text.parse::<f64>().ok());
+    seconds.map_or(SETTLE_NS, |seconds| (seconds * 1e9) as u64)
 }
 
 /// Whether the kernel returns free memory to a hypervisor: a balloon device has negotiated it.
@@ -78,8 +89,13 @@ mod tests {
         fs::write(device.join("features"), "0110010100").unwrap();
         assert!(reports_free_pages(&root));
 
+        assert_eq!(asked_ns(None), SETTLE_NS);
+        assert_eq!(asked_ns(Some("soon".to_owned())), SETTLE_NS);
+        assert_eq!(asked_ns(Some("0.5".to_owned())), 500_000_000);
+
         let clock = Clock::calibrate();
         let mut settle = Settle::new(&root, clock);
+        assert_eq!(settle.settle_ns, SETTLE_NS);
         let paused_ms = |settle: &Settle, warm_up_seconds| {
             let start_ns = clock.now_ns();
             settle.pause(warm_up_seconds, &Interrupt::default());
