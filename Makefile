@@ -12,16 +12,8 @@ run: setup
 # Builds and tests everything. Tests that can't run on this machine are counted at the end, by what
 # they need; for a need that is listed in MUST_RUN that is a failure. With CLOUD_APART=1 without the
 # control plane.
-test: setup peers feed clients
-	@./scripts/setup tests
-	@mkdir -p target && rm -f target/skipped
-	status=0; \
-	TICKPATH_SKIPPED=$(CURDIR)/target/skipped \
-	  $(CARGO) test --workspace --locked --no-fail-fast || status=$$?; \
-	[ -n "$(CLOUD_APART)" ] || \
-	  TICKPATH_SKIPPED=$(CURDIR)/target/skipped $(MAKE) --no-print-directory cloud || status=$$?; \
-	./scripts/skipped target/skipped $(MUST_RUN) || status=1; \
-	exit $$status
+test: setup
+	@CARGO="$(CARGO)" CLOUD_APART="$(CLOUD_APART)" ./scripts/test
 
 # The control plane's tests: simulation, a fake AWS, hosts in network namespaces (root).
 cloud: setup
