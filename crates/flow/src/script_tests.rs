@@ -168,7 +168,7 @@ fn a_recorded_day_is_replayed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(16)))]
 
     #[test]
     fn at_any_rate_every_input_changes_the_book(

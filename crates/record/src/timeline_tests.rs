@@ -41,7 +41,7 @@ fn judged(logs: &[PathBuf], timeline: &Timeline, tag: &str) -> Vec<(usize, Histo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(24)))]
     #[test]
     fn columns_are_what_the_crate_says(
         runs in prop::collection::vec(

@@ -5,6 +5,7 @@
 //! - [`child`]: a test that starts its own program again, to be killed.
 //! - [`small_disk`]: a test on a disk that is full.
 //! - [`cores`]: whether this machine's cores are quiet enough for a test about time.
+//! - [`cases`]: how many cases a property test tries.
 //! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy machine.
 //! - [`schema`]: whether JSON is as one of our schemas says.
 
@@ -24,3 +25,28 @@ pub mod small_disk;
 mod skipping;
 
 pub use skipping::{Need, SKIPPED_FILE, market_data, opens, skipped};
+
+/// How many cases a property test tries whose usual number is `usual`: that number is for
+/// `PROPTEST_CASES=256`, proptest's own number, and another value changes it in proportion.
+pub fn cases(usual: u32) -> u32 {
+    in_proportion(usual, std::env::var("PROPTEST_CASES").ok())
+}
+
+fn in_proportion(usual: u32, asked: Option<String>) -> u32 {
+    let asked: u32 = asked.and_then(|text| text.parse().ok()).unwrap_or(256);
+    (u64::from(usual) * u64::from(asked) / 256).clamp(1, u32::MAX.into()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cases_grow_and_shrink_with_the_number_that_is_asked() {
+        let cases = |usual, asked: &str| super::in_proportion(usual, Some(asked.to_owned()));
+        assert_eq!(super::in_proportion(4_000, None), 4_000);
+        assert_eq!(
+            [cases(4_000, "256"), cases(4_000, "64"), cases(4_000, "1024")],
+            [4_000, 1_000, 16_000]
+        );
+        assert_eq!([cases(6, "32"), cases(6, "0"), cases(6, "many")], [1, 1, 6]);
+    }
+}

@@ -181,7 +181,7 @@ fn every_byte_changed<T: PartialEq + std::fmt::Debug>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(256)))]
 
     #[test]
     fn an_input_comes_back(input in input()) {
@@ -212,7 +212,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(16)))]
 
     #[test]
     fn a_changed_byte_of_an_input_is_never_overlooked(input in input()) {

@@ -11,7 +11,7 @@ const INSTRUMENTS: u16 = 3;
 const EVENTS_MAX: usize = 100_000;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(512)))]
 
     #[test]
     fn events_rebuild_the_book_and_account_for_every_lot(

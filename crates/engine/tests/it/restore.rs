@@ -83,7 +83,7 @@ fn is_small(pieces: &[Saved]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(4_000)))]
 
     #[test]
     fn what_is_damaged_makes_no_engine_or_what_it_says(

@@ -116,7 +116,7 @@ fn timeless(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(16)))]
 
     #[test]
     fn portions_do_not_matter(seed in any::<u64>(), portions in prop::collection::vec(1..300usize, 1..50)) {

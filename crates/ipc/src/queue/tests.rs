@@ -133,7 +133,7 @@ impl Follower {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(96)))]
 
     /// Readers come, read, fall behind and go; writers follow each other with other blocks.
     #[test]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(testing::cases(2000)) })]
 
     #[test]
     fn any_bytes_are_read_to_an_end(data in proptest::collection::vec(any::<u8>(), 0..600)) {

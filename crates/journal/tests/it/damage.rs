@@ -283,7 +283,7 @@ fn a_hole_between_segments_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(testing::cases(40)) })]
 
     /// Any number of inputs, in any runs of writers, snapshots between them, and a cut anywhere
     /// behind the last snapshot: recovery is the replay of a prefix.

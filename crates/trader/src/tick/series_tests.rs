@@ -163,7 +163,7 @@ fn between_two_machines_the_kernels_bound_counts() {
 
 proptest! {
     // Each case writes a log.
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(24)))]
 
     /// For any stamps: no panic, and the kept samples are in order and add up.
     #[test]

@@ -210,7 +210,7 @@ fn harm_is_done_by_count() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(32)))]
     /// Under any faults nothing arrives that was not sent, everything that is neither dropped nor
     /// last arrives, and a datagram overtakes at most one other.
     #[test]

@@ -138,7 +138,7 @@ impl Drop for Ending<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testing::cases(6), ..ProptestConfig::default() })]
 
     #[test]
     fn every_byte_comes_back_in_its_order(

@@ -81,7 +81,7 @@ fn content() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(32)))]
     #[test]
     fn every_text_is_a_finding(
         now in prop::collection::vec(prop::option::of(content()), PATHS.len()),

@@ -237,7 +237,7 @@ fn fault() -> impl Strategy<Value = Fault> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testing::cases(60), ..ProptestConfig::default() })]
     #[test]
     fn any_prefix_of_apply_then_revert_restores_the_same_bytes(
         machine in 0_usize..5,

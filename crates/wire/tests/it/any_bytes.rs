@@ -114,7 +114,7 @@ fn what_serde_json_refuses_we_refuse() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5_000))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(5_000)))]
 
     #[test]
     fn reader_of_any_bytes(data in prop::collection::vec(any::<u8>(), 0..300)) {

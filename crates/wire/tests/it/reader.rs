@@ -151,7 +151,7 @@ fn undrained_reads_fill_the_buffer_and_no_more() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(testing::cases(300)))]
 
     /// Streams many times longer than the buffer, so that it is compacted at every kind of place.
     #[test]
