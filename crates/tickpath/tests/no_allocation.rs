@@ -84,7 +84,7 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
                 connections,
                 ..Load::default()
             },
-            warm_up_seconds: 0.3,
+            warm_up_seconds: 0.15,
             seconds,
             tls,
             inject: Default::default(),
@@ -150,17 +150,18 @@ fn twice_the_messages_take_no_more_allocations() {
             continue;
         }
         let case = Case { backend, model, connections, gateways, has_tls, is_forwarded };
-        let (few, allocations_few) = run(case, 0.5);
-        // In ping-pong a busy machine may send fewer messages in a longer run: it was seen to.
-        let longer = [0.95, 2.0, 4.0, 8.0].into_iter();
-        let mut runs = longer.map(|seconds| run(case, seconds));
-        let enough = runs.find(|(many, _)| *many > few + 1_000);
-        let (many, allocations_many) = enough.expect("no longer run had more messages");
-        let more = many - few;
-        let difference = allocations_many.abs_diff(allocations_few);
-        assert!(
-            difference * 20 < more,
-            "{case:?}: {allocations_few} allocations for {few} messages, {allocations_many} for {many}"
-        );
+        testing::quiet::or_doubled("0.3 s have 1 000 messages more", |factor| {
+            let (few, allocations_few) = run(case, 0.25 * f64::from(factor));
+            let (many, allocations_many) = run(case, 0.55 * f64::from(factor));
+            // In ping-pong a busy machine may send fewer messages in a longer run: it was seen to.
+            let more = many.saturating_sub(few);
+            testing::unless!(more > 1_000, "{case:?}: {few} messages, then {many}");
+            let difference = allocations_many.abs_diff(allocations_few);
+            testing::unless!(
+                difference * 20 < more,
+                "{case:?}: {allocations_few} allocations for {few} messages, {allocations_many} for {many}"
+            );
+            Ok(())
+        });
     }
 }

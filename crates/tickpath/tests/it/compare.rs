@@ -44,63 +44,58 @@ fn figure<'a>(comparison: &'a Value, series: &str) -> &'a Value {
 /// exchange spins; `tickpath selftest` checks the figure on a quiet core.
 #[test]
 fn a_slower_exchange_is_worse_and_fails_its_gate() {
+    let assumption = "orders take 18 ms at most, so that 0.4 s has the twenty that a p50 needs";
+    testing::quiet::or_doubled(assumption, slower_exchange_is_worse);
+}
+
+fn slower_exchange_is_worse(factor: u32) -> Result<(), String> {
     let out = tempfile::tempdir().unwrap();
-    let done = compare(
-        out.path(),
-        &[
-            "--force",
-            "--json",
-            "--pairs",
-            "9",
-            // A p50 needs twenty orders, and each takes up to 18 ms where busy loops share the
-            // core.
-            "--set",
-            "seconds=1.0",
-            "--gate",
-            "order.service.p50 <= +100%",
-            "exchange.inject.delay_us=0",
-            "exchange.inject.delay_us=3000",
-        ],
-    );
+    let slower = format!("exchange.inject.delay_us={}", 3_000 * factor);
+    let seconds = format!("seconds={}", 0.4 * f64::from(factor));
+    let asked = ["--force", "--json", "--pairs", "8", "--set", &seconds];
+    let gate = ["--gate", "order.service.p50 <= +100%", "exchange.inject.delay_us=0", &slower];
+    let done = compare(out.path(), &[&asked[..], &gate].concat());
     let comparison = json(&done);
-    if comparison["outcome"] == "inconclusive" && !testing::cores::is_quiet(0.2) {
-        return;
-    }
+    testing::unless!(comparison["outcome"] != "inconclusive", "{comparison:#}");
     assert_eq!(comparison["outcome"], "worse", "{comparison:#}");
     assert_eq!(comparison["gates"][0]["outcome"], "failed", "{comparison:#}");
     assert_eq!(done.status.code(), Some(1));
     let order = figure(&comparison, "order");
     let added_ns = order["added_ns"].as_i64().unwrap();
     assert!(added_ns >= 2_000_000, "{order:#}");
-    assert_eq!(comparison["differs"][0], "exchange.inject.delay_us: 0 -> 3000");
+    let differs = format!("exchange.inject.delay_us: 0 -> {}", 3_000 * factor);
+    assert_eq!(comparison["differs"][0], differs.as_str());
     assert_eq!(comparison["forced"], true);
 
     // Every run is a record of its own, and the comparison stands beside them.
     let directory = only_run(out.path());
     for arm in ["a", "b"] {
         let records = comparison[arm]["records"].as_array().unwrap();
-        assert_eq!(records.len(), 9);
+        assert_eq!(records.len(), 8);
         let first = Path::new(records[0].as_str().unwrap());
         assert!(first.starts_with(directory.join(arm)));
         assert_eq!(record(first)["runs"], 1);
     }
     let saved = std::fs::read_to_string(directory.join("compare.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&saved).unwrap(), comparison);
+    Ok(())
 }
 
 /// Three treatments are measured in the same rounds, and `report` prints all of it again.
 #[test]
 fn several_candidates_are_measured_in_one_comparison() {
+    let assumption = "orders take 20 ms at most, so that 0.4 s has the twenty that a p50 needs";
+    testing::quiet::or_doubled(assumption, three_are_compared);
+}
+
+fn three_are_compared(factor: u32) -> Result<(), String> {
     let out = tempfile::tempdir().unwrap();
     let delays = [0, 1_000, 2_000].map(|us| format!("exchange.inject.delay_us={us}"));
     let delays: Vec<&str> = delays.iter().map(String::as_str).collect();
-    // A p50 needs twenty orders.
-    let gate =
-        ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s", "--set", "seconds=1.5"];
+    let seconds = format!("seconds={}", 0.4 * f64::from(factor));
+    let gate = ["--force", "--pairs", "1", "--gate", "order.service.p50 <= 1s", "--set", &seconds];
     let done = compare(out.path(), &[&gate, delays.as_slice()].concat());
-    if done.status.code() == Some(4) && !testing::cores::is_quiet(0.2) {
-        return;
-    }
+    testing::unless!(done.status.code() != Some(4), "{}", text(&done.stdout));
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let printed = text(&done.stdout);
     for words in ["B is neither", "C is neither", "A B C … C B A", "C gate passed", "C differs"] {
@@ -116,6 +111,7 @@ fn several_candidates_are_measured_in_one_comparison() {
     assert!(printed.starts_with(&again), "{again}");
     let page = std::fs::read_to_string(directory.join("report.html")).unwrap();
     assert!(page.contains("A against each of B to C"), "{page}");
+    Ok(())
 }
 
 #[test]
