@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trader::risk::{Profile, RiskError};
 
-pub use crate::launch::process::Interrupt;
-
 /// A scenario with everything that is needed to carry it out.
 #[derive(Clone, Debug)]
 pub struct Conduct {
@@ -187,6 +185,12 @@ pub enum ConductError {
         /// Its last words on stderr, if any.
         why: String,
     },
+}
+
+/// An error of a file in `path`.
+pub(crate) fn record_failed(path: &Path) -> impl Fn(std::io::Error) -> ConductError + use<> {
+    let path = path.display().to_string();
+    move |source| ConductError::Record { path: path.clone(), source }
 }
 
 /// One entrant of a run: a subject of the scenario, or a floor.

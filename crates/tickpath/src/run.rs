@@ -15,7 +15,8 @@ use record::comparison::gate::{Gate, GateOutcome, GateResult};
 use record::comparison::selector::Figure;
 use record::{Preflight, RunRecord};
 use scenario::Conduct;
-use scenario::conduct::{Interrupt, Until};
+use scenario::Interrupt;
+use scenario::conduct::Until;
 use std::time::Duration;
 
 /// The longest time that more runs may be made for.

@@ -3,7 +3,7 @@
 
 use anyhow::Context;
 use host::Root;
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;

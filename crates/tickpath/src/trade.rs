@@ -157,7 +157,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
             hlog,
             samples: beside("samples"),
             audit: scenario.audit.enabled.then_some(audit),
-            ..scenario::tick::tick_plan(&scenario, index, target)
+            ..scenario::tick_plan(&scenario, index, target)
         })));
     }
     Ok(Job::Load(Box::new(OrdersPlan {

@@ -75,6 +75,14 @@ pub enum Ends {
 }
 
 impl Ends {
+    /// The ends of each of that many processes, in the order in which they start.
+    pub fn of(processes: usize) -> &'static [Ends] {
+        match processes {
+            2 => &[Ends::Producer, Ends::Consumer],
+            _ => &[Ends::Both],
+        }
+    }
+
     /// Whether the process sends.
     pub fn sends(self) -> bool {
         self != Ends::Consumer

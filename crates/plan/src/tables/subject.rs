@@ -1,7 +1,6 @@
 //! `[[subject]]` of a scenario.
 
 use crate::faults::Inject;
-use crate::process::ipc::Ends;
 use crate::tables::network::Placement;
 use host::placement::Cores;
 use host::scheduling::Scheduling;
@@ -46,16 +45,6 @@ impl Default for Subject {
             tls: false,
             placement: Placement::Baseline,
             inject: Inject::default(),
-        }
-    }
-}
-
-impl Subject {
-    /// The ends of each of its processes, in the order in which they start.
-    pub fn ends(&self) -> &'static [Ends] {
-        match self.processes {
-            2 => &[Ends::Producer, Ends::Consumer],
-            _ => &[Ends::Both],
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Makes the record from what the processes left.
 
 use crate::conduct::{Conduct, Entrant};
-use crate::disturbance::largest;
+use crate::disturbance::{largest, series};
+use crate::evidence::Run;
+use crate::kind::ticks::attribution;
 use crate::placement::Placed;
-use crate::run::Run;
-use crate::run::until;
-use crate::tick::attribution;
 use clock::Clock;
 use clock::calendar::utc;
 use host::Cores;
@@ -141,7 +140,7 @@ fn subject(entrant: &Entrant, parts: &Parts, spread: bool, warnings: &mut Vec<St
     let told = attribution::explain(entrant, &parts.conduct.scenario, parts.path, runs);
     warnings.extend(told.warnings);
     let all: Vec<&Run> = runs.iter().collect();
-    let mut series = until::series(parts.conduct, entrant, &all, spread);
+    let mut series = series::judged(parts.conduct, entrant, &all, spread);
     warnings.extend(attribution::take_out_refused(&entrant.name, runs, &mut series));
     Subject {
         name: entrant.name.clone(),

@@ -2,7 +2,7 @@
 
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance;
-use crate::run::{Measured, Run};
+use crate::evidence::{Measured, Run};
 use record::{Disturbed, Disturber, Kind};
 use std::collections::BTreeMap;
 

@@ -1,111 +1,22 @@
 //! The disturbed share of each series, from the account of the measured cores, the idle looks and
 //! the pacer's lateness. docs/METHODOLOGY.md derives the formulas.
 
-pub(crate) mod exact;
-pub(crate) mod idle;
 pub(crate) mod largest;
-pub(crate) mod moment;
+pub(crate) mod series;
 
 use crate::conduct::{Conduct, Entrant};
-use crate::disturbance::idle::Idle;
-use crate::run::{Measured, Run};
-use clock::{monotonic_ns, wall_ns};
+use crate::evidence::idle::Idle;
+use crate::evidence::seen::{CoreSeen, Seen};
+use crate::evidence::{Measured, Run};
+use crate::kind::runner;
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
-use noise::account::{AccountResult, CoreAccount};
-use plan::scenario::Measure;
-use plan::tables::load::Model;
-use plan::tables::strategy::StrategyName;
-use record::hlog::measured_part;
 use record::{Disturbed, Kind, Moves};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
 
 /// A message is late beyond this share of the service time's p50 …
 const LATE_SHARE_OF_P50: f64 = 0.1;
 /// … and beyond this number of clock readings: a pacer can't see time more finely.
 const LATE_CLOCK_READINGS: u64 = 4;
-
-/// What the account says about one measured core in the measured part of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CoreSeen {
-    pub core: usize,
-    /// The load's pacer runs on this core, and the log has its lateness.
-    pub paces: bool,
-    pub windows: u64,
-    pub away_seconds: f64,
-    pub faults: u64,
-    pub stolen_share: f64,
-    /// Count, seconds in total and longest, s, by thread name.
-    pub by: BTreeMap<String, (u64, f64, f64)>,
-}
-
-/// What the account says about the measured cores of one entrant in one run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    /// Length of the measured part.
-    pub seconds: f64,
-    pub cores: Vec<CoreSeen>,
-    /// Shares that are known message by message, by name and kind of the series.
-    pub exact: BTreeMap<String, DisturbedShares>,
-    /// Why this is unknown; empty if it is known.
-    pub unknown: String,
-}
-
-impl Seen {
-    pub(crate) fn unknown(why: &str) -> Seen {
-        Seen { unknown: why.to_owned(), ..Seen::default() }
-    }
-
-    /// Selects the measured part of `subject`, by its log.
-    pub(crate) fn of(
-        accounted: &AccountResult,
-        hlog: &Path,
-        subject: &str,
-        paces: Option<usize>,
-    ) -> Seen {
-        if !accounted.missing.is_empty() {
-            return Seen::unknown(&accounted.missing);
-        }
-        let part =
-            File::open(hlog).ok().and_then(|log| measured_part(BufReader::new(log), subject));
-        let Some((from, to)) = part else { return Seen::unknown("nothing was measured") };
-        // Distance between the log's clock and the account's; both run at the same rate for a run.
-        let ahead_ns = wall_ns() as f64 - monotonic_ns() as f64;
-        let on_account = |seconds: f64| (seconds * 1e9 - ahead_ns).max(0.0) as u64;
-        let (from_ns, to_ns) = (on_account(from), on_account(to));
-        let seconds = (to_ns.saturating_sub(from_ns) as f64 / 1e9).max(1e-9);
-        let core = |one: &CoreAccount| {
-            let faults = one.faults.iter().filter(|ns| (from_ns..to_ns).contains(*ns)).count();
-            let mut seen = CoreSeen {
-                core: one.core,
-                paces: paces == Some(one.core),
-                stolen_share: one.stolen_share,
-                faults: faults as u64 + one.faults_later,
-                ..CoreSeen::default()
-            };
-            // What has only sums came after much else: in the measured part, or just behind it.
-            let mut taken = one.windows_later.clone();
-            for window in &one.windows {
-                let (start, end) = (window.start_ns.max(from_ns), window.end_ns.min(to_ns));
-                if start < end {
-                    taken.entry(window.by).or_default().add(end - start);
-                }
-            }
-            for (name, taken) in taken {
-                let (length, longest) = (taken.ns as f64 / 1e9, taken.longest_ns as f64 / 1e9);
-                seen.windows += taken.windows;
-                seen.away_seconds += length;
-                let name = format!("thread.{}", accounted.names.of(name));
-                seen.by.insert(name, (taken.windows, length, longest));
-            }
-            seen
-        };
-        Seen { seconds, cores: accounted.cores.iter().map(core).collect(), ..Seen::default() }
-    }
-}
 
 /// How an entrant's messages follow each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -211,44 +122,21 @@ pub(crate) fn late_from_ns(service_p50_ns: u64, clock_cost_ns: u64) -> u64 {
 /// How an entrant's messages follow each other.
 pub(crate) fn flow(conduct: &Conduct, count: u64, seconds: f64) -> Flow {
     let scenario = &conduct.scenario;
-    let is_one_by_one = match scenario.kind {
-        Measure::Cores | Measure::Soak | Measure::Endpoint => true,
-        Measure::Ticks => false,
-        _ => scenario.load.model == Model::PingPong,
-    };
-    let under_way = match scenario.kind {
-        Measure::Orders => scenario.load.accounts as f64,
-        _ => 1.0,
-    };
-    match (is_one_by_one, scenario.rate_per_second_offered()) {
-        (true, _) => Flow::OneByOne { under_way },
-        (false, Some(per_second)) => Flow::Scheduled { per_second },
-        // A recording at its own pace.
-        (false, None) => Flow::Scheduled { per_second: count as f64 / seconds.max(1e-9) },
+    if let Some(under_way) = scenario.measurement().one_by_one(scenario) {
+        return Flow::OneByOne { under_way: under_way as f64 };
     }
+    // Without a rate it is a recording at its own pace.
+    let own = || count as f64 / seconds.max(1e-9);
+    Flow::Scheduled { per_second: scenario.rate_per_second_offered().unwrap_or_else(own) }
 }
 
 /// The direction in which disturbance can move the values of a series.
 pub(crate) fn moves(conduct: &Conduct, entrant: &Entrant, kind: Kind) -> Moves {
-    let scenario = &conduct.scenario;
-    let spins = |backend: &str| backend.contains("spin");
-    let may_sleep = match scenario.kind {
-        // The other end is the subject.
-        Measure::Endpoint => !spins(&entrant.backend),
-        Measure::Orders | Measure::Ticks | Measure::Network => {
-            !spins(&entrant.backend)
-                || scenario.exchange.start && !spins(&scenario.exchange.backend)
-        }
-        _ => false,
-    };
+    let (scenario, runner) = (&conduct.scenario, runner(conduct.scenario.kind));
     // Messages that waited leave in one batch, which may be faster per message.
-    let in_batches = kind == Kind::Service
-        && scenario.load.model == Model::Open
-        && scenario.kind != Measure::Endpoint;
-    let conflates = scenario.kind == Measure::Ipc && entrant.backend.contains("distributor");
-    let adapts =
-        scenario.kind == Measure::Ticks && scenario.strategy.name == StrategyName::MarketMaking;
-    match may_sleep || in_batches || conflates || adapts || kind == Kind::Throughput {
+    let in_batches = kind == Kind::Service && runner.leaves_in_batches(scenario);
+    let adapts = runner.may_sleep(scenario, entrant) || runner.adapts(scenario, entrant);
+    match in_batches || adapts || kind == Kind::Throughput {
         true => Moves::UpOrDown,
         false => Moves::Up,
     }

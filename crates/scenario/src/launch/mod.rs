@@ -1,27 +1,24 @@
 //! Starts the processes of one entrant in one run, and reads their results.
 
+pub(crate) mod observer;
 pub(crate) mod process;
 pub(crate) mod stderr;
 
-use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, OPERATIONS_PER_SECOND_MIN};
-use crate::disturbance::moment::Moment;
+use crate::conduct::{Conduct, ConductError, Entrant, OPERATIONS_PER_SECOND_MIN};
+use crate::evidence::Outcome;
+use crate::launch::process::Interrupt;
 use crate::launch::process::Process;
 use crate::placement::Placed;
 use crate::progress::{Progress, Teller};
-use crate::run::Lengths;
-use crate::tick::taken::Taking;
 use clock::Clock;
 use host::Cores;
 use host::network::Networks;
-use ipc_bench::judge::DisturbedShares;
 use noise::account::Account;
-use plan::scenario::Measure;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
 use rustix::process::Pid;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -47,6 +44,8 @@ pub(crate) struct Launch<'a> {
     pub entrant: &'a Entrant,
     /// The account of the measured cores; it must know the measured processes.
     pub account: &'a Account,
+    /// The clock of this process.
+    pub clock: Clock,
     /// The namespaces of both ends, unless they share a network.
     pub networks: Option<&'a Networks>,
 }
@@ -76,32 +75,14 @@ impl Client {
     }
 }
 
-/// What the processes of one entrant leave.
-pub(crate) struct Left {
-    pub result: ClientResult,
-    pub exchange: Option<ExchangeResult>,
-    /// What took the cores of both ends, if that was traced.
-    pub taking: Option<Taking>,
-    /// Disturbed shares that are known message by message.
-    pub exact: BTreeMap<String, DisturbedShares>,
-    /// The clock of the ticks' stamps and the kernel's, before and after, if known.
-    pub moments: Option<(Moment, Moment)>,
-}
-
-impl From<ClientResult> for Left {
-    fn from(result: ClientResult) -> Left {
-        Left { result, exchange: None, taking: None, exact: BTreeMap::new(), moments: None }
-    }
-}
-
 impl Launch<'_> {
-    /// Starts an exchange, lets `client` measure it, and ends it. `lengths` are a floor's.
+    /// Starts an exchange with those further arguments, lets `client` measure it, and ends it.
     pub(crate) fn with_exchange(
         &self,
-        lengths: Option<&Lengths>,
-        client: impl FnOnce(Option<Pid>, Ready) -> Result<Left, ConductError>,
-    ) -> Result<Left, ConductError> {
-        let (process, ready) = match self.start_exchange(lengths)? {
+        arguments: &[String],
+        client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
+    ) -> Result<Outcome, ConductError> {
+        let (process, ready) = match self.start_exchange(arguments)? {
             Some((process, ready)) => (Some(process), ready),
             None => {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
@@ -110,29 +91,29 @@ impl Launch<'_> {
                 (None, Ready { address, clock: None, certificate: None })
             }
         };
-        let left = client(process.as_ref().map(Process::pid), ready);
+        let outcome = client(process.as_ref().map(Process::pid), ready);
         // It ends whatever became of the client.
         let ended = process.map(|process| self.end_exchange(process));
-        let mut left = left?;
+        let mut outcome = outcome?;
         match ended.transpose() {
-            Ok(exchange) => left.exchange = exchange.flatten(),
-            Err(why) => left.result.fail(why),
+            Ok(exchange) => outcome.exchange = exchange.flatten(),
+            Err(why) => outcome.result.fail(why),
         }
-        Ok(left)
+        Ok(outcome)
     }
 
-    /// Starts an exchange, or the raw echo of messages of these lengths. Returns it with its first
-    /// line; `None` if the scenario starts none.
+    /// Starts an exchange, or the raw echo. Returns it with its first line; `None` if the scenario
+    /// starts none.
     fn start_exchange(
         &self,
-        lengths: Option<&Lengths>,
+        arguments: &[String],
     ) -> Result<Option<(Process, Ready)>, ConductError> {
         if !self.conduct.scenario.exchange.start {
             return Ok(None);
         }
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
         let (stderr, file) = self.stderr(".exchange")?;
-        let command = self.exchange_command(lengths);
+        let command = self.exchange_command(arguments);
         let start = || Process::start(command, "", file, EXCHANGE_PATIENCE);
         let started = match self.networks {
             None => start(),
@@ -153,7 +134,7 @@ impl Launch<'_> {
         Err(failed(stderr::said(&stderr)))
     }
 
-    fn exchange_command(&self, lengths: Option<&Lengths>) -> Command {
+    fn exchange_command(&self, arguments: &[String]) -> Command {
         let spec = &self.conduct.scenario.exchange;
         let mut command = Command::new(&self.conduct.program);
         let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
@@ -167,9 +148,7 @@ impl Launch<'_> {
         }
         // The floor has them too: it is the path without the exchange's own work.
         command.args(["--gateways", &spec.gateways.to_string()]);
-        if self.conduct.scenario.kind == Measure::Ticks {
-            self.feed_arguments(&mut command, lengths.filter(|_| self.entrant.is_floor));
-        }
+        command.args(arguments);
         if self.conduct.has_echo(self.entrant) {
             command.arg("--echo");
             if self.entrant.is_bare {

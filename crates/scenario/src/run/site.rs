@@ -1,10 +1,10 @@
 //! The place of a run: this machine before the first process starts, the chosen cores, the networks
 //! and the run directory.
 
-use crate::conduct::{Conduct, ConductError};
+use crate::conduct::{Conduct, ConductError, record_failed};
+use crate::kind::ticks::files;
 use crate::placement::{Placed, place_on};
 use crate::progress::{Progress, Say};
-use crate::tick::files;
 use clock::{Clock, wall_ms};
 use host::network::Networks;
 use host::scheduling::has_fair_server;
@@ -13,7 +13,7 @@ use plan::scenario::Measure;
 use plan::tables::ticks::Network;
 use record::directory;
 use record::machine::{Fingerprint, Machine};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trader::risk::Profile;
 
 /// Everything that exists before the first run.
@@ -101,10 +101,4 @@ fn probe_cores(placed: &Placed, allowed: &[usize]) -> Option<(usize, usize)> {
         .or_else(|| first.iter().copied().find(|core| *core != subject))
         .or_else(|| allowed.iter().copied().find(|core| *core != subject))?;
     (other != subject).then_some((other, subject))
-}
-
-/// An error of a file in `path`.
-pub(crate) fn record_failed(path: &Path) -> impl Fn(std::io::Error) -> ConductError + use<> {
-    let path = path.display().to_string();
-    move |source| ConductError::Record { path: path.clone(), source }
 }

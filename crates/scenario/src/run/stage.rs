@@ -3,15 +3,16 @@
 //! while they measure.
 
 use crate::assemble::{self, Parts};
-use crate::conduct::{Conduct, ConductError, Entrant, Interrupt, entrants};
-use crate::disturbance::idle::Idle;
+use crate::conduct::{Conduct, ConductError, Entrant, entrants, record_failed};
+use crate::evidence::idle::Idle;
+use crate::evidence::{Run, lengths};
+use crate::kind::ticks::files;
+use crate::launch::process::Interrupt;
 use crate::launch::stderr;
 use crate::progress::{Progress, Say, Teller};
 use crate::run::settle::Settle;
-use crate::run::site::{Site, record_failed};
+use crate::run::site::Site;
 use crate::run::until::{self, AllRuns};
-use crate::run::{Run, lengths};
-use crate::tick::files;
 use clock::Deadline;
 use host::Root;
 use noise::account::Account;

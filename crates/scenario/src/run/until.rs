@@ -2,10 +2,9 @@
 //! disturbed least. Only their disturbed shares decide, before any latency is read.
 
 use crate::conduct::{Conduct, Entrant};
-use crate::disturbance;
-use crate::run::Run;
+use crate::disturbance::{self, series};
+use crate::evidence::Run;
 use hdrhistogram::Histogram;
-use record::merge::pooling::{self, Judging};
 use record::{Kind, LeftOut, Series};
 use std::fs;
 use std::path::Path;
@@ -64,28 +63,9 @@ pub(crate) fn holds_to(
     let Some(first) = entrants.first() else { return 0.0 };
     let chosen: Vec<&Run> = chosen.iter().map(|place| &runs[*place]).collect();
     let main = chosen.first().and_then(|run| main_series(conduct, run, &first.name));
-    let series = series(conduct, first, &chosen, false);
+    let series = series::judged(conduct, first, &chosen, false);
     let is_main = |one: &&Series| main == Some((one.name.as_str(), one.kind));
     series.iter().find(is_main).and_then(|one| one.holds_to).unwrap_or(0.0)
-}
-
-/// Every series of `entrant` over `runs`, judged.
-pub(crate) fn series(
-    conduct: &Conduct,
-    entrant: &Entrant,
-    runs: &[&Run],
-    spread: bool,
-) -> Vec<Series> {
-    let totals: Vec<_> = runs.iter().map(|run| &run.totals).collect();
-    let disturbed = |name: &str, kind: Kind, run: usize| {
-        let measured = runs[run].measured.iter().find(|one| one.subject == entrant.name);
-        measured.map_or(record::Disturbed::NONE, |measured| {
-            disturbance::disturbed(conduct, runs[run], measured, name, kind)
-        })
-    };
-    let moves = |_: &str, kind: Kind| disturbance::moves(conduct, entrant, kind);
-    let judging = Judging { disturbed: &disturbed, moves: &moves, spread };
-    pooling::series(&entrant.name, &totals, conduct.scenario.runs, &judging)
 }
 
 /// Keeps the runs that count, renumbers their files, and puts the other logs aside.
@@ -121,7 +101,7 @@ pub(crate) fn keep(
             kept.push(run);
             continue;
         }
-        crate::tick::files::forget(path, number);
+        crate::kind::ticks::files::forget(path, number);
         left_out.push(LeftOut { run: number, disturbed_share, log });
     }
     AllRuns { runs: kept, left_out }

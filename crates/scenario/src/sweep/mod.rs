@@ -1,6 +1,7 @@
 //! The same scenario at several rates, to the knee: the highest rate that meets an objective.
 
-use crate::conduct::{Conduct, ConductError, Interrupt};
+use crate::conduct::{Conduct, ConductError};
+use crate::launch::process::Interrupt;
 use crate::progress::{Say, again};
 use clock::calendar::utc;
 use clock::schedule::RATE_PER_SECOND_MAX;

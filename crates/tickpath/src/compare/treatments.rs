@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use record::RunRecord;
 use record::comparison::gate::Gate;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare_all};
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use scenario::experiment::{Experiment, Made, ROUNDS_MAX, Rounds, Side, TREATMENTS_MAX, Treatment};
 use stats::compare::Design;
 use std::path::Path;

@@ -20,7 +20,7 @@ use record::{RunRecord, Series, directory};
 use report::{DisturbedFigure, DisturbedRow};
 use rustix::process::Pid;
 use scenario::Conduct;
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use stats::PERCENTILES;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;

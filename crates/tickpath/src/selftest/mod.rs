@@ -16,7 +16,7 @@ use record::comparison::{Question, Runs, compare};
 use record::directory;
 use record::{Kind, RunRecord, Verdict};
 use report::Finding;
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use scenario::experiment::{Experiment, Rounds, Side, Treatment};
 use stats::compare::{Design, Outcome, SIGNIFICANCE};
 use std::path::{Path, PathBuf};

@@ -26,7 +26,7 @@ use anyhow::{Context, bail};
 use clock::wall_ms;
 use record::{RunRecord, directory};
 use report::metrics;
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use scenario::{Conduct, Progress};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clock::{Deadline, monotonic_ns};
 use record::RunRecord;
 use record::tune::{NotTried, SettingState, Survey, Trial, Tried, corrected, figures};
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use scenario::experiment::{Experiment, Rounds, Side, Switch, Treatment};
 use stats::compare::{Design, Outcome};
 use std::cell::RefCell;

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use host::Cores;
 use record::tune::{SettingState, State, Survey, Trial, Tried, corrected, figures};
 use record::{RunRecord, directory};
-use scenario::conduct::Interrupt;
+use scenario::Interrupt;
 use serde::{Deserialize, Serialize};
 use stats::compare::{Design, Outcome, RUNS_MIN};
 use std::fs;

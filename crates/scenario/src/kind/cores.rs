@@ -1,10 +1,14 @@
-//! The matrix of a machine: one cache line back and forth between every two cores, pair after pair.
+//! `core-to-core`: one cache line back and forth between every two cores, pair after pair.
 
+use crate::conduct::record_failed;
 use crate::conduct::{ConductError, Entrant, pairs};
+use crate::evidence::{Lengths, Outcome};
+use crate::kind::rules;
+use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::Launch;
-use crate::run::site::record_failed;
+use crate::launch::observer::Observer;
 use clock::recorder::{Interval, Series, histogram, write_log};
-use clock::{Clock, wall_now};
+use clock::wall_now;
 use record::{self, ClientResult, Kind, directory};
 use std::fs::File;
 use std::io::BufWriter;
@@ -15,10 +19,30 @@ const SAMPLES_MIN: usize = host::probe::SAMPLES_MIN;
 /// Limit on the samples of a pair.
 const SAMPLES_MAX: usize = 1_000_000;
 
+/// The runner.
+pub(crate) struct Cores;
+
+impl Runner for Cores {
+    fn run(
+        &self,
+        launch: &Launch,
+        _lengths: Option<Lengths>,
+        _observer: &mut Observer<'_, '_>,
+    ) -> Result<Outcome, ConductError> {
+        launch.account.is_measured(rustix::process::getpid());
+        measure(launch).map(Outcome::from)
+    }
+
+    fn rules(&self) -> &'static [RuleCheck] {
+        &[("complete", rules::complete)]
+    }
+}
+
 /// Measures each pair for `seconds` and appends a series per pair to the log: the one-way time of a
 /// line, which is half of a round trip.
-pub(crate) fn measure(launch: &Launch, clock: Clock) -> Result<ClientResult, ConductError> {
+fn measure(launch: &Launch) -> Result<ClientResult, ConductError> {
     let Entrant { name: subject, cores, .. } = launch.entrant;
+    let clock = launch.clock;
     let (seconds, interrupt) = (launch.conduct.scenario.seconds, launch.interrupt);
     let hlog = directory::hlog(launch.path, launch.number);
     let started = wall_now();

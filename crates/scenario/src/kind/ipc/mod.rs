@@ -1,22 +1,25 @@
 //! One subject of an `ipc` scenario in one run: one client for both ends, or one for each. It is
 //! watched from outside while it runs, and judged by the samples that it leaves.
 
-pub(crate) mod core_to_core;
 mod own_directory;
 
-use crate::conduct::{ConductError, Entrant};
-use crate::ipc::own_directory::OwnDirectory;
+use self::own_directory::OwnDirectory;
+use crate::conduct::{ConductError, Entrant, record_failed};
+use crate::evidence::{Evidence, Lengths, Outcome};
+use crate::kind::rules;
+use crate::kind::runner::{RuleCheck, Runner};
+use crate::launch::observer::Observer;
 use crate::launch::process::{Process, finish_after};
-use crate::launch::{CLIENT_PATIENCE, Launch, Left, stderr};
-use crate::run::site::record_failed;
+use crate::launch::{CLIENT_PATIENCE, Launch, stderr};
 use clock::{Clock, wall_now};
 use ipc_bench::judge::{Disturbance, DisturbedShares, SampleResult, UNDISTURBED, judge};
 use ipc_bench::report::ClientReport;
 use ipc_bench::samples;
 use noise::watch::{DisturbanceKind, Watch, WatchError, WatchResult};
+use plan::Scenario;
 use plan::process::ipc::{Ends, IpcPlan, MESSAGE, Ready, Word};
 use record::directory;
-use record::{ClientResult, Kind};
+use record::{ClientResult, Kind, Verdict};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -51,16 +54,60 @@ type Passed = (ClientReport, Result<WatchResult, WatchError>, SystemTime);
 /// wake up in it.
 const LEAD_NS: u64 = 50_000_000;
 
-impl Launch<'_> {
+/// The runner.
+pub(crate) struct Ipc;
+
+impl Runner for Ipc {
+    fn run(
+        &self,
+        launch: &Launch,
+        _lengths: Option<Lengths>,
+        observer: &mut Observer<'_, '_>,
+    ) -> Result<Outcome, ConductError> {
+        let mut outcome = observer.during(launch, |_| Passage(launch).run())?;
+        if outcome.result.clock.cost_ns == 0 {
+            // A client in another language doesn't tell its clock's cost: no less than ours.
+            outcome.result.clock.cost_ns = launch.clock.cost_ns();
+        }
+        Ok(outcome)
+    }
+
+    fn rules(&self) -> &'static [RuleCheck] {
+        &[
+            ("complete", rules::complete),
+            ("sent", rules::sent),
+            ("replies", rules::replies),
+            ("recorded", recorded),
+        ]
+    }
+
+    fn pacer(&self, entrant: &Entrant) -> Option<usize> {
+        entrant.cores.first().copied()
+    }
+
+    /// A distributor conflates what its reader missed.
+    fn adapts(&self, _scenario: &Scenario, entrant: &Entrant) -> bool {
+        entrant.backend.contains("distributor")
+    }
+}
+
+fn recorded(evidence: &Evidence) -> (Verdict, String) {
+    rules::recorded(evidence, evidence.result.load.received, "messages that came")
+}
+
+/// One subject in one run.
+struct Passage<'a>(&'a Launch<'a>);
+
+impl Passage<'_> {
     /// Runs the clients and writes their latencies to the log.
-    pub(crate) fn ipc(&self) -> Result<Left, ConductError> {
+    fn run(&self) -> Result<Outcome, ConductError> {
         let files = self.files()?;
-        let subject = &self.conduct.scenario.subject[self.entrant.index];
+        let subject = &self.0.conduct.scenario.subject[self.0.entrant.index];
         // Two processes need a common clock.
         let clock = (subject.processes > 1).then(Clock::calibrate);
         let plan = IpcPlan { clock, ..self.ipc_plan(&files) };
-        let passed = self.pass(&plan, subject.ends());
-        self.interrupt.watch(&[]);
+        let passed = self.pass(&plan, Ends::of(subject.processes));
+        self.0.interrupt.watch(&[]);
         let (told, watched, started) = passed?;
         self.judged(&plan, told, watched, started)
     }
@@ -92,40 +139,42 @@ impl Launch<'_> {
 
     /// Starts one process and waits until its threads exist.
     fn start_ipc_client(&self, plan: &IpcPlan, others: &[Client]) -> Result<Client, ConductError> {
-        let line = serde_json::to_string(plan).map_err(|error| self.failed(error.to_string()))?;
+        let line = serde_json::to_string(plan).map_err(|error| self.0.failed(error.to_string()))?;
         let suffix = if plan.ends == Ends::Consumer { ".consumer" } else { "" };
-        let (stderr, file) = self.stderr(suffix)?;
-        let patience = self.lasts() + CLIENT_PATIENCE;
-        let command = self.command_or("ipc-bench");
+        let (stderr, file) = self.0.stderr(suffix)?;
+        let patience = self.0.lasts() + CLIENT_PATIENCE;
+        let command = self.0.command_or("ipc-bench");
         let mut process = Process::start_to_tell(command, &format!("{line}\n"), file, patience)
-            .map_err(|error| self.failed(format!("it can't be started: {error}")))?;
-        self.account.is_measured(process.pid());
+            .map_err(|error| self.0.failed(format!("it can't be started: {error}")))?;
+        self.0.account.is_measured(process.pid());
         let running = others.iter().map(|one| &one.process).chain([&process]);
-        self.interrupt.watch(&running.map(Process::pid).collect::<Vec<_>>());
+        self.0.interrupt.watch(&running.map(Process::pid).collect::<Vec<_>>());
         let ready = process.line().unwrap_or_default();
         if let Ok(Ready { threads }) = serde_json::from_str(&ready) {
             return Ok(Client { process, stderr, threads });
         }
         let ended = process.wait().map(|(status, _)| status.to_string());
         let how = ended.unwrap_or_else(|error| error.to_string());
-        Err(self.failed(format!("{how}: {}", stderr::said(&stderr))))
+        Err(self.0.failed(format!("{how}: {}", stderr::said(&stderr))))
     }
 
     /// Reads its last line after it has ended.
     fn last_words(&self, client: Client, line: &str) -> Result<ClientReport, ConductError> {
         let (status, timed_out) =
-            client.process.wait().map_err(|error| self.failed(error.to_string()))?;
+            client.process.wait().map_err(|error| self.0.failed(error.to_string()))?;
         if timed_out {
-            return Err(self.failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
+            return Err(self
+                .0
+                .failed(format!("it had not ended {CLIENT_PATIENCE:?} after its run")));
         }
         serde_json::from_str(line)
-            .map_err(|_| self.failed(format!("{status}: {}", stderr::said(&client.stderr))))
+            .map_err(|_| self.0.failed(format!("{status}: {}", stderr::said(&client.stderr))))
     }
 
     /// Makes this run's own directory below the scenario's.
     fn files(&self) -> Result<Files, ConductError> {
-        let Entrant { name, .. } = self.entrant;
-        let below = Path::new(&self.conduct.scenario.ipc.directory);
+        let Entrant { name, .. } = self.0.entrant;
+        let below = Path::new(&self.0.conduct.scenario.ipc.directory);
         let failed = |source: io::Error| ConductError::Process {
             who: name.clone(),
             why: format!(
@@ -133,19 +182,19 @@ impl Launch<'_> {
                 below.display()
             ),
         };
-        let own = format!("{}-{}-{name}", std::process::id(), self.number);
+        let own = format!("{}-{}-{name}", std::process::id(), self.0.number);
         let directory = OwnDirectory::create(below, &own).map_err(failed)?;
-        let samples = self.path.join(format!("{:03}.{name}.samples", self.number));
+        let samples = self.0.path.join(format!("{:03}.{name}.samples", self.0.number));
         Ok(Files { directory, samples })
     }
 
     fn ipc_plan(&self, files: &Files) -> IpcPlan {
-        let scenario = &self.conduct.scenario;
-        let subject = &scenario.subject[self.entrant.index];
+        let scenario = &self.0.conduct.scenario;
+        let subject = &scenario.subject[self.0.entrant.index];
         let (load, ipc) = (&scenario.load, &scenario.ipc);
-        let core = |which: usize| self.entrant.cores.get(which).copied();
+        let core = |which: usize| self.0.entrant.cores.get(which).copied();
         IpcPlan {
-            subject: self.entrant.name.clone(),
+            subject: self.0.entrant.name.clone(),
             structure: subject.backend.clone(),
             message_bytes: ipc.message_bytes,
             slots: ipc.slots,
@@ -172,7 +221,7 @@ impl Launch<'_> {
         told: ClientReport,
         watched: Result<WatchResult, WatchError>,
         started: SystemTime,
-    ) -> Result<Left, ConductError> {
+    ) -> Result<Outcome, ConductError> {
         let mut failures = told.failures.clone();
         let disturbances = match watched {
             Ok(WatchResult { lost_records: 0, disturbances }) => Some(disturbances),
@@ -195,8 +244,8 @@ impl Launch<'_> {
         let disturbances: Option<Vec<Disturbance>> =
             disturbances.map(|all| all.into_iter().map(disturbance).collect());
         let all = samples::read(Path::new(&plan.samples), plan.messages)
-            .map_err(|error| self.failed(format!("its samples can't be read: {error}")))?;
-        let path = directory::hlog(self.path, self.number);
+            .map_err(|error| self.0.failed(format!("its samples can't be read: {error}")))?;
+        let path = directory::hlog(self.0.path, self.0.number);
         let record_failed = record_failed(&path);
         let log = File::options().create(true).append(true).open(&path).map_err(&record_failed)?;
         let mut log = io::BufWriter::new(log);
@@ -205,7 +254,7 @@ impl Launch<'_> {
                 .map_err(record_failed)?;
         let complete = told.complete;
         let result = ClientResult { complete, failures, load, clock: told.clock, exchange: None };
-        Ok(Left { exact: exact(touched), ..Left::from(result) })
+        Ok(Outcome { exact: exact(touched), ..Outcome::from(result) })
     }
 }
 

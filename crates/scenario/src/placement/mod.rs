@@ -1,6 +1,11 @@
 //! Chooses the core of every thread. All are chosen at once, so that no two `"auto"`s collide.
 
-use crate::network::sides;
+mod placed;
+mod sides;
+
+pub(crate) use self::placed::Placed;
+
+use self::placed::rest;
 use host::placement::choose;
 use host::{Cores, HostError, Root, Topology};
 use plan::measure::CORES_PAIRED_MAX;
@@ -8,51 +13,7 @@ use plan::scenario::Measure;
 use plan::scenario::Scenario;
 use plan::tables::subject::Subject;
 use record::machine::Fixed;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// The cores of one scenario. Subjects run one after the other, so they may share one core.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Placed {
-    /// The exchange thread's core, then its gateways' if there are enough. Empty if no exchange is
-    /// started or there is no core to choose.
-    pub exchange: Vec<usize>,
-    /// Cores of each subject's measuring threads, in order; empty if there is no core to choose.
-    pub subjects: Vec<Vec<usize>>,
-    /// The audit logger's core; `None` without a logger, or if there is no core to choose.
-    pub audit: Option<usize>,
-    /// Indices of subjects that this machine can't place as they ask.
-    pub left_out: Vec<usize>,
-    /// By the index of a subject: interrupts that move for it, and their cores.
-    pub interrupts: BTreeMap<usize, (Vec<String>, Vec<usize>)>,
-    pub warnings: Vec<String>,
-}
-
-impl Placed {
-    /// Every core in use, once, ascending.
-    pub(crate) fn cores(&self) -> Vec<usize> {
-        let subjects = self.subjects.iter().flatten().copied();
-        let cores: BTreeSet<usize> = self.exchange.iter().copied().chain(subjects).collect();
-        cores.into_iter().collect()
-    }
-
-    /// The owner of a core: `exchange`, `trader`, or an empty string.
-    pub(crate) fn whose(&self, core: usize) -> &'static str {
-        match (
-            self.exchange.contains(&core),
-            self.subjects.iter().flatten().any(|one| *one == core),
-        ) {
-            (true, _) => "exchange",
-            (false, true) => "trader",
-            (false, false) => "",
-        }
-    }
-
-    /// The cores of `allowed` for everything that is not measured: neither a measured core nor its
-    /// sibling. If there is none, the siblings; if there are none either, all.
-    pub(crate) fn elsewhere(&self, topology: &Topology, allowed: &[usize]) -> Vec<usize> {
-        rest(topology, allowed, &self.cores(), 1)
-    }
-}
+use std::collections::{BTreeSet, HashSet};
 
 /// [`place`] on the machine below `root`, with what its network interface lets.
 pub(crate) fn place_on(
@@ -176,22 +137,6 @@ fn of_classes(scenario: &Scenario, starts_exchange: bool, fixed: &Fixed) -> Vec<
     let subjects = scenario.subject.iter().map(|subject| subject.scheduling);
     let exchange = starts_exchange.then_some(scenario.exchange.scheduling);
     subjects.chain(exchange).flat_map(|class| class.warnings(fixed)).collect()
-}
-
-/// The `allowed` cores that are left when `taken` are gone. If there are enough, those on other
-/// physical cores; otherwise all that are free; if none is free, all.
-fn rest(topology: &Topology, allowed: &[usize], taken: &[usize], wanted: usize) -> Vec<usize> {
-    let siblings = taken.iter().filter_map(|core| topology.siblings.get(core)).flatten();
-    let with_siblings: Vec<usize> = taken.iter().chain(siblings).copied().collect();
-    let but = |taken: &[usize]| -> Vec<usize> {
-        allowed.iter().copied().filter(|core| !taken.contains(core)).collect()
-    };
-    let (apart, free) = (but(&with_siblings), but(taken));
-    match (apart.len() >= wanted, free.is_empty()) {
-        (true, _) => apart,
-        (false, false) => free,
-        (false, true) => allowed.to_vec(),
-    }
 }
 
 /// The logger comes last, so that it takes no core from a measured thread. If no core is left it

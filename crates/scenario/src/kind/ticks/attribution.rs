@@ -2,8 +2,8 @@
 //! ticks.
 
 use crate::conduct::Entrant;
-use crate::run::{Measured, Run};
-use crate::tick::files;
+use crate::evidence::{Measured, Run};
+use crate::kind::ticks::files;
 use plan::Scenario;
 use plan::scenario::Measure;
 use record::tick::attribution::Ways;
@@ -143,9 +143,9 @@ fn not_watched(name: &str, runs: &[Run]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::conduct::{Conduct, entrants};
+    use crate::evidence::taken::Taking;
+    use crate::evidence::{Asked, Run};
     use crate::placement::Placed;
-    use crate::run::{Asked, Run};
-    use crate::tick::taken::Taking;
     use plan::Scenario;
     use record::tick::{Audit, POINTS};
     use std::fs::File;
@@ -178,7 +178,7 @@ mod tests {
             exchange: None,
             asked: Asked::default(),
             is_floor: false,
-            seen: crate::disturbance::Seen::default(),
+            seen: crate::evidence::seen::Seen::default(),
             taking,
         };
         Run { measured: vec![measured], ..Run::default() }

@@ -1,6 +1,6 @@
 //! What this machine has for the four placements, and what it lacks.
 
-use crate::placement::Placed;
+use crate::placement::placed::Placed;
 use host::interrupts::{self, is_of_interface};
 use host::placement::choose;
 use host::topology::nic_nodes;

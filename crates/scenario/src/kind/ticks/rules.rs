@@ -1,6 +1,6 @@
 //! Rules of integrity for ticks.
 
-use crate::run::{Asked, Evidence};
+use crate::evidence::{Asked, Evidence};
 use plan::tables::ticks::DURATION_SHARE_MIN;
 use record::Verdict;
 use record::tick::Tick;

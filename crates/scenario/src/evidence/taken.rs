@@ -1,7 +1,7 @@
 //! What took the cores of both ends during the slowest ticks of a run: switches of the measuring
 //! threads, what the kernel did meanwhile, and time that neither explains.
 
-use crate::disturbance::moment::{Moment, on_clock};
+use crate::evidence::moment::{Moment, on_clock};
 use clock::{Clock, Deadline};
 use noise::account::busiest_on;
 use noise::events::Events;

@@ -1,6 +1,6 @@
 //! The share of disturbed ticks, from the stamps of each tick and the account of both cores.
 
-use crate::disturbance::moment::{Moment, on_clock};
+use crate::evidence::moment::{Moment, on_clock};
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
 use noise::account::{AccountResult, CoreAccount};
 use record::Kind;

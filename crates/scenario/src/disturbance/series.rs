@@ -1,0 +1,26 @@
+//! The series of a subject over several runs, each judged by its disturbed share.
+
+use crate::conduct::{Conduct, Entrant};
+use crate::disturbance::{disturbed, moves};
+use crate::evidence::Run;
+use record::merge::pooling::{self, Judging};
+use record::{Kind, Series};
+
+/// Every series of `entrant` over `runs`, judged.
+pub(crate) fn judged(
+    conduct: &Conduct,
+    entrant: &Entrant,
+    runs: &[&Run],
+    spread: bool,
+) -> Vec<Series> {
+    let totals: Vec<_> = runs.iter().map(|run| &run.totals).collect();
+    let share = |name: &str, kind: Kind, run: usize| {
+        let measured = runs[run].measured.iter().find(|one| one.subject == entrant.name);
+        measured.map_or(record::Disturbed::NONE, |measured| {
+            disturbed(conduct, runs[run], measured, name, kind)
+        })
+    };
+    let direction = |_: &str, kind: Kind| moves(conduct, entrant, kind);
+    let judging = Judging { disturbed: &share, moves: &direction, spread };
+    pooling::series(&entrant.name, &totals, conduct.scenario.runs, &judging)
+}

@@ -1,0 +1,74 @@
+//! `endpoint`: one client that probes an address.
+
+use crate::conduct::{ConductError, Entrant};
+use crate::evidence::{Evidence, Lengths, Outcome};
+use crate::kind::rules;
+use crate::kind::runner::{RuleCheck, Runner};
+use crate::launch::observer::Observer;
+use crate::launch::{Launch, Ready};
+use crate::progress::Teller;
+use plan::Scenario;
+use plan::process::endpoint::EndpointPlan;
+use record::{ClientResult, Verdict, directory};
+
+/// The runner.
+pub(crate) struct Endpoint;
+
+impl Runner for Endpoint {
+    fn run(
+        &self,
+        launch: &Launch,
+        _lengths: Option<Lengths>,
+        observer: &mut Observer<'_, '_>,
+    ) -> Result<Outcome, ConductError> {
+        launch.with_exchange(&[], |_, ready| {
+            observer.during(launch, |teller| probe(launch, ready, teller)).map(Outcome::from)
+        })
+    }
+
+    fn rules(&self) -> &'static [RuleCheck] {
+        &[("complete", rules::complete), ("replies", rules::replies), ("recorded", recorded)]
+    }
+
+    /// Whatever the other end does is the subject.
+    fn observes_foreign_exchange(&self) -> bool {
+        true
+    }
+
+    fn may_sleep(&self, _scenario: &Scenario, entrant: &Entrant) -> bool {
+        !entrant.backend.contains("spin")
+    }
+
+    fn leaves_in_batches(&self, _scenario: &Scenario) -> bool {
+        false
+    }
+}
+
+fn recorded(evidence: &Evidence) -> (Verdict, String) {
+    rules::recorded(evidence, evidence.result.load.received, "steps that were answered")
+}
+
+/// Runs the client and returns its result.
+fn probe(
+    launch: &Launch,
+    target: Ready,
+    teller: &mut Teller<'_>,
+) -> Result<ClientResult, ConductError> {
+    let scenario = &launch.conduct.scenario;
+    let spec = &scenario.subject[launch.entrant.index];
+    let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
+    let plan = EndpointPlan {
+        subject: launch.entrant.name.clone(),
+        target: target.address,
+        tls: launch.trust(target.certificate),
+        probes: scenario.endpoint.clone(),
+        spins: spec.backend.contains("spin"),
+        warm_up_seconds,
+        seconds,
+        core: launch.entrant.cores.first().copied(),
+        scheduling: spec.scheduling,
+        hlog: directory::hlog(launch.path, launch.number).display().to_string(),
+    };
+    let plan = serde_json::to_string(&plan).map_err(|error| launch.failed(error.to_string()))?;
+    launch.run_client("endpoint", &plan, teller)
+}

@@ -1,0 +1,106 @@
+//! Rules of integrity that several kinds share. docs/METHODOLOGY.md gives the reason for each.
+
+use crate::evidence::Evidence;
+use plan::Measure;
+use record::Verdict;
+
+fn held_if(holds: bool) -> Verdict {
+    if holds { Verdict::Held } else { Verdict::Broken }
+}
+
+pub(crate) fn complete(evidence: &Evidence) -> (Verdict, String) {
+    let result = evidence.result;
+    let why = match (result.complete, evidence.interrupted) {
+        (true, _) => "the run lasted as long as planned".to_owned(),
+        (false, true) => "the run was interrupted".to_owned(),
+        (false, false) if result.failures.is_empty() => "the run broke off".to_owned(),
+        (false, false) => format!("the run broke off: {}", result.failures.join("; ")),
+    };
+    (held_if(result.complete), why)
+}
+
+/// A schedule that ends late shows it in its figures; one that ends early is another load.
+pub(crate) fn sent(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let Some(planned) = evidence.planned else {
+        return (Verdict::NotApplicable, format!("{} has no schedule", load.model));
+    };
+    let why = format!("{} of {planned} messages were sent", load.sent);
+    (held_if(load.sent == planned), why)
+}
+
+/// Whether the log has a latency of each of `count` `replies`.
+pub(crate) fn recorded(evidence: &Evidence, count: u64, replies: &str) -> (Verdict, String) {
+    let why = format!("{} latencies in the log for {count} {replies}", evidence.recorded);
+    (held_if(evidence.recorded == count && count > 0), why)
+}
+
+pub(crate) fn replies(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let why = format!(
+        "of {} messages {} lost, {} duplicated",
+        load.sent + load.warm_up_sent,
+        load.lost,
+        load.duplicated
+    );
+    (held_if(load.lost == 0 && load.duplicated == 0), why)
+}
+
+pub(crate) fn accepted(evidence: &Evidence) -> (Verdict, String) {
+    let load = &evidence.result.load;
+    let mut why = format!("{} rejected, {} unexpected replies", load.rejected, load.unexpected);
+    // A market maker's amendment may arrive after the trade that took its quote.
+    let holds = (load.rejected == 0 || evidence.asked.trades) && load.unexpected == 0;
+    if let Some(first) = evidence.result.failures.last().filter(|_| !holds) {
+        why = format!("{why}; {first}");
+    }
+    (held_if(holds), why)
+}
+
+/// Why the counts and the state of an exchange are not known.
+const NOT_STARTED: &str =
+    "tickpath did not start the exchange, so it does not report its counts and its state here";
+
+pub(crate) fn accounted(evidence: &Evidence) -> (Verdict, String) {
+    let Some(exchange) = evidence.exchange else {
+        return (Verdict::NotApplicable, NOT_STARTED.to_owned());
+    };
+    let load = &evidence.result.load;
+    // A market maker amends its quotes.
+    let amends = exchange.counts["amends"].as_u64().unwrap_or(0);
+    let (sent, came) = (load.sent + load.warm_up_sent, exchange.orders + exchange.cancels + amends);
+    // It withdraws its last quotes after the measured part.
+    let all_came = sent == came || evidence.asked.trades && sent < came;
+    (held_if(all_came), format!("{sent} messages sent, {came} came to the exchange"))
+}
+
+pub(crate) fn state(evidence: &Evidence) -> (Verdict, String) {
+    let Some(exchange) = evidence.exchange else {
+        return (Verdict::NotApplicable, NOT_STARTED.to_owned());
+    };
+    match exchange.replay_equal {
+        Some(equal) => (held_if(equal), exchange.replay_detail.clone()),
+        None => (Verdict::NotApplicable, exchange.replay_detail.clone()),
+    }
+}
+
+/// The same operations with a fresh engine end in the same state with as many reports.
+pub(crate) fn replay(evidence: &Evidence) -> (Verdict, String) {
+    let Some(engine_run) = evidence.result.load.engine.first() else {
+        return (Verdict::NotApplicable, "it says nothing of an engine".to_owned());
+    };
+    let why = match (engine_run.replays, evidence.kind) {
+        (0, _) if engine_run.state_hash.is_empty() => "there is no engine in it".to_owned(),
+        (0, Measure::Soak) => "it would take as long once more".to_owned(),
+        (0, _) => "the run broke off before it".to_owned(),
+        (replays, _) => {
+            let unequal = engine_run.replays_unequal;
+            let why = format!(
+                "of {replays} passes over the same operations {unequal} ended in another state, or with another \
+                 number of reports, than the first"
+            );
+            return (held_if(unequal == 0), why);
+        }
+    };
+    (Verdict::NotApplicable, why)
+}

@@ -1,0 +1,168 @@
+//! The plan of a trader that follows a feed, and the arguments of the exchange that publishes it.
+
+use crate::evidence::Lengths;
+use crate::kind::ticks::files::{AUDIT, PROFILE, SAMPLES};
+use crate::launch::{Launch, Ready};
+use plan::Scenario;
+use plan::faults::Inject;
+use plan::process::ticks::{AuditPlan, FeedPlan, RawPlan, TickPlan};
+use plan::tables::load::Load;
+use plan::tables::strategy::StrategyName;
+use plan::tables::ticks::{Pace, Transport};
+use record::directory;
+use record::tick::samples::SAMPLES_MAX;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+
+/// Room for the samples of a recording of unknown length: 120 MB.
+const SAMPLES_ROOM_MIN: u64 = 1_000_000;
+
+/// Arguments of the exchange for its feed and flow, or of the raw ticker for its datagrams.
+pub(super) fn exchange_arguments(launch: &Launch, lengths: Option<Lengths>) -> Vec<String> {
+    let scenario = &launch.conduct.scenario;
+    let (flow, feed) = (&scenario.flow, &scenario.feed);
+    let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
+    let mut arguments = Vec::new();
+    let mut say = |key: &str, value: String| arguments.extend([key.to_owned(), value]);
+    say("--flow-rate", flow.rate_per_second.to_string());
+    say("--flow-seconds", (warm_up_seconds + seconds).to_string());
+    say("--flow-arrival", format!("{:?}", flow.arrival).to_lowercase());
+    say("--flow-burst", flow.burst.to_string());
+    if let Some(lengths) = lengths.filter(|_| launch.entrant.is_floor) {
+        say("--feed", "unicast".to_owned());
+        say("--feed-bytes", lengths.datagram.to_string());
+        return arguments;
+    }
+    let to = match feed.transport {
+        Transport::Unicast => "unicast".to_owned(),
+        Transport::Multicast => feed.group.clone(),
+    };
+    say("--feed", to);
+    if let Some(networks) = launch.networks {
+        say("--feed-interface", networks.exchange().address().to_string());
+    }
+    say("--feed-bytes", feed.datagram_bytes.to_string());
+    say("--flow", flow.source.clone());
+    say("--flow-pace", flow.pace.name().to_owned());
+    if flow.pace == Pace::Recorded {
+        say("--flow-speed", flow.speed.to_string());
+    }
+    arguments
+}
+
+/// The plan of one trader in one run.
+pub(super) fn plan_of(
+    launch: &Launch,
+    ready: &Ready,
+    raw: Option<RawPlan>,
+    progress: bool,
+) -> TickPlan {
+    let scenario = &launch.conduct.scenario;
+    let name = &launch.entrant.name;
+    let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
+    let file = |what: &str| launch.path.join(format!("{:03}.{name}.{what}", launch.number));
+    let is_watched = scenario.audit.enabled && raw.is_none();
+    let mut by_hand = tick_plan(scenario, launch.entrant.index, ready.address.clone());
+    if let Some(networks) = launch.networks {
+        by_hand.feed.listen.set_ip(networks.trader().address().into());
+        let group = by_hand.feed.multicast.as_mut();
+        group.into_iter().for_each(|interface| *interface = networks.trader().address());
+    }
+    TickPlan {
+        subject: name.clone(),
+        core: launch.entrant.cores.first().copied(),
+        warm_up_seconds,
+        seconds,
+        clock: ready.clock,
+        hlog: directory::hlog(launch.path, launch.number).display().to_string(),
+        samples: file(SAMPLES).display().to_string(),
+        progress,
+        feed: FeedPlan {
+            inject: if raw.is_some() { Default::default() } else { by_hand.feed.inject },
+            multicast: by_hand.feed.multicast.filter(|_| raw.is_none()),
+            ..by_hand.feed
+        },
+        risk: by_hand.risk.map(|_| launch.path.join(PROFILE).display().to_string()),
+        audit: is_watched.then(|| AuditPlan {
+            file: file(AUDIT).display().to_string(),
+            core: launch.placed.audit,
+        }),
+        tls: launch.trust(ready.certificate.clone()),
+        inject: if raw.is_some() { Inject::default() } else { by_hand.inject },
+        raw,
+        ..by_hand
+    }
+}
+
+/// The plan of the trader of subject `index`, without files and cores.
+pub fn tick_plan(scenario: &Scenario, index: usize, target: String) -> TickPlan {
+    let subject = &scenario.subject[index];
+    let feed = &scenario.feed;
+    let own = own_address(&target);
+    TickPlan {
+        subject: subject.name.clone(),
+        target,
+        backend: subject.backend.clone(),
+        core: None,
+        scheduling: subject.scheduling,
+        instrument: scenario.flow.instrument.clone(),
+        first_token: Load::default().first_token,
+        warm_up_seconds: scenario.warm_up_seconds,
+        seconds: scenario.seconds,
+        clock: None,
+        hlog: String::new(),
+        samples: String::new(),
+        samples_max: samples_room(scenario),
+        scenario: scenario.name.clone(),
+        progress: false,
+        feed: FeedPlan {
+            listen: SocketAddr::from((own, 0)),
+            multicast: (feed.transport == Transport::Multicast).then_some(own),
+            receive_buffer_bytes: feed.receive_buffer_bytes,
+            kernel_stamps: feed.kernel_stamps,
+            instruments: scenario.instruments(),
+            orders_max: scenario.exchange.open_orders_max,
+            datagram_bytes_max: feed.datagram_bytes,
+            inject: feed.inject,
+            ..FeedPlan::default()
+        },
+        strategy: scenario.strategy.clone(),
+        risk: Some(scenario.risk.profile.clone()).filter(|profile| !profile.is_empty()),
+        audit: None,
+        raw: None,
+        tls: scenario.trust(index),
+        inject: subject.inject.clone(),
+    }
+}
+
+/// Room for samples: twice the planned number. A recording's number of ticks is unknown.
+fn samples_room(scenario: &Scenario) -> usize {
+    let planned = match (scenario.flow.pace, scenario.strategy.name) {
+        (Pace::Recorded, _) => 0,
+        (_, StrategyName::Trigger) => scenario.messages(scenario.seconds) / scenario.strategy.every,
+        (_, StrategyName::MarketMaking) => scenario.messages(scenario.seconds),
+    };
+    (2 * planned).clamp(SAMPLES_ROOM_MIN, SAMPLES_MAX) as usize
+}
+
+/// This machine's address on the route to `target`; nothing is sent.
+fn own_address(target: &str) -> Ipv4Addr {
+    let towards = || -> std::io::Result<SocketAddr> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(target)?;
+        socket.local_addr()
+    };
+    match towards() {
+        Ok(SocketAddr::V4(own)) => *own.ip(),
+        _ => Ipv4Addr::LOCALHOST,
+    }
+}
+
+/// As many bytes as the real messages.
+pub(super) fn raw(lengths: Lengths, bare: bool) -> RawPlan {
+    RawPlan {
+        datagram_bytes: lengths.datagram,
+        order_bytes: lengths.messages.order,
+        reply_bytes: lengths.messages.order_reply,
+        bare,
+    }
+}
