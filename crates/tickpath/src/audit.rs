@@ -1,8 +1,9 @@
 //! `tickpath audit`: what is in an audit log.
 
 use crate::cli::AuditArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::print::{columns, show};
-use crate::{DONE, NO_RESULT, TOOL};
+use crate::tool::TOOL;
 use anyhow::Context;
 use audit::{ReadError, Reader, Record, summarise};
 use record::audited::Audited;

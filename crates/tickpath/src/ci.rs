@@ -1,7 +1,7 @@
 //! What a CI job needs beside a gate: summaries for its server, and a baseline.
 
 use crate::cli::Summaries;
-use crate::not_written;
+use crate::errors::not_written;
 use anyhow::bail;
 use record::RunRecord;
 use record::comparison::gate::GateResult;

@@ -1,9 +1,10 @@
 //! `tickpath endpoint` and `tickpath engine-bench`: one client of a scenario of that kind, one run.
 
 use crate::cli::ClientArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::print::show;
 use crate::process::{die_with, keep_off, tell};
-use crate::{DONE, NO_RESULT, signals};
+use crate::signals;
 use anyhow::Context;
 use record::ClientResult;
 use serde::de::DeserializeOwned;

@@ -1,8 +1,9 @@
 //! `tickpath doctor`: is this machine fit to measure on?
 
 use crate::cli::DoctorArguments;
+use crate::exit::{DONE, GATE_FAILED};
 use crate::print::{columns, show};
-use crate::{DONE, GATE_FAILED, TOOL};
+use crate::tool::TOOL;
 use ::tune::Inspection;
 use ::tune::inspection::ask_for_real_time;
 use ::tune::watch::watch;

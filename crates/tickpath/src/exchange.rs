@@ -1,7 +1,7 @@
 //! `tickpath exchange`: the exchange, or the raw echo in its place.
 
-use crate::DONE;
 use crate::cli::ExchangeArguments;
+use crate::exit::DONE;
 use crate::plant;
 use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
 use crate::secure::Secure;

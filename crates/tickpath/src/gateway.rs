@@ -1,7 +1,7 @@
 //! `tickpath gateway`: an order gateway as a process of its own, in front of an exchange.
 
-use crate::DONE;
 use crate::cli::GatewayArguments;
+use crate::exit::DONE;
 use crate::process::{bind, die_with, raise_descriptors, say, say_ready};
 use crate::secure::Secure;
 use crate::security_log;

@@ -1,9 +1,10 @@
 //! `tickpath ipc-bench`: one client of an `ipc` scenario, one run.
 
 use crate::cli::ClientArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::print::show;
 use crate::process::die_with;
-use crate::{DONE, NO_RESULT, signals};
+use crate::signals;
 use ::ipc_bench::Link;
 use ::plan::process::ipc::{Ends, IpcPlan, Ready, Word};
 use anyhow::Context;

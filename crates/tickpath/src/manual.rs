@@ -1,8 +1,8 @@
 //! Manual pages, completions and the command reference, all from the definition of the command
 //! line.
 
-use crate::DONE;
 use crate::cli::{Cli, CompletionsArguments, ManArguments};
+use crate::exit::DONE;
 use anyhow::Context;
 use clap::CommandFactory;
 use std::fs;

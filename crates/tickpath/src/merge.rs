@@ -1,10 +1,11 @@
 //! `tickpath report --merge`: a record like any other, with the logs that its figures come from.
 
 use crate::cli::ReportArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::page::write_page;
 use crate::print::{print_record, show};
 use crate::project::Project;
-use crate::{DONE, NO_RESULT, command_line};
+use crate::tool::command_line;
 use anyhow::{Context, bail};
 use record::directory;
 use record::merge::{Invalid, MergeError, Merged, Part};
@@ -31,7 +32,7 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     let beside = path.join("report.html");
     for file in arguments.html.iter().chain([&beside]) {
         if let Err(error) = write_page(&path, &merged.record, file) {
-            eprintln!("warning: {}", crate::told(&error));
+            eprintln!("warning: {}", crate::errors::one_line(&error));
         }
     }
     print_record(&merged.record, arguments.json)?;
@@ -60,12 +61,12 @@ fn part(path: &Path) -> anyhow::Result<Part> {
 /// Writes the merged record whole, or leaves nothing.
 fn write(arguments: &ReportArguments, merged: &Merged) -> anyhow::Result<PathBuf> {
     let out = Project::find()?.directory(arguments.out.as_deref());
-    let path = crate::make_directory(&out, &merged.record.scenario)?;
+    let path = crate::errors::make_directory(&out, &merged.record.scenario)?;
     let written = fill(&path, arguments, merged);
     if written.is_err() {
         let _ = std::fs::remove_dir_all(&path);
     }
-    written.map_err(|error| crate::not_written(&path, &error))?;
+    written.map_err(|error| crate::errors::not_written(&path, &error))?;
     Ok(path)
 }
 

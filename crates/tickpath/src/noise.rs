@@ -1,12 +1,14 @@
 //! `tickpath noise`.
 
 use crate::cli::NoiseArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::page::write_page;
 use crate::print::{print_record, show};
 use crate::process::raise_descriptors;
 use crate::project::Project;
+use crate::signals;
+use crate::tool::{TOOL, command_line};
 use crate::turn::Turn;
-use crate::{DONE, NO_RESULT, TOOL, command_line, signals};
 use anyhow::bail;
 use host::scheduling::has_fair_server;
 use host::{Cores, Root, Topology};
@@ -74,7 +76,7 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
     let _ = host::thread::run_on(&allowed);
     let (record, path) = done?;
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
-        eprintln!("warning: {}", crate::told(&error));
+        eprintln!("warning: {}", crate::errors::one_line(&error));
     }
     print_record(&record, arguments.output.json)?;
     if !arguments.output.json {

@@ -1,8 +1,9 @@
 //! `tickpath replay`: what a journal of inputs comes to.
 
 use crate::cli::ReplayArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::print::{columns, show};
-use crate::{DONE, NO_RESULT, TOOL};
+use crate::tool::TOOL;
 use anyhow::Context;
 use journal::{JournalError, ReplayedJournal, Snapshot};
 use record::replay::{Cut, Replay, SCHEMA};

@@ -2,11 +2,11 @@
 
 use crate::cli::{Format, ReportArguments};
 use crate::compare::comparison_page;
+use crate::exit::{DONE, NO_RESULT};
 use crate::merge::merge;
 use crate::page::{write, write_page};
 use crate::print::{columns, print_json, show};
 use crate::side_by_side::side_by_side;
-use crate::{DONE, NO_RESULT};
 use anyhow::{Context, bail};
 use record::RunRecord;
 use record::directory::{self, Kept};

@@ -2,25 +2,21 @@
 
 use crate::ci::{save_baseline, write_summaries};
 use crate::cli::{Output, RunArguments};
+use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE};
 use crate::page::write_page;
 use crate::print::{columns, print_json, print_record, show};
 use crate::progress::with_screen;
 use crate::project::Project;
+use crate::signals;
 use crate::treatment::conduct_of;
 use crate::turn::Turn;
-use crate::{DONE, GATE_FAILED, INCONCLUSIVE, NO_RESULT, USAGE, signals};
 use anyhow::bail;
 use plan::Scenario;
 use record::comparison::gate::{Gate, GateOutcome, GateResult};
-use record::comparison::selector::Figure;
 use record::{Preflight, RunRecord};
 use scenario::Conduct;
 use scenario::Interrupt;
 use scenario::conduct::Until;
-use std::time::Duration;
-
-/// The longest time that more runs may be made for.
-const BUDGET_MAX: Duration = Duration::from_secs(30 * 86_400);
 
 /// What `--quick` sets, as far as the scenario has the key.
 const QUICK: [&str; 6] = [
@@ -55,7 +51,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<u8> {
     let (record, path) = with_screen(output.quiet, |say| conduct.carry_out(&interrupt, say))?;
     // The record counts; a page that can't be written is no reason to fail.
     if let Err(error) = write_page(&path, &record, &path.join("report.html")) {
-        eprintln!("warning: {}", crate::told(&error));
+        eprintln!("warning: {}", crate::errors::one_line(&error));
     }
     print_record(&record, output.json)?;
     let judged: Vec<GateResult> = gates.iter().map(|gate| gate.judge_records(&[&record])).collect();
@@ -149,51 +145,4 @@ fn gates(texts: &[String]) -> anyhow::Result<Vec<Gate>> {
         }
     }
     Ok(gates)
-}
-
-/// A percentile's rank, from its name.
-pub(crate) fn percentile(text: &str) -> Result<f64, String> {
-    match text.parse::<Figure>() {
-        Ok(figure @ Figure::Percentile(_)) => Ok(figure.rank()),
-        _ => Err("there are p50, p90, p95, p99, p99.9, p99.99 and p99.999".to_owned()),
-    }
-}
-
-/// A time such as 90s, 10m or 2h.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let usage = || "write a whole number with a unit, such as 90s, 10m or 2h".to_owned();
-    let at = text.find(|char: char| !char.is_ascii_digit()).ok_or_else(usage)?;
-    let (number, unit) = text.split_at(at);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        _ => return Err(usage()),
-    };
-    let number: u64 = number.parse().map_err(|_| usage())?;
-    let duration = Duration::from_secs(number.saturating_mul(seconds));
-    match duration <= BUDGET_MAX {
-        true => Ok(duration),
-        false => Err(format!("{text} is longer than 30 days, the limit")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_a_number_and_a_unit() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
-        for text in ["", "10", "m", "1.5h", "-1s", "10 m", "721h"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_percentile_has_a_rank() {
-        assert_eq!(percentile("p99.9"), Ok(0.999));
-        assert!(percentile("max").is_err() && percentile("p98").is_err());
-    }
 }

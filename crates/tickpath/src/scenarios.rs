@@ -1,7 +1,7 @@
 //! `tickpath scenarios`.
 
-use crate::DONE;
 use crate::cli::ScenariosArguments;
+use crate::exit::DONE;
 use crate::print::show;
 use anyhow::bail;
 use plan::Scenario;

@@ -1,7 +1,8 @@
 //! The TLS of a server: which certificate, its reload, and the log of failed handshakes.
 
 use crate::cli::TlsArguments;
-use crate::{security_log, signals};
+use crate::security_log;
+use crate::signals;
 use exchange::Limits;
 use serde_json::{Value, json};
 use std::sync::Arc;

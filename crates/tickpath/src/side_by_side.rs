@@ -1,10 +1,10 @@
 //! `tickpath report` of several records: one table and one page.
 
 use crate::cli::ReportArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::page::write;
 use crate::print::{columns, show};
 use crate::report::all_records;
-use crate::{DONE, NO_RESULT};
 use anyhow::bail;
 use record::directory;
 use record::side_by_side::{Member, RECORDS_MAX, side_by_side as beside};

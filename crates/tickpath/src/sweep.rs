@@ -1,13 +1,15 @@
 //! `tickpath sweep`.
 
 use crate::cli::SweepArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::page::write_page;
 use crate::print::{columns, print_json, show};
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::run::{wait_for_turn, warn_of};
+use crate::signals;
+use crate::tool::command_line;
 use crate::treatment::conduct_of;
-use crate::{DONE, NO_RESULT, command_line, signals};
 use anyhow::Context;
 use record::directory::{load_record, write_whole};
 use record::sweep::SweepRecord;
@@ -45,7 +47,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
     let (record, path) = with_screen(output.quiet, |say| sweep.carry_out(&interrupt, say))?;
     // The records count; a page that can't be written is no reason to fail.
     if let Err(error) = write_pages(&record, &path) {
-        eprintln!("warning: {}", crate::told(&error));
+        eprintln!("warning: {}", crate::errors::one_line(&error));
     }
     if output.json {
         print_json(&record)?;

@@ -1,10 +1,11 @@
 //! `tickpath trade`: one client, one run.
 
 use crate::cli::TradeArguments;
+use crate::exit::{DONE, NO_RESULT};
 use crate::print::show;
 use crate::process::{die_with, keep_off, raise_descriptors, tell};
 use crate::progress::Screen;
-use crate::{DONE, NO_RESULT, signals};
+use crate::signals;
 use anyhow::{Context, bail};
 use host::Cores;
 use plan::Scenario;

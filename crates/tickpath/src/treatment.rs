@@ -1,7 +1,7 @@
 //! The treatments that a comparison measures: a scenario, or settings of one.
 
 use crate::project::Project;
-use crate::{TOOL, command_line};
+use crate::tool::{TOOL, command_line};
 use anyhow::{Context, bail};
 use plan::Scenario;
 use plan::file;

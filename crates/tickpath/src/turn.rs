@@ -1,6 +1,6 @@
 //! One measurement at a time on a core: the second one waits for the first.
 
-use crate::command_line;
+use crate::tool::command_line;
 use anyhow::bail;
 use host::core_lock::{self, Busy, CoreLocks};
 use std::time::Duration;

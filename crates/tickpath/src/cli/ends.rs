@@ -1,7 +1,7 @@
 //! Arguments of the two ends and of the gateway between them as processes of their own, and of the
 //! clients that runs start.
 
-use crate::plant::MarketDataArguments;
+use crate::cli::market_data::MarketDataArguments;
 use clap::Args;
 use std::path::PathBuf;
 

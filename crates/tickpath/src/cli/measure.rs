@@ -1,6 +1,7 @@
 //! Arguments of the commands that measure.
 
-use crate::cli::{Output, Settings, Summaries, Target};
+use crate::cli::shared::{Output, Settings, Summaries, Target};
+use crate::cli::values::{duration, percentile};
 use clap::Args;
 use record::comparison::FIGURES;
 use std::path::PathBuf;
@@ -15,14 +16,14 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub target: Target,
     /// Exit with 0 only if the main series holds to this percentile
-    #[arg(long, value_name = "PERCENTILE", default_value = "p50", value_parser = crate::run::percentile)]
+    #[arg(long, value_name = "PERCENTILE", default_value = "p50", value_parser = percentile)]
     pub need: f64,
     /// Make more runs until the main series holds to this percentile; the least disturbed ones
     /// count
-    #[arg(long, value_name = "PERCENTILE", value_parser = crate::run::percentile, requires = "budget")]
+    #[arg(long, value_name = "PERCENTILE", value_parser = percentile, requires = "budget")]
     pub until: Option<f64>,
     /// How long to make more runs, such as 90s or 10m
-    #[arg(long, value_name = "DURATION", value_parser = crate::run::duration, requires = "until")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "until")]
     pub budget: Option<std::time::Duration>,
     /// A limit for a figure, such as "order.response.p95 <= 112us"; can be repeated
     #[arg(long, value_name = "FIGURE <= LIMIT")]

@@ -1,17 +1,23 @@
-//! The command line, as data.
+//! The command line, as data. Commands import these definitions; nothing here imports a command.
 
 mod ends;
+mod market_data;
 mod measure;
 mod records;
+mod shared;
+mod tune;
+mod values;
 mod watch;
 
 pub(crate) use ends::*;
+pub(crate) use market_data::*;
 pub(crate) use measure::*;
 pub(crate) use records::*;
+pub(crate) use shared::*;
+pub(crate) use tune::*;
 pub(crate) use watch::*;
 
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
 
 /// Measure, explain and shorten the path from a market-data tick to an order on an exchange
 #[derive(Parser)]
@@ -107,7 +113,7 @@ pub(crate) enum Command {
     /// One catalogue of settings. `inspect` and `plan` only look; `apply` keeps a journal, and
     /// `revert` restores the exact previous bytes from it.
     #[command(subcommand)]
-    Tune(crate::tune::TuneCommand),
+    Tune(TuneCommand),
     /// Find, compare and share places in the cloud: hunt, matrix, tiers … (`tickpath-cloud`)
     ///
     /// Runs the program tickpath-cloud, which comes as a Python package; `tickpath cloud --help`
@@ -138,51 +144,4 @@ pub(crate) struct CloudArguments {
     /// Arguments of tickpath-cloud
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     pub arguments: Vec<std::ffi::OsString>,
-}
-
-/// What every command that writes a record takes.
-#[derive(Args)]
-pub(crate) struct Output {
-    /// Directory for records [default: runs]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Print JSON instead of the table
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Fail if another measurement has the same cores, instead of waiting for it
-    #[arg(long)]
-    pub no_wait: bool,
-}
-
-/// Overrides of a scenario.
-#[derive(Args)]
-pub(crate) struct Settings {
-    /// Override a key, such as load.rate_per_second=400k or subject.rust.backend=block
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-}
-
-/// Files for a CI server.
-#[derive(Args)]
-pub(crate) struct Summaries {
-    /// Also write the gates to FILE, as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Also append verdict, figures and gates to FILE, as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-}
-
-/// An exchange that runs already.
-#[derive(Args)]
-pub(crate) struct Target {
-    /// Measure this exchange instead of starting one (with --set exchange.start=false)
-    #[arg(long, value_name = "HOST:PORT")]
-    pub connect: Option<String>,
-    /// Raw echo on the same machine, for the floor (`tickpath exchange --echo`)
-    #[arg(long, value_name = "HOST:PORT", requires = "connect")]
-    pub connect_floor: Option<String>,
 }

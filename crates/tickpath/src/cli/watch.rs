@@ -1,6 +1,7 @@
 //! Arguments of `watch`.
 
-use crate::cli::{Output, Settings, Target};
+use crate::cli::shared::{Output, Settings, Target};
+use crate::cli::values::duration;
 use clap::Args;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +12,7 @@ pub(crate) struct WatchArguments {
     #[arg(default_value = "order-to-ack")]
     pub scenario: String,
     /// Make a record this often, such as 10m or 1h. Its runs share that time
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = crate::run::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration)]
     pub every: Duration,
     /// Keep the newest N records of this watch and delete older ones
     #[arg(long, value_name = "N", default_value_t = 168, value_parser = clap::value_parser!(u32).range(1..))]

@@ -7,11 +7,12 @@ pub(crate) use records::{Recorded, of_records};
 
 use crate::ci::{baseline, write_summaries};
 use crate::cli::CompareArguments;
+use crate::exit::{DONE, GATE_FAILED, INCONCLUSIVE};
 use crate::page::write;
 use crate::print::{columns, print_json, show};
 use crate::project::Project;
+use crate::tool::{TOOL, command_line};
 use crate::treatment::similar;
-use crate::{DONE, GATE_FAILED, INCONCLUSIVE, TOOL, command_line};
 use anyhow::bail;
 use clock::calendar::utc;
 use clock::wall_ms;
@@ -170,9 +171,10 @@ fn finish(
 ) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(comparison)?;
     let file = path.join("compare.json");
-    directory::write_whole(&file, &text).map_err(|error| crate::not_written(&file, &error))?;
+    directory::write_whole(&file, &text)
+        .map_err(|error| crate::errors::not_written(&file, &error))?;
     if let Err(error) = write(&path.join("report.html"), &comparison_page(comparison)?) {
-        eprintln!("warning: {}", crate::told(&error));
+        eprintln!("warning: {}", crate::errors::one_line(&error));
     }
     let markdown = || report::summary::markdown_of_comparison(comparison);
     let gates = gates_of(comparison);

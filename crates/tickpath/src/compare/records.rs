@@ -1,7 +1,7 @@
 //! Two records that were made already.
 
 use super::{Asked, blank, finish, status};
-use crate::NO_RESULT;
+use crate::exit::NO_RESULT;
 use anyhow::{Context, bail};
 use record::comparison::selector::Figure;
 use record::comparison::{self, Arm, Comparison, Question, Runs, compare as compare_runs};
@@ -44,7 +44,7 @@ pub(super) fn compare_records(
         also_because,
     );
     comparison.decide(gates, &[&b]);
-    let path = crate::make_directory(out, "compare")?;
+    let path = crate::errors::make_directory(out, "compare")?;
     let error = if void && !arguments.force { "a record is void" } else { "" };
     finish(arguments, &comparison, &path, error)?;
     Ok(if error.is_empty() { status(&comparison) } else { NO_RESULT })

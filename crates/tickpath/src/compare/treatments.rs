@@ -2,12 +2,13 @@
 
 use super::{Asked, PAIRS_DEFAULT, blank, finish, status};
 use crate::cli::CompareArguments;
+use crate::exit::NO_RESULT;
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::run::{check_gates, warn_of};
+use crate::signals;
 use crate::treatment::treatment;
 use crate::turn::Turn;
-use crate::{NO_RESULT, signals};
 use anyhow::{Context, bail};
 use record::RunRecord;
 use record::comparison::gate::Gate;
@@ -31,7 +32,7 @@ pub(super) fn interleaved(asked: &Asked<'_>) -> anyhow::Result<u8> {
         bail!("{} treatments are too many, the limit is {TREATMENTS_MAX}", names.len());
     }
     let treatments = treatments(asked)?;
-    let path = crate::make_directory(out, "compare")?;
+    let path = crate::errors::make_directory(out, "compare")?;
     let interrupt = signals::interrupt()?;
     let Some(_turn) = prepare(arguments, &treatments, gates, &path, &interrupt)? else {
         return Ok(NO_RESULT);

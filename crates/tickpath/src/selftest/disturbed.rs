@@ -7,11 +7,12 @@
 
 use super::{SHORT, figure_name};
 use crate::cli::SelftestArguments;
+use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
 use crate::print::show;
 use crate::progress::with_screen;
 use crate::project::Project;
+use crate::signals;
 use crate::treatment::conduct;
-use crate::{DONE, GATE_FAILED, NO_RESULT, signals};
 use anyhow::{Context, bail};
 use clock::Deadline;
 use host::Root;
@@ -75,7 +76,7 @@ fn possible() -> Vec<(&'static str, Disturb)> {
 type Differences = Vec<(f64, bool)>;
 
 pub(super) fn disturbed(arguments: &SelftestArguments) -> anyhow::Result<u8> {
-    let directory = crate::make_directory(
+    let directory = crate::errors::make_directory(
         &Project::find()?.directory(arguments.output.out.as_deref()),
         "selftest",
     )?;

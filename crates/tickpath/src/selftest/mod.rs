@@ -4,11 +4,12 @@
 mod disturbed;
 
 use crate::cli::SelftestArguments;
+use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
 use crate::print::show;
 use crate::progress::with_screen;
 use crate::project::Project;
+use crate::signals;
 use crate::treatment::conduct;
-use crate::{DONE, GATE_FAILED, NO_RESULT, signals};
 use anyhow::{Context, bail};
 use record::comparison::compared::Compared;
 use record::comparison::selector::Figure;
@@ -61,7 +62,7 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
     if arguments.disturbed {
         return disturbed::disturbed(arguments);
     }
-    let directory = crate::make_directory(
+    let directory = crate::errors::make_directory(
         &Project::find()?.directory(arguments.output.out.as_deref()),
         "selftest",
     )?;

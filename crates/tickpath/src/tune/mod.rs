@@ -1,34 +1,28 @@
 //! `tickpath tune`: settings of the operating system, there and back.
 
-mod arguments;
+mod seen;
 mod trial;
 
-pub(crate) use arguments::TuneCommand;
-
+use crate::cli::{
+    ApplyArguments, ChoiceArguments, InspectArguments, PlanArguments, RevertArguments,
+    StateArguments, TuneCommand, WhenRefused,
+};
+use crate::exit::{DONE, GATE_FAILED};
 use crate::print::{columns, show};
-use crate::{DONE, GATE_FAILED, TOOL};
-use ::tune::Inspection;
+use crate::tool::TOOL;
 use ::tune::apply::OnFailure;
-use ::tune::goal::Goal;
 use ::tune::journal::Journal;
-use ::tune::persist::AtStart;
 use ::tune::revert::Which;
 use ::tune::snapshot::{Snapshot, taken};
-use ::tune::survey::{Choice, Lasting, Surveyor};
 use ::tune::system::Machine;
+use ::tune::verify;
 use anyhow::{Context, bail};
-use arguments::{
-    ApplyArguments, ChoiceArguments, GoalArguments, InspectArguments, PlanArguments,
-    RevertArguments, StateArguments, WhenRefused,
-};
-use clock::Clock;
-use host::thread::allowed;
-use host::{Root, capture};
+use host::Root;
 use record::tune::{Account, SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial};
+use seen::{Seen, planned};
 use stats::compare::Outcome;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
-use tune::{persist, verify};
 
 pub(crate) fn tune(command: &TuneCommand) -> anyhow::Result<u8> {
     match command {
@@ -42,41 +36,6 @@ pub(crate) fn tune(command: &TuneCommand) -> anyhow::Result<u8> {
         TuneCommand::Hold(arguments) => {
             ::tune::hold::run(arguments.latency_us).context("cannot hold /dev/cpu_dma_latency")?;
             Ok(DONE)
-        }
-    }
-}
-
-/// A machine as it was read.
-struct Seen {
-    root: Root,
-    machine: Machine,
-    inspection: Inspection,
-    goal: Goal,
-}
-
-impl Seen {
-    /// This machine, or one that a snapshot shows.
-    fn read(root: Root, arguments: &GoalArguments) -> anyhow::Result<Seen> {
-        let clock = Clock::calibrate();
-        let usable = match root.is_system() {
-            true => allowed()?,
-            false => host::Topology::read(&root).online.unwrap_or_default(),
-        };
-        let fingerprint = capture(&root, &clock, None);
-        let mut inspection = Inspection::read(&root, fingerprint, &[], &usable);
-        let goal = Goal::find(&inspection, arguments.profile, &arguments.cores, &arguments.nic);
-        let goal = goal.map_err(|why| anyhow::anyhow!("{why}"))?;
-        inspection.cores.clone_from(&goal.cores);
-        Ok(Seen { machine: Machine::new(root.clone()), root, inspection, goal })
-    }
-
-    fn surveyor(&self) -> Surveyor<'_> {
-        Surveyor {
-            system: &self.machine,
-            root: &self.root,
-            seen: &self.inspection,
-            goal: &self.goal,
-            tool: TOOL,
         }
     }
 }
@@ -117,23 +76,6 @@ fn snapshot(file: &Path) -> anyhow::Result<Snapshot> {
         bail!("{name} holds no files: it takes the whole output of `tickpath tune inspect --json`");
     }
     Snapshot::restore(&survey.files).context("cannot unpack the inspection")
-}
-
-fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<Survey> {
-    let program = std::env::current_exe().context("cannot find the tickpath binary")?;
-    if !choice.live_only && !persist::is_program(&program) {
-        bail!("{} can't stand in a systemd unit; move it, or --live-only", program.display());
-    }
-    let choice = Choice {
-        ids: choice.setting.clone(),
-        lasting: match (choice.live_only, choice.persist_only) {
-            (true, _) => Lasting::LiveOnly,
-            (_, true) => Lasting::PersistOnly,
-            _ => Lasting::Always,
-        },
-        start: AtStart { program: program.display().to_string(), ids: choice.setting.clone() },
-    };
-    seen.surveyor().plan(&choice).map_err(|why| anyhow::anyhow!("--setting: {why}"))
 }
 
 fn apply(arguments: &ApplyArguments) -> anyhow::Result<u8> {

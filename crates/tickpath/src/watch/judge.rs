@@ -3,7 +3,8 @@
 use crate::ci::baseline;
 use crate::cli::WatchArguments;
 use crate::compare::{Recorded, gates, of_records};
-use crate::{TOOL, run::check_gates};
+use crate::run::check_gates;
+use crate::tool::TOOL;
 use anyhow::{Context, bail};
 use clock::Deadline;
 use record::comparison;

@@ -13,15 +13,16 @@ mod seen;
 
 use crate::ci::{baseline, save_baseline};
 use crate::cli::WatchArguments;
+use crate::exit::DONE;
 use crate::page::write_page;
 use crate::print::show;
 use crate::progress::Screen;
 use crate::project::Project;
 use crate::run::{wait_for_turn, warn_of};
+use crate::signals;
 use crate::watch::http::Format;
 use crate::watch::judge::{Judge, Judged, run_command};
 use crate::watch::seen::Seen;
-use crate::{DONE, signals};
 use anyhow::{Context, bail};
 use clock::wall_ms;
 use record::{RunRecord, directory};
@@ -138,7 +139,7 @@ impl Watch<'_> {
                 Ok((record, path)) => self.take(&record, &path, interrupt.is_set())?,
                 Err(error) if is_first => return Err(error),
                 Err(error) => {
-                    eprintln!("warning: nothing was measured: {}", crate::told(&error));
+                    eprintln!("warning: nothing was measured: {}", crate::errors::one_line(&error));
                     locked(&self.seen).failed();
                     pause(PAUSE_AFTER_FAILURE, interrupt);
                 }
@@ -171,7 +172,7 @@ impl Watch<'_> {
     fn take(&mut self, record: &RunRecord, path: &Path, is_last: bool) -> anyhow::Result<()> {
         // The record counts; what else can't be written is no reason to end.
         if let Err(error) = write_page(path, record, &path.join("report.html")) {
-            eprintln!("warning: {}", crate::told(&error));
+            eprintln!("warning: {}", crate::errors::one_line(&error));
         }
         let machine = directory::load_machine(path).unwrap_or_default();
         let judged = self.judge.judge(record, &machine);
@@ -185,7 +186,7 @@ impl Watch<'_> {
         }
         let keep = self.arguments.keep as usize;
         if let Err(error) = keep::delete_old(&self.records, &self.name, keep) {
-            eprintln!("warning: {}", crate::told(&error));
+            eprintln!("warning: {}", crate::errors::one_line(&error));
         }
         Ok(())
     }
@@ -220,7 +221,7 @@ impl Watch<'_> {
         let kept = save_baseline(&self.out, name, path, record)
             .and_then(|()| self.judge.take_baseline(name, &baseline(&self.out, name)?));
         if let Err(error) = kept {
-            eprintln!("warning: {}", crate::told(&error));
+            eprintln!("warning: {}", crate::errors::one_line(&error));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The machine under trial: runs without and with settings, and the way back after each.
 
 use crate::progress::with_screen;
-use crate::tune::Seen;
+use crate::tune::seen::Seen;
 use crate::tune::trial::budget::Budget;
 use ::tune::apply::{OnFailure, apply};
 use ::tune::journal::Journal;

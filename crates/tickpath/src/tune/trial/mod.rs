@@ -4,28 +4,20 @@
 mod bench;
 mod budget;
 mod reboot;
+mod setup;
 
-use super::arguments::{GoalArguments, TrialArguments};
-use super::{Seen, planned};
-use crate::print::{columns, print_json, show};
-use crate::project::Project;
-use crate::treatment::conduct_of;
+use crate::cli::TrialArguments;
+use crate::exit::NO_RESULT;
+use crate::signals;
+use crate::tune::seen::planned;
 use crate::turn::Turn;
-use crate::{DONE, INCONCLUSIVE, NO_RESULT, TOOL, command_line, signals};
-use ::tune::journal::Journal;
 use anyhow::{Context, bail};
 use bench::Bench;
 use budget::Budget;
-use clock::calendar::utc;
-use clock::wall_ms;
-use host::{Cores, Root};
-use record::directory;
-use record::tune::{NotTried, SettingState, State, Step, Survey, TRIAL_SCHEMA, Trial};
-use scenario::Conduct;
+use record::tune::{NotTried, SettingState, State, Step, Survey};
 use scenario::experiment::Treatment;
-use stats::compare::Outcome;
+use setup::{Setup, blank, finish, journal};
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 
 pub(super) fn trial(arguments: &TrialArguments) -> anyhow::Result<u8> {
     match (arguments.resume, arguments.reboot) {
@@ -35,41 +27,10 @@ pub(super) fn trial(arguments: &TrialArguments) -> anyhow::Result<u8> {
     }
 }
 
-/// What a trial measures, where, and on which machine.
-struct Stage {
-    conduct: Conduct,
-    cores: Vec<usize>,
-    seen: Seen,
-    out: PathBuf,
-}
-
-impl Stage {
-    fn new(
-        arguments: &TrialArguments,
-        goal: &GoalArguments,
-        scenario: &str,
-        sets: &[String],
-    ) -> anyhow::Result<Stage> {
-        let project = Project::find()?;
-        let mut scenario = project.scenario(scenario, sets)?;
-        // The floor says nothing about a setting, and takes the time of other runs.
-        scenario.floor_seconds = 0.0;
-        scenario.bare_seconds = 0.0;
-        scenario.runs = 1;
-        let conduct = conduct_of(scenario, Path::new(""))?;
-        crate::run::warn_of(&conduct.preflight()?);
-        let cores = conduct.measured_cores()?;
-        let root = arguments.root.as_ref().map_or_else(Root::system, Root::at);
-        let seen = seen(&root, goal, &cores)?;
-        let out = project.directory(arguments.output.out.as_deref());
-        Ok(Stage { conduct, cores, seen, out })
-    }
-}
-
 /// Settings that can be switched on and off.
 fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
-    let Stage { conduct, cores, seen, out } =
-        Stage::new(arguments, &arguments.goal, &arguments.scenario, &arguments.settings.set)?;
+    let Setup { conduct, cores, seen, out } =
+        Setup::new(arguments, &arguments.goal, &arguments.scenario, &arguments.settings.set)?;
     let plan = planned(&seen, &arguments.choice())?;
     let mut trial = blank(&seen, arguments);
     let mut candidates = match arguments.plant.is_empty() {
@@ -81,7 +42,7 @@ fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let Some(_turn) = Turn::take(&cores, arguments.output.no_wait, || interrupt.is_set())? else {
         return Ok(NO_RESULT);
     };
-    let path = crate::make_directory(&out, "trial")?;
+    let path = crate::errors::make_directory(&out, "trial")?;
     let mut budget = Budget::begin(arguments.budget);
     let bench = Bench {
         seen: &seen,
@@ -101,61 +62,6 @@ fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
     drop(bench);
     trial.took_seconds = budget.took_s();
     finish(&trial, &path, arguments.output.json)
-}
-
-/// The journal of a machine on which nothing is applied.
-fn journal(state: &Path) -> anyhow::Result<Journal> {
-    let journal = Journal::open(state)?;
-    if journal.standing().next().is_some() {
-        bail!("settings are applied already: a trial begins with none; `tickpath tune revert`");
-    }
-    Ok(journal)
-}
-
-/// This machine. Unless cores were named, those that the scenario measures on are left alone, if
-/// others remain.
-fn seen(root: &Root, goal: &GoalArguments, measured: &[usize]) -> anyhow::Result<Seen> {
-    if goal.cores == Cores::Auto {
-        let goal = GoalArguments { cores: Cores::List(measured.to_vec()), ..goal.clone() };
-        if let Ok(seen) = Seen::read(root.clone(), &goal) {
-            return Ok(seen);
-        }
-    }
-    Seen::read(root.clone(), goal)
-}
-
-/// Writes trial.json and prints.
-fn finish(trial: &Trial, path: &Path, json: bool) -> anyhow::Result<u8> {
-    let file = path.join("trial.json");
-    directory::write_whole(&file, &serde_json::to_string_pretty(trial)?)
-        .map_err(|error| crate::not_written(&file, &error))?;
-    match json {
-        true => print_json(trial)?,
-        false => {
-            show(&report::tune::trial(trial, columns()))?;
-            show(&format!("\nrecord: {}\n", file.display()))?;
-        }
-    }
-    Ok(match (&trial.ended_because, &trial.confirmation) {
-        (Some(_), _) => NO_RESULT,
-        (None, Some(one)) if one.outcome != Outcome::Better => INCONCLUSIVE,
-        _ => DONE,
-    })
-}
-
-fn blank(seen: &Seen, arguments: &TrialArguments) -> Trial {
-    Trial {
-        schema: TRIAL_SCHEMA,
-        tool: TOOL.to_owned(),
-        started: utc(wall_ms()),
-        command: command_line(),
-        scenario: arguments.scenario.clone(),
-        machine: seen.inspection.machine.fixed.identity(),
-        profile: seen.goal.profile.name().to_owned(),
-        cores: seen.goal.cores.clone(),
-        budget_seconds: arguments.budget * 60.0,
-        ..Trial::default()
-    }
 }
 
 /// Settings that can be switched on and off while the machine runs, in the order of the plan.

@@ -1,14 +1,15 @@
 //! Settings that need a reboot: runs before it, the change of the boot loader's files, and runs
 //! after it. The runs of before are kept in a file beside the journal.
 
-use super::{Stage, blank, finish, journal};
+use crate::cli::{ChoiceArguments, GoalArguments, TrialArguments};
+use crate::exit::{DONE, INCONCLUSIVE, NO_RESULT};
 use crate::print::show;
 use crate::progress::with_screen;
-use crate::tune::arguments::{ChoiceArguments, GoalArguments, TrialArguments};
-use crate::tune::planned;
+use crate::signals;
+use crate::tune::seen::planned;
 use crate::tune::trial::budget::Budget;
+use crate::tune::trial::setup::{Setup, blank, finish, journal};
 use crate::turn::Turn;
-use crate::{DONE, INCONCLUSIVE, NO_RESULT, signals};
 use ::tune::apply::{OnFailure, apply, boot_id};
 use ::tune::survey::WAITS;
 use anyhow::{Context, bail};
@@ -50,17 +51,17 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
         bail!("{} waits already: continue it with --resume, or remove the file", file.display());
     }
     let sets = &arguments.settings.set;
-    let stage = Stage::new(arguments, &arguments.goal, &arguments.scenario, sets)?;
+    let setup = Setup::new(arguments, &arguments.goal, &arguments.scenario, sets)?;
     let needs_reboot = |one: &&SettingState| {
         one.state == State::Better && (!one.boot_words.is_empty() || one.needs_reboot())
     };
-    let all = of_next_start(&stage, arguments.setting.clone())?;
+    let all = of_next_start(&setup, arguments.setting.clone())?;
     let ids: Vec<String> =
         all.settings.iter().filter(needs_reboot).map(|one| one.id.clone()).collect();
     if ids.is_empty() {
         bail!("no setting here needs a reboot and would be better; see `tickpath tune plan`");
     }
-    let plan = of_next_start(&stage, ids.clone())?;
+    let plan = of_next_start(&setup, ids.clone())?;
     if plan.persistence.is_empty() {
         bail!(
             "no file here holds the kernel's command line; `tickpath tune plan` prints the words"
@@ -69,21 +70,21 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let mut journal = journal(&arguments.state)?;
     let interrupt = signals::interrupt()?;
     let quiet = arguments.output.quiet;
-    let Some(_turn) = Turn::take(&stage.cores, arguments.output.no_wait, || interrupt.is_set())?
+    let Some(_turn) = Turn::take(&setup.cores, arguments.output.no_wait, || interrupt.is_set())?
     else {
         return Ok(NO_RESULT);
     };
-    let path = std::path::absolute(crate::make_directory(&stage.out, "trial")?)?;
+    let path = std::path::absolute(crate::errors::make_directory(&setup.out, "trial")?)?;
     let mut budget = Budget::begin(arguments.budget / 2.0);
-    let runs = runs(&stage, &path.join("before"), &mut budget, RUNS_WANTED, (quiet, &interrupt))?;
+    let runs = runs(&setup, &path.join("before"), &mut budget, RUNS_WANTED, (quiet, &interrupt))?;
     if runs.len() < RUNS_MIN {
         bail!("{} runs were made before, {RUNS_MIN} needed: raise --budget", runs.len());
     }
-    let mut trial = blank(&stage.seen, arguments);
+    let mut trial = blank(&setup.seen, arguments);
     trial.run_seconds = budget.run_s;
     trial.took_seconds = budget.took_s();
     let waiting = Waiting {
-        boot_id: boot_id(&stage.seen.root),
+        boot_id: boot_id(&setup.seen.root),
         trial,
         sets: sets.clone(),
         ids: ids.clone(),
@@ -92,9 +93,9 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
     };
     // First the note, then the change: if we end in between, --resume says that nothing was set.
     directory::write_whole(&file, &serde_json::to_string_pretty(&waiting)?)
-        .map_err(|error| crate::not_written(&file, &error))?;
-    let mut machine = stage.seen.machine.clone();
-    let done = apply(&mut machine, &stage.seen.root, &mut journal, &plan, OnFailure::RollBack)?;
+        .map_err(|error| crate::errors::not_written(&file, &error))?;
+    let mut machine = setup.seen.machine.clone();
+    let done = apply(&mut machine, &setup.seen.root, &mut journal, &plan, OnFailure::RollBack)?;
     if let Some(failed) = done.iter().find(|one| one.outcome == "failed") {
         let _ = fs::remove_file(&file);
         bail!("{} can't be written, nothing is changed: {}", failed.place, failed.detail);
@@ -108,8 +109,8 @@ pub(super) fn begin(arguments: &TrialArguments) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-fn of_next_start(stage: &Stage, setting: Vec<String>) -> anyhow::Result<Survey> {
-    planned(&stage.seen, &ChoiceArguments { setting, live_only: false, persist_only: true })
+fn of_next_start(setup: &Setup, setting: Vec<String>) -> anyhow::Result<Survey> {
+    planned(&setup.seen, &ChoiceArguments { setting, live_only: false, persist_only: true })
 }
 
 /// Measures again, and compares.
@@ -123,11 +124,11 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     // The settings are for the same cores as before, also if they aren't named again.
     let cores = Cores::List(waiting.trial.cores.clone());
     let goal = GoalArguments { cores, ..arguments.goal.clone() };
-    let stage = Stage::new(arguments, &goal, &waiting.trial.scenario, &waiting.sets)?;
-    if boot_id(&stage.seen.root) == waiting.boot_id {
+    let setup = Setup::new(arguments, &goal, &waiting.trial.scenario, &waiting.sets)?;
+    if boot_id(&setup.seen.root) == waiting.boot_id {
         bail!("the machine has not been restarted since the trial began; restart it first");
     }
-    let plan = of_next_start(&stage, waiting.ids.clone())?;
+    let plan = of_next_start(&setup, waiting.ids.clone())?;
     let is_missing = |one: &&SettingState| one.state == State::Better || one.found.ends_with(WAITS);
     if let Some(missing) = plan.settings.iter().find(is_missing) {
         bail!(
@@ -140,7 +141,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let before = waiting.before.iter().map(|path| directory::load_record(path));
     let before: Vec<RunRecord> = before.collect::<Result<_, _>>().context("a record is gone")?;
     let interrupt = signals::interrupt()?;
-    let Some(_turn) = Turn::take(&stage.cores, arguments.output.no_wait, || interrupt.is_set())?
+    let Some(_turn) = Turn::take(&setup.cores, arguments.output.no_wait, || interrupt.is_set())?
     else {
         return Ok(NO_RESULT);
     };
@@ -148,7 +149,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     let mut budget = Budget::begin(trial.budget_seconds / 120.0);
     let after = waiting.directory.join("after");
     let runs =
-        runs(&stage, &after, &mut budget, before.len(), (arguments.output.quiet, &interrupt))?;
+        runs(&setup, &after, &mut budget, before.len(), (arguments.output.quiet, &interrupt))?;
     let after: Vec<RunRecord> = runs.into_iter().map(|(_, record)| record).collect();
     trial.took_seconds += budget.took_s();
     if interrupt.is_set() {
@@ -185,13 +186,13 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
 
 /// Runs until there are `wanted`, the time is up, or as many were void.
 fn runs(
-    stage: &Stage,
+    setup: &Setup,
     directory: &Path,
     budget: &mut Budget,
     wanted: usize,
     (quiet, interrupt): (bool, &Interrupt),
 ) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
-    let mut conduct = stage.conduct.clone();
+    let mut conduct = setup.conduct.clone();
     conduct.runs_directory = directory.to_owned();
     let (mut runs, mut void) = (Vec::new(), 0);
     while runs.len() < wanted && void < wanted && !interrupt.is_set() && budget.has_time_for_a_run()

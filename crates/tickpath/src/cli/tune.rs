@@ -1,6 +1,6 @@
 //! The command line of `tickpath tune`, as data.
 
-use crate::cli::{Output, Settings};
+use crate::cli::shared::{Output, Settings};
 use ::tune::goal::Profile;
 use ::tune::journal::STATE_DEFAULT;
 use clap::{Args, Subcommand, ValueEnum};

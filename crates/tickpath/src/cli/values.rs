@@ -1,0 +1,54 @@
+//! Parsers of single values.
+
+use record::comparison::selector::Figure;
+use std::time::Duration;
+
+/// The longest duration on the command line.
+const DURATION_MAX: Duration = Duration::from_secs(30 * 86_400);
+
+/// A percentile's rank, from its name.
+pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+    match text.parse::<Figure>() {
+        Ok(figure @ Figure::Percentile(_)) => Ok(figure.rank()),
+        _ => Err("there are p50, p90, p95, p99, p99.9, p99.99 and p99.999".to_owned()),
+    }
+}
+
+/// A time such as 90s, 10m or 2h.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let usage = || "write a whole number with a unit, such as 90s, 10m or 2h".to_owned();
+    let at = text.find(|char: char| !char.is_ascii_digit()).ok_or_else(usage)?;
+    let (number, unit) = text.split_at(at);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return Err(usage()),
+    };
+    let number: u64 = number.parse().map_err(|_| usage())?;
+    let duration = Duration::from_secs(number.saturating_mul(seconds));
+    match duration <= DURATION_MAX {
+        true => Ok(duration),
+        false => Err(format!("{text} is longer than 30 days, the limit")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_number_and_a_unit() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        for text in ["", "10", "m", "1.5h", "-1s", "10 m", "721h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_has_a_rank() {
+        assert_eq!(percentile("p99.9"), Ok(0.999));
+        assert!(percentile("max").is_err() && percentile("p98").is_err());
+    }
+}
