@@ -1,6 +1,6 @@
 //! A connected stream before it goes into a set: what logs on over it blocks.
 
-use crate::tls::Session;
+use crate::tls::session::Session;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Tests only: the backends that this kernel has.
 
-use crate::{BACKENDS, Backend};
+use crate::backend::{BACKENDS, Backend};
 use clock::Clock;
 
 /// Those that can be opened; the others are noted as skipped.

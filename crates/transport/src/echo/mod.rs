@@ -16,8 +16,8 @@
 pub mod bare;
 pub mod ticker;
 
-use crate::StreamId;
 use crate::serve::{Full, Outbound, Service};
+use crate::streams::StreamId;
 use std::net::SocketAddr;
 
 /// Bytes of a message before its padding; the longest message.

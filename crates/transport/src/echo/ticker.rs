@@ -23,10 +23,10 @@
 //!
 //! While the schedule runs the server does not sleep, whatever its backend.
 
-use crate::StreamId;
 use crate::datagram::{DatagramSender, Recipients, Sent};
 use crate::echo::{Connections, HEADER_BYTES, Message};
 use crate::serve::{Full, Outbound, Service};
+use crate::streams::StreamId;
 use clock::Clock;
 use clock::schedule::{Arrival, Schedule};
 use serde::Serialize;

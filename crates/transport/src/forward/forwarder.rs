@@ -3,7 +3,7 @@
 use crate::forward::dial::dial;
 use crate::forward::pair::{Pair, Side};
 use crate::forward::{Counts, Limits, Unreachable};
-use crate::{RECEIVED_AHEAD_BYTES_MAX, Read, StreamId, Streams, Write};
+use crate::streams::{RECEIVED_AHEAD_BYTES_MAX, Read, StreamId, Streams, Write};
 use clock::Clock;
 use std::io;
 use std::net::SocketAddr;

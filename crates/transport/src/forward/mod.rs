@@ -22,7 +22,7 @@ mod forwarder;
 mod pair;
 
 use crate::forward::forwarder::Forwarder;
-use crate::{Ready, Streams};
+use crate::streams::{Ready, Streams};
 use clock::{Clock, recorder};
 use hdrhistogram::Histogram;
 use std::io;

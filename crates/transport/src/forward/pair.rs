@@ -1,6 +1,6 @@
 //! A client and its connection to the exchange.
 
-use crate::StreamId;
+use crate::streams::StreamId;
 
 /// One side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

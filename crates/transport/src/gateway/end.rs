@@ -8,7 +8,7 @@ use ipc::ring::{Consumer, Producer};
 
 use crate::gateway::link::GivenTo;
 use crate::gateway::message::{BYTES_MAX, Head};
-use crate::{Read, StreamId};
+use crate::streams::{Read, StreamId};
 
 /// First capacity of the lists that are empty most of the time.
 pub(crate) const FEW: usize = 64;

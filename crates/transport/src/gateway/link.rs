@@ -15,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
-use crate::{Connection, StreamId};
+use crate::connection::Connection;
+use crate::streams::StreamId;
 
 /// How long a gateway may take to start, to answer what is off the path, and to stop.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@
 //! | 13..16 | zero |
 //! | 16.. | bytes |
 
-use crate::StreamId;
+use crate::streams::StreamId;
 
 /// Bytes of a message before the stream's.
 pub(crate) const HEAD_BYTES: usize = 16;

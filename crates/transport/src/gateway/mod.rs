@@ -41,13 +41,14 @@ use clock::Clock;
 use ipc::region::Place;
 use ipc::ring::{Consumer, Producer, Producers, Ring, Shape};
 
+use crate::backend::Backend;
 use crate::gateway::end::End;
 use crate::gateway::link::{Ending, GivenBy, GivenTo, Link, told};
 use crate::gateway::message::MESSAGE_BYTES_MAX;
 use crate::gateway::streams::Gateways;
 use crate::gateway::thread::{Gateway, Parts};
+use crate::streams::Streams;
 use crate::tls::Acceptor;
-use crate::{Backend, Streams};
 
 pub use crate::gateway::message::WINDOW_BYTES;
 pub use plan::backend::GATEWAYS_MAX;

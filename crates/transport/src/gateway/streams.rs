@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use clock::{Clock, Deadline};
 
+use crate::connection::Connection;
 use crate::gateway::end::{End, FEW, Stream};
 use crate::gateway::link::{Given, Link, PATIENCE, least_busy, told};
 use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, MESSAGE_BYTES_MAX, WINDOW_BYTES};
-use crate::{Connection, Read, Ready, StreamId, Streams, Write};
+use crate::streams::{Read, Ready, StreamId, Streams, Write};
 
 /// Messages without a stream's bytes that are taken from a gateway before the next one's turn.
 const EVENTS_PER_LOOK: usize = 64;

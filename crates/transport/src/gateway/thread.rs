@@ -15,9 +15,10 @@ use std::time::Duration;
 use clock::Clock;
 use ipc::ring::{Consumer, Producer};
 
+use crate::connection::Connection;
 use crate::gateway::link::{Given, GivenBy, GivenTo, Link, least_busy};
 use crate::gateway::message::{BYTES_MAX, HEAD_BYTES, Head, Kind, WINDOW_BYTES};
-use crate::{Connection, Read, Ready, Sockets, StreamId, Write};
+use crate::streams::{Read, Ready, Sockets, StreamId, Write};
 
 /// Most bytes of one read: a client's burst, or what the exchange's own buffers take at once.
 const READ_BYTES: usize = 64 * 1024;

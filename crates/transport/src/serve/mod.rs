@@ -7,7 +7,7 @@
 mod outbound;
 
 use crate::serve::outbound::{Bounds, State};
-use crate::{Read, Ready, StreamId, Streams, Write};
+use crate::streams::{Read, Ready, StreamId, Streams, Write};
 use clock::Clock;
 use std::collections::HashMap;
 use std::io;

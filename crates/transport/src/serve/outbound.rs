@@ -1,7 +1,7 @@
 //! Answers on their way out: one buffer per connection. A part of it may have to wait until what it
 //! acknowledges is durable.
 
-use crate::StreamId;
+use crate::streams::StreamId;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 

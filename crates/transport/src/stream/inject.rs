@@ -4,7 +4,8 @@
 //!
 //! It is deterministic: by count and by the clock, never at random.
 
-use crate::{Connection, Read, Ready, StreamId, Streams, Write};
+use crate::connection::Connection;
+use crate::streams::{Read, Ready, StreamId, Streams, Write};
 use clock::Clock;
 use plan::faults::Inject;
 use std::io;

@@ -1,7 +1,8 @@
 //! Over real sockets: the harm that was asked for, all of it, and no other.
 
 use super::*;
-use crate::{BACKENDS, Backend, present};
+use crate::backend::{BACKENDS, Backend};
+use crate::present;
 use std::io::Read as _;
 use std::net::TcpStream;
 use std::time::Duration;

@@ -9,7 +9,7 @@ pub(crate) mod uring;
 
 #[cfg(test)]
 mod tests {
-    use crate::{Read, Ready, StreamId, Streams};
+    use crate::streams::{Read, Ready, StreamId, Streams};
     use clock::Clock;
     use std::io::Write as _;
     use std::net::{TcpListener, TcpStream};

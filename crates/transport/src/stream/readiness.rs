@@ -1,8 +1,9 @@
 //! The backends that ask the kernel which socket is ready (epoll) and then read it: `spin` and
 //! `block`. They differ in [`Streams::wait`] alone.
 
+use crate::connection::Connection;
 use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
-use crate::{BELL, Connection, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
 use clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;

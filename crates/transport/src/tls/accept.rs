@@ -1,7 +1,8 @@
 //! The server's end: its certificate, and what it counts of handshakes.
 
+use super::error::{HandshakeError, Reason, TlsError};
 use super::handshake::Handshake;
-use super::{HANDSHAKE_PATIENCE, HandshakeError, Reason, TlsError, certificates, provider};
+use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
 use rustls_pki_types::pem::PemObject;

@@ -1,8 +1,10 @@
 //! The client's end: what it trusts, and a blocking handshake before anything is measured.
 
+use super::error::{HandshakeError, TlsError};
 use super::handshake::{Handshake, Progress};
-use super::{HANDSHAKE_PATIENCE, HandshakeError, Session, TlsError, certificates, provider};
-use crate::Connection;
+use super::policy::{HANDSHAKE_PATIENCE, certificates, provider};
+use super::session::Session;
+use crate::connection::Connection;
 use clock::Deadline;
 use plan::trust::Trust;
 use rustls::client::Resumption;

@@ -1,8 +1,8 @@
 //! A handshake, by rustls, one flight at a time. It may allocate: it is off the order path.
 
+use super::error::{HandshakeError, Side};
 use super::record::{CHANGE_CIPHER_SPEC, HANDSHAKE, INPUT_BYTES, RECORD_BYTES_MAX, record_bytes};
 use super::session::{Keys, Session};
-use super::{HandshakeError, Side};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus};

@@ -1,9 +1,9 @@
 //! A server's handshake on a socket that does not block: one step at a time.
 
 use super::accept::answer_in_plain_text;
+use super::error::{HandshakeError, Reason};
 use super::handshake::{Handshake, Progress};
-use super::{HandshakeError, Reason};
-use crate::{Read, StreamId, Streams, Write};
+use crate::streams::{Read, StreamId, Streams, Write};
 use std::net::SocketAddr;
 
 pub(super) struct Shaking {

@@ -1,11 +1,12 @@
 //! The layer: a set of streams of which some or all are secure.
 
-use super::HandshakeError;
 use super::accept::Acceptor;
+use super::error::HandshakeError;
 use super::record::{INPUT_BYTES, RecordError};
 use super::session::{Session, Taken};
 use super::stepping::{Shaking, watch};
-use crate::{Connection, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::connection::Connection;
+use crate::streams::{Read, Ready, Sockets, StreamId, Streams, Write};
 use clock::Clock;
 use std::collections::VecDeque;
 use std::io;

@@ -1,10 +1,10 @@
 //! The bare ticker: the datagrams and replies of [`TickerEcho`] over one connection, with nothing
 //! but send and receive. It spins with every backend, because a ticker has a schedule to keep.
 
-use crate::StreamId;
 use crate::echo::bare::{Bare, Received, accept};
 use crate::echo::ticker::TickerEcho;
 use crate::echo::{MESSAGE_BYTES_MAX, Message};
+use crate::streams::StreamId;
 use std::io;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};

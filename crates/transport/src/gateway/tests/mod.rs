@@ -3,8 +3,10 @@
 mod pairs;
 
 use super::*;
+use crate::backend::BACKENDS;
+use crate::present;
 use crate::stream::readiness;
-use crate::{BACKENDS, Read, Ready, Write, present};
+use crate::streams::{Read, Ready, Write};
 use pairs::{Before, NUMBER, is_over, pairs, pattern};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -2,7 +2,9 @@
 //! with their peers.
 
 use super::super::{GatewaysError, open};
-use crate::{Backend, Connection, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::backend::Backend;
+use crate::connection::Connection;
+use crate::streams::{Read, Ready, Sockets, StreamId, Streams, Write};
 use clock::Clock;
 use std::cell::Cell;
 use std::io;

@@ -1,7 +1,7 @@
 //! One stream of the set: its socket, its requests, and what came and was not read yet.
 
 use super::ring::{Completion, PIECES, Piece, Ring};
-use crate::Read;
+use crate::streams::Read;
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;

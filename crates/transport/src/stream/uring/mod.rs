@@ -17,8 +17,9 @@ mod lane;
 mod ring;
 mod unavailable;
 
+use crate::connection::Connection;
 use crate::stream::socket::{ACCEPT_AGAIN_NS, prepare, wake_on_time, would_block};
-use crate::{BELL, Connection, Read, Ready, Sockets, StreamId, Streams, Write};
+use crate::streams::{BELL, Read, Ready, Sockets, StreamId, Streams, Write};
 use clock::Clock;
 use lane::{Lane, Request};
 use ring::{Completion, Ring};

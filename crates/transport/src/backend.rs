@@ -1,0 +1,83 @@
+//! The backends: ways to wait, read and write.
+
+use crate::streams::{Sockets, Streams};
+use crate::{stream, tls};
+use clock::Clock;
+use plan::backend::{self as rows, UnknownBackend};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// One way to wait, read and write, and how to open a set of its sockets.
+pub struct Backend {
+    /// Its row in the plans.
+    pub row: plan::backend::Backend,
+    pub(crate) open: fn(Clock) -> io::Result<Box<dyn Sockets>>,
+}
+
+/// The backends that plans can name, in their order.
+pub const BACKENDS: &[Backend] = &[
+    Backend { row: rows::SPIN, open: stream::readiness::spin },
+    Backend { row: rows::BLOCK, open: stream::readiness::block },
+    Backend { row: rows::IO_URING, open: stream::uring::sleep },
+    Backend { row: rows::IO_URING_SPIN, open: stream::uring::spin },
+];
+
+/// The backend of that name.
+///
+/// # Errors
+/// If there is none; the error lists all backends.
+pub fn backend(name: &str) -> Result<&'static Backend, UnknownBackend> {
+    let known = BACKENDS.iter().find(|backend| backend.row.name == name);
+    known.ok_or_else(|| UnknownBackend::new(name))
+}
+
+impl Backend {
+    /// An empty set of streams of this backend. Stamps are taken on `clock`.
+    ///
+    /// # Errors
+    /// If the kernel lacks what the backend needs.
+    pub fn open(&self, clock: Clock) -> io::Result<Box<dyn Streams>> {
+        Ok((self.open)(clock)?)
+    }
+
+    /// As [`Backend::open`], for a thread that also receives datagrams: an arrival at `socket` ends
+    /// a sleeping wait. Each arrival is reported once, as [`BELL`](crate::BELL),
+    /// which can't be read: receive until the socket is empty, then wait.
+    ///
+    /// # Errors
+    /// If the kernel lacks what the backend needs.
+    pub fn open_beside(
+        &self,
+        clock: Clock,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<Box<dyn Streams>> {
+        let mut sockets = (self.open)(clock)?;
+        sockets.wake_by(socket)?;
+        Ok(sockets)
+    }
+
+    /// As [`Backend::open`], for a gateway's thread.
+    pub(crate) fn open_sockets(
+        &self,
+        tls: Option<Arc<tls::Acceptor>>,
+        clock: Clock,
+    ) -> io::Result<Box<dyn Sockets>> {
+        let sockets = (self.open)(clock)?;
+        Ok(match tls {
+            None => sockets,
+            Some(_) => Box::new(tls::TlsStreams::new(sockets, tls, clock)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_backend_that_a_plan_can_name_is_implemented() {
+        let rows: Vec<rows::Backend> = BACKENDS.iter().map(|backend| backend.row).collect();
+        assert_eq!(rows, rows::BACKENDS);
+    }
+}
