@@ -6,7 +6,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod calendar;
-pub mod crc32c;
 pub mod kind;
 pub mod random;
 pub mod range;

@@ -25,7 +25,7 @@
 //! doubled or exchanged.
 
 use crate::{Action, Record, Side, TickKind};
-use clock::crc32c::{continued, crc32c};
+use crc32c::{crc32c, crc32c_append};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 64;
@@ -231,8 +231,8 @@ impl Record {
 }
 
 fn check(bytes: &[u8; RECORD_BYTES], number: u64) -> u32 {
-    let before = continued(crc32c(&number.to_le_bytes()), &bytes[..4]);
-    continued(before, &bytes[8..])
+    let before = crc32c_append(crc32c(&number.to_le_bytes()), &bytes[..4]);
+    crc32c_append(before, &bytes[8..])
 }
 
 #[cfg(test)]

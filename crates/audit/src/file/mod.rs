@@ -13,8 +13,8 @@ pub(crate) mod reader;
 pub(crate) mod writer;
 
 use crate::{AuditError, ReadError};
-use clock::crc32c::{continued, crc32c};
 use clock::time_base::TimeBase;
+use crc32c::{crc32c, crc32c_append};
 use serde::{Deserialize, Serialize};
 
 /// Bytes before the first record.
@@ -102,7 +102,7 @@ impl Header {
 }
 
 fn check(bytes: &[u8; HEADER_BYTES]) -> u32 {
-    continued(crc32c(&bytes[..CHECK]), &bytes[TEXT..])
+    crc32c_append(crc32c(&bytes[..CHECK]), &bytes[TEXT..])
 }
 
 fn u32_at(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {

@@ -16,7 +16,7 @@ use std::fmt;
 use engine::{EngineLimits, Saved};
 
 use crate::file::record::RECORD_BYTES;
-use clock::crc32c::{continued, crc32c};
+use crc32c::{crc32c, crc32c_append};
 
 /// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 128;
@@ -150,7 +150,7 @@ impl Header {
 }
 
 fn check(bytes: &[u8; HEADER_BYTES]) -> u32 {
-    continued(crc32c(&bytes[..CHECK]), &bytes[16..])
+    crc32c_append(crc32c(&bytes[..CHECK]), &bytes[16..])
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use clock::crc32c::{continued, crc32c};
+use crc32c::{crc32c, crc32c_append};
 
 use crate::error::JournalError;
 use crate::file::directory::Directory;
@@ -220,7 +220,7 @@ fn decode(bytes: &[u8; MARK_BYTES]) -> Result<(u64, u64), &'static str> {
 }
 
 fn checksum(bytes: &[u8; MARK_BYTES]) -> u32 {
-    continued(crc32c(&bytes[..CHECK]), &bytes[16..])
+    crc32c_append(crc32c(&bytes[..CHECK]), &bytes[16..])
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@
 
 use engine::{DecodeError, Input};
 
-use clock::crc32c::crc32c;
+use crc32c::crc32c;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;

@@ -24,7 +24,7 @@ use crate::file::directory::Directory;
 use crate::file::header::{FileKind, HEADER_BYTES, Header};
 use crate::read::inputs::hold_name;
 use crate::read::segment::{Log, read_header};
-use clock::crc32c::{continued, crc32c};
+use crc32c::{crc32c, crc32c_append};
 
 /// Bytes behind the pieces.
 const TRAILER_BYTES: usize = 20;
@@ -79,7 +79,7 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
     engine.save(&mut |piece| {
         let bytes = piece.to_bytes();
         pieces += 1;
-        check = continued(check, &bytes);
+        check = crc32c_append(check, &bytes);
         hash.piece(&piece);
         if written.is_ok() {
             written = out.write_all(&bytes);
@@ -88,7 +88,7 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
     written?;
     let hash = hash.finish();
     for word in [pieces, hash] {
-        check = continued(check, &word.to_le_bytes());
+        check = crc32c_append(check, &word.to_le_bytes());
         out.write_all(&word.to_le_bytes())?;
     }
     out.write_all(&check.to_le_bytes())?;
@@ -152,12 +152,12 @@ pub(crate) fn check(
     let mut piece = [0; Saved::BYTES];
     for _ in 0..body / Saved::BYTES as u64 {
         source.read_exact(&mut piece).map_err(failed)?;
-        sum = continued(sum, &piece);
+        sum = crc32c_append(sum, &piece);
     }
     let mut trailer = [0; TRAILER_BYTES];
     source.read_exact(&mut trailer).map_err(failed)?;
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| trailer[at + byte]));
-    if continued(sum, &trailer[..16]).to_le_bytes() != trailer[16..] {
+    if crc32c_append(sum, &trailer[..16]).to_le_bytes() != trailer[16..] {
         return Err(damaged(length - 4, "the checksum is another"));
     }
     let pieces = word(0);

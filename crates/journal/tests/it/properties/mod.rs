@@ -23,6 +23,17 @@ fn crc32c(bytes: impl IntoIterator<Item = u8>) -> u32 {
     !crc
 }
 
+/// The examples of RFC 3720, appendix B.4, and the check value of the catalogues. Files with this
+/// checksum are read by the crate's, so both are held to them.
+#[test]
+fn the_checksum_is_that_of_rfc_3720() {
+    assert_eq!(crc32c([0; 32]), 0x8A91_36AA);
+    assert_eq!(crc32c([0xFF; 32]), 0x62A8_AB43);
+    assert_eq!(crc32c(0..32), 0x46DD_794E);
+    assert_eq!(crc32c((0..32).rev()), 0x113F_DB5C);
+    assert_eq!(crc32c(*b"123456789"), 0xE306_9283);
+}
+
 fn mend_header(bytes: &mut [u8]) {
     let rest = bytes[16..HEADER_BYTES].iter();
     let check = crc32c(bytes[..12].iter().chain(rest).copied());
