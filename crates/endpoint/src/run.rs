@@ -3,18 +3,16 @@
 use crate::line::Line;
 use crate::target::{Failed, Target, TargetError};
 use crate::timed::Timed;
+use clock::Clock;
 use clock::random::SplitMix64;
-use clock::recorder::{self, Drain, Recorder, Series};
-use clock::{Clock, wall_now};
+use clock::recorder::{self, Recorder, Series};
 use host::HostError;
+use host::measuring::{Measuring, MeasuringError, Reporter};
 use plan::process::endpoint::{EndpointPlan, SERIES};
 use plan::tables::endpoint::Protocol;
 use record::{self, ClientResult, Kind, Load};
-use std::fs::File;
-use std::io;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A ping over a connection that stays open, the main series; then the steps of a fresh connection,
 /// in order.
@@ -44,24 +42,9 @@ pub enum EndpointError {
         /// The step, and what was said.
         why: String,
     },
-    /// The log can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
-    Log {
-        /// Its path.
-        path: String,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// A bug.
-    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
-    Panic,
-}
-
-/// What the caller's thread needs to write the log.
-struct Recording {
-    drain: Drain,
-    started: SystemTime,
-    start_ns: u64,
+    /// The thread can't be pinned, the log can't be written, or there is a bug.
+    #[error(transparent)]
+    Measuring(#[from] MeasuringError),
 }
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
@@ -70,33 +53,23 @@ struct Recording {
 /// If there is no result. A run that broke off has a result that says so.
 pub fn run(plan: &EndpointPlan, stop: &AtomicBool) -> Result<ClientResult, EndpointError> {
     plan.probes.check()?;
-    let log_failed = |source| EndpointError::Log { path: plan.hlog.clone(), source };
-    let log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
-    let mut log = io::BufWriter::new(log);
-    let (measured, logged) = std::thread::scope(|scope| {
-        let (say, said) = mpsc::channel();
-        let measuring = scope.spawn(move || measure(plan, stop, &say));
-        let logged = said.recv().map_or(Ok(()), |Recording { drain, started, start_ns }| {
-            drain.run(&plan.subject, &mut log, started, start_ns, &|| ())
-        });
-        (measuring.join(), logged)
-    });
-    let mut result = measured.map_err(|_| EndpointError::Panic)??;
-    if let Err(source) = logged {
-        result.fail(log_failed(source).to_string());
-    }
-    Ok(result)
+    let measuring = Measuring {
+        subject: &plan.subject,
+        hlog: &plan.hlog,
+        core: plan.core,
+        writes_meanwhile: true,
+        progress: false,
+        stop,
+    };
+    measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut |_| ())
 }
 
 /// The measuring thread.
 fn measure(
     plan: &EndpointPlan,
     stop: &AtomicBool,
-    say: &mpsc::Sender<Recording>,
+    reporter: &Reporter,
 ) -> Result<ClientResult, EndpointError> {
-    if let Some(core) = plan.core {
-        host::thread::pin(core)?;
-    }
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
     let patience = Duration::from_secs_f64(plan.probes.patience_seconds);
@@ -111,8 +84,7 @@ fn measure(
     let warm_up_sent = std::mem::take(&mut probing.sent);
     probing.received = 0;
     let start_ns = clock.now_ns();
-    // The other thread outlives this one.
-    let _ = say.send(Recording { drain, started: wall_now(), start_ns });
+    reporter.start(drain, start_ns);
     recorder.start(start_ns);
     let failure = failure.or_else(|| probing.probe_for(plan.seconds, Some(&mut recorder)));
     let end_ns = clock.now_ns();
@@ -132,8 +104,7 @@ fn measure(
         page_faults: usage.page_faults_minor + usage.page_faults_major,
         ..Load::default()
     };
-    let clock =
-        record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() };
+    let clock = record::Clock::of(&clock);
     Ok(ClientResult { complete: failures.is_empty(), failures, load, clock, exchange: None })
 }
 

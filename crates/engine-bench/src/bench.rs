@@ -1,21 +1,12 @@
 //! What the measuring thread gets for a task, what it sends meanwhile, and its result.
 
+use clock::Clock;
 use clock::recorder::Drain;
-use clock::{Clock, wall_now};
+use host::measuring::Reporter;
 use host::thread::Usage;
 use record::Load;
 use record::progress::Second;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::time::SystemTime;
-
-/// A message from the measuring thread to the caller's.
-pub(crate) enum Said {
-    /// Recording starts.
-    Draining { drain: Drain, started: SystemTime, start_ns: u64 },
-    /// Progress of a pass.
-    Second(Second),
-}
 
 /// The measuring thread's result.
 pub(crate) struct Measured {
@@ -31,12 +22,12 @@ pub(crate) struct Bench<'a> {
     pub(crate) clock: Clock,
     /// Set from outside to end the run.
     pub(crate) stop: &'a AtomicBool,
-    say: mpsc::Sender<Said>,
+    reporter: Reporter,
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn new(clock: Clock, stop: &'a AtomicBool, say: mpsc::Sender<Said>) -> Bench<'a> {
-        Bench { clock, stop, say }
+    pub(crate) fn new(clock: Clock, stop: &'a AtomicBool, reporter: Reporter) -> Bench<'a> {
+        Bench { clock, stop, reporter }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -45,8 +36,7 @@ impl<'a> Bench<'a> {
 
     /// Reports progress; never while operations are timed.
     pub(crate) fn tell(&self, second: &Second) {
-        // The other thread outlives this one.
-        let _ = self.say.send(Said::Second(second.clone()));
+        self.reporter.tell(second);
     }
 
     /// Hands out `drain`, and returns the time from which it is filled.
@@ -58,8 +48,7 @@ impl<'a> Bench<'a> {
 
     /// The same from a known time.
     pub(crate) fn start_at(&self, drain: Drain, start_ns: u64) {
-        let started = wall_now();
-        let _ = self.say.send(Said::Draining { drain, started, start_ns });
+        self.reporter.start(drain, start_ns);
     }
 
     /// Adds to `load` what the kernel did to this thread since `earlier`.

@@ -2,8 +2,8 @@
 
 use crate::task::soak::state::StateError;
 use host::HostError;
+use host::measuring::MeasuringError;
 use journal::JournalError;
-use std::io;
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -20,18 +20,10 @@ pub enum EngineBenchError {
     /// The journal can't be opened.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The log can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
-    Log {
-        /// Its path.
-        path: String,
-        /// What the file system said.
-        source: io::Error,
-    },
+    /// The thread can't be pinned, the log can't be written, or there is a bug.
+    #[error(transparent)]
+    Measuring(#[from] MeasuringError),
     /// The parent process is gone, or told us to end.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// A bug.
-    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
-    Panic,
 }

@@ -1,6 +1,6 @@
 //! One run of one plan: a pinned measuring thread, while the caller's thread writes the log.
 
-use crate::bench::{Bench, Measured, Said};
+use crate::bench::{Bench, Measured};
 use crate::error::EngineBenchError;
 use crate::task::logged::{self, JournalTask};
 use crate::task::open_loop;
@@ -8,15 +8,12 @@ use crate::task::passes;
 use crate::task::soak::watch::Watch;
 use crate::task::soak::{self, Soak};
 use clock::Clock;
-use clock::recorder::Interval;
+use host::measuring::{Measuring, Report, Reporter};
 use plan::process::engine::Row;
 use plan::process::engine::{EnginePlan, Task};
 use record::progress::Second;
 use record::{self, ClientResult};
-use std::fs::File;
-use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
 ///
@@ -31,58 +28,27 @@ pub fn run(
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, EngineBenchError> {
     let row = plan.check()?;
-    let log_failed = |source| EngineBenchError::Log { path: plan.hlog.clone(), source };
-    let log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
-    let mut log = io::BufWriter::new(log);
-    let mut watch = Watch::new(plan);
-    let is_soak = matches!(plan.task, Task::Soak { .. });
-    let (measured, logged) = std::thread::scope(|scope| {
-        let (say, said) = mpsc::channel();
-        let measuring = scope.spawn(move || measure(plan, row, stop, say));
-        let mut logged = Ok(());
-        let mut kept = None;
-        for said in said {
-            match said {
-                Said::Second(second) if plan.progress => tell(&second),
-                Said::Second(_) => {}
-                Said::Draining { mut drain, started, start_ns } => {
-                    let mut watching = |interval: &Interval| {
-                        if let Some(second) = watch.take(interval).filter(|_| plan.progress) {
-                            tell(&second);
-                        }
-                    };
-                    if is_soak {
-                        // Without a log there is no point in measuring on.
-                        let failed = || stop.store(true, Ordering::Relaxed);
-                        let subject = &plan.subject;
-                        logged = drain.run_watched(
-                            subject,
-                            &mut log,
-                            started,
-                            start_ns,
-                            &failed,
-                            &mut watching,
-                        );
-                        continue;
-                    }
-                    if plan.progress {
-                        drain.keep(&mut watching);
-                    }
-                    kept = Some((drain, started, start_ns));
-                }
-            }
+    let mut intervals = Watch::new(plan);
+    let mut watch = |report: Report<'_>| {
+        let second = match report {
+            Report::Interval(interval) => intervals.take(interval),
+            Report::Second(second) => Some(second),
+        };
+        if let Some(second) = second.filter(|_| plan.progress) {
+            tell(&second);
         }
-        let measured = measuring.join();
-        if let Some((drain, started, start_ns)) = kept {
-            logged = drain.run(&plan.subject, &mut log, started, start_ns, &|| ());
-        }
-        (measured, logged)
-    });
-    let mut result = measured.map_err(|_| EngineBenchError::Panic)??;
-    watch.finish(&mut result.load);
-    if let Err(source) = logged {
-        result.fail(log_failed(source).to_string());
-    }
+    };
+    let measuring = Measuring {
+        subject: &plan.subject,
+        hlog: &plan.hlog,
+        core: plan.core,
+        writes_meanwhile: matches!(plan.task, Task::Soak { .. }),
+        progress: plan.progress,
+        stop,
+    };
+    let measured = measuring.carry_out(|reporter| measure(plan, row, stop, reporter), &mut watch);
+    let mut result = measured?;
+    intervals.finish(&mut result.load);
     Ok(result)
 }
 
@@ -91,15 +57,11 @@ fn measure(
     plan: &EnginePlan,
     row: &Row,
     stop: &AtomicBool,
-    say: mpsc::Sender<Said>,
+    reporter: Reporter,
 ) -> Result<ClientResult, EngineBenchError> {
-    // Pin first, so that memory comes from the core's NUMA node.
-    if let Some(core) = plan.core {
-        host::thread::pin(core)?;
-    }
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
-    let bench = Bench::new(clock, stop, say);
+    let bench = Bench::new(clock, stop, reporter);
     let Measured { load, planned, failure } = match &plan.task {
         Task::Passes { operations, passes } => {
             passes::run(plan, row, (*operations, *passes), &bench)?
@@ -123,7 +85,6 @@ fn measure(
     let ended = (!all).then(|| format!("it ended after {} of {planned} operations", load.sent));
     let failures: Vec<String> = failure.into_iter().chain(ended).collect();
     let complete = failures.is_empty();
-    let clock =
-        record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() };
+    let clock = record::Clock::of(&clock);
     Ok(ClientResult { complete, failures, load, clock, exchange: None })
 }

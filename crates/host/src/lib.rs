@@ -17,6 +17,7 @@ pub mod huge_pages;
 mod instance;
 pub mod interrupts;
 mod maps;
+pub mod measuring;
 pub mod memory;
 #[allow(unsafe_code)]
 pub mod network;

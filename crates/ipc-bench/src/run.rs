@@ -8,6 +8,7 @@ use clock::Clock;
 use clock::range::OutOfRange;
 use host::HostError;
 use plan::process::ipc::{IpcPlan, Ready, Word};
+use record::directory::cannot_write;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,7 +57,7 @@ pub enum IpcBenchError {
         now_ns: u64,
     },
     /// The samples can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
+    #[error("{}", cannot_write(path, source))]
     Samples {
         /// Their path.
         path: String,
@@ -135,7 +136,7 @@ pub(crate) fn between(
     let consumed = consumed.transpose().map_err(|_| IpcBenchError::Panic)?;
     let told = |told: ClientReport| ClientReport {
         start_monotonic_ns: started.monotonic_ns + warm_up_ns(plan),
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         ..told
     };
     let sent = produced.map(|done| done.ok_or(IpcBenchError::Interrupted)).transpose()?;

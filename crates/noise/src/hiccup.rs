@@ -11,6 +11,7 @@ use clock::schedule::{Arrival, Schedule};
 use host::HostError;
 use host::scheduling::Scheduling;
 use record::Kind;
+use record::directory::cannot_write;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -46,7 +47,7 @@ pub enum HiccupError {
     #[error(transparent)]
     Host(#[from] host::HostError),
     /// The log can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
+    #[error("{}", cannot_write(path, source))]
     Log {
         /// Its path.
         path: String,

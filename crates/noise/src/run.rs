@@ -6,7 +6,7 @@ use clock::calendar::utc;
 use clock::recorder::{INTERVAL_NS, SECONDS_IN_MEMORY_MAX, Series, recorder};
 use clock::{Clock, wall_ms};
 use host::Root;
-use record::directory;
+use record::directory::{self, cannot_write};
 use record::hlog::Totals;
 use record::machine::{self, Machine, PROBE_RATIO_MAX};
 use record::merge::pooling::{self, Judging};
@@ -44,9 +44,7 @@ pub enum RunError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The record can't be written.
-    #[error(
-        "cannot write the record in {path}: {source}; free some space or choose another place with --out"
-    )]
+    #[error("{} with --out", cannot_write(format_args!("the record in {path}"), source))]
     Record {
         /// The directory.
         path: String,
@@ -94,10 +92,7 @@ impl Run {
             void_because,
             runs: 1,
             warnings,
-            clock: record::Clock {
-                source: clock.source().name().to_owned(),
-                cost_ns: clock.cost_ns(),
-            },
+            clock: record::Clock::of(&clock),
             clock_step_ns: clock.step_ns(),
             subjects: self.plan.cores.iter().map(|core| self.subject(*core, &totals)).collect(),
             noise: Some(profile.noise),

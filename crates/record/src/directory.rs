@@ -7,6 +7,7 @@ use crate::sweep::SweepRecord;
 use crate::{RunRecord, SCHEMA};
 use clock::calendar::utc;
 use clock::wall_ms;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -148,8 +149,14 @@ pub fn load(path: &Path) -> io::Result<Option<Kept>> {
     Ok(Some(Kept::Run(Box::new(load_record(path)?))))
 }
 
-/// What to do about a file that can't be written.
-pub fn remedy(error: &io::Error) -> &'static str {
+/// The text of an error for `path`, which can't be written. The remedy is last, so that the option
+/// for another place can follow.
+pub fn cannot_write(path: impl Display, error: &io::Error) -> String {
+    format!("cannot write {path}: {error}; {}", remedy(error))
+}
+
+/// The remedy for a file that can't be written.
+fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space, or choose another place"
@@ -263,6 +270,21 @@ mod tests {
         assert!(link.is_symlink() && null.is_symlink());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
         assert!(write_whole(directory.path(), "").is_err());
+    }
+
+    /// Six crates once told to free space whatever the error was.
+    #[test]
+    fn the_remedy_fits_the_error() {
+        for (kind, remedy) in [
+            (io::ErrorKind::StorageFull, "free some space"),
+            (io::ErrorKind::QuotaExceeded, "free some space"),
+            (io::ErrorKind::PermissionDenied, "make it writable"),
+            (io::ErrorKind::NotADirectory, "; choose another place"),
+        ] {
+            let text = cannot_write("001.hlog", &kind.into());
+            assert!(text.starts_with("cannot write 001.hlog: "), "{text}");
+            assert!(text.contains(remedy) && text.ends_with("choose another place"), "{text}");
+        }
     }
 
     #[test]

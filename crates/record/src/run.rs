@@ -219,6 +219,13 @@ pub struct Clock {
     pub cost_ns: u64,
 }
 
+impl Clock {
+    /// The clock that stamped a record.
+    pub fn of(clock: &clock::Clock) -> Clock {
+        Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() }
+    }
+}
+
 /// One of the records that a record was merged from. See [`crate::merge`].
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

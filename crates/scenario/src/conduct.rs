@@ -10,7 +10,7 @@ use plan::scenario::{BARE, FLOOR, Scenario};
 use plan::tables::engine::Engine;
 use plan::tables::load::Model;
 use plan::tables::ticks::Network;
-use record::directory::remedy;
+use record::directory::cannot_write;
 use record::engine::EMPTY_DISPATCH;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -170,7 +170,7 @@ pub enum ConductError {
         faults: Vec<String>,
     },
     /// The record can't be written.
-    #[error("cannot write the record in {path}: {source}; {} with --out", remedy(source))]
+    #[error("{} with --out", cannot_write(format_args!("the record in {path}"), source))]
     Record {
         /// The directory.
         path: String,

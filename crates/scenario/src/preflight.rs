@@ -126,8 +126,7 @@ fn existing(path: &Path) -> &Path {
 fn no_permission(place: &Path) -> Option<String> {
     let error = access(place, Access::WRITE_OK | Access::EXEC_OK).err()?;
     let error = std::io::Error::from(error);
-    let (place, remedy) = (place.display(), record::directory::remedy(&error));
-    Some(format!("cannot write to {place}: {error}; {remedy} with --out"))
+    Some(format!("{} with --out", record::directory::cannot_write(place.display(), &error)))
 }
 
 #[cfg(test)]

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 /// A directory of its own for a record.
 pub(crate) fn make_directory(out: &Path, name: &str) -> anyhow::Result<PathBuf> {
     directory::create(out, name).map_err(|error| {
-        let (place, remedy) = (out.display(), directory::remedy(&error));
-        anyhow::anyhow!("cannot write to {place}: {error}; {remedy} with --out")
+        anyhow::anyhow!("{} with --out", directory::cannot_write(out.display(), &error))
     })
 }
 
 /// The error for a place that can't be written.
 pub(crate) fn not_written(place: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!("cannot write to {}: {error}; {}", place.display(), directory::remedy(error))
+    anyhow::Error::msg(directory::cannot_write(place.display(), error))
 }
 
 /// An error with its causes on one line, each once: many messages already contain their cause.

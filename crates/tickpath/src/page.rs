@@ -1,6 +1,5 @@
 //! report.html beside a record.
 
-use anyhow::anyhow;
 use record::RunRecord;
 use record::directory;
 use record::timeline::{self, Timeline};
@@ -24,9 +23,8 @@ pub(crate) fn write_page(run: &Path, record: &RunRecord, file: &Path) -> anyhow:
 
 /// Writes a file that the user named.
 pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    directory::write_whole(file, text).map_err(|error| {
-        anyhow!("cannot write {}: {error}; {}", file.display(), directory::remedy(&error))
-    })
+    directory::write_whole(file, text)
+        .map_err(|error| anyhow::Error::msg(directory::cannot_write(file.display(), &error)))
 }
 
 fn over_time(record: &RunRecord, logs: &[PathBuf]) -> io::Result<Timeline> {

@@ -2,7 +2,7 @@
 
 use crate::cli::SweepArguments;
 use crate::exit::{DONE, NO_RESULT};
-use crate::page::write_page;
+use crate::page::{write, write_page};
 use crate::print::{columns, print_json, show};
 use crate::progress::with_screen;
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::signals;
 use crate::tool::command_line;
 use crate::treatment::conduct_of;
 use anyhow::Context;
-use record::directory::{load_record, write_whole};
+use record::directory::load_record;
 use record::sweep::SweepRecord;
 use scenario::Conduct;
 use scenario::sweep::{self, Rates, Sweep};
@@ -61,8 +61,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> anyhow::Result<u8> {
 /// The sweep's page, and one for each rate's record.
 fn write_pages(sweep: &SweepRecord, path: &Path) -> anyhow::Result<()> {
     let page = path.join("report.html");
-    write_whole(&page, &report::sweep::page(sweep))
-        .with_context(|| format!("cannot write {}", page.display()))?;
+    write(&page, &report::sweep::page(sweep))?;
     for point in &sweep.points {
         let run = path.join(&point.record);
         let record = load_record(&run)

@@ -88,7 +88,7 @@ pub(crate) fn record(parts: Parts) -> RunRecord {
         smoke_test: conduct.smoke_test,
         injected,
         warnings,
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         clock_step_ns: clock.step_ns(),
         resolved: resolved(scenario, parts.placed, parts.profile),
         merged_from: Vec::new(),

@@ -84,7 +84,7 @@ fn measure(launch: &Launch) -> Result<ClientResult, ConductError> {
     Ok(ClientResult {
         complete: failures.is_empty() && !interrupt.is_set(),
         failures,
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         ..ClientResult::default()
     })
 }

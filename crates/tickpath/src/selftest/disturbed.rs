@@ -8,6 +8,7 @@
 use super::{SHORT, figure_name};
 use crate::cli::SelftestArguments;
 use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
+use crate::page::write;
 use crate::print::show;
 use crate::progress::with_screen;
 use crate::project::Project;
@@ -17,7 +18,7 @@ use anyhow::{Context, bail};
 use clock::Deadline;
 use host::Root;
 use host::page_out::{self, page_out};
-use record::{RunRecord, Series, directory};
+use record::{RunRecord, Series};
 use report::{DisturbedFigure, DisturbedRow};
 use rustix::process::Pid;
 use scenario::Conduct;
@@ -118,8 +119,7 @@ pub(super) fn disturbed(arguments: &SelftestArguments) -> anyhow::Result<u8> {
         rows.iter().all(|row| passes(row, false)) && !rows.iter().all(|row| passes(row, true));
     let found = serde_json::json!({"passed": passed, "rows": rows});
     let found = serde_json::to_string_pretty(&found)?;
-    directory::write_whole(&directory.join("selftest.json"), &found)
-        .with_context(|| format!("cannot write in {}", directory.display()))?;
+    write(&directory.join("selftest.json"), &found)?;
     match arguments.output.json {
         true => show(&format!("{found}\n"))?,
         false => {

@@ -5,16 +5,16 @@ mod disturbed;
 
 use crate::cli::SelftestArguments;
 use crate::exit::{DONE, GATE_FAILED, NO_RESULT};
+use crate::page::write;
 use crate::print::show;
 use crate::progress::with_screen;
 use crate::project::Project;
 use crate::signals;
 use crate::treatment::conduct;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use record::comparison::compared::Compared;
 use record::comparison::selector::Figure;
 use record::comparison::{Question, Runs, compare};
-use record::directory;
 use record::{Kind, RunRecord, Verdict};
 use report::Finding;
 use scenario::Interrupt;
@@ -89,8 +89,7 @@ pub(crate) fn selftest(arguments: &SelftestArguments) -> anyhow::Result<u8> {
         }));
     }
     let found = serde_json::to_string_pretty(&found)?;
-    directory::write_whole(&bench.directory.join("selftest.json"), &found)
-        .with_context(|| format!("cannot write in {}", bench.directory.display()))?;
+    write(&bench.directory.join("selftest.json"), &found)?;
     if arguments.output.json {
         show(&format!("{found}\n"))?;
     } else {

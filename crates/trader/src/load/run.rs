@@ -6,19 +6,18 @@ use crate::load::session::OrderProtocol;
 use crate::load::session::raw::Raw;
 use crate::load::session::websocket::WebSocket;
 use crate::load::{bare, open_loop, ping_pong};
-use clock::recorder::{self, Drain, Interval, Recorder, SECONDS_IN_MEMORY_MAX};
-use clock::{Clock, wall_now};
+use clock::Clock;
+use clock::recorder::{self, Drain, Recorder, SECONDS_IN_MEMORY_MAX};
+use host::measuring::{Measuring, MeasuringError, Report, Reporter};
 use plan::process::orders::{OrdersPlan, Wire};
 use plan::tables::load::Model;
 use plan::trust::Trust;
 use record::progress::Second;
 use record::{self, ClientResult, MessageBytes};
-use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use transport::tls::{self, Connector, HandshakeError, TlsError};
 use transport::{Connection, Streams, inject};
 
@@ -85,20 +84,12 @@ pub enum TraderError {
     /// The thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] host::HostError),
-    /// The log can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place")]
-    Log {
-        /// Its path.
-        path: String,
-        /// What the file system said.
-        source: io::Error,
-    },
+    /// The thread can't be pinned, the log can't be written, or there is a bug.
+    #[error(transparent)]
+    Measuring(#[from] MeasuringError),
     /// The run was interrupted before anything was measured.
     #[error("interrupted while connecting; nothing was measured")]
     Interrupted,
-    /// A bug.
-    #[error("the measuring thread panicked; this is a bug in tickpath, please report it")]
-    Panic,
 }
 
 impl TraderError {
@@ -110,13 +101,6 @@ impl TraderError {
             false => TraderError::Connect { target, lane, source },
         }
     }
-}
-
-/// What the measuring thread hands out when it is ready.
-struct Draining {
-    drain: Drain,
-    started: SystemTime,
-    start_ns: u64,
 }
 
 /// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
@@ -133,63 +117,36 @@ pub fn run(
     tell: &mut dyn FnMut(&Second),
 ) -> Result<ClientResult, TraderError> {
     plan.check()?;
-    let (sender, receiver) = mpsc::channel::<Draining>();
-    let log_failed = |source| TraderError::Log { path: plan.hlog.clone(), source };
-    let mut log = File::options().create(true).append(true).open(&plan.hlog).map_err(log_failed)?;
     let mut teller = Teller::new(plan.load.model, plan.wire, tell);
-    let mut watch = |interval: &Interval| {
-        if plan.progress {
-            teller.tell(interval);
-        }
+    let mut watch = |report: Report<'_>| match report {
+        Report::Interval(interval) if plan.progress => teller.tell(interval),
+        _ => {}
     };
-    let mut write_log = |draining: Draining, watch: &mut dyn FnMut(&Interval)| {
-        let Draining { drain, started, start_ns } = draining;
-        // Without a log there is no point in measuring on.
-        let failed = || stop.store(true, Ordering::Relaxed);
-        let mut log = io::BufWriter::new(&mut log);
-        drain.run_watched(&plan.subject, &mut log, started, start_ns, &failed, watch)
+    let measuring = Measuring {
+        subject: &plan.subject,
+        hlog: &plan.hlog,
+        core: plan.core,
+        writes_meanwhile: plan.seconds > SECONDS_IN_MEMORY_MAX,
+        progress: plan.progress,
+        stop,
     };
-    std::thread::scope(|scope| {
-        let measuring = scope.spawn(move || measure(plan, stop, sender));
-        let mut logged = Ok(());
-        let mut kept = None;
-        if plan.seconds > SECONDS_IN_MEMORY_MAX {
-            if let Ok(draining) = receiver.recv() {
-                logged = write_log(draining, &mut watch);
-            }
-        } else if plan.progress {
-            kept = receiver.recv().ok();
-            kept.iter_mut().for_each(|draining| draining.drain.keep(&mut watch));
-        }
-        let mut result = measuring.join().map_err(|_| TraderError::Panic)??;
-        if let Some(draining) = kept.or_else(|| receiver.try_recv().ok()) {
-            logged = write_log(draining, &mut |_| ());
-        }
-        if let Err(source) = logged {
-            result.fail(log_failed(source).to_string());
-        }
-        Ok(result)
-    })
+    measuring.carry_out(|reporter| measure(plan, stop, &reporter), &mut watch)
 }
 
 /// The measuring thread.
 fn measure(
     plan: &OrdersPlan,
     stop: &AtomicBool,
-    sender: mpsc::Sender<Draining>,
+    reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
-    // Pin first, so that memory comes from the core's NUMA node.
-    if let Some(core) = plan.core {
-        host::thread::pin(core)?;
-    }
     let clock = Clock::calibrate();
     let lanes = plan.load.connections;
     match plan.wire {
-        Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), sender),
+        Wire::WebsocketJson => measure_over(plan, stop, clock, WebSocket::new(plan), reporter),
         Wire::Raw(bytes) | Wire::Requests(bytes) => {
-            measure_over(plan, stop, clock, Raw::new(bytes, lanes), sender)
+            measure_over(plan, stop, clock, Raw::new(bytes, lanes), reporter)
         }
-        Wire::Bare(bytes) => measure_bare(plan, stop, clock, bytes, sender),
+        Wire::Bare(bytes) => measure_bare(plan, stop, clock, bytes, reporter),
     }
 }
 
@@ -198,7 +155,7 @@ fn measure_over<E: OrderProtocol>(
     stop: &AtomicBool,
     clock: Clock,
     mut entry: E,
-    sender: mpsc::Sender<Draining>,
+    reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
     let open_failed = |source| TraderError::Open { backend: plan.backend.clone(), source };
     let streams = transport::backend(&plan.backend)?.open(clock).map_err(open_failed)?;
@@ -223,9 +180,7 @@ fn measure_over<E: OrderProtocol>(
     let mut desk = Desk::new(clock, streams, &ids, entry, recorder);
     // Last, so that the set-up above does not run in a real-time class.
     host::thread::set_scheduling(plan.scheduling)?;
-    let draining = Draining { drain, started: wall_now(), start_ns: clock.now_ns() };
-    // The receiving thread outlives this one.
-    let _ = sender.send(draining);
+    reporter.start(drain, clock.now_ns());
     let load = &plan.load;
     let run = match load.model {
         Model::Open => open_loop::run,
@@ -240,7 +195,7 @@ fn measure_over<E: OrderProtocol>(
         complete,
         failures: failure.into_iter().chain(complaint).collect(),
         load: counted,
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         exchange: None,
     })
 }
@@ -250,16 +205,14 @@ fn measure_bare(
     stop: &AtomicBool,
     clock: Clock,
     bytes: MessageBytes,
-    sender: mpsc::Sender<Draining>,
+    reporter: &Reporter,
 ) -> Result<ClientResult, TraderError> {
     let failed = |source| TraderError::Connect { target: plan.target.clone(), lane: 0, source };
     let stream = dial(&plan.target).map_err(failed)?;
     let spins = transport::backend(&plan.backend)?.row.spins;
     let (recorder, drain): (Recorder, Drain) = recorder::recorder(&SERIES, plan.seconds);
     host::thread::set_scheduling(plan.scheduling)?;
-    let draining = Draining { drain, started: wall_now(), start_ns: clock.now_ns() };
-    // The receiving thread outlives this one.
-    let _ = sender.send(draining);
+    reporter.start(drain, clock.now_ns());
     let phases = (plan.warm_up_seconds, plan.seconds);
     let finished = bare::run((stream, spins), clock, bytes, phases, recorder, stop);
     let bare::Finished { mut load, complete, failure } = finished.map_err(failed)?;
@@ -268,7 +221,7 @@ fn measure_bare(
         complete,
         failures: failure.into_iter().collect(),
         load,
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         exchange: None,
     })
 }

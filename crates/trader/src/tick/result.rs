@@ -8,6 +8,7 @@ use crate::tick::phase::orders_of;
 use crate::tick::series::{judge, refused, write_log};
 use audit::{LogResult, Windows};
 use clock::utc::Time;
+use host::measuring::MeasuringError;
 use host::thread::Usage;
 use plan::process::ticks::TickPlan;
 use record::tick::{Audit, MarketMaking, Point, Sample, Tick};
@@ -89,7 +90,7 @@ pub(crate) fn open_log(plan: &TickPlan) -> Result<Log, TraderError> {
 
 fn failed(path: &str) -> impl FnOnce(io::Error) -> TraderError {
     let path = path.to_owned();
-    move |source| TraderError::Log { path, source }
+    move |source| MeasuringError::Log { path, source }.into()
 }
 
 /// Writes log and samples, and returns the result. If either can't be written, the run is not
@@ -131,7 +132,7 @@ pub(crate) fn assemble(
         complete,
         failures,
         load: load(&finished, tick),
-        clock: record::Clock { source: clock.source().name().to_owned(), cost_ns: clock.cost_ns() },
+        clock: record::Clock::of(&clock),
         exchange,
     }
 }

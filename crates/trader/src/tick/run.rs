@@ -20,6 +20,7 @@ use audit::Auditor;
 use clock::recorder::{Drain, Recorder, Series, recorder};
 use clock::{Clock, wall_now};
 use host::Root;
+use host::measuring::MeasuringError;
 use plan::process::ticks::{RawPlan, TickPlan};
 use record::ClientResult;
 use record::Kind;
@@ -78,7 +79,7 @@ pub fn follow(
         if let Some(drain) = drain {
             show(drain, tell);
         }
-        measuring.join().map_err(|_| TraderError::Panic)?
+        measuring.join().map_err(|_| MeasuringError::Panicked)?
     });
     let rate_off_ppm = Clock::rate_off_ppm(raw_at_start, clock.beside_raw());
     let logged = logger.map(audit::Logger::finish);

@@ -9,6 +9,7 @@ use clock::random::SplitMix64;
 use engine::{Engine, NewOrder, Saved};
 use flow::w1::{Flow, Live, Shape};
 use plan::process::engine::EnginePlan;
+use record::directory::cannot_write;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
@@ -31,7 +32,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// The file can't be written.
-    #[error("cannot write {path}: {source}; free some space or choose another place with --out")]
+    #[error("{} with --out", cannot_write(path, source))]
     Write {
         /// Its path.
         path: String,
