@@ -117,7 +117,7 @@ pub enum TargetError {
     Unknown {
         /// As given.
         target: String,
-        /// What the resolver said.
+        /// The resolver's error.
         why: String,
     },
     /// Nothing to check a certificate by.

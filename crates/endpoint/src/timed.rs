@@ -9,7 +9,7 @@ use transport::Connection;
 /// Shorter pauses than this are spun away: a sleep may last that much too long.
 const SLEEP_NS_MIN: u64 = 100_000;
 
-/// What every step needs.
+/// The clock, stop flag and time limit of every step.
 pub(crate) struct Timed<'a> {
     pub clock: Clock,
     pub stop: &'a AtomicBool,

@@ -3,7 +3,7 @@
 use engine::DoneReason;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use transport::serve::Refused;
+use transport::serve::Rejections;
 use wire::reply::DoneStatus;
 
 /// Counters of an exchange.
@@ -58,7 +58,7 @@ pub struct Counts {
 impl Counts {
     /// Adds the connections that the server loop rejected, under the names of its limits.
     #[must_use]
-    pub fn with_rejected(mut self, rejected: Refused) -> Counts {
+    pub fn with_rejected(mut self, rejected: Rejections) -> Counts {
         for (name, n) in [
             ("connections_max", rejected.connections),
             ("connections_per_address_max", rejected.connections_per_address),

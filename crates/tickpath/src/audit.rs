@@ -18,7 +18,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     })?;
     let log = match Reader::new(BufReader::with_capacity(1 << 20, file)) {
         Ok(log) => log,
-        Err(error) => return refuse(&arguments.log.display().to_string(), error),
+        Err(error) => return unreadable(&arguments.log.display().to_string(), error),
     };
     let mut printer = arguments.records.then(Printer::new);
     if let Some(printer) = &mut printer {
@@ -34,7 +34,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
     }
     let audited = match read {
         Ok(audited) => Audited { tool: TOOL.to_owned(), file: path.to_string(), ..audited },
-        Err(error) => return refuse(&path.to_string(), error),
+        Err(error) => return unreadable(&path.to_string(), error),
     };
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&audited)?))?;
@@ -45,7 +45,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
 }
 
 /// Damage is a finding (status 3); a log that can't be opened is a usage error (status 2).
-fn refuse(path: &str, error: ReadError) -> anyhow::Result<u8> {
+fn unreadable(path: &str, error: ReadError) -> anyhow::Result<u8> {
     if !matches!(error, ReadError::Damaged { .. }) {
         return Err(error).with_context(|| format!("{path} was not read"));
     }

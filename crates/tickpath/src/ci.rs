@@ -1,4 +1,4 @@
-//! What a CI job needs beside a gate: summaries for its server, and a baseline.
+//! Files for CI jobs beside the gates: summaries for the server, and a baseline.
 
 use crate::cli::Summaries;
 use crate::errors::not_written;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Where baselines are, below the directory for records.
 const BASELINES: &str = "baselines";
-/// What a baseline keeps of a record.
+/// The files of a record that a baseline keeps.
 const KEPT: [&str; 2] = ["run.json", "machine.json"];
 
 /// Writes the summaries that were asked for. `error` says why there is no result; empty if there is
@@ -47,7 +47,7 @@ pub(crate) fn baseline(out: &Path, name: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Keeps a copy of the record in `run` as a baseline, in place of an earlier one. A record that is
-/// no result is refused.
+/// no result is rejected.
 pub(crate) fn save_baseline(
     out: &Path,
     name: &str,

@@ -29,7 +29,7 @@ pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
 fn plan_on_stdin<P: DeserializeOwned>() -> anyhow::Result<P> {
     let mut text = String::new();
     stdin().read_to_string(&mut text).context("cannot read the plan on stdin")?;
-    serde_json::from_str(&text).context("what stands on stdin is no plan")
+    serde_json::from_str(&text).context("stdin holds no plan; `tickpath run` writes one there")
 }
 
 fn say(result: &ClientResult) -> anyhow::Result<u8> {

@@ -21,15 +21,15 @@ use transport::Streams;
 use transport::echo::{Echo, bare};
 use transport::gateway;
 use transport::inject;
-use transport::serve::{self, Refused, Service, serve};
+use transport::serve::{self, Rejections, Service, serve};
 use transport::tls;
 
-/// How far apart snapshots may be.
+/// Limits of the interval between snapshots.
 const SNAPSHOT_SECONDS_MIN: f64 = 0.01;
 const SNAPSHOT_SECONDS_MAX: f64 = 86_400.0;
 /// A journal that is further ahead of the clock than this is reported. Two readings of a slewed
 /// clock may differ by less.
-const AHEAD_NS_TOLD: u64 = 1_000_000_000;
+const AHEAD_NS_REPORTED: u64 = 1_000_000_000;
 
 pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     die_with(arguments.die_with_parent)?;
@@ -45,20 +45,20 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
         return echo(arguments, threads, clock, &stop);
     }
     let mut exchange = Exchange::new(config(arguments, clock)?)?;
-    // Its tables are there, and hit at random.
+    // Its tables exist by now, and are accessed at random.
     host::huge_pages::use_huge_pages(&Root::system());
     let limits = exchange.limits().serve();
     tell_recovery(&exchange);
     plant::tell_short_flow(&exchange, &arguments.market_data);
     let snapshots = snapshots(arguments, &exchange, &threads)?;
-    let refused =
+    let rejections =
         listen(arguments, threads, (limits, clock), &mut exchange, secure.as_ref(), &stop)?;
     let closed = exchange.close_journal();
     if let Some(snapshots) = snapshots {
         snapshots.end();
     }
     let check = exchange.replay_check();
-    let counts = exchange.counts().with_rejected(refused);
+    let counts = exchange.counts().with_rejected(rejections);
     let mut all = serde_json::to_value(&counts)?;
     plant::add_counts(&exchange, &mut all)?;
     if let Some(secure) = &secure {
@@ -79,7 +79,7 @@ pub(crate) fn exchange(arguments: &ExchangeArguments) -> anyhow::Result<u8> {
     }
 }
 
-/// What gives the floor: of orders, or of ticks and orders.
+/// Runs the raw echo, the floor of orders, or the raw ticker, the floor of ticks and orders.
 fn echo(
     arguments: &ExchangeArguments,
     threads: Threads,
@@ -130,7 +130,7 @@ fn clock(arguments: &ExchangeArguments) -> anyhow::Result<Clock> {
     Ok(clock)
 }
 
-/// What the journal held, where there is one.
+/// Prints the recovery from the journal, if there is one.
 fn tell_recovery(exchange: &Exchange) {
     let Some(recovery) = exchange.recovery() else { return };
     if let Some(cut) = &recovery.cut {
@@ -139,7 +139,7 @@ fn tell_recovery(exchange: &Exchange) {
     for refused in &recovery.snapshots_refused {
         eprintln!("warning: skipped a snapshot: {refused}");
     }
-    if recovery.ahead_ns >= AHEAD_NS_TOLD {
+    if recovery.ahead_ns >= AHEAD_NS_REPORTED {
         eprintln!(
             "warning: the journal's last input is {} s later than this machine's clock; until the clock \
              catches up, orders don't expire and rate limits don't reset: if the clock is wrong, stop the exchange and set it",
@@ -151,8 +151,8 @@ fn tell_recovery(exchange: &Exchange) {
     }
     if recovery.inputs > 0 {
         eprintln!(
-            "recovered {} inputs from the journal; the start book is theirs. {} orders of clients are open; \
-             each goes by its order_id as its client_id now",
+            "recovered {} inputs from the journal, in place of the initial book. {} client orders are \
+             open: address them by order_id, because client ids are not in the journal",
             recovery.inputs, recovery.client_orders
         );
     }
@@ -161,18 +161,18 @@ fn tell_recovery(exchange: &Exchange) {
 fn config(arguments: &ExchangeArguments, clock: Clock) -> anyhow::Result<Config> {
     let tokens = match (&arguments.tokens, arguments.any_token) {
         (Some(path), _) => Tokens::read(path)?,
-        // A user who started it alone knows.
+        // A scenario started it, so no user needs the warning.
         (None, true) if arguments.die_with_parent.is_some() => Tokens::Any,
         (None, true) => {
             eprintln!(
-                "warning: --any-token lets everybody trade as anybody; for benchmarks on a closed \
-                 network only"
+                "warning: --any-token accepts every client as any account; use it for benchmarks on a \
+                 closed network only"
             );
             Tokens::Any
         }
         (None, false) => bail!(
-            "nobody could trade: say whose tokens are good with --tokens FILE, or --any-token for a \
-             benchmark"
+            "the exchange would reject every login: name the accepted tokens with --tokens FILE, or \
+             use --any-token for a benchmark"
         ),
     };
     let instruments = match &arguments.instruments {
@@ -224,7 +224,7 @@ fn journal(arguments: &ExchangeArguments) -> Option<Journal> {
     Some(Journal { directory, options })
 }
 
-/// The thread that writes them, where they are asked for.
+/// The thread that writes snapshots, with --snapshot-seconds.
 fn snapshots(
     arguments: &ExchangeArguments,
     exchange: &Exchange,
@@ -235,8 +235,8 @@ fn snapshots(
     };
     if !(SNAPSHOT_SECONDS_MIN..=SNAPSHOT_SECONDS_MAX).contains(&seconds) {
         bail!(
-            "--snapshot-seconds {seconds}: a snapshot is written each {SNAPSHOT_SECONDS_MIN} to \
-             {SNAPSHOT_SECONDS_MAX} seconds"
+            "--snapshot-seconds {seconds}: use {SNAPSHOT_SECONDS_MIN} to {SNAPSHOT_SECONDS_MAX} \
+             seconds"
         );
     }
     let Some(watch) = exchange.journal_watch() else {
@@ -246,7 +246,7 @@ fn snapshots(
     let allowed = threads.allowed.clone();
     let place = move || match core {
         Some(core) => host::thread::pin(core),
-        // It comes from a thread that is pinned.
+        // It would inherit the core of the pinned thread.
         None => host::thread::run_on(&allowed),
     };
     let interval = Duration::from_secs_f64(seconds);
@@ -257,7 +257,7 @@ fn snapshots(
 struct Threads {
     /// The exchange thread's core, then the gateways'; the kernel places threads without one.
     cores: Vec<usize>,
-    /// Those that the process was started with.
+    /// The cores that the process was started with.
     allowed: Vec<usize>,
     scheduling: Scheduling,
 }
@@ -279,7 +279,7 @@ impl Threads {
         Ok(Threads { cores, allowed, scheduling: arguments.scheduling.parse()? })
     }
 
-    /// Called in a gateway's thread. It comes from one that is pinned.
+    /// Called in a gateway's thread, which would inherit the core of the pinned thread.
     fn place_gateway(&self, gateway: usize) -> Result<(), HostError> {
         match self.cores.get(1 + gateway) {
             Some(&core) => host::thread::pin(core)?,
@@ -297,7 +297,7 @@ fn listen(
     service: &mut impl Service,
     secure: Option<&Secure>,
     stop: &AtomicBool,
-) -> anyhow::Result<Refused> {
+) -> anyhow::Result<Rejections> {
     let inject = Inject::from_words(&arguments.inject)?;
     raise_descriptors(limits.connections_max as u64);
     let scheduling = threads.scheduling;

@@ -40,7 +40,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> anyhow::Result<u8> {
     host::thread::set_scheduling(scheduling)?;
     say_ready(address, clock, secure.as_ref().and_then(Secure::certificate))?;
     let limits = Limits { connections_max, ..Limits::default() };
-    // What the log can't take now is in its next count.
+    // Failures that the log can't take now are in its next count.
     let mut report = |failed| drop(unreachable.try_send(failed));
     let counts = forward(&mut *streams, &exchange, limits, clock, &stop, &mut report)?;
     let mut last = last_line(&counts);
@@ -70,7 +70,7 @@ fn last_line(counts: &Counts) -> Value {
     json!({
         "connections": counts.connections,
         "refused": {
-            "connections_max": counts.refused_connections,
+            "connections_max": counts.rejected_connections,
             "accepts_failed": counts.accepts_failed,
             "linger_ns_max": counts.cut,
         },

@@ -18,12 +18,12 @@ pub(crate) fn ipc_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     let mut line = String::new();
     stdin().lock().read_line(&mut line).context("cannot read the plan on stdin")?;
     let plan: IpcPlan =
-        serde_json::from_str(&line).context("what stands on stdin is no plan; see IPC.md")?;
+        serde_json::from_str(&line).context("stdin holds no plan; see clients/IPC.md")?;
     let all_sent = Arc::new(AtomicBool::new(false));
     let mut ready = |ready: &Ready| {
         let word = wait_to_start(ready);
         if plan.ends == Ends::Consumer && word.is_some() {
-            hear_that_all_is_sent(Arc::clone(&all_sent));
+            await_end_of_producer(Arc::clone(&all_sent));
         }
         word
     };
@@ -43,9 +43,9 @@ fn wait_to_start(ready: &Ready) -> Option<Word> {
     Word::read(&word)
 }
 
-/// A producer in another process: the parent of both says when it has ended, or is gone itself.
-/// The thread sleeps until then, and ends with the process.
-fn hear_that_all_is_sent(all_sent: Arc<AtomicBool>) {
+/// Waits on a thread until the parent reports that the producer, another process, has ended, or
+/// until the parent itself has ended.
+fn await_end_of_producer(all_sent: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let _ = stdin().lock().read_line(&mut String::new());
         all_sent.store(true, Ordering::Release);

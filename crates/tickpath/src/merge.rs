@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
     if arguments.runs.len() < 2 {
-        bail!("--merge makes one record of several; name two or more");
+        bail!("--merge needs two records or more; name two or more");
     }
     let parts = arguments.runs.iter().map(|path| part(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let invalid = if arguments.force { Invalid::Taken } else { Invalid::Refused };

@@ -53,8 +53,7 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
         runs_directory: Project::find()?.directory(arguments.output.out.as_deref()),
         tool: TOOL.to_owned(),
         command: command_line(),
-        // With one core of its own for each thread nobody shares: what auto says of two does not
-        // matter.
+        // Each thread has its own core, so the warnings about the two cores of auto don't apply.
         warnings: if arguments.cpu == Cores::Auto { Vec::new() } else { placement.warnings },
     };
     let stop = signals::stop_flag()?;
@@ -64,9 +63,9 @@ pub(crate) fn noise(arguments: &NoiseArguments) -> anyhow::Result<u8> {
     };
     if std::io::stderr().is_terminal() && !arguments.output.quiet {
         let list = host::topology::format_core_list(&cores);
-        eprintln!("looking at cores {list} for {seconds} s; Ctrl-C ends it early");
+        eprintln!("observing cores {list} for {seconds} s; Ctrl-C ends it early");
     }
-    // We sleep meanwhile, and wake elsewhere if there is a core that is not looked at.
+    // This thread sleeps meanwhile, and wakes on a core that is not observed, if there is one.
     let elsewhere: Vec<usize> =
         allowed.iter().copied().filter(|core| !cores.contains(core)).collect();
     if !elsewhere.is_empty() {

@@ -1,4 +1,4 @@
-//! What `tickpath exchange` publishes and where its own orders come from, from the command line.
+//! The market data and the own order flow of `tickpath exchange`, from its command line.
 
 use crate::cli::MarketDataArguments;
 use crate::tool::TOOL;
@@ -105,7 +105,7 @@ pub(crate) fn tell_short_flow(exchange: &Exchange, arguments: &MarketDataArgumen
     }
 }
 
-/// What `DESCRIBE` says about the process and the machine.
+/// The answer to `DESCRIBE` about the process and the machine.
 pub(crate) fn about(clock: &Clock) -> anyhow::Result<ProcessInfo> {
     let root = Root::system();
     Ok(ProcessInfo {

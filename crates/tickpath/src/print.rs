@@ -1,4 +1,4 @@
-//! What goes to stdout.
+//! Output to stdout.
 
 use anyhow::Context;
 use record::RunRecord;

@@ -1,4 +1,4 @@
-//! What every process of a run does for itself: limits, cores, where it listens, lines for its
+//! Set-up that every process of a run makes itself: limits, cores, its listener, lines for its
 //! parent.
 
 use anyhow::{anyhow, bail};
@@ -12,8 +12,7 @@ use std::net::{SocketAddr, TcpListener};
 /// Descriptors beside those of connections: standard streams, epoll, files.
 const DESCRIPTORS_SPARE: u64 = 128;
 
-/// As many descriptors as connections need, or as many as we may have, and a word if that's too
-/// few.
+/// Raises the limit of descriptors to what the connections need. Warns if the hard limit is lower.
 pub(crate) fn raise_descriptors(connections: u64) {
     let wanted = connections + DESCRIPTORS_SPARE;
     let now = rustix::process::getrlimit(Resource::Nofile);
@@ -36,13 +35,13 @@ pub(crate) fn die_with(parent: Option<i32>) -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     // It may have died before the line above.
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
-        bail!("process {parent}, which started this one, is gone");
+        bail!("the parent process {parent} has ended");
     }
     Ok(())
 }
 
-/// The measuring thread pins itself. This one, which writes the log and tells of progress, runs
-/// elsewhere, if there is another core and the kernel lets it.
+/// Moves this thread, which writes the log and reports progress, off the core of the measuring
+/// thread, if there is another core and the kernel allows it.
 pub(crate) fn keep_off(core: Option<usize>) {
     let mut cores = host::thread::allowed().unwrap_or_default();
     cores.retain(|one| Some(*one) != core);
@@ -51,8 +50,8 @@ pub(crate) fn keep_off(core: Option<usize>) {
     }
 }
 
-/// One line on stdout for the parent. It is dropped if the parent reads too slowly: what
-/// does not block does not delay the log.
+/// One line on stdout for the parent. It is dropped if the parent reads too slowly:
+/// blocking would delay the log.
 pub(crate) fn tell(second: &Second) {
     let mut stdout = std::io::stdout().lock();
     let mut writable = [PollFd::new(&stdout, PollFlags::OUT)];

@@ -1,6 +1,6 @@
 //! The live view: a few lines on the terminal, redrawn in place as things happen. It never hides
-//! the cursor and leaves it at the start of a line, so that whatever ends us leaves a terminal in
-//! order.
+//! the cursor and leaves it at the start of a line, so that the terminal is in order
+//! however the process ends.
 
 use rustix::termios::tcgetwinsize;
 use scenario::{Progress, Say};
@@ -12,7 +12,7 @@ const COLUMNS_DEFAULT: usize = 80;
 /// The screen; gone from the terminal when it is dropped.
 pub(crate) struct Screen {
     shown: report::Progress,
-    /// What the present part takes, warm-up included, and what comes after it.
+    /// Duration of the present part, warm-up included, and of the parts after it.
     part_seconds: f64,
     later_seconds: f64,
     /// Lines that stand below those of the measurement.
@@ -21,7 +21,7 @@ pub(crate) struct Screen {
     drawn: Vec<usize>,
 }
 
-/// Does `work` with a screen, where a person looks on; it is gone when the work is done.
+/// Does `work` with a screen if a person watches, and erases the screen afterwards.
 pub(crate) fn with_screen<T>(quiet: bool, work: impl FnOnce(Say<'_>) -> T) -> T {
     let mut screen = Screen::new(quiet);
     let mut say = screen.as_mut().map(|screen| |progress: Progress<'_>| screen.show(progress));
@@ -32,8 +32,8 @@ impl Screen {
     /// A screen on stderr if it is a terminal and progress is wanted.
     pub(crate) fn new(quiet: bool) -> Option<Screen> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let looks_on = std::io::stderr().is_terminal() && !dumb && !quiet;
-        looks_on.then(|| Screen {
+        let is_watched = std::io::stderr().is_terminal() && !dumb && !quiet;
+        is_watched.then(|| Screen {
             shown: report::Progress::default(),
             part_seconds: 0.0,
             later_seconds: 0.0,
@@ -47,7 +47,7 @@ impl Screen {
         columns()
     }
 
-    /// Takes in what happened and draws.
+    /// Takes a report of progress and redraws.
     pub(crate) fn show(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Machine => {}

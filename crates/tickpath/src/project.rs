@@ -4,7 +4,7 @@
 //! ```toml
 //! out = "results"
 //!
-//! [set]                       # any key of a scenario; scenarios without the key don't mind
+//! [set]                       # any key of a scenario; ignored by scenarios without the key
 //! exchange.cores = [2]
 //! subject.rust.cores = [3]
 //! ```
@@ -38,7 +38,7 @@ impl Project {
         Project::parse(&text, above).with_context(|| file.display().to_string())
     }
 
-    /// `above` is the directory of the file, which a relative `out` begins at.
+    /// `above` is the directory of the file; a relative `out` is below it.
     fn parse(text: &str, above: &Path) -> anyhow::Result<Project> {
         let table: toml::Table = text.parse()?;
         let mut project = Project::default();
@@ -76,7 +76,7 @@ impl Project {
     }
 }
 
-/// What a comparison that started this process sets.
+/// The overrides of a comparison that started this process.
 fn environment() -> Vec<String> {
     let text = std::env::var(SET_VARIABLE).unwrap_or_default();
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! `tickpath replay`: what a journal of inputs comes to.
+//! `tickpath replay`: the state at the end of a journal of inputs.
 
 use crate::cli::ReplayArguments;
 use crate::exit::{DONE, NO_RESULT};
@@ -26,7 +26,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
         schema: SCHEMA,
         tool: TOOL.to_owned(),
         journal: arguments.log.display().to_string(),
-        ..told(&replayed, saved.as_ref())
+        ..summary_of(&replayed, saved.as_ref())
     };
     if arguments.json {
         show(&format!("{}\n", serde_json::to_string_pretty(&replay)?))?;
@@ -36,7 +36,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-fn told(replayed: &ReplayedJournal, saved: Option<&Snapshot>) -> Replay {
+fn summary_of(replayed: &ReplayedJournal, saved: Option<&Snapshot>) -> Replay {
     let named = |(kind, count): (&str, u64)| (kind.to_owned(), count);
     Replay {
         state_hash: format!("{:016x}", replayed.state_hash),

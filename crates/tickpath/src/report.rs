@@ -94,7 +94,7 @@ fn write_html(
     write(file, &page)
 }
 
-/// What leads from a page in `file` to the records in `directory`.
+/// The prefix of links from a page in `file` to the records in `directory`.
 fn link_base(directory: &Path, file: &Path) -> String {
     let whole = |path: &Path| path.canonicalize().ok();
     let above = file.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));

@@ -18,7 +18,7 @@ use scenario::Conduct;
 use scenario::Interrupt;
 use scenario::conduct::Until;
 
-/// What `--quick` sets, as far as the scenario has the key.
+/// Overrides of `--quick`, for the keys that the scenario has.
 const QUICK: [&str; 6] = [
     "runs=1",
     "seconds=0.5",
@@ -110,7 +110,7 @@ pub(crate) fn wait_for_turn(
     Turn::take(&conduct.measured_cores()?, output.no_wait, || interrupt.is_set())
 }
 
-/// Refuses gates whose figure no record of the scenario will have.
+/// Fails for gates whose figure no record of the scenario will have.
 pub(crate) fn check_gates(gates: &[Gate], scenario: &Scenario) -> anyhow::Result<()> {
     match gates.iter().find_map(|gate| Some((gate, scenario.lacks_figure(gate.selector())?))) {
         Some((gate, why)) => bail!("--gate {gate}: {why}"),

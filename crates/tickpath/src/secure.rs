@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use transport::tls::{Acceptor, Pair};
 
-/// What a server that speaks TLS has.
+/// The TLS parts of a server.
 pub(crate) struct Secure {
     acceptor: Arc<Acceptor>,
     /// The certificate that was made for this run, in PEM.
@@ -53,13 +53,13 @@ impl Secure {
         }
     }
 
-    /// What a hang-up signal does. It says how that went.
+    /// Reloads the certificate after a hang-up signal, and prints the outcome.
     fn reload(&self) -> impl Fn() + Send + 'static {
         let acceptor = self.acceptor();
         move || match acceptor.reload() {
             Ok(()) => eprintln!("reloaded the TLS certificate and its key"),
             Err(error) => {
-                eprintln!("warning: the TLS certificate of before stays in use: {error}");
+                eprintln!("warning: the previous TLS certificate stays in use: {error}");
             }
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn side_by_side(arguments: &ReportArguments) -> anyhow::Result<u8> {
         bail!("{} records are too many for one table, the limit is {RECORDS_MAX}", records.len());
     }
     if records.is_empty() {
-        bail!("there is no record in what was named; `tickpath run` makes one");
+        bail!("there is no record in the named paths; `tickpath run` makes one");
     }
     let member = |(path, record): (std::path::PathBuf, _)| Member {
         machine: directory::load_machine(&path).ok(),

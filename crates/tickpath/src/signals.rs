@@ -1,5 +1,4 @@
-//! Ctrl-C, SIGTERM and a terminal that is gone (SIGHUP): the first asks everything to end in order,
-//! the second ends at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, the second ends the process at once.
 
 use anyhow::Context;
 use host::Root;
@@ -41,7 +40,7 @@ pub(crate) fn stop_flag_or_hang_up(
     Ok(stop)
 }
 
-/// Whether the parent wants us to outlive the terminal, as `nohup` does.
+/// Whether the parent wants this process to outlive the terminal, as `nohup` does.
 fn ignores_hang_ups() -> bool {
     let status = Root::system().read("proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -49,7 +48,7 @@ fn ignores_hang_ups() -> bool {
     mask.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
-/// An interrupt that the first signal sets off.
+/// An interrupt, set by the first signal.
 pub(crate) fn interrupt() -> anyhow::Result<Interrupt> {
     let interrupt = Interrupt::default();
     let interrupted = interrupt.clone();

@@ -1,5 +1,5 @@
-//! Snapshots of an exchange's journal while it runs: an engine of its own, behind in the log, so
-//! that the one at work is never stopped.
+//! Snapshots of an exchange's journal while it runs. A second engine follows the log and writes
+//! them, so that the working engine never stops.
 
 use host::HostError;
 use journal::{JournalError, Snapshotter, Watch};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The thread that writes them. It ends with the exchange, after one more.
+/// The thread that writes snapshots. When the exchange ends, it writes a last one.
 pub(crate) struct Snapshots {
     ends: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -32,15 +32,15 @@ impl Snapshots {
             }
             if let Err(error) = follow(&journal, &watch, interval, &its_ends) {
                 eprintln!(
-                    "warning: no snapshots from now on: {error}; the journal goes on, and recovery \
-                     replays what follows the last one"
+                    "warning: no more snapshots: {error}; the journal continues, and recovery replays \
+                     all inputs since the last snapshot"
                 );
             }
         })?;
         Ok(Snapshots { ends, thread })
     }
 
-    /// The journal is closed: one of its end, and no more.
+    /// Writes a last snapshot after the journal was closed.
     pub(crate) fn end(self) {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();

@@ -29,7 +29,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     raise_descriptors(job.connections() as u64);
     let holds_a_run = |log: &Path| log.metadata().is_ok_and(|metadata| metadata.len() > 0);
     if arguments.plan.is_none() && holds_a_run(&arguments.hlog) {
-        // Two runs in one log would look like one result.
+        // Two runs in one log would look like one run.
         bail!(
             "{} holds a run already; choose another --hlog, or remove it",
             arguments.hlog.display()
@@ -57,7 +57,7 @@ pub(crate) fn trade(arguments: &TradeArguments) -> anyhow::Result<u8> {
     Ok(if result.complete { DONE } else { NO_RESULT })
 }
 
-/// What one client does in one run.
+/// The work of one client in one run.
 enum Job {
     /// Sends a load.
     Load(Box<OrdersPlan>),
@@ -138,7 +138,7 @@ fn by_hand(arguments: &TradeArguments) -> anyhow::Result<Job> {
     let subject = &scenario.subject[index];
     if !subject.command.is_empty() {
         bail!(
-            "{} is measured by a command of its own ({}); give that a plan, as clients/CONTRACT.md says",
+            "{} is measured by its own command ({}): run that command with a plan (clients/CONTRACT.md)",
             subject.name,
             subject.command.join(" ")
         );

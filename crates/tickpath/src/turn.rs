@@ -5,7 +5,7 @@ use anyhow::bail;
 use host::core_lock::{self, Busy, CoreLocks};
 use std::time::Duration;
 
-/// How often it looks whether the cores are free.
+/// Interval between two checks whether the cores are free.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The right to measure on some cores, until it is dropped.

@@ -140,7 +140,7 @@ fn of<'a>(trial: &'a Trial, id: &str) -> &'a Tried {
     trial.tried.iter().find(|one| one.id == id).unwrap_or_else(|| panic!("no {id}: {trial:?}"))
 }
 
-/// What speaks against a trial of planted settings; empty if it found them and nothing else.
+/// Faults of a trial of planted settings; empty if it found them and nothing else.
 fn missed(trial: &Trial) -> Vec<String> {
     let expected = |id: &str| match id {
         "helps" => Outcome::Better,
@@ -170,7 +170,7 @@ fn a_short_trial_finds_what_helps_and_what_hurts() {
         });
         on_core.join().unwrap()
     };
-    // What else takes the core is in the runs with and without a setting.
+    // Other work on the core is in the runs with and without a setting.
     if !testing::cores::is_quiet_by(0.05, look) {
         return;
     }

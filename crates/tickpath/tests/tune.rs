@@ -128,7 +128,7 @@ fn live_settings_go_there_and_back_on_this_kernel() {
     let applied = account(&tickpath(&with_settings(&apply, &LIVE)));
     assert_eq!(applied.results.len(), steps().count(), "{applied:?}");
     for one in &applied.results {
-        // An interrupt that the kernel manages refuses, and says why.
+        // An interrupt that the kernel manages can't be moved; the reason is given.
         let is_managed = one.setting == "irq.affinity" && one.detail.contains("manages");
         assert!(one.outcome == "changed" || is_managed, "{one:?}");
     }
@@ -169,7 +169,7 @@ fn in_network(script: &str) -> Option<Output> {
     (!text(&done.stderr).contains("Operation not permitted")).then_some(done)
 }
 
-/// What the script could not be run without.
+/// A requirement of the script that this machine lacks.
 fn missing(done: &Output) -> Option<&'static str> {
     let said = text(&done.stderr);
     let needs = [
@@ -290,25 +290,25 @@ fn a_plan_is_made_elsewhere_from_an_inspection() {
 }
 
 #[test]
-fn wrong_words_are_refused_and_nothing_changes() {
-    let refused = |arguments: &[&str], expected: &str| {
+fn wrong_words_are_rejected_and_nothing_changes() {
+    let fails_with = |arguments: &[&str], expected: &str| {
         let done = tickpath(&[&["tune"], arguments].concat());
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected), "{arguments:?}: {said}");
     };
-    refused(&["plan", "--profile", "fastest"], "tick-to-trade, exchange, measure, host-shared");
-    refused(&["plan", "--cores", "9999"], "core");
-    refused(&["plan", "--nic", "nowhere0"], "no network interface");
+    fails_with(&["plan", "--profile", "fastest"], "tick-to-trade, exchange, measure, host-shared");
+    fails_with(&["plan", "--cores", "9999"], "core");
+    fails_with(&["plan", "--nic", "nowhere0"], "no network interface");
     if host::thread::allowed().unwrap().len() > 1 {
-        refused(&["plan", "--setting", "no.such"], "no setting \"no.such\"");
-        refused(&["apply", "--setting", "thp.enabled"], "--yes");
+        fails_with(&["plan", "--setting", "no.such"], "no setting \"no.such\"");
+        fails_with(&["apply", "--setting", "thp.enabled"], "--yes");
     }
     let state = tempfile::tempdir().unwrap();
     let path = state.path().join("journal.jsonl");
     fs::write(&path, "no journal\n").unwrap();
     let name = state.path().to_str().unwrap();
-    refused(&["status", "--state", name], "do not remove it");
-    refused(&["revert", "--state", name], "line 1");
+    fails_with(&["status", "--state", name], "do not remove it");
+    fails_with(&["revert", "--state", name], "line 1");
     assert_eq!(fs::read_to_string(&path).unwrap(), "no journal\n");
 }

@@ -57,7 +57,7 @@ fn last_core() -> Option<usize> {
     host::thread::allowed().unwrap().get(1..)?.last().copied()
 }
 
-/// What can't be written is said setting by setting, nothing is changed, and there is
+/// Each setting that can't be written is named with the reason, nothing is changed, and there is
 /// nothing to take back.
 fn each_says_why(done: &Output, state: &TempDir, why: &str) {
     let applied = account(done);

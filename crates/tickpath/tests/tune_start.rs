@@ -1,4 +1,4 @@
-//! What `tickpath tune` leaves for the next start of the machine, with the programs that read it:
+//! The files of `tickpath tune` for the machine's next start, with the programs that read them:
 //! systemd as process 1 and udev, in namespaces; and a trial that goes on after a restart.
 //!
 //! A program of its own: other tests compare the machine before and after their runs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A connected socket, and its TLS session if it has one.
 ///
-/// What a session has read ahead goes into the set with it.
+/// Bytes that a session has read ahead go into the set with it.
 pub struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Option<Box<Session>>,

@@ -17,7 +17,7 @@ impl StreamId {
     }
 }
 
-/// What [`Streams::wait`] found.
+/// An event that [`Streams::wait`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// There may be something to read.
@@ -67,7 +67,7 @@ pub trait Streams {
     /// vanishes without a word, the stream fails after half a minute.
     ///
     /// # Errors
-    /// If the kernel refuses an option or the registration.
+    /// If the kernel rejects an option or the registration.
     fn add(&mut self, connection: Connection) -> io::Result<StreamId>;
 
     /// Ends the stream and forgets it; its id may be used again.
@@ -79,7 +79,7 @@ pub trait Streams {
     /// Takes the listener whose connections [`accept`](Streams::accept) takes.
     ///
     /// # Errors
-    /// If the kernel refuses the registration.
+    /// If the kernel rejects the registration.
     fn listen(&mut self, listener: TcpListener) -> io::Result<()>;
 
     /// Takes the next connection that waits, if any, into the set as [`add`](Streams::add) does.
@@ -96,7 +96,7 @@ pub trait Streams {
     /// that spins looks once and returns. Either may return with nothing.
     ///
     /// # Errors
-    /// If the kernel refuses to wait; an interrupted wait is no error.
+    /// If the wait fails; an interrupted wait is no error.
     fn wait(&mut self, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()>;
 
     /// Reads into `into`, which is not empty.
@@ -108,7 +108,7 @@ pub trait Streams {
     /// Whether [`wait`](Streams::wait) shall report when the stream takes bytes again.
     ///
     /// # Errors
-    /// If the kernel refuses the registration.
+    /// If the kernel rejects the registration.
     fn watch_writable(&mut self, id: StreamId, watch: bool) -> io::Result<()>;
 
     /// Whether [`wait`](Streams::wait) shall report that there is something to read; it does until
@@ -117,7 +117,7 @@ pub trait Streams {
     /// memory that all streams share.
     ///
     /// # Errors
-    /// If the kernel refuses, or the set can't stop one stream, as that of gateway threads can't.
+    /// If the kernel rejects it, or the set can't stop one stream, as that of gateway threads can't.
     fn watch_readable(&mut self, _id: StreamId, _watch: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -126,7 +126,7 @@ pub trait Streams {
 /// The most that a backend, with TLS around it or not, receives of a stream before it is read.
 pub const RECEIVED_AHEAD_BYTES_MAX: usize = 2 << 20;
 
-/// What a gateway's thread asks of its backend beyond [`Streams`].
+/// Calls of a gateway's thread to its backend beyond [`Streams`].
 pub(crate) trait Sockets: Streams {
     /// The next connection that waits, for another thread's set.
     ///
@@ -146,9 +146,10 @@ pub(crate) trait Sockets: Streams {
     /// reported as [`BELL`], of which nothing can be read.
     ///
     /// # Errors
-    /// If the kernel refuses the registration.
+    /// If the kernel rejects the registration.
     fn wake_by(&mut self, bell: BorrowedFd<'_>) -> io::Result<()>;
 }
 
-/// No stream has this id: what was given to [`Backend::open_beside`](crate::Backend::open_beside) is reported so.
+/// No stream has this id: it stands for the socket or bell of
+/// [`Backend::open_beside`](crate::Backend::open_beside).
 pub const BELL: StreamId = StreamId(u32::MAX);

@@ -373,7 +373,7 @@ impl Service for Exchange {
         awaits || outbound.holds()
     }
 
-    fn refusal(&self, full: Full) -> &[u8] {
+    fn rejection(&self, full: Full) -> &[u8] {
         match full {
             Full::Connections => &self.full_response,
             Full::ConnectionsPerAddress => &self.full_of_address_response,

@@ -42,7 +42,7 @@ pub(crate) struct RunArguments {
     /// Make one short run, to see whether everything works. Its record is marked as a smoke test
     #[arg(long, conflicts_with_all = ["until", "resume"])]
     pub quick: bool,
-    /// Print the resolved scenario, cores, duration and refusals, and measure nothing
+    /// Print the resolved scenario, cores, duration and faults, and measure nothing
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
     /// Resume an interrupted soak with its original settings

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What `report --export` prints.
+/// Formats of `report --export`.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
     /// Comma-separated values, a row per run and figure

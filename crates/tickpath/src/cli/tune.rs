@@ -16,7 +16,7 @@ pub(crate) enum TuneCommand {
     ///
     /// Writes a journal before each change, so that `revert` works after a crash and after a
     /// reboot. Merges into the boot loader's command line and never replaces it. Exits with 1 if
-    /// a setting refused.
+    /// a setting could not be changed.
     Apply(ApplyArguments),
     /// Check that what was applied holds, and that the kernel acts on it
     ///
@@ -42,7 +42,7 @@ pub(crate) enum TuneCommand {
 
 #[derive(Args, Clone)]
 pub(crate) struct GoalArguments {
-    /// What the machine is for
+    /// Purpose of the machine
     #[arg(long, value_name = "PROFILE", default_value_t = Profile::TickToTrade)]
     pub profile: Profile,
     /// Cores to leave alone, such as 2,4-5; auto: two on the network interface's node
@@ -101,9 +101,9 @@ pub(crate) struct ApplyArguments {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// When a setting refuses
+    /// Action when a setting can't be changed
     #[arg(long, value_name = "WHAT", default_value = "go-on")]
-    pub on_failure: WhenRefused,
+    pub on_failure: FailureAction,
     /// Directory for the journal and the lock
     #[arg(long, value_name = "DIR", default_value = STATE_DEFAULT)]
     pub state: PathBuf,
@@ -113,7 +113,7 @@ pub(crate) struct ApplyArguments {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum WhenRefused {
+pub(crate) enum FailureAction {
     /// Report it and go on with the next
     GoOn,
     /// Take back what this apply has changed

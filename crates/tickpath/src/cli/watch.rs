@@ -27,7 +27,7 @@ pub(crate) struct WatchArguments {
     /// Keep a copy of the first record that is a result as a baseline, and use it
     #[arg(long, value_name = "NAME", conflicts_with = "baseline")]
     pub save_baseline: Option<String>,
-    /// What a record must show, such as "order.response.p99 <= 112us", or in percent of the
+    /// Limit for a figure, such as "order.response.p99 <= 112us", or its change in percent of the
     /// baseline [default: p50 and p99 of the main series <= +10%, with a baseline]
     #[arg(long, value_name = "FIGURE <= LIMIT")]
     pub gate: Vec<String>,

@@ -75,7 +75,7 @@ fn option_of_measuring(arguments: &CompareArguments) -> Option<&'static str> {
     options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
 }
 
-/// What was asked for, read and checked.
+/// The arguments, read and checked.
 struct Asked<'a> {
     arguments: &'a CompareArguments,
     /// A, then the candidates.

@@ -282,7 +282,7 @@ fn send_bursts(_: &[usize], stop: &AtomicBool) -> anyhow::Result<()> {
     let to = receiver.local_addr()?;
     while !stop.load(Ordering::Relaxed) {
         for _ in 0..BURST {
-            // What finds the receiver's buffer full is dropped there, and has cost what it shall.
+            // One that finds the receiver's buffer full is dropped, and has cost its time by then.
             let _ = sender.send_to(&[0; 64], to);
         }
         std::thread::sleep(BURST_EVERY);

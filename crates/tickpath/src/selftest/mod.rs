@@ -1,5 +1,5 @@
-//! `tickpath selftest`: can this tool, on this machine, see what it must see? Four experiments with
-//! the real processes, of which we know the answer.
+//! `tickpath selftest`: does tickpath detect known faults on this machine? Four experiments with
+//! the real processes, whose answers are known.
 
 mod disturbed;
 
@@ -22,7 +22,7 @@ use scenario::experiment::{Experiment, Rounds, Side, Treatment};
 use stats::compare::{Design, Outcome, SIGNIFICANCE};
 use std::path::{Path, PathBuf};
 
-/// What the exchange's answers are held back by.
+/// Delay of the exchange's answers.
 const DELAY_US: u64 = 50;
 /// How long the trader stands still, and how often: a fifth of all messages are late, so that p90
 /// shows it.
@@ -32,9 +32,9 @@ const STALL_EVERY_MS: u64 = 50;
 /// answers hundreds of messages by one write.
 const DROP_EVERY: u64 = 10;
 /// A stall may add to the p90 of service time at most this share of what it adds to that of
-/// response time: what waited leaves in one burst, and bursts take a little longer.
+/// response time: the messages that waited leave in one burst, and bursts take a little longer.
 const SERVICE_SHARE_MAX: f64 = 0.1;
-/// Runs are short; what is looked for is ten times the noise.
+/// Runs are short: the effects are ten times the noise.
 const SHORT: [&str; 4] =
     ["seconds=1", "warm_up_seconds=0.2", "floor_seconds=0", "hiccup_seconds=0.2"];
 
@@ -113,7 +113,7 @@ impl Bench<'_> {
             treatments: &treatments.each_ref(),
             rounds: self.pairs,
             directory: &self.directory.join(name),
-            // A stalled pacer is late, which is a reason to be void; here it is the purpose.
+            // A stalled pacer is late, which makes a run void; here that is the purpose.
             takes_void: true,
             deadline: None,
             switch: None,

@@ -4,8 +4,8 @@ mod seen;
 mod trial;
 
 use crate::cli::{
-    ApplyArguments, ChoiceArguments, InspectArguments, PlanArguments, RevertArguments,
-    StateArguments, TuneCommand, WhenRefused,
+    ApplyArguments, ChoiceArguments, FailureAction, InspectArguments, PlanArguments,
+    RevertArguments, StateArguments, TuneCommand,
 };
 use crate::exit::{DONE, GATE_FAILED};
 use crate::print::{columns, show};
@@ -71,9 +71,9 @@ fn snapshot(file: &Path) -> anyhow::Result<Snapshot> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     let survey: Survey = serde_json::from_str(&text)
-        .with_context(|| format!("{name} is not what `tickpath tune inspect --json` prints"))?;
+        .with_context(|| format!("{name} is no output of `tickpath tune inspect --json`"))?;
     if survey.files.is_empty() {
-        bail!("{name} holds no files: it takes the whole output of `tickpath tune inspect --json`");
+        bail!("{name} has no `files`: pass the whole output of `tickpath tune inspect --json`");
     }
     Snapshot::restore(&survey.files).context("cannot unpack the inspection")
 }
@@ -90,8 +90,8 @@ fn apply(arguments: &ApplyArguments) -> anyhow::Result<u8> {
     }
     let mut journal = Journal::open(&arguments.state)?;
     let on_failure = match arguments.on_failure {
-        WhenRefused::GoOn => OnFailure::GoOn,
-        WhenRefused::RollBack => OnFailure::RollBack,
+        FailureAction::GoOn => OnFailure::GoOn,
+        FailureAction::RollBack => OnFailure::RollBack,
     };
     let mut machine = seen.machine.clone();
     let outcomes = ::tune::apply::apply(&mut machine, &seen.root, &mut journal, &plan, on_failure)?;
@@ -99,12 +99,12 @@ fn apply(arguments: &ApplyArguments) -> anyhow::Result<u8> {
     account("apply", outcomes, waits, arguments.json)
 }
 
-/// What a trial chose and confirmed.
+/// The settings that a trial chose and confirmed.
 fn confirmed(file: &Path) -> anyhow::Result<Vec<String>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     let trial: Trial = serde_json::from_str(&text)
-        .with_context(|| format!("{name} is not what `tickpath tune trial` writes"))?;
+        .with_context(|| format!("{name} is no trial.json of `tickpath tune trial`"))?;
     if trial.schema != TRIAL_SCHEMA {
         bail!("{name} has schema {}, and this program reads {TRIAL_SCHEMA}", trial.schema);
     }
@@ -115,10 +115,12 @@ fn confirmed(file: &Path) -> anyhow::Result<Vec<String>> {
     }
 }
 
-/// Shows the plan and asks; without a terminal nobody can answer.
+/// Shows the plan and asks for confirmation on the terminal.
 fn is_agreed(plan: &Survey) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to agree: look at `tickpath tune plan`, then apply with --yes");
+        bail!(
+            "stdin is no terminal, so the plan can't be confirmed: check `tickpath tune plan`, then apply with --yes"
+        );
     }
     print_survey(plan, true, false)?;
     eprint!("apply this? [y/N] ");

@@ -19,7 +19,7 @@ const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PROTOBUF: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// What a scraper asked for.
+/// A scraper's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// OpenMetrics.

@@ -1,4 +1,4 @@
-//! Whether a record is still as its baseline, and who is told when it is not.
+//! Compares records with a baseline, and reports when a gate begins to fail.
 
 use crate::ci::baseline;
 use crate::cli::WatchArguments;
@@ -38,7 +38,7 @@ struct Baseline {
     machine: Machine,
 }
 
-/// What became of a record.
+/// The verdict on a record.
 pub(crate) struct Judged {
     pub gates: Vec<GateResult>,
     /// Gates that failed now and did not before.
@@ -113,7 +113,7 @@ impl Judge {
         self.baseline.is_some()
     }
 
-    /// Refuses a baseline that no record of this watch can be compared with.
+    /// Fails for a baseline that no record of this watch can be compared with.
     fn agrees(&self, name: &str, conduct: &Conduct, plan: &Preflight) -> anyhow::Result<()> {
         let Some(Baseline { record, .. }) = &self.baseline else { return Ok(()) };
         let own = RunRecord {
@@ -193,8 +193,8 @@ fn too_few(which: &str, runs: usize) -> String {
     )
 }
 
-/// Settings that decide what a latency is one of. More runs, longer ones, or another version of
-/// tickpath are no other settings.
+/// Settings that change what is measured. The number and length of runs and the version of
+/// tickpath don't.
 fn settings_that_differ(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     let mut differs = comparison::differs(a, b);
     differs.retain(|one| {

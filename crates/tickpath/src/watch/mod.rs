@@ -36,7 +36,7 @@ use std::time::Duration;
 
 /// How long to wait after a failure.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
-/// Between two records another measurement may get the cores, and looks for them this often.
+/// Pause between two records, in which another measurement can take the cores.
 const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
 
@@ -125,7 +125,7 @@ impl Watch<'_> {
     /// One record after another, until `interrupt`.
     ///
     /// # Errors
-    /// If the first one can't be made. Later failures are said and counted.
+    /// If the first record can't be made. Later failures are printed and counted.
     fn go_on(&mut self, interrupt: &Interrupt) -> anyhow::Result<()> {
         let mut is_first = true;
         while !interrupt.is_set() {
@@ -170,7 +170,7 @@ impl Watch<'_> {
 
     /// Keeps, judges and shows a record, and deletes old ones.
     fn take(&mut self, record: &RunRecord, path: &Path, is_last: bool) -> anyhow::Result<()> {
-        // The record counts; what else can't be written is no reason to end.
+        // The record counts; a page that can't be written is no reason to end.
         if let Err(error) = write_page(path, record, &path.join("report.html")) {
             eprintln!("warning: {}", crate::errors::one_line(&error));
         }

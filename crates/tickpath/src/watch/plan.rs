@@ -17,7 +17,7 @@ const OVERHEAD_SECONDS: f64 = 1.0;
 /// A shorter measured part is no use.
 const SECONDS_MIN: f64 = 0.5;
 
-/// What to carry out again and again, and what is known beforehand. Its records go below `out`.
+/// The conduct to repeat, with its preflight. Its records go below `out`.
 pub(crate) fn plan(
     arguments: &WatchArguments,
     project: &Project,

@@ -1,4 +1,4 @@
-//! What a watch has seen, for the terminal and for who scrapes it.
+//! The records of a watch so far, for the terminal and for scrapers.
 
 use plan::scenario::{BARE, FLOOR};
 use record::RunRecord;

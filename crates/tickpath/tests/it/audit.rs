@@ -59,7 +59,7 @@ fn a_log_is_told_in_words_in_json_and_record_by_record() {
 }
 
 #[test]
-fn damage_is_refused_with_3_and_a_torn_tail_is_said() {
+fn damage_is_rejected_with_3_and_a_torn_tail_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let log = log(directory.path());
     let bytes = std::fs::read(&log).unwrap();

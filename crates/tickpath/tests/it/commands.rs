@@ -3,7 +3,7 @@
 use crate::support::*;
 
 #[track_caller]
-fn refuses(arguments: &[&str], expected: &str) {
+fn fails_with(arguments: &[&str], expected: &str) {
     let done = output(arguments);
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
@@ -12,34 +12,34 @@ fn refuses(arguments: &[&str], expected: &str) {
 
 #[test]
 fn usage_errors_exit_with_2_and_say_what_to_try() {
-    refuses(&[], "Usage");
-    refuses(&["runn"], "unrecognized subcommand");
-    refuses(&["run", "no-such-scenario"], "These ship: order-to-ack");
-    refuses(&["run", "--set", "load.rate_per_second=-1"], "load.rate_per_second = -1");
-    refuses(&["run", "--set", "exchange.cores=[99]"], "99");
-    refuses(&["run", "--set", "exchange.start=false"], "--connect HOST:PORT");
-    refuses(&["run", "--connect", "127.0.0.1:1"], "--set exchange.start=false");
-    refuses(
+    fails_with(&[], "Usage");
+    fails_with(&["runn"], "unrecognized subcommand");
+    fails_with(&["run", "no-such-scenario"], "These ship: order-to-ack");
+    fails_with(&["run", "--set", "load.rate_per_second=-1"], "load.rate_per_second = -1");
+    fails_with(&["run", "--set", "exchange.cores=[99]"], "99");
+    fails_with(&["run", "--set", "exchange.start=false"], "--connect HOST:PORT");
+    fails_with(&["run", "--connect", "127.0.0.1:1"], "--set exchange.start=false");
+    fails_with(
         &["run", "--set", "exchange.book=/no/such/book.dbn", "--out", "/tmp"],
         "/no/such/book.dbn",
     );
-    refuses(&["run", "--out", "/proc/nowhere"], "--out");
-    refuses(&["exchange"], "--any-token");
-    refuses(&["exchange", "--any-token", "--cores", "9999"], "9999");
-    refuses(&["exchange", "--any-token", "--cores", "0,1"], "one for each of --gateways");
-    refuses(&["exchange", "--any-token", "--gateways", "65"], "take 1 to 64");
-    refuses(&["run", "--set", "exchange.gateways=65"], "exchange.gateways = 65");
-    refuses(&["exchange", "--any-token", "--backend", "dpdk"], "spin, block");
-    refuses(&["exchange", "--any-token", "--listen", "no.such.host.invalid:1"], "cannot listen");
-    refuses(&["exchange", "--any-token", "--scheduling", "fifo:100"], "100");
-    refuses(&["exchange", "--tokens", "/no/such/file"], "/no/such/file");
-    refuses(&["exchange", "--any-token", "--instruments", "/no/such/file"], "/no/such/file");
-    refuses(&["trade"], "--connect");
+    fails_with(&["run", "--out", "/proc/nowhere"], "--out");
+    fails_with(&["exchange"], "--any-token");
+    fails_with(&["exchange", "--any-token", "--cores", "9999"], "9999");
+    fails_with(&["exchange", "--any-token", "--cores", "0,1"], "one for each of --gateways");
+    fails_with(&["exchange", "--any-token", "--gateways", "65"], "take 1 to 64");
+    fails_with(&["run", "--set", "exchange.gateways=65"], "exchange.gateways = 65");
+    fails_with(&["exchange", "--any-token", "--backend", "dpdk"], "spin, block");
+    fails_with(&["exchange", "--any-token", "--listen", "no.such.host.invalid:1"], "cannot listen");
+    fails_with(&["exchange", "--any-token", "--scheduling", "fifo:100"], "100");
+    fails_with(&["exchange", "--tokens", "/no/such/file"], "/no/such/file");
+    fails_with(&["exchange", "--any-token", "--instruments", "/no/such/file"], "/no/such/file");
+    fails_with(&["trade"], "--connect");
     let nobody = ["trade", "ping-pong", "--connect", "127.0.0.1:1", "--hlog", "/dev/null"];
-    refuses(&nobody, "is an exchange running there?");
-    refuses(&["trade", "--plan", "/no/such/plan"], "/no/such/plan");
-    refuses(&["report", "/no/such/run"], "/no/such/run");
-    refuses(&["scenarios", "no-such"], "tickpath scenarios");
+    fails_with(&nobody, "is an exchange running there?");
+    fails_with(&["trade", "--plan", "/no/such/plan"], "/no/such/plan");
+    fails_with(&["report", "/no/such/run"], "/no/such/run");
+    fails_with(&["scenarios", "no-such"], "tickpath scenarios");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_full_disk_is_told() {
 
 /// A plan from outside is checked as a scenario is.
 #[test]
-fn a_plan_that_makes_no_sense_is_refused() {
+fn a_plan_that_makes_no_sense_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("plan.json").display().to_string();
     for (key, value, expected) in [
@@ -124,7 +124,7 @@ fn a_plan_that_makes_no_sense_is_refused() {
         });
         plan[key] = value;
         std::fs::write(&file, plan.to_string()).unwrap();
-        refuses(&["trade", "--plan", &file], expected);
+        fails_with(&["trade", "--plan", &file], expected);
     }
 }
 
@@ -134,7 +134,10 @@ fn a_log_that_is_there_is_not_added_to() {
     let directory = tempfile::tempdir().unwrap();
     let hlog = directory.path().join("trade.hlog").display().to_string();
     std::fs::write(&hlog, "#a run\n").unwrap();
-    refuses(&["trade", "ping-pong", "--connect", "127.0.0.1:1", "--hlog", &hlog], "another --hlog");
+    fails_with(
+        &["trade", "ping-pong", "--connect", "127.0.0.1:1", "--hlog", &hlog],
+        "another --hlog",
+    );
 }
 
 #[test]
@@ -145,9 +148,9 @@ fn a_reader_who_has_enough_is_no_error() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// Orders that are refused make no result: an instrument that does not exist.
+/// Orders that are rejected make no result: an instrument that does not exist.
 #[test]
-fn refusals_are_counted_and_the_first_is_quoted() {
+fn rejections_are_counted_and_the_first_is_quoted() {
     let exchange = Exchange::start(&["--any-token"]);
     let directory = tempfile::tempdir().unwrap();
     let hlog = directory.path().join("trade.hlog").display().to_string();
@@ -198,9 +201,9 @@ fn tokens_of_a_file_are_the_only_good_ones() {
         ])
     };
     assert_eq!(trade("3001").status.code(), Some(0));
-    let refused = trade("3002");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("token"), "{}", text(&refused.stderr));
+    let failed = trade("3002");
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(text(&failed.stderr).contains("token"), "{}", text(&failed.stderr));
 }
 
 /// Orders land in the depth of a real book.

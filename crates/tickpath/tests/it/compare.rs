@@ -144,7 +144,7 @@ fn two_records_are_compared_as_they_are() {
     assert!(table.contains("INCONCLUSIVE"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 
-    // A record that says that it is void is refused, unless told otherwise.
+    // A void record is rejected unless --force is given.
     let path = records[1].join("run.json");
     let mut broken = record(&records[1]);
     broken["void_because"] = serde_json::json!(["the test says so"]);

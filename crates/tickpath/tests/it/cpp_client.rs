@@ -133,15 +133,15 @@ fn tls_is_spoken_and_certificates_are_checked() {
     }
     // By the system's authorities, which did not sign it.
     let secure = Exchange::start(&["--any-token", "--tls-self-signed"]);
-    let said = refusal(&client, &secure.address);
+    let said = error_of(&client, &secure.address);
     assert!(said.contains("certificate is not accepted") && said.contains("tls.ca"), "{said}");
     let plain = Exchange::start(&["--any-token"]);
-    let said = refusal(&client, &plain.address);
+    let said = error_of(&client, &plain.address);
     assert!(said.contains("the server answered in plain text"), "{said}");
 }
 
-/// What the client says to a plan with TLS that it can't carry out.
-fn refusal(client: &Path, address: &str) -> String {
+/// The client's error for a plan with TLS that it can't carry out.
+fn error_of(client: &Path, address: &str) -> String {
     let plan = tempfile::NamedTempFile::new().unwrap();
     let log = tempfile::NamedTempFile::new().unwrap();
     let text = serde_json::json!({

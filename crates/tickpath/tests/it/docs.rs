@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What `git ls-files` says of these patterns, relative to the root.
+/// The output of `git ls-files` for these patterns, relative to the root.
 fn tracked(patterns: &[&str]) -> Vec<PathBuf> {
     let mut git = Command::new("git");
     let listed = git.args(["ls-files", "--"]).args(patterns).current_dir(root()).output().unwrap();

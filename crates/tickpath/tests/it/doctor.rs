@@ -17,7 +17,7 @@ fn the_exit_status_is_that_of_the_findings() {
     let ids: BTreeSet<&str> = found.findings.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids.len(), found.findings.len(), "ids are told apart");
     let of = |id: &str| found.findings.iter().find(|one| one.id == id).unwrap();
-    // What this process measured itself is known on any machine.
+    // Findings that this process measures itself are known on any machine.
     assert_ne!(of("clock.cost").grade, Grade::Unknown, "{:?}", of("clock.cost"));
     assert_ne!(of("cores.count").grade, Grade::Unknown);
     assert_ne!(of("permission.real_time").grade, Grade::Unknown);
@@ -51,7 +51,7 @@ fn the_cores_that_are_named_are_judged() {
 }
 
 #[test]
-fn wrong_cores_are_refused() {
+fn wrong_cores_are_rejected() {
     for (list, expected) in [
         ("9999", "9999"),
         ("8191", "core 8191 can't be used"),

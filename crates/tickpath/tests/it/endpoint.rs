@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Output;
 use std::time::Duration;
 
-/// What the relay adds on each way: ten times what a busy machine does.
+/// The relay's delay each way: ten times that of a busy machine.
 const DELAY: Duration = Duration::from_millis(30);
 
 /// Probes `target` for a second.
@@ -124,7 +124,7 @@ fn a_target_without_websocket_is_only_connected_to() {
     assert_eq!(record["subjects"][0]["series"][0]["name"], "connect");
 }
 
-/// What a stranger may do: refuse, answer something else, say nothing, hang up.
+/// Ways of a stranger: reject the request, answer something else, say nothing, hang up.
 #[test]
 fn what_a_target_does_wrong_is_said_with_the_step() {
     let failed = |target: &str, more: &[&str], expected: &str| {

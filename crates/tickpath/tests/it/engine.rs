@@ -192,23 +192,26 @@ fn a_journal_is_measured_in_each_mode_and_nothing_of_it_stays() {
 #[test]
 fn what_cannot_be_done_is_said_before_anything_is_measured() {
     let out = tempfile::tempdir().unwrap();
-    let refused = |command: &mut Command, words: &[&str]| {
+    let fails_with = |command: &mut Command, words: &[&str]| {
         let done = command.output().unwrap();
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{said}");
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
     };
-    refused(&mut run(out.path(), "engine", &["subject.0.backend=wide"]), &["shallow-risk"]);
-    refused(&mut run(out.path(), "engine", &["subject.0.backend=ideal"]), &["schedule"]);
-    refused(&mut run(out.path(), "engine", &["engine.operations=0"]), &["engine.operations = 0"]);
-    refused(&mut run(out.path(), "engine", &["seconds=3"]), &["seconds"]);
-    refused(&mut run(out.path(), "soak", &["subject.0.backend=ideal"]), &["no state"]);
-    refused(
+    fails_with(&mut run(out.path(), "engine", &["subject.0.backend=wide"]), &["shallow-risk"]);
+    fails_with(&mut run(out.path(), "engine", &["subject.0.backend=ideal"]), &["schedule"]);
+    fails_with(
+        &mut run(out.path(), "engine", &["engine.operations=0"]),
+        &["engine.operations = 0"],
+    );
+    fails_with(&mut run(out.path(), "engine", &["seconds=3"]), &["seconds"]);
+    fails_with(&mut run(out.path(), "soak", &["subject.0.backend=ideal"]), &["no state"]);
+    fails_with(
         &mut run(out.path(), "soak", &["engine.resume=/nowhere"]),
         &["/nowhere", "left its state"],
     );
-    refused(tickpath().args(["run", "--resume", "/nowhere"]), &["--resume takes"]);
-    refused(tickpath().args(["sweep", "soak"]), &["nothing to sweep"]);
+    fails_with(tickpath().args(["run", "--resume", "/nowhere"]), &["--resume takes"]);
+    fails_with(tickpath().args(["sweep", "soak"]), &["nothing to sweep"]);
     assert!(std::fs::read_dir(out.path()).unwrap().next().is_none(), "something is left");
 }
 

@@ -23,7 +23,7 @@ fn order(client_id: &str, side: &str, price: &str) -> Value {
         "time_in_force": "GOOD_TILL_CANCELLED"}})
 }
 
-/// Three accounts: orders that rest, trade, are refused and cancelled.
+/// Three accounts: orders that rest, trade, are rejected and cancelled.
 fn transcript() -> Vec<(usize, Value)> {
     let cancel = |client_id: &str| json!({"type": "CANCEL_ORDER", "client_id": client_id, "instrument_code": "BTC_USDT"});
     let token = |index: usize| json!({"type": "AUTHENTICATE", "api_token": format!("a{index}")});
@@ -44,7 +44,7 @@ fn transcript() -> Vec<(usize, Value)> {
     transcript
 }
 
-/// What each account is told, and what the exchange says at its end.
+/// The messages to each account, and the exchange's last line.
 fn told(gateways: &str) -> (Vec<Vec<Value>>, Value) {
     let exchange = Exchange::start(&[
         "--any-token",

@@ -77,9 +77,9 @@ fn a_directory_lists_its_records_and_nothing_in_it_is_fatal() {
         (["report", &first.display().to_string(), "--scenario", "x"], "--scenario chooses among"),
         (["report", &out, "--html", "/no/such/place/x.html"], "choose another place"),
     ] {
-        let refused = output(&arguments);
-        assert_eq!(refused.status.code(), Some(2));
-        assert!(text(&refused.stderr).contains(expected), "{}", text(&refused.stderr));
+        let failed = output(&arguments);
+        assert_eq!(failed.status.code(), Some(2));
+        assert!(text(&failed.stderr).contains(expected), "{}", text(&failed.stderr));
     }
     fs::remove_file(first.join("run.json")).unwrap();
     let gone = output(&["report", &first.display().to_string()]);

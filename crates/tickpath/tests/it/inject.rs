@@ -88,7 +88,7 @@ fn without_faults_nothing_is_said_of_them() {
 }
 
 #[test]
-fn what_can_not_be_injected_is_refused() {
+fn what_can_not_be_injected_is_rejected() {
     for (arguments, expected) in [
         (&["run", "--set", "exchange.inject.delay_us=-1"][..], "delay_us"),
         (&["run", "--set", "exchange.inject.drop=1"], "There are: delay_us"),

@@ -116,11 +116,11 @@ fn orders_go_over_tls_and_the_certificate_is_checked() {
         assert_eq!(record["subjects"][0]["tls"], true);
     }
     let exchange = Exchange::start(&["--any-token", "--tls-self-signed"]);
-    let said = refusal(&launcher, &exchange.address, json!({}));
+    let said = error_of(&launcher, &exchange.address, json!({}));
     assert!(said.contains("the TLS handshake failed"), "{said}");
     // To an exchange without TLS.
     let plain = Exchange::start(&["--any-token"]);
-    let said = refusal(&launcher, &plain.address, json!({}));
+    let said = error_of(&launcher, &plain.address, json!({}));
     assert!(said.contains("the TLS handshake failed"), "{said}");
 }
 
@@ -136,8 +136,8 @@ fn the_seconds_that_it_tells_agree_with_its_result() {
     });
 }
 
-/// The sentence with which it refuses this trust.
-fn refusal(launcher: &Path, target: &str, tls: Value) -> String {
+/// Its error for this trust.
+fn error_of(launcher: &Path, target: &str, tls: Value) -> String {
     let plan = json!({
         "subject": "java", "target": target, "wire": "websocket-json", "backend": "block",
         "core": null, "scheduling": "other", "warm_up_seconds": 0.1, "seconds": 0.1, "tls": tls,

@@ -71,7 +71,7 @@ fn a_killed_exchange_begins_where_it_was() {
 }
 
 #[test]
-fn snapshots_without_a_journal_are_refused() {
+fn snapshots_without_a_journal_are_rejected() {
     let alone = output(&["exchange", "--any-token", "--snapshot-seconds", "1"]);
     assert_eq!(alone.status.code(), Some(2));
     assert!(text(&alone.stderr).contains("--journal"), "{}", text(&alone.stderr));
@@ -82,8 +82,8 @@ fn snapshots_without_a_journal_are_refused() {
         (["--snapshot-seconds", "0", "--journal-mode", "sync"], "0.01 to 86400"),
         (["--snapshot-seconds", "1", "--journal-mode", "none"], "--journal-mode"),
     ] {
-        let refused = output(&[with.as_slice(), &more].concat());
-        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
-        assert!(text(&refused.stderr).contains(word), "{}", text(&refused.stderr));
+        let failed = output(&[with.as_slice(), &more].concat());
+        assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
+        assert!(text(&failed.stderr).contains(word), "{}", text(&failed.stderr));
     }
 }

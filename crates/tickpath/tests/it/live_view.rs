@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What runs with its stderr on a terminal.
+/// A process with its stderr on a terminal.
 struct OnTerminal {
     pid: u32,
     output: std::thread::JoinHandle<Output>,
@@ -85,7 +85,7 @@ fn on_terminal(command: Command) -> (String, Output) {
     OnTerminal::start(command, 100).end()
 }
 
-/// What a terminal of many rows shows in the end, if only the sequences of the view are used.
+/// The final text on a terminal of many rows that knows only the sequences of the view.
 fn screen(seen: &str) -> Vec<String> {
     let mut rows = vec![String::new()];
     let mut row = 0;
@@ -190,7 +190,7 @@ fn a_narrow_terminal_and_one_that_is_resized_stay_in_order() {
     let after = &seen[seen.rfind("rust, 1 of 2.5 s").unwrap()..];
     let drawn = after.split("\x1b[J").nth(1).unwrap();
     assert!(drawn.lines().all(|line| line.trim_end().chars().count() < 20), "{drawn:?}");
-    // What stood there in three lines had become more rows.
+    // Three lines had been wrapped into more rows.
     let up = after.split("\x1b[").nth(1).unwrap();
     let rows: usize = up.strip_suffix('A').unwrap().parse().unwrap();
     assert!(rows > 4, "{after:?}");

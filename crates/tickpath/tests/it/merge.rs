@@ -32,7 +32,7 @@ fn orders(record: &Value) -> &Value {
 }
 
 #[track_caller]
-fn refuses(parts: &[&Path], expected: &str) {
+fn fails_with(parts: &[&Path], expected: &str) {
     let nothing = tempfile::tempdir().unwrap();
     let done = merge(parts, nothing.path());
     let said = text(&done.stderr);
@@ -83,29 +83,29 @@ fn a_merged_record_is_a_record_like_any_other() {
     let all = record(&only_run(&at("all")));
     assert_eq!(orders(&all)["count"], 600, "{}", text(&done.stderr));
     assert_eq!(all["merged_from"].as_array().map(Vec::len), Some(3));
-    refuses(&[&path, &other], "a run counts once");
-    refuses(&[&one, &one], "a run counts once");
+    fails_with(&[&path, &other], "a run counts once");
+    fails_with(&[&one, &one], "a run counts once");
 
     // Logs that are cut off, missing, or unreadable.
     let log = third.join("001.hlog");
     let whole = std::fs::read(&log).unwrap();
     std::fs::write(&log, &whole[..whole.len() - 30]).unwrap();
-    refuses(&[&one, &third], "is cut off or damaged");
+    fails_with(&[&one, &third], "is cut off or damaged");
     std::fs::remove_file(&log).unwrap();
-    refuses(&[&one, &third], "and logs of 0");
+    fails_with(&[&one, &third], "and logs of 0");
     std::fs::write(third.join("machine.json"), "{").unwrap();
-    refuses(&[&one, &third], "is no fingerprint");
+    fails_with(&[&one, &third], "is no fingerprint");
 }
 
 #[test]
-fn records_of_different_things_are_refused() {
+fn records_of_different_things_are_rejected() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     let one = short_run(&at("one"), &[]);
     let faster = short_run(&at("faster"), &["--set", "load.rate_per_second=2000"]);
-    refuses(&[&one, &faster], "load.rate_per_second is 1000.0 in");
-    refuses(&[&one], "name two or more");
-    refuses(&[&one, &at("nowhere")], "nowhere");
+    fails_with(&[&one, &faster], "load.rate_per_second is 1000.0 in");
+    fails_with(&[&one], "name two or more");
+    fails_with(&[&one, &at("nowhere")], "nowhere");
 
     // A void one needs to be asked for; a record from outside can't name another place.
     let file = faster.join("run.json");
@@ -118,9 +118,9 @@ fn records_of_different_things_are_refused() {
         command.args(["report", "--merge"]).args(runs).arg("--out").arg(&out);
         command.output().unwrap()
     };
-    let refused = arguments([&faster, &one]);
-    assert_eq!(refused.status.code(), Some(3));
-    assert!(text(&refused.stderr).contains("is void"), "{}", text(&refused.stderr));
+    let failed = arguments([&faster, &one]);
+    assert_eq!(failed.status.code(), Some(3));
+    assert!(text(&failed.stderr).contains("is void"), "{}", text(&failed.stderr));
 
     for path in [&one, &faster] {
         let mut forged = record(path);
@@ -131,5 +131,5 @@ fn records_of_different_things_are_refused() {
     let mut forged = record(&faster);
     forged["started"] = "2020-01-01T00:00:00Z".into();
     std::fs::write(&file, forged.to_string()).unwrap();
-    refuses(&[&one, &faster], "is no scenario's name");
+    fails_with(&[&one, &faster], "is no scenario's name");
 }

@@ -102,7 +102,7 @@ fn a_run_can_have_it_beside() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_advice() {
+fn what_cannot_be_is_rejected_with_advice() {
     for (arguments, words) in [
         (&["noise", "--seconds", "0"][..], "take more than 0"),
         (&["noise", "--seconds", "nan"], "take more than 0"),

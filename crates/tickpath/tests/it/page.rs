@@ -63,7 +63,7 @@ fn elements<'a>(html: &'a str, name: &str) -> Vec<BTreeMap<&'a str, &'a str>> {
     tags.map(attributes).filter(|found: &BTreeMap<_, _>| found.contains_key(name)).collect()
 }
 
-/// What run.json says, as `series percentile` to ns.
+/// The figures of run.json, as `series percentile` to ns.
 fn figures(record: &Value) -> BTreeMap<String, u64> {
     let mut figures = BTreeMap::new();
     for subject in record["subjects"].as_array().unwrap() {

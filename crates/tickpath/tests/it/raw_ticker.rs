@@ -44,7 +44,7 @@ fn raw_datagrams_come_on_the_schedule_of_the_command_line() {
 }
 
 #[test]
-fn a_ticker_out_of_range_is_refused() {
+fn a_ticker_out_of_range_is_rejected() {
     let output =
         crate::support::output(&["exchange", "--echo", "--feed", "unicast", "--flow-rate", "0"]);
     assert_eq!(output.status.code(), Some(2));

@@ -130,7 +130,7 @@ fn a_torn_tail_is_cut_and_said() {
 }
 
 #[test]
-fn damage_is_refused_with_its_place() {
+fn damage_is_rejected_with_its_place() {
     let place = tempfile::tempdir().unwrap();
     write(place.path(), INPUTS);
     let segment = last_segment(place.path());
@@ -153,7 +153,7 @@ fn the_command_explains_itself() {
 }
 
 #[test]
-fn what_is_no_journal_is_refused() {
+fn what_is_no_journal_is_rejected() {
     let place = tempfile::tempdir().unwrap();
     for log in [place.path(), &place.path().join("nowhere"), Path::new("/dev/null")] {
         let done = replay(log, &[]);

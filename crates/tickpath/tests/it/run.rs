@@ -159,7 +159,7 @@ fn an_exchange_that_is_killed_makes_an_invalid_record_that_says_so() {
     assert!(series(&record, "rust", "order", "response")["pooled"]["count"].as_u64() > Some(0));
 }
 
-/// What was measured before a client died is in the record, however it died.
+/// The record holds all that was measured before a client died, however it died.
 #[test]
 fn a_client_that_is_killed_leaves_what_was_logged() {
     let runs = tempfile::tempdir().unwrap();
@@ -204,7 +204,7 @@ fn ctrl_c_leaves_what_was_measured_marked_incomplete() {
     assert!(reasons.contains("interrupted"), "{reasons}");
     let measured = series(&record, "rust", "order", "response")["pooled"]["count"].as_u64();
     assert!(measured > Some(100), "{measured:?}");
-    // What was sent was answered, and the exchange agrees.
+    // Every message was answered, and the exchange agrees.
     assert_eq!(rule(&record, "rust.replies")["verdict"], "held");
     assert_eq!(rule(&record, "rust.accounted")["verdict"], "held");
 }

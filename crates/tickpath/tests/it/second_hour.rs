@@ -1,4 +1,4 @@
-//! What a person meets in the second hour: plans, project files, turns, names that are misspelt.
+//! The second hour of a user: plans, project files, turns, misspelt names.
 
 use crate::support::*;
 use serde_json::Value;
@@ -101,9 +101,9 @@ fn a_second_measurement_on_the_same_cores_waits_or_fails() {
         let said = fs::read_to_string(place.path().join("tickpath-core-0.lock")).ok()?;
         said.contains("noise").then_some(())
     });
-    let refused = measure("0.1", &["--no-wait"]).wait_with_output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
+    let failed = measure("0.1", &["--no-wait"]).wait_with_output().unwrap();
+    assert_eq!(failed.status.code(), Some(2));
+    let said = text(&failed.stderr);
     assert!(said.contains(&format!("pid {}", first.id())) && said.contains("core 0"), "{said}");
     let second = measure("0.1", &[]);
     signal(first.id(), rustix::process::Signal::INT);

@@ -56,12 +56,12 @@ fn no_byte_of_the_feed_goes_to_an_address_that_did_not_ask() {
             format!("0.0.0.0:{}", own.local_addr().unwrap().port()),
             "239.1.1.1:4000".to_owned(),
         ];
-        let refused: Vec<_> =
+        let rejected: Vec<_> =
             addresses.iter().map(|address| subscribe(&exchange, address)).collect();
-        for ((_, told), address) in refused.iter().zip(&addresses) {
+        for ((_, told), address) in rejected.iter().zip(&addresses) {
             assert!(told.contains(r#""type":"ERROR""#) && told.contains(address), "{told}");
         }
-        assert!(refused[0].1.contains("--feed-allow 127.0.0.2/32"), "{}", refused[0].1);
+        assert!(rejected[0].1.contains("--feed-allow 127.0.0.2/32"), "{}", rejected[0].1);
         assert_eq!(bytes_at(&foreign), 0, "a byte came to an address that did not ask");
         assert_eq!(bytes_at(&own), 0);
         let (_client, told) = subscribe(&exchange, &own.local_addr().unwrap().to_string());

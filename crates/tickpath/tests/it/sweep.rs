@@ -143,7 +143,7 @@ fn ctrl_c_leaves_the_rates_that_were_measured() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_leaves_nothing() {
+fn what_makes_no_sense_is_rejected_and_leaves_nothing() {
     let runs = tempfile::tempdir().unwrap();
     let out = runs.path().display().to_string();
     for (arguments, expected) in [

@@ -226,7 +226,7 @@ fn records_of_ticks_are_merged() {
     assert_eq!(subject["load"]["tick"].as_array().unwrap().len(), 2);
 }
 
-/// What the profile's file says stands in the record, and every trader reads the same.
+/// The record holds the text of the profile's file, and every trader reads the same.
 #[test]
 fn a_risk_profile_is_kept_with_the_record() {
     let out = tempfile::tempdir().unwrap();
@@ -240,10 +240,10 @@ fn a_risk_profile_is_kept_with_the_record() {
     assert_eq!(risk["profile"], profile.display().to_string());
     assert_eq!(risk["limits"]["messages_per_second_max"], 1, "{risk}");
     assert_eq!(risk["limits"]["amount_max"], "10", "{risk}");
-    let refused = &rust(&record)["load"]["tick"][0]["refused"];
+    let rejected = &rust(&record)["load"]["tick"][0]["refused"];
     assert!(
-        refused.as_object().unwrap().values().any(|count| count.as_u64() > Some(0)),
-        "{refused}"
+        rejected.as_object().unwrap().values().any(|count| count.as_u64() > Some(0)),
+        "{rejected}"
     );
     let kept = std::fs::read_to_string(only_run(&runs).join("risk.toml")).unwrap();
     assert!(kept.contains("messages_per_second_max = 1\n"), "{kept}");

@@ -51,7 +51,7 @@ fn start(arguments: &[String], more: &[&str]) -> Exchange {
     Exchange::start(&[&arguments[..], more].concat())
 }
 
-/// What a health request is answered.
+/// The answer to a health request.
 fn health(connection: &mut transport::Connection) -> String {
     connection.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -68,8 +68,8 @@ fn a_hang_up_reloads_the_certificate() {
     let mut old = files.connect(&exchange.address).unwrap();
     let before = std::fs::read(files.path("exchange.pem")).unwrap();
     files.replace(&["127.0.0.1"]);
-    let refused = files.connect(&exchange.address).err().unwrap();
-    assert!(refused.contains("name the CA's file"), "{refused}");
+    let failed = files.connect(&exchange.address).err().unwrap();
+    assert!(failed.contains("name the CA's file"), "{failed}");
     signal(exchange.child.id(), rustix::process::Signal::HUP);
     wait_for("the new certificate", || files.connect(&exchange.address).ok());
     assert!(health(&mut old).starts_with("HTTP/1.1 200"));

@@ -112,7 +112,7 @@ fn gives_figures(record: &Value, factor: u32) -> Result<(), String> {
             |(name, kind)| p50(record, name, kind).unwrap_or_else(|| panic!("{name}: {time}")),
         );
     unless!(there + back <= 2 * whole, "{there} there, {back} back, {whole} in all");
-    // Where the way is so short that the bound is a tenth of it, it is refused by name, and not
+    // Where the way is so short that the bound is a tenth of it, it is withheld by name, and not
     // explained.
     let attribution = rust(record)["attribution"].as_array();
     match p50(record, "tick_to_ack", "response") {
@@ -129,11 +129,11 @@ fn gives_figures(record: &Value, factor: u32) -> Result<(), String> {
 fn clocks_that_may_be_far_apart_give_no_figure_between_them() {
     let Some(record) = followed("0.100000000", 1) else { return };
     let tick = &rust(&record)["load"]["tick"][0];
-    let refused = &tick["time"]["refused"];
+    let rejected = &tick["time"]["refused"];
     for (name, kind) in
         [("network_in", "stage"), ("network_out", "stage"), ("tick_to_ack", "response")]
     {
-        let why = refused[format!("{name}.{kind}")].as_str().unwrap_or_else(|| panic!("{tick}"));
+        let why = rejected[format!("{name}.{kind}")].as_str().unwrap_or_else(|| panic!("{tick}"));
         assert!(why.contains("discipline them better"), "{why}");
         assert_eq!(p50(&record, name, kind), None, "{name}");
     }

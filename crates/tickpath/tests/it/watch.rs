@@ -50,7 +50,7 @@ impl Watch {
         Watch { child, lines, address, records: out.join("watch-order-to-ack") }
     }
 
-    /// What it says of its next record; `None` if it ends before.
+    /// Its line about the next record; `None` if it ends before.
     fn next_record(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -204,7 +204,7 @@ fn what_cannot_be_watched_says_what_to_do() {
 
 /// A baseline of another rate is no baseline.
 #[test]
-fn a_baseline_of_other_settings_is_refused_at_once() {
+fn a_baseline_of_other_settings_is_rejected_at_once() {
     let out = tempfile::tempdir().unwrap();
     let out_text = out.path().display().to_string();
     output(&[SHORT, &["--set", "floor_seconds=0", "--quiet", "--out", &out_text]].concat());

@@ -38,7 +38,7 @@ pub enum TraderError {
     Open {
         /// Its name.
         backend: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The connection failed, or the other end is not an exchange.
@@ -48,7 +48,7 @@ pub enum TraderError {
         target: String,
         /// Number of the connection.
         lane: usize,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
     /// The other end is there, but no secure connection.
@@ -58,7 +58,7 @@ pub enum TraderError {
         target: String,
         /// Which connection.
         lane: usize,
-        /// What went wrong, and what to do.
+        /// The cause, and the remedy.
         source: io::Error,
     },
     /// There is nothing to check certificates by.

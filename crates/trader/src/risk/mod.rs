@@ -14,7 +14,7 @@ use wire::Decimal;
 /// Why an order may not leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Refusal {
+pub enum Rejection {
     /// Its price or quantity is below 1, or above what an engine takes.
     Range,
     /// Its amount is too large.
@@ -37,34 +37,34 @@ pub enum Refusal {
     Backlog,
 }
 
-impl Refusal {
+impl Rejection {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Refusal; 10] = [
-        Refusal::Range,
-        Refusal::Amount,
-        Refusal::Notional,
-        Refusal::Position,
-        Refusal::OpenOrders,
-        Refusal::MessageRate,
-        Refusal::Collar,
-        Refusal::NoReference,
-        Refusal::NotOpen,
-        Refusal::Backlog,
+    pub const ALL: [Rejection; 10] = [
+        Rejection::Range,
+        Rejection::Amount,
+        Rejection::Notional,
+        Rejection::Position,
+        Rejection::OpenOrders,
+        Rejection::MessageRate,
+        Rejection::Collar,
+        Rejection::NoReference,
+        Rejection::NotOpen,
+        Rejection::Backlog,
     ];
 
     /// The name of its counter.
     pub fn name(self) -> &'static str {
         match self {
-            Refusal::Range => "range",
-            Refusal::Amount => "amount_max",
-            Refusal::Notional => "notional_max",
-            Refusal::Position => "position_max",
-            Refusal::OpenOrders => "open_orders_max",
-            Refusal::MessageRate => "messages_per_second_max",
-            Refusal::Collar => "collar_basis_points",
-            Refusal::NoReference => "no_reference_price",
-            Refusal::NotOpen => "not_open",
-            Refusal::Backlog => "outbound_bytes_max",
+            Rejection::Range => "range",
+            Rejection::Amount => "amount_max",
+            Rejection::Notional => "notional_max",
+            Rejection::Position => "position_max",
+            Rejection::OpenOrders => "open_orders_max",
+            Rejection::MessageRate => "messages_per_second_max",
+            Rejection::Collar => "collar_basis_points",
+            Rejection::NoReference => "no_reference_price",
+            Rejection::NotOpen => "not_open",
+            Rejection::Backlog => "outbound_bytes_max",
         }
     }
 }
@@ -137,7 +137,7 @@ impl Risk {
     /// trader's own orders.
     ///
     /// # Errors
-    /// The first reason, in the order of [`Refusal`], why it may not.
+    /// The first reason, in the order of [`Rejection`], why it may not.
     #[inline]
     pub fn check(
         &mut self,
@@ -145,7 +145,7 @@ impl Risk {
         orders: &mut OwnOrders,
         top: &Top,
         now_ns: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.judge(intent, orders, top, now_ns)?;
         self.messages += 1;
         Ok(())
@@ -158,7 +158,7 @@ impl Risk {
         orders: &mut OwnOrders,
         top: &Top,
         now_ns: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let second = now_ns / NS_PER_SECOND;
         if second != self.second {
             (self.second, self.messages) = (second, 0);
@@ -175,22 +175,22 @@ impl Risk {
         if !(1..=PRICE_TICKS_MAX).contains(&price_ticks)
             || !(1..=QUANTITY_LOTS_MAX).contains(&quantity_lots)
         {
-            return Err(Refusal::Range);
+            return Err(Rejection::Range);
         }
         if quantity_lots > self.quantity_lots_max {
-            return Err(Refusal::Amount);
+            return Err(Rejection::Amount);
         }
         if u128::from(price_ticks.cast_unsigned()) * u128::from(quantity_lots) > self.notional_max {
-            return Err(Refusal::Notional);
+            return Err(Rejection::Notional);
         }
         if self.would_be_too_much(orders, side, quantity_lots) {
-            return Err(Refusal::Position);
+            return Err(Rejection::Position);
         }
         if is_new && orders.alive() >= self.open_orders_max {
-            return Err(Refusal::OpenOrders);
+            return Err(Rejection::OpenOrders);
         }
         if self.messages >= self.messages_per_second_max {
-            return Err(Refusal::MessageRate);
+            return Err(Rejection::MessageRate);
         }
         self.collar(side, price_ticks, top)
     }
@@ -209,11 +209,11 @@ impl Risk {
     }
 
     #[inline]
-    fn collar(&self, side: Side, price_ticks: i64, top: &Top) -> Result<(), Refusal> {
+    fn collar(&self, side: Side, price_ticks: i64, top: &Top) -> Result<(), Rejection> {
         let middle = match (top.bid, top.ask) {
             (Some(bid), Some(ask)) => (bid.price_ticks + ask.price_ticks) / 2,
             (Some(only), None) | (None, Some(only)) => only.price_ticks,
-            (None, None) => return Err(Refusal::NoReference),
+            (None, None) => return Err(Rejection::NoReference),
         };
         // At least one tick: rounding must not close a cheap instrument.
         let collar = (middle / BASIS_POINTS * self.collar_basis_points
@@ -223,14 +223,14 @@ impl Risk {
             Side::Buy => price_ticks - middle,
             Side::Sell => middle - price_ticks,
         };
-        if past > collar { Err(Refusal::Collar) } else { Ok(()) }
+        if past > collar { Err(Rejection::Collar) } else { Ok(()) }
     }
 }
 
-fn open(orders: &mut OwnOrders, number: u64) -> Result<&OwnOrder, Refusal> {
+fn open(orders: &mut OwnOrders, number: u64) -> Result<&OwnOrder, Rejection> {
     match orders.living(number) {
         Some(order) if order.pending.is_none() => Ok(order),
-        _ => Err(Refusal::NotOpen),
+        _ => Err(Rejection::NotOpen),
     }
 }
 

@@ -35,7 +35,7 @@ fn enter(side: Side, price_ticks: i64, quantity_lots: u64) -> OrderIntent {
 }
 
 fn check(risk: &mut Risk, intent: &OrderIntent, orders: &mut OwnOrders) -> &'static str {
-    risk.check(intent, orders, &TOP, 0).map_or_else(Refusal::name, |()| "passes")
+    risk.check(intent, orders, &TOP, 0).map_or_else(Rejection::name, |()| "passes")
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn orders_and_messages_are_counted() {
 #[test]
 fn without_a_book_there_is_no_price_to_hold_on_to() {
     let none = risk().check(&enter(Side::Buy, 1, 1), &mut OwnOrders::default(), &Top::default(), 0);
-    assert_eq!(none, Err(Refusal::NoReference));
+    assert_eq!(none, Err(Rejection::NoReference));
     let one_sided = Top { ask: None, ..TOP };
     let dear = enter(Side::Buy, 10_500, 1);
-    let refused = risk().check(&dear, &mut OwnOrders::default(), &one_sided, 0);
-    assert_eq!(refused, Err(Refusal::Collar));
+    let rejected = risk().check(&dear, &mut OwnOrders::default(), &one_sided, 0);
+    assert_eq!(rejected, Err(Rejection::Collar));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use wire::frame::{Opcode, write_frame};
 use wire::reader;
 use wire::reply::{self, DoneStatus, Stamps, decode_stamped_reply};
 
-/// What happened to an order.
+/// A change of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OrderEvent {
     /// It rests.
@@ -33,7 +33,7 @@ pub(crate) enum OrderEvent {
     Rejected,
 }
 
-/// What the exchange reports about one order.
+/// The exchange's report about one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExecutionReport {
     /// The order.
@@ -56,7 +56,7 @@ pub(crate) enum Reply {
         sequence: u64,
     },
     /// The exchange rejects our request for a replay or a snapshot.
-    FeedRefused,
+    FeedRejected,
     /// The exchange describes itself.
     Description(Box<Description>),
     /// Nothing to act on: a ping, a subscription.
@@ -173,7 +173,7 @@ impl Codec {
         match decode_notice(text) {
             Ok(Notice::FlowStarted) => Reply::FlowStarted,
             Ok(Notice::FlowEnded(ended)) => Reply::FlowEnded { sequence: ended.feed_sequence },
-            Ok(Notice::FeedRefused { .. }) => Reply::FeedRefused,
+            Ok(Notice::FeedRefused { .. }) => Reply::FeedRejected,
             Ok(Notice::Description(description)) => Reply::Description(description),
             Err(_) => self.complain(format!("{reply:?}")),
         }

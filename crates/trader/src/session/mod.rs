@@ -1,4 +1,4 @@
-//! What loads and tick traders share: the WebSocket session and messages encoded in advance.
+//! Shared by loads and tick traders: the WebSocket session and messages encoded in advance.
 
 pub(crate) mod codec;
 pub(crate) mod form;

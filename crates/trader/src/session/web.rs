@@ -213,7 +213,7 @@ mod tests {
     use std::net::TcpListener;
 
     /// Two containers of a fleet had the same process id and began in the same millisecond. The
-    /// nonce came from these two, so one's orders were refused as the other's duplicates.
+    /// nonce came from these two, so the exchange rejected one's orders as the other's duplicates.
     #[test]
     fn runs_that_begin_together_have_client_ids_of_their_own() {
         let nonces: HashSet<u32> = (0..100).map(|_| nonce()).collect();

@@ -1,4 +1,4 @@
-//! What the market maker decides on given books.
+//! The market maker's decisions on given books.
 
 use super::{MarketMaker, TICK, micro_price};
 use crate::strategy::own_orders::{OwnOrders, Pending};

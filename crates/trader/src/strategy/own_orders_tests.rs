@@ -30,7 +30,7 @@ fn an_order_that_rests_trades_and_ends() {
 }
 
 #[test]
-fn what_is_refused_was_never_there() {
+fn a_rejected_order_was_never_there() {
     let mut orders = OwnOrders::default();
     let number = orders.enter(Side::Sell, 100, 5, true).unwrap();
     orders.answered(number, false).unwrap();

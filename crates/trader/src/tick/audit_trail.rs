@@ -1,4 +1,4 @@
-//! What the loop tells the audit log: ticks, decisions, orders, replies.
+//! From the loop to the audit log: ticks, decisions, orders, replies.
 
 use crate::session::codec::{ExecutionReport, OrderEvent};
 use crate::strategy::OrderIntent;
@@ -61,9 +61,9 @@ impl AuditTrail {
                 checked_ns: *checked_ns,
                 price_ticks,
                 quantity_lots,
-                refused: decision.refused.map(|refusal| refusal as u16),
+                refused: decision.rejection.map(|rejection| rejection as u16),
             });
-            if decision.refused.is_none() {
+            if decision.rejection.is_none() {
                 let sent_ns = if left > 0 { written_ns } else { 0 };
                 left = left.saturating_sub(1);
                 self.auditor.tell(&Record::Order {

@@ -1,6 +1,6 @@
 //! Counters of the event loop.
 
-use crate::risk::Refusal;
+use crate::risk::Rejection;
 
 /// Counters of the measured part, unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub(crate) struct TickCounts {
     pub(crate) duplicated: u64,
     /// Unexpected messages.
     pub(crate) unexpected: u64,
-    /// Order intents that the risk check rejected in the whole run, by [`Refusal`].
-    pub(crate) refused: [u64; Refusal::ALL.len()],
+    /// Order intents that the risk check rejected in the whole run, by [`Rejection`].
+    pub(crate) risk_rejections: [u64; Rejection::ALL.len()],
     /// Order messages of the whole run, and their bytes.
     pub(crate) said: u64,
     pub(crate) said_bytes: u64,

@@ -48,7 +48,7 @@ const SIDES: [Side; 2] = [Side::Buy, Side::Sell];
 const SILENT: &str = "no datagram of the feed came for 2 s, and heartbeats come ten times a second: is \
      the way of UDP from the exchange still open?";
 
-/// What the loop works with.
+/// The parts of the loop.
 pub(crate) struct Parts {
     pub(crate) clock: Clock,
     /// The exchange stamps with the same clock.
@@ -298,8 +298,8 @@ impl<M: TradingLogic, L: OrderSession> TickLoop<M, L> {
             }
             Reply::FlowStarted => (course.flow_has_started, course.awaits) = (true, false),
             Reply::FlowEnded { sequence } => course.flow_ended = Some(sequence),
-            Reply::FeedRefused => {
-                self.stages.logic.refused();
+            Reply::FeedRejected => {
+                self.stages.logic.feed_rejected();
                 self.recover(first_byte_ns);
             }
             Reply::Description(description) => {

@@ -2,7 +2,7 @@
 //! must not happen.
 
 use super::*;
-use crate::risk::Refusal;
+use crate::risk::Rejection;
 use crate::scripted::Scripted;
 use crate::tick::logic::FloorLogic;
 use crate::tick::session::raw::RawSession;
@@ -127,8 +127,8 @@ fn a_socket_that_takes_nothing_holds_orders_back_in_the_end() {
         bench.turn_until(|ticks| ticks.stages.counts.datagrams == number + 1);
     }
     let counts = bench.ticks.stages.counts;
-    assert!(counts.refused[Refusal::Backlog as usize] > 0, "{counts:?}");
-    assert_eq!(counts.sent + counts.refused[Refusal::Backlog as usize], orders);
+    assert!(counts.risk_rejections[Rejection::Backlog as usize] > 0, "{counts:?}");
+    assert_eq!(counts.sent + counts.risk_rejections[Rejection::Backlog as usize], orders);
     let buffered = bench.ticks.stages.outbox.bytes.len();
     assert!(buffered <= OUT_BYTES_MAX + RAW.order_bytes as usize, "{buffered}");
 }

@@ -1,7 +1,7 @@
 //! Stages 2 to 4: what a datagram says, what the trader would do, and whether it may. No I/O and no
 //! clock: the caller passes the time.
 
-use crate::risk::{Refusal, Risk};
+use crate::risk::{Rejection, Risk};
 use crate::strategy::outcome::Outcome;
 use crate::strategy::own_orders::OwnOrders;
 use crate::strategy::{Market, OrderIntent, Strategy};
@@ -56,13 +56,13 @@ pub(crate) trait TradingLogic {
         intent: &OrderIntent,
         orders: &mut OwnOrders,
         now_ns: u64,
-    ) -> Result<(), Refusal>;
+    ) -> Result<(), Rejection>;
 
     /// The next request to the feed, if one is needed.
     fn wants(&mut self) -> Option<RecoveryRequest>;
 
     /// The exchange rejected the request.
-    fn refused(&mut self);
+    fn feed_rejected(&mut self);
 
     /// The request had no effect for so long that it must be lost.
     fn again(&mut self);
@@ -183,7 +183,7 @@ impl TradingLogic for FeedLogic {
         intent: &OrderIntent,
         orders: &mut OwnOrders,
         now_ns: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.risk.check(intent, orders, &self.top, now_ns)
     }
 
@@ -191,7 +191,7 @@ impl TradingLogic for FeedLogic {
         self.follower.wants()
     }
 
-    fn refused(&mut self) {
+    fn feed_rejected(&mut self) {
         self.follower.refused();
     }
 
@@ -259,7 +259,7 @@ impl TradingLogic for FloorLogic {
     }
 
     #[inline]
-    fn check(&mut self, _: &OrderIntent, _: &mut OwnOrders, _: u64) -> Result<(), Refusal> {
+    fn check(&mut self, _: &OrderIntent, _: &mut OwnOrders, _: u64) -> Result<(), Rejection> {
         Ok(())
     }
 
@@ -267,7 +267,7 @@ impl TradingLogic for FloorLogic {
         None
     }
 
-    fn refused(&mut self) {}
+    fn feed_rejected(&mut self) {}
 
     fn again(&mut self) {}
 

@@ -33,7 +33,7 @@ enum Phase {
     Over,
 }
 
-/// What the loop sees.
+/// The loop's view of the feed and its own orders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     /// The number of the last message applied.
@@ -45,7 +45,7 @@ pub(crate) struct View {
     pub(crate) has_quotes: bool,
 }
 
-/// What the loop should do.
+/// The loop's next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Nothing,

@@ -34,7 +34,7 @@ impl<M: TradingLogic, L: OrderSession> Rehearsal<M, L> {
     pub(crate) fn turn(&mut self) {
         let Rehearsal { stages, ticks } = self;
         stages.pass(ticks.next(), 0);
-        for decision in stages.decisions.drain(..).filter(|decision| decision.refused.is_none()) {
+        for decision in stages.decisions.drain(..).filter(|decision| decision.rejection.is_none()) {
             stages.orders.answered(decision.number, true);
             stages.orders.end(decision.number);
         }

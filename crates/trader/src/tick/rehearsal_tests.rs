@@ -41,7 +41,7 @@ fn every_turn_leads_to_an_order() {
             assert_eq!(logic.follower.counts().faults.met().count(), 0);
             assert_eq!((orders.alive(), orders.unanswered()), (0, 0));
             assert!(outbox.bytes.is_empty() && outbox.messages.is_empty());
-            assert_eq!(counts.refused.iter().sum::<u64>(), 0);
+            assert_eq!(counts.risk_rejections.iter().sum::<u64>(), 0);
         }
     }
 }
@@ -54,7 +54,10 @@ fn at_any_price_the_market_is_there() {
     (0..100).for_each(|_| rehearsal.turn());
     let Stages { logic, orders, counts, .. } = &rehearsal.stages;
     assert!(logic.is_in_sync());
-    assert_eq!((orders.alive(), counts.said, counts.refused.iter().sum::<u64>()), (0, 0, 100));
+    assert_eq!(
+        (orders.alive(), counts.said, counts.risk_rejections.iter().sum::<u64>()),
+        (0, 0, 100)
+    );
 }
 
 /// The four steps of a life are ticks of the live feed, and end where they began.

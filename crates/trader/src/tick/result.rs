@@ -1,11 +1,11 @@
 //! From the stamps of a run to its results: series, the file of samples, counts.
 
 use crate::load::run::TraderError;
-use crate::risk::Refusal;
+use crate::risk::Rejection;
 use crate::tick::clock_source::ClockSource;
 use crate::tick::counts::TickCounts;
 use crate::tick::phase::orders_of;
-use crate::tick::series::{judge, refused, write_log};
+use crate::tick::series::{judge, withheld, write_log};
 use audit::{LogResult, Windows};
 use clock::utc::Time;
 use host::measuring::MeasuringError;
@@ -20,7 +20,7 @@ use std::time::SystemTime;
 use transport::datagram::DatagramReceiver;
 use wire::administration::Description;
 
-/// What the measuring thread hands out.
+/// The measuring thread's result.
 pub(crate) struct Finished {
     pub(crate) samples: Vec<Sample>,
     pub(crate) counts: TickCounts,
@@ -110,7 +110,7 @@ pub(crate) fn assemble(
     let (kernel_bound_ns, wall_steps) = (receiving.kernel_bound_ns, receiving.wall_steps);
     let mut time = Time { kernel_bound_ns, wall_steps, rate_off_ppm, ..time };
     let judged = judge(&mut samples, &time);
-    time.refused = refused(&samples, &time);
+    time.refused = withheld(&samples, &time);
     let written = write(plan, log, &samples, &time.refused, started);
     let (tick, exchange) = {
         let mut tick = tick(&finished, time);
@@ -141,11 +141,11 @@ fn write(
     plan: &TickPlan,
     log: Log,
     samples: &[Sample],
-    refused: &BTreeMap<String, String>,
+    withheld: &BTreeMap<String, String>,
     (started, start_ns): (SystemTime, u64),
 ) -> Result<(), TraderError> {
     let mut series = io::BufWriter::new(log.series);
-    write_log(samples, refused, &plan.subject, &mut series, started, start_ns)
+    write_log(samples, withheld, &plan.subject, &mut series, started, start_ns)
         .and_then(|()| series.flush())
         .map_err(failed(&plan.hlog))?;
     record::tick::samples::write(log.samples, samples).map_err(failed(&plan.samples))
@@ -160,9 +160,11 @@ fn tick(finished: &Finished, time: Time) -> Tick {
         kernel_drops: receiving.dropped,
         receive_buffer_bytes: receiving.buffer_bytes,
         kernel_stamps: receiving.kernel_stamps.clone(),
-        refused: Refusal::ALL
+        refused: Rejection::ALL
             .into_iter()
-            .map(|refusal| (refusal.name().to_owned(), counts.refused[refusal as usize]))
+            .map(|rejection| {
+                (rejection.name().to_owned(), counts.risk_rejections[rejection as usize])
+            })
             .filter(|(_, count)| *count > 0)
             .collect(),
         time,

@@ -2,7 +2,7 @@
 //! report.
 
 use crate::load::run::{Dialler, TraderError, dial};
-use crate::risk::Refusal;
+use crate::risk::Rejection;
 use crate::tick::audit_trail::AuditTrail;
 use crate::tick::event_loop::{Parts, TickLoop};
 use crate::tick::feed_start::{self, Followed, receive_options};
@@ -60,7 +60,7 @@ pub fn follow(
             scenario: plan.scenario.clone(),
             subject: plan.subject.clone(),
             tool: format!("tickpath {}", env!("CARGO_PKG_VERSION")),
-            reasons: Refusal::ALL.map(|refusal| refusal.name().to_owned()).to_vec(),
+            reasons: Rejection::ALL.map(|rejection| rejection.name().to_owned()).to_vec(),
             same_clock: is_shared,
             exchange_time: source.theirs.clone().filter(|_| !is_shared),
             utc: source.ours.utc.clone(),

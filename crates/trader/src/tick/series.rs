@@ -128,9 +128,9 @@ fn tag(series: &Series) -> String {
 
 /// The series between two clocks that are omitted, with the reason: an exchange on another machine
 /// stamped one end, and its clock may be off by more than a tenth of the measured length.
-pub(crate) fn refused(samples: &[Sample], time: &Time) -> BTreeMap<String, String> {
+pub(crate) fn withheld(samples: &[Sample], time: &Time) -> BTreeMap<String, String> {
     let is_stamped = |point: &usize| samples.iter().any(|sample| sample.stamps[*point] > 0);
-    let refusal = |(series, from, to): (Series, usize, usize)| {
+    let reason = |(series, from, to): (Series, usize, usize)| {
         // A stage whose end has no stamp is joined with the next one.
         let to = match series.kind {
             Kind::Stage => (to..POINTS).find(is_stamped)?,
@@ -143,7 +143,7 @@ pub(crate) fn refused(samples: &[Sample], time: &Time) -> BTreeMap<String, Strin
         let why = one_way(median(samples, from, to)?, apart_ns).err()?;
         Some((tag(&series), why.to_string()))
     };
-    series().into_iter().filter_map(refusal).collect()
+    series().into_iter().filter_map(reason).collect()
 }
 
 /// Median of the length between two points; `None` if no sample has both.
@@ -161,14 +161,14 @@ fn median(samples: &[Sample], from: usize, to: usize) -> Option<u64> {
 /// If the log can't be written.
 pub(crate) fn write_log(
     samples: &[Sample],
-    refused: &BTreeMap<String, String>,
+    withheld: &BTreeMap<String, String>,
     subject: &str,
     log: &mut dyn Write,
     started: SystemTime,
     start_ns: u64,
 ) -> io::Result<()> {
     let mut all = series();
-    all.retain(|(series, ..)| !refused.contains_key(&tag(series)));
+    all.retain(|(series, ..)| !withheld.contains_key(&tag(series)));
     let names: Vec<Series> = all.iter().map(|(series, ..)| series.clone()).collect();
     let mut rest = samples;
     let mut begin_ns = start_ns;

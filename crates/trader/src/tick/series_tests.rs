@@ -65,7 +65,7 @@ fn between_two_machines_order_is_not_known() {
 
 fn series_of(samples: &[Sample], time: &Time) -> Vec<(String, u64, u64)> {
     let mut log = Vec::new();
-    write_log(samples, &refused(samples, time), "t", &mut log, SystemTime::now(), 0).unwrap();
+    write_log(samples, &withheld(samples, time), "t", &mut log, SystemTime::now(), 0).unwrap();
     let totals = record::hlog::totals(&log[..]).unwrap();
     totals.into_iter().map(|(tag, values)| (tag, values.len(), values.max())).collect()
 }
@@ -125,8 +125,8 @@ fn between_two_clocks_a_series_is_given_if_they_are_apart_by_a_tenth_of_it_at_mo
     // From the exchange's acknowledgement to the order it takes 7 us, from the intended event to
     // the reply 13.
     assert_eq!([700, 701, 1_300, 1_301].map(given), [all - 3, all - 4, all - 4, all - 5]);
-    let refused = refused(&[sample()], &apart(701));
-    let why = &refused["gateway_to_trade.service"];
+    let withheld = withheld(&[sample()], &apart(701));
+    let why = &withheld["gateway_to_trade.service"];
     assert!(why.contains("may be 701 ns apart") && why.contains("7000 ns"), "{why}");
     // A stamp may lie before the one that it must follow by as much.
     let early = with(&[(Point::KernelReceived, 2_500), (Point::Read, 2_500)]);
@@ -151,13 +151,13 @@ fn between_two_machines_the_kernels_bound_counts() {
     let apart =
         |kernel_bound_ns| Time { kernel_bound_ns, exchange_bound_ns: Some(60), ..Time::default() };
     let network_in = |kernel_bound_ns| {
-        refused(&[sample()], &apart(kernel_bound_ns)).contains_key("network_in.stage")
+        withheld(&[sample()], &apart(kernel_bound_ns)).contains_key("network_in.stage")
     };
     assert_eq!([40, 41].map(network_in), [false, true]);
     // Without such stamps it is joined with the next stage: 2 us, of which 200 ns may be unknown.
     let joined = with(&[(Point::KernelReceived, 0)]);
     let time = |bound_ns| Time { exchange_bound_ns: Some(bound_ns), ..Time::default() };
-    let given = |bound_ns| !refused(&[joined], &time(bound_ns)).contains_key("network_in.stage");
+    let given = |bound_ns| !withheld(&[joined], &time(bound_ns)).contains_key("network_in.stage");
     assert_eq!([200, 201].map(given), [true, false]);
 }
 
@@ -177,7 +177,7 @@ proptest! {
             let known: Vec<u64> = sample.stamps.into_iter().filter(|ns| *ns > 0).collect();
             prop_assert!(known.is_sorted(), "{known:?}");
         }
-        write_log(&samples, &refused(&samples, &time), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
+        write_log(&samples, &withheld(&samples, &time), "t", &mut Vec::new(), SystemTime::now(), 0).unwrap();
     }
 
     /// A sample is in the second in which its order left, and none is lost.

@@ -1,7 +1,7 @@
 //! Stages 2 to 5 without the write: from a datagram to the bytes of an order. No I/O, and no
 //! allocation.
 
-use crate::risk::Refusal;
+use crate::risk::Rejection;
 use crate::strategy::own_orders::{OwnOrders, Pending};
 use crate::strategy::{INTENTS_MAX, OrderIntent};
 use crate::tick::counts::TickCounts;
@@ -34,7 +34,7 @@ pub(crate) struct Decision {
     pub(crate) intent: OrderIntent,
     /// The order's number; meaningless for a new order that was rejected.
     pub(crate) number: u64,
-    pub(crate) refused: Option<Refusal>,
+    pub(crate) rejection: Option<Rejection>,
 }
 
 /// A datagram that went through the stages.
@@ -113,7 +113,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
     fn check(&mut self, now_ns: u64) {
         for intent in self.intents.drain(..) {
             let checked = if self.outbox.bytes.len() > OUT_BYTES_MAX {
-                Err(Refusal::Backlog)
+                Err(Rejection::Backlog)
             } else {
                 self.logic.check(&intent, &mut self.orders, now_ns)
             };
@@ -130,13 +130,13 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
                         self.orders.ask(number, Pending::Cancel).map(|()| number)
                     }
                 };
-                entered.ok_or(Refusal::OpenOrders)
+                entered.ok_or(Rejection::OpenOrders)
             });
-            let (number, refused) = (number.unwrap_or(0), number.err());
-            if let Some(refusal) = refused {
-                self.counts.refused[refusal as usize] += 1;
+            let (number, rejection) = (number.unwrap_or(0), number.err());
+            if let Some(rejection) = rejection {
+                self.counts.risk_rejections[rejection as usize] += 1;
             }
-            self.decisions.push(Decision { intent, number, refused });
+            self.decisions.push(Decision { intent, number, rejection });
         }
     }
 
@@ -144,8 +144,8 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
     #[inline]
     fn encode_all(&mut self) -> usize {
         let (bytes, messages) = (self.outbox.bytes.len(), self.outbox.messages.len());
-        for Decision { intent, number, refused } in &self.decisions {
-            if refused.is_none() {
+        for Decision { intent, number, rejection } in &self.decisions {
+            if rejection.is_none() {
                 self.session.encode(intent, *number, &mut self.outbox.bytes);
                 self.outbox.end_message();
             }
@@ -166,7 +166,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
         samples: Option<&mut Samples>,
     ) {
         let unsent = self.outbox.messages.len();
-        // What the kernel has not taken yet is stamped when it leaves.
+        // Bytes that the kernel has not taken yet are stamped when they leave.
         let first_unsent = unsent.checked_sub(passed.encoded);
         let sent_ns = if first_unsent.is_none() { written_ns } else { 0 };
         let Passed { tick, normalised_ns, decided_ns, checked_ns, .. } = *passed;
@@ -193,7 +193,7 @@ impl<M: TradingLogic, L: OrderSession> Stages<M, L> {
             None => self.counts.last_sent_ns = sent_ns,
         }
         let Stages { decisions, orders, counts, .. } = self;
-        for decision in decisions.iter().filter(|decision| decision.refused.is_none()) {
+        for decision in decisions.iter().filter(|decision| decision.rejection.is_none()) {
             *if measured { &mut counts.sent } else { &mut counts.warm_up_sent } += 1;
             if let Some(order) = orders.living(decision.number) {
                 (order.measured, order.sample) = (measured, place.take());

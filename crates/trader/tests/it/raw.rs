@@ -42,7 +42,7 @@ impl Service for Stalling {
     fn sweep(&mut self, now_ns: u64, outbound: &mut Outbound) {
         self.echo.sweep(now_ns, outbound);
     }
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         &[]
     }
 }

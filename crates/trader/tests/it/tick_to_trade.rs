@@ -299,14 +299,14 @@ fn a_burst_is_drained_without_loss() {
 
 /// An order that its own risk check rejects does not leave, and is counted by reason.
 #[test]
-fn an_order_that_risk_refuses_does_not_leave() {
+fn an_order_that_risk_rejects_does_not_leave() {
     let (clock, directory) = (Clock::calibrate(), tempfile::tempdir().unwrap());
     let end = exchange(clock, FLOW, Inject::default());
     let profile = directory.path().join("risk.toml");
     std::fs::write(&profile, "[limits]\nmessages_per_second_max = 50\n").unwrap();
     let risk = Some(profile.display().to_string());
     let led = follow(&TickPlan { risk, ..plan(directory.path(), &end.target, clock, FLOW) });
-    let refused = led.tick().refused["messages_per_second_max"];
+    let rejected = led.tick().refused["messages_per_second_max"];
     assert!(led.result.complete, "{:?}", led.result);
     let mut seconds = std::collections::BTreeMap::new();
     for sample in &led.samples {
@@ -315,7 +315,7 @@ fn an_order_that_risk_refuses_does_not_leave() {
     }
     assert!(seconds.values().all(|sent| *sent <= 50), "{seconds:?}");
     assert_eq!(led.samples.len() as u64, led.result.load.sent);
-    assert_eq!(led.result.load.sent + refused, led.tick().datagrams);
+    assert_eq!(led.result.load.sent + rejected, led.tick().datagrams);
 }
 
 /// Without a clock in the plan it finds out that the exchange is on the same machine.

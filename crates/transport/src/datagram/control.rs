@@ -1,4 +1,4 @@
-//! What the kernel adds to a datagram: control messages, laid out as in cmsg(3) on 64-bit Linux.
+//! The kernel's control messages beside a datagram, laid out as in cmsg(3) on 64-bit Linux.
 //!
 //! Decoded by hand, because the library decodes them inside the receive call. Here that happens
 //! after the order has left.
@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 8;
 #[repr(align(16))]
 pub(crate) struct Control(pub(crate) [u8; CONTROL_BYTES]);
 
-/// What was said beside a datagram.
+/// The control messages beside a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     /// When the kernel had it, by `CLOCK_REALTIME`; 0: not stamped.

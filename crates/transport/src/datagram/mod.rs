@@ -66,8 +66,8 @@ pub enum DatagramError {
         /// The system's reason.
         source: io::Error,
     },
-    /// An option that every kernel has was refused.
-    #[error("the socket option {option} was refused: {source}; look whether a sandbox forbids it")]
+    /// The kernel rejected an option that every kernel has.
+    #[error("cannot set the socket option {option}: {source}; check whether a sandbox forbids it")]
     Option {
         /// Its name.
         option: &'static str,
@@ -91,7 +91,7 @@ pub struct DatagramReceiver {
     socket: UdpSocket,
     clock: Clock,
     wall: Option<Wall>,
-    /// What the kernel said beside the latest datagram.
+    /// The control messages beside the latest datagram.
     control: Control,
     stamped: Stamped,
     receive_buffer_bytes: usize,

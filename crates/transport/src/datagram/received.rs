@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What a look for a datagram found.
+/// The result of one look for a datagram.
 #[derive(Debug)]
 pub enum Datagram {
     /// One came.

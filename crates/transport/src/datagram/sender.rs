@@ -52,9 +52,9 @@ impl DatagramSender {
         options: &SendOptions,
     ) -> Result<DatagramSender, DatagramError> {
         let socket = bind(address)?;
-        let refused =
+        let failed =
             |errno: Errno| DatagramError::Option { option: "SO_SNDBUF", source: errno.into() };
-        setsockopt(&socket, SndBuf, &options.send_buffer_bytes).map_err(refused)?;
+        setsockopt(&socket, SndBuf, &options.send_buffer_bytes).map_err(failed)?;
         if let (Some(interface), IpAddr::V4(_)) = (options.multicast_interface, address.ip()) {
             let failed = |source| DatagramError::Multicast {
                 group: Ipv4Addr::UNSPECIFIED,

@@ -72,7 +72,7 @@ impl Message {
         Ok(whole.then_some(Message { length_bytes, reply_bytes, kind, sequence }))
     }
 
-    /// What answers it, in the length that it asks for; `None` if it asks for nothing.
+    /// The answer, as long as the message asks for; `None` if it asks for none.
     pub(crate) fn reply(self) -> Option<Message> {
         let length_bytes = self.reply_bytes;
         (length_bytes > 0).then_some(Message { length_bytes, reply_bytes: 0, ..self })
@@ -151,7 +151,7 @@ impl Inbound {
         let first_byte_ns = self.first_byte_ns;
         let body = self.start + HEADER_BYTES..self.start + usize::from(message.length_bytes);
         self.start = body.end;
-        // Whatever follows in the buffer came with the latest read.
+        // The rest of the buffer came with the latest read.
         self.first_byte_ns = self.last_read_ns;
         if self.start == self.end {
             self.reset();
@@ -223,7 +223,7 @@ impl Service for Echo {
 
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
 
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         &[]
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_out_of_range_are_refused() {
+    fn lengths_out_of_range_are_rejected() {
         assert_eq!(Message::decode(&[0; 16]), Err(BadLength(0)));
         let mut bytes = Vec::new();
         Message { reply_bytes: 15, ..ORDER }.encode(&mut bytes);

@@ -46,7 +46,7 @@ pub const START: u8 = b'G';
 /// The schedule is over.
 pub const ENDED: u8 = b'E';
 
-/// What a datagram says.
+/// The head of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     /// From 1.
@@ -139,14 +139,14 @@ impl TickerSettings {
     }
 }
 
-/// What a ticker sent.
+/// Counts of a ticker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TickerCounts {
     /// Datagrams that the kernel took.
     pub datagrams: u64,
     /// Times the kernel had no room; it was asked again.
     pub full: u64,
-    /// Datagrams that the kernel refused.
+    /// Datagrams that the kernel did not take.
     pub failed: u64,
 }
 
@@ -209,7 +209,7 @@ impl TickerEcho {
         TickerEcho { recipients, ..self }
     }
 
-    /// What was sent so far.
+    /// The counts so far.
     pub fn counts(&self) -> TickerCounts {
         self.counts
     }
@@ -354,7 +354,7 @@ impl Service for TickerEcho {
 
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
 
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         &[]
     }
 

@@ -152,11 +152,11 @@ fn one_subscriber_at_a_time_and_gone_with_its_stream() {
 }
 
 #[test]
-fn settings_out_of_range_are_refused() {
-    let refused = |settings: TickerSettings| settings.check().unwrap_err().name;
-    assert_eq!(refused(TickerSettings { datagram_bytes: 23, ..SETTINGS }), "datagram");
-    assert_eq!(refused(TickerSettings { rate_per_second: f64::NAN, ..SETTINGS }), "rate");
-    assert_eq!(refused(TickerSettings { burst: 0, ..SETTINGS }), "burst");
-    assert_eq!(refused(TickerSettings { seconds: f64::INFINITY, ..SETTINGS }), "length");
+fn settings_out_of_range_are_rejected() {
+    let rejected = |settings: TickerSettings| settings.check().unwrap_err().name;
+    assert_eq!(rejected(TickerSettings { datagram_bytes: 23, ..SETTINGS }), "datagram");
+    assert_eq!(rejected(TickerSettings { rate_per_second: f64::NAN, ..SETTINGS }), "rate");
+    assert_eq!(rejected(TickerSettings { burst: 0, ..SETTINGS }), "burst");
+    assert_eq!(rejected(TickerSettings { seconds: f64::INFINITY, ..SETTINGS }), "length");
     assert_eq!(Tick::decode(&[0; 23]), None);
 }

@@ -81,7 +81,7 @@ impl<'a> Forwarder<'a> {
             };
             self.accepts = true;
             if self.pairs.len() - self.vacant.len() >= self.limits.connections_max {
-                self.counts.refused_connections += 1;
+                self.counts.rejected_connections += 1;
                 self.streams.remove(client);
                 continue;
             }

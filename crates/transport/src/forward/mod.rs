@@ -58,7 +58,7 @@ impl Default for Limits {
     }
 }
 
-/// What went in one direction.
+/// The bytes carried in one direction.
 pub struct Carried {
     /// Bytes that the kernel took.
     pub bytes: u64,
@@ -68,12 +68,12 @@ pub struct Carried {
     pub residence_ns: Histogram<u64>,
 }
 
-/// What the loop did.
+/// Counts of the loop.
 pub struct Counts {
     /// Clients that were connected to the exchange, or were to be.
     pub connections: u64,
     /// Clients closed at once because of `connections_max`.
-    pub refused_connections: u64,
+    pub rejected_connections: u64,
     /// How often no connection could be accepted any more, mostly for want of descriptors.
     pub accepts_failed: u64,
     /// Clients closed because the exchange could not be reached.
@@ -142,7 +142,7 @@ impl Counts {
         let carried = || Carried { bytes: 0, deferred: 0, residence_ns: recorder::histogram() };
         Counts {
             connections: 0,
-            refused_connections: 0,
+            rejected_connections: 0,
             accepts_failed: 0,
             exchange_unreachable: 0,
             cut: 0,

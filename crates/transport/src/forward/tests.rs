@@ -396,6 +396,6 @@ fn a_client_past_the_limit_is_closed_and_counted() {
             assert!(began.elapsed() < PATIENCE, "{backend}");
         }
         let counts = gateway.end();
-        assert!(counts.refused_connections >= 1 && counts.connections == 3, "{backend}");
+        assert!(counts.rejected_connections >= 1 && counts.connections == 3, "{backend}");
     });
 }

@@ -21,7 +21,7 @@ use crate::streams::StreamId;
 /// How long a gateway may take to start, to answer what is off the path, and to stop.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a gateway is given, and where it reports the outcome. Off the path: it checks now and then.
+/// Things handed to a gateway, and where it reports the outcome. Off the path: it checks at times.
 pub(crate) enum Given {
     /// Accept from this one.
     Listener(TcpListener, Sender<io::Result<()>>),
@@ -163,7 +163,7 @@ pub(crate) fn least_busy(links: &[std::sync::Arc<Link>]) -> usize {
     (0..links.len()).min_by_key(|index| links[*index].open()).unwrap_or(0)
 }
 
-/// What a gateway says to something that it was given.
+/// A gateway's answer to a thing handed to it.
 pub(crate) fn told<T>(outcome: &Receiver<io::Result<T>>) -> io::Result<T> {
     let silent =
         |error| io::Error::new(io::ErrorKind::TimedOut, format!("it said nothing: {error}"));

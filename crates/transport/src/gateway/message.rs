@@ -56,7 +56,7 @@ const KINDS: [Kind; 8] = [
     Kind::Remove,
 ];
 
-/// What stands before the bytes.
+/// The head before the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub kind: Kind,
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_read_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             if let Some((head, rest)) = Head::decode(&bytes) {
                 prop_assert_eq!(rest, &bytes[HEAD_BYTES..]);
                 prop_assert_eq!(&head.encode()[..13], &bytes[..13]);

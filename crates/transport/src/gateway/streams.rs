@@ -306,7 +306,7 @@ impl Streams for Gateways {
         let stamp_ns = self.clock.now_ns();
         let wanted = from.len().min(stream.window);
         let mut n = 0;
-        // What was said before this goes before it.
+        // Earlier messages go first.
         while n < wanted && end.unsaid.is_empty() {
             let part = &from[n..wanted.min(n + BYTES_MAX)];
             let message = &mut self.message[..HEAD_BYTES + part.len()];

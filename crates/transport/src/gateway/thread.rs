@@ -76,14 +76,14 @@ pub(crate) struct Gateway {
     ready: Vec<Ready>,
     buffer: Box<[u8]>,
     unsent: Option<Unsent>,
-    /// What else the exchange's thread is told, behind that.
+    /// Messages for the exchange's thread that follow that.
     untold: VecDeque<Head>,
     /// Something went into the ring since it was woken.
     told: bool,
     turns: u32,
 }
 
-/// What a gateway is made of, but for its sockets, which its own thread makes.
+/// The parts of a gateway except its sockets, which its own thread makes.
 pub(crate) struct Parts {
     pub clock: Clock,
     pub sleeps: bool,
@@ -125,7 +125,7 @@ impl Gateway {
         while !self.links[self.index].is_stopped() {
             self.turn()?;
         }
-        // What was answered before the end still goes out, as far as the sockets take it.
+        // Answers from before the end still leave, as far as the sockets take them.
         while self.take_answers()? {}
         Ok(())
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::serve::outbound::Outbound;
 
-/// What a server does with the bytes of its connections.
+/// The work of a server on the bytes of its connections.
 pub trait Service {
     /// A connection was accepted; `peer` is where its other end is, if that is known.
     fn opened(&mut self, id: StreamId, peer: Option<SocketAddr>, now_ns: u64);
@@ -33,8 +33,8 @@ pub trait Service {
     fn failure(&self) -> Option<io::Error> {
         None
     }
-    /// What a connection past this limit is sent before it is closed.
-    fn refusal(&self, full: Full) -> &[u8];
+    /// The answer to a connection past this limit, before it is closed.
+    fn rejection(&self, full: Full) -> &[u8];
     /// Called once per turn of the loop: what has happened elsewhere, in another thread or on a
     /// disk. Returns whether something is still pending there; then the loop does not sleep.
     fn elsewhere(&mut self, _outbound: &mut Outbound) -> bool {
@@ -42,7 +42,7 @@ pub trait Service {
     }
 }
 
-/// The limit for which a connection is refused.
+/// The limit at which a connection is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
     /// `connections_max`.
@@ -54,10 +54,10 @@ pub enum Full {
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at the same time; one more is refused.
+    /// Connections at the same time; one more is rejected.
     pub connections_max: usize,
     /// Connections from one address at the same time (IPv6: from one /64 network). One more is
-    /// refused. Unknown peers are not counted.
+    /// rejected. Unknown peers are not counted.
     pub connections_per_address_max: usize,
     /// Whether that holds for loopback addresses too.
     pub limits_loopback: bool,
@@ -94,9 +94,9 @@ impl Default for Limits {
     }
 }
 
-/// What the loop refused.
+/// Connections that the loop rejected or cut off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct Rejections {
     /// Connections past `connections_max`.
     pub connections: u64,
     /// Connections past `connections_per_address_max`.
@@ -119,7 +119,7 @@ const DRAIN_NS: u64 = 1_000_000_000;
 /// time to retransmit.
 const STUCK_NS: u64 = 500_000_000;
 /// Connections past `connections_max` that are told so at the same time; the rest is just ended.
-const REFUSALS_MAX: usize = 64;
+const REJECTIONS_MAX: usize = 64;
 const SWEEP_NS: u64 = 100_000_000;
 
 /// Runs `service` over `streams` until `stop` is set.
@@ -133,7 +133,7 @@ pub fn serve(
     limits: Limits,
     clock: Clock,
     stop: &AtomicBool,
-) -> io::Result<Refused> {
+) -> io::Result<Rejections> {
     let mut outbound = Outbound::default();
     outbound.set_bounds(
         Bounds { free_bytes_max: limits.outbound_bytes_before_login_max, held_bytes_max: 0 },
@@ -151,10 +151,10 @@ pub fn serve(
         open: 0,
         peers: HashMap::new(),
         accepts: true,
-        refused: Refused::default(),
+        rejections: Rejections::default(),
         discarded: vec![0; 4096],
     };
-    let mut ready = Vec::with_capacity(limits.connections_max + REFUSALS_MAX + 1);
+    let mut ready = Vec::with_capacity(limits.connections_max + REJECTIONS_MAX + 1);
     let mut sweep_at_ns = clock.now_ns() + SWEEP_NS;
     while !stop.load(Ordering::Relaxed) {
         let awaits = server.service.elsewhere(&mut server.outbound);
@@ -180,7 +180,7 @@ pub fn serve(
             }
         }
     }
-    Ok(server.refused)
+    Ok(server.rejections)
 }
 
 struct Server<'a, S: Service> {
@@ -195,7 +195,7 @@ struct Server<'a, S: Service> {
     peers: HashMap<IpAddr, usize>,
     /// Whether the last connection that came could be accepted.
     accepts: bool,
-    refused: Refused,
+    rejections: Rejections,
     discarded: Vec<u8>,
 }
 
@@ -225,7 +225,7 @@ impl<S: Service> Server<'_, S> {
                 Ok(None) => return,
                 Err(_) => {
                     // It is tried again and again, for the same connection.
-                    self.refused.accepts_failed += u64::from(self.accepts);
+                    self.rejections.accepts_failed += u64::from(self.accepts);
                     self.accepts = false;
                     return;
                 }
@@ -241,7 +241,7 @@ impl<S: Service> Server<'_, S> {
                     lane.peer = counted;
                     self.service.opened(id, peer, self.clock.now_ns());
                 }
-                Err(full) => self.refuse(id, full),
+                Err(full) => self.reject(id, full),
             }
         }
     }
@@ -265,17 +265,17 @@ impl<S: Service> Server<'_, S> {
         Ok(Some(counted))
     }
 
-    fn refuse(&mut self, id: StreamId, full: Full) {
+    fn reject(&mut self, id: StreamId, full: Full) {
         match full {
-            Full::Connections => self.refused.connections += 1,
-            Full::ConnectionsPerAddress => self.refused.connections_per_address += 1,
+            Full::Connections => self.rejections.connections += 1,
+            Full::ConnectionsPerAddress => self.rejections.connections_per_address += 1,
         }
-        if id.index() >= self.limits.connections_max + REFUSALS_MAX {
+        if id.index() >= self.limits.connections_max + REJECTIONS_MAX {
             self.streams.remove(id);
             return;
         }
         self.outbound.open(id);
-        self.outbound.to(id).extend_from_slice(self.service.refusal(full));
+        self.outbound.to(id).extend_from_slice(self.service.rejection(full));
         self.outbound.close(id);
     }
 
@@ -299,7 +299,7 @@ impl<S: Service> Server<'_, S> {
     #[cold]
     fn cut_fullest(&mut self) {
         if let Some(id) = self.outbound.fullest() {
-            self.refused.total += 1;
+            self.rejections.total += 1;
             self.end(id);
         }
     }
@@ -308,8 +308,8 @@ impl<S: Service> Server<'_, S> {
     #[cold]
     fn cut(&mut self, id: StreamId) {
         match self.outbound.lanes[id.index()].is_admitted() {
-            true => self.refused.slow_readers += 1,
-            false => self.refused.before_login += 1,
+            true => self.rejections.slow_readers += 1,
+            false => self.rejections.before_login += 1,
         }
         self.end(id);
     }
@@ -386,10 +386,10 @@ impl<S: Service> Server<'_, S> {
         for index in 0..self.outbound.lanes.len() {
             let lane = &mut self.outbound.lanes[index];
             if lane.is_stuck(self.limits.outbound_bytes_max, STUCK_NS, now_ns) {
-                self.refused.slow_readers += 1;
+                self.rejections.slow_readers += 1;
                 self.end(StreamId(index as u32));
             } else if lane.held_bytes() > self.limits.held_bytes_max {
-                self.refused.held += 1;
+                self.rejections.held += 1;
                 self.end(StreamId(index as u32));
             } else if matches!(lane.state, State::Closing | State::Draining)
                 && now_ns >= *lane.ends_at_ns.get_or_insert(now_ns + DRAIN_NS)

@@ -71,7 +71,7 @@ pub(crate) struct Lane {
     pub peer: Option<IpAddr>,
     /// While more waits than may: since when it is not less, and how much that is.
     pub stuck: Option<Stuck>,
-    /// The service was told of this connection; not so of one that is refused.
+    /// The service was told of this connection; not of one that is rejected.
     pub served: bool,
     /// When the sweep gives up waiting for a connection that we end.
     pub ends_at_ns: Option<u64>,
@@ -231,7 +231,7 @@ impl Outbound {
 }
 
 impl Lane {
-    /// What may leave.
+    /// The bytes that may leave.
     #[inline]
     pub fn free(&self) -> &[u8] {
         let end = self.holds.front().map_or(self.bytes.len(), |hold| hold.from);

@@ -45,7 +45,7 @@ struct Injected {
     lanes: Vec<Lane>,
 }
 
-/// What was written to one stream.
+/// Writes to one stream.
 #[derive(Clone, Copy, Default)]
 struct Lane {
     /// Writes that began with a message since the last one that vanished.

@@ -164,7 +164,7 @@ fn long_waits(backend: &Backend, inject: &Inject) -> Vec<u64> {
     let mut ready = Vec::new();
     while pair.clock.now_ns() < start_ns + 500_000_000 {
         let before_ns = pair.clock.now_ns();
-        // What the backend itself waits is over at once.
+        // The backend's own wait is over at once.
         pair.streams.wait(before_ns, &mut ready).unwrap();
         ready.clear();
         if pair.clock.now_ns() - before_ns >= 20_000_000 {

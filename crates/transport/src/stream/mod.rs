@@ -42,7 +42,7 @@ mod tests {
                 peer.write_all(&[1; 1000]).unwrap();
                 assert_eq!(drain(&mut *streams, clock, id), 1000, "{} {round}", backend.row.name);
                 streams.watch_readable(id, false).unwrap();
-                // What had come by then may be reported.
+                // Bytes that had arrived by then may be reported.
                 drain(&mut *streams, clock, id);
                 peer.write_all(&[1; 1000]).unwrap();
                 let (mut ready, mut waits) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! What every backend does with a socket of its own.
+//! Options of sockets, the same in every backend.
 
 use rustix::net::sockopt;
 use std::io;
@@ -18,7 +18,7 @@ const PEER_GONE: Duration = Duration::from_secs(30);
 /// Sets the options of a stream.
 ///
 /// # Errors
-/// If the kernel refuses one.
+/// If the kernel rejects one.
 pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     sockopt::set_socket_keepalive(stream, true)?;
@@ -30,7 +30,7 @@ pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
 /// By default the kernel may wake a sleeper 50 us late to save power.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// If the kernel rejects it.
 pub(crate) fn wake_on_time() -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN))?)
 }

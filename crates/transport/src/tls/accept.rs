@@ -186,7 +186,7 @@ fn config(pair: &Pair, certificate: &Path, key: &Path) -> Result<Arc<ServerConfi
     Ok(Arc::new(config))
 }
 
-/// What a plain HTTP client is told before it is ended.
+/// The answer to a plain HTTP client before its connection is closed.
 pub(super) fn answer_in_plain_text(error: &HandshakeError) -> Vec<u8> {
     if error.reason != Reason::NotTls {
         return Vec::new();

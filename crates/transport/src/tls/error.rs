@@ -1,4 +1,4 @@
-//! What can go wrong before a connection is secure, in words for the person who has to mend it.
+//! Errors before a connection is secure, each with its remedy.
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 use std::io;
@@ -12,7 +12,7 @@ pub enum TlsError {
     Read {
         /// Its path.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
     /// A file has no certificate that can be used.
@@ -40,7 +40,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// Path of its key.
         key: PathBuf,
-        /// What rustls said.
+        /// The error of rustls.
         source: Error,
     },
     /// No authority to check the exchange's certificate by.
@@ -115,7 +115,7 @@ impl Reason {
 pub struct HandshakeError {
     /// To count it by.
     pub reason: Reason,
-    /// What happened, and what to do.
+    /// The cause, and the remedy.
     pub why: String,
 }
 

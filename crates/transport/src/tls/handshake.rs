@@ -34,7 +34,7 @@ pub(super) enum Progress {
     Done,
 }
 
-/// What one call of rustls came to.
+/// The outcome of one call of rustls.
 enum Step {
     Again,
     Waits,

@@ -1,4 +1,4 @@
-//! What must hold of TLS whatever a stranger sends: no panic, no more than a few records in memory,
+//! Properties of TLS for any bytes from a stranger: no panic, no more than a few records in memory,
 //! and no byte given to the reader that the peer did not seal. Proptest and the fuzz target `tls`
 //! hold both.
 

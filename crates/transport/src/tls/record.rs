@@ -103,7 +103,7 @@ impl Half {
         out.push(kind);
         let nonce = self.next_nonce();
         let sealed = self.key.seal_in_place_separate_tag(nonce, Aad::from(head), &mut out[start..]);
-        // ring refuses more than 2^36 bytes, and nothing else.
+        // ring fails for more than 2^36 bytes, and for nothing else.
         out.extend_from_slice(sealed.expect("a record is short").as_ref());
     }
 

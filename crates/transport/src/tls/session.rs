@@ -20,7 +20,7 @@ use std::io;
 /// AES-GCM keys are replaced after so many records: 2^24.5 is the limit of RFC 8446, 5.5.
 pub(super) const KEY_RECORDS_MAX: u64 = 1 << 24;
 
-/// What [`Session::take`] has found.
+/// The result of [`Session::take`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// So many bytes; at least 1.

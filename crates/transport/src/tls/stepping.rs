@@ -111,6 +111,6 @@ pub(super) fn watch<S: Streams + ?Sized>(
     watch: bool,
 ) -> Result<(), HandshakeError> {
     inner.watch_writable(id, watch).map_err(|error| {
-        HandshakeError::new(Reason::Broken, format!("the kernel refuses to watch it: {error}"))
+        HandshakeError::new(Reason::Broken, format!("the kernel cannot watch it: {error}"))
     })
 }

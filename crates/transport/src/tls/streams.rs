@@ -45,7 +45,7 @@ pub(crate) struct TlsStreams<S: ?Sized> {
     /// Secure streams of which something is decrypted or whole here, of which the kernel knows
     /// nothing.
     readable: Vec<StreamId>,
-    /// What a handshake has received.
+    /// Bytes that a handshake has received.
     buffer: Box<[u8]>,
     inner: Box<S>,
 }

@@ -38,7 +38,7 @@ impl Service for Mirror {
         self.open -= 1;
     }
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         &[]
     }
 }

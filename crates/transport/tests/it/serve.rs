@@ -11,12 +11,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::StreamId;
 use transport::echo::{Echo, Message};
-use transport::serve::{Full, Limits, Outbound, Refused, Service, serve};
+use transport::serve::{Full, Limits, Outbound, Rejections, Service, serve};
 
 struct Running {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Refused>>,
+    thread: Option<JoinHandle<Rejections>>,
 }
 
 impl Running {
@@ -41,7 +41,7 @@ impl Running {
         stream
     }
 
-    fn stop(mut self) -> Refused {
+    fn stop(mut self) -> Rejections {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
@@ -98,12 +98,12 @@ fn every_connection_gets_its_own_replies() {
                     assert_eq!(reply(stream), round * 100 + index, "{way}");
                 }
             }
-            assert_eq!(server.stop(), Refused::default());
+            assert_eq!(server.stop(), Rejections::default());
         }
     }
 }
 
-/// What could not be written at once is written later, in order, when the client reads again.
+/// Bytes that could not be written at once are written in order when the client reads again.
 #[test]
 fn a_client_that_reads_late_gets_everything() {
     for way in ways() {
@@ -120,7 +120,7 @@ fn a_client_that_reads_late_gets_everything() {
             assert_eq!(reply(&mut stream), sequence);
         }
         sender.join().unwrap();
-        assert_eq!(server.stop(), Refused::default());
+        assert_eq!(server.stop(), Rejections::default());
     }
 }
 
@@ -163,8 +163,8 @@ fn a_connection_past_the_limit_is_ended_and_one_that_leaves_makes_room() {
             stream.write_all(&message(1)).unwrap();
             assert_eq!(reply(stream), 1);
         }
-        let mut refused = server.connect();
-        assert_eq!(refused.read(&mut [0; 16]).unwrap(), 0, "ended without a byte");
+        let mut rejected = server.connect();
+        assert_eq!(rejected.read(&mut [0; 16]).unwrap(), 0, "ended without a byte");
         drop(first);
         // The server sees the end of a connection a moment after its client does.
         let mut tries = 0;
@@ -210,7 +210,7 @@ impl Service for Holding {
     }
     fn closed(&mut self, _: StreamId, _: &mut Outbound) {}
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         &[]
     }
 }
@@ -232,9 +232,9 @@ fn a_client_that_makes_too_much_wait_is_cut_off() {
         while !deadline.left().is_zero() && stream.write_all(&message(1)).is_ok() {}
         let left = deadline.left();
         stop.store(true, Ordering::Relaxed);
-        let refused = server.join().unwrap();
+        let rejections = server.join().unwrap();
         assert!(!left.is_zero(), "it was not cut off");
-        assert_eq!((refused.held, refused.slow_readers), (1, 0));
+        assert_eq!((rejections.held, rejections.slow_readers), (1, 0));
     });
 }
 
@@ -250,7 +250,7 @@ fn connect_from(server: &Running, source: &str) -> TcpStream {
     stream
 }
 
-/// Whether the server answers on this connection. One that was refused has ended.
+/// Whether the server answers on this connection. One that was rejected has ended.
 fn is_served(stream: &mut TcpStream) -> bool {
     let mut bytes = [0; 291];
     stream.write_all(&message(1)).is_ok() && stream.read_exact(&mut bytes).is_ok()
@@ -273,15 +273,18 @@ fn one_address_has_so_many_connections() {
         while !is_served(&mut connect_from(&server, "127.0.0.2")) {
             assert!(!deadline.left().is_zero(), "{way}");
         }
-        let refused = server.stop();
-        assert!(refused.connections_per_address >= 1 && refused.connections == 0, "{refused:?}");
+        let rejections = server.stop();
+        assert!(
+            rejections.connections_per_address >= 1 && rejections.connections == 0,
+            "{rejections:?}"
+        );
     }
     // By default loopback is not limited.
     let limits = Limits { connections_per_address_max: 2, ..LIMITS };
     let server = Running::start(ways()[0], limits);
     let mut many: Vec<TcpStream> = (0..5).map(|_| server.connect()).collect();
     assert!(many.iter_mut().all(is_served));
-    assert_eq!(server.stop(), Refused::default());
+    assert_eq!(server.stop(), Rejections::default());
 }
 
 /// Sends until the server cuts the connection off, or until `bytes_max` were sent and it has not.
@@ -307,8 +310,8 @@ fn a_client_that_has_not_logged_in_and_does_not_read_is_cut_off_at_once() {
         let mut other = server.connect();
         assert!(flood(&mut server.connect(), 256 << 20), "{way}");
         assert!(is_served(&mut other), "{way}");
-        let refused = server.stop();
-        assert_eq!(refused, Refused { before_login: 1, ..Refused::default() }, "{way}");
+        let rejections = server.stop();
+        assert_eq!(rejections, Rejections { before_login: 1, ..Rejections::default() }, "{way}");
     }
 }
 
@@ -322,7 +325,7 @@ fn what_waits_for_all_clients_is_bounded() {
         let mut other = server.connect();
         assert!(flood(&mut server.connect(), 256 << 20), "{way}");
         assert!(is_served(&mut other), "{way}");
-        let refused = server.stop();
-        assert_eq!(refused, Refused { total: 1, ..Refused::default() }, "{way}");
+        let rejections = server.stop();
+        assert_eq!(rejections, Rejections { total: 1, ..Rejections::default() }, "{way}");
     }
 }

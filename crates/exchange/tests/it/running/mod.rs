@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use transport::Streams;
-use transport::serve::{Refused, serve};
+use transport::serve::{Rejections, serve};
 use tungstenite::{Message, WebSocket};
 
 /// Small limits, so that a test starts at once, and an empty book.
@@ -44,7 +44,7 @@ pub fn config() -> Config {
 pub struct Running {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<(Exchange, Refused)>>,
+    thread: Option<JoinHandle<(Exchange, Rejections)>>,
 }
 
 impl Running {
@@ -102,7 +102,7 @@ impl Running {
     }
 
     /// Stops the exchange and returns it.
-    pub fn stop(mut self) -> (Exchange, Refused) {
+    pub fn stop(mut self) -> (Exchange, Rejections) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }

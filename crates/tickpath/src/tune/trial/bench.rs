@@ -42,7 +42,7 @@ impl Drop for Bench<'_> {
 type Time = (u32, Option<Deadline>);
 
 impl Bench<'_> {
-    /// What a run takes here, s: of one pair without any setting.
+    /// Duration of a run here, s: of one pair without any setting.
     ///
     /// # Errors
     /// If the scenario can't be carried out.
@@ -120,17 +120,17 @@ impl Bench<'_> {
         settings: &[SettingState],
         time: Time,
     ) -> anyhow::Result<Result<Tried, String>> {
-        let refusal = RefCell::new(None);
+        let failure = RefCell::new(None);
         let switch = |side: Side| -> Result<(), String> {
             self.revert()?;
             if side == Side::A {
                 return Ok(());
             }
-            self.apply(settings).inspect_err(|why| *refusal.borrow_mut() = Some(why.clone()))
+            self.apply(settings).inspect_err(|why| *failure.borrow_mut() = Some(why.clone()))
         };
         let made = self.pairs(time, &self.directory.join(directory), &switch);
         self.revert().map_err(|why| anyhow!("{why}"))?;
-        let (made, seconds) = match (made, refusal.into_inner()) {
+        let (made, seconds) = match (made, failure.into_inner()) {
             (_, Some(why)) => return Ok(Err(why)),
             (Err(error), None) => return Err(error),
             (Ok(made), None) => made,
@@ -187,7 +187,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let why = outcomes.first().map_or("nothing to change", |one| one.detail.as_str());
-        Err(format!("refused: {why}"))
+        Err(format!("can't be changed: {why}"))
     }
 
     pub(super) fn revert(&self) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! What passes the loopback device of one network namespace, as a packet socket sees it.
+//! The packets on the loopback device of one network namespace, as a packet socket sees them.
 //!
 //! A socket for IPv4 alone gets each packet once, on the receiving side. The stamp is the kernel's:
 //! `netif_rx` takes it inside the sender's write call, before TCP gets the packet.

@@ -16,8 +16,8 @@ use host::network::{Network, Networks};
 use serde_json::Value;
 use stats::{PERCENTILES, Percentiles, percentiles};
 
-/// What two clocks may differ by over one exchange: 500 ppm is the most that the kernel slews the
-/// wall clock, which stamps the packets. A histogram keeps three digits of both.
+/// The most that two clocks may differ over one exchange: the wall clock stamps the
+/// packets, and the kernel slews it by at most 500 ppm. A histogram keeps three digits of both.
 const CLOCKS_DIFFER_MAX: f64 = 0.002;
 
 /// The exchange waits so long before each answer. The kernel's stamps have to show it, and a client
@@ -48,7 +48,7 @@ impl Seen {
         [("min", self.own.min, self.wire.min)].into_iter().chain(percentiles)
     }
 
-    /// What can't be if the client's interval encloses the packets'.
+    /// Faults that can't occur if the client's interval encloses the packets'.
     fn contradiction(&self) -> Option<String> {
         if self.own.count != self.wire.count {
             return Some(format!("{} orders, {} on the wire", self.own.count, self.wire.count));

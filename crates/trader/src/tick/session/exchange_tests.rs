@@ -95,5 +95,8 @@ fn notices_are_decoded() {
     assert!(matches!(decoded(r#"{"type":"FLOW_STARTED"}"#), Ok(Reply::FlowStarted)));
     let ended = r#"{"type":"FLOW_ENDED","inputs":1,"datagrams":2,"messages":3,"feed_sequence":77}"#;
     assert!(matches!(decoded(ended), Ok(Reply::FlowEnded { sequence: 77 })));
-    assert!(matches!(decoded(r#"{"type":"FEED_REFUSED","reason":"old"}"#), Ok(Reply::FeedRefused)));
+    assert!(matches!(
+        decoded(r#"{"type":"FEED_REFUSED","reason":"old"}"#),
+        Ok(Reply::FeedRejected)
+    ));
 }

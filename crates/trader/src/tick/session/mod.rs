@@ -94,7 +94,7 @@ mod tests {
             (moved, OrderEvent::Amended, STAMPS, Some(true)),
             (moved, booked, STAMPS, None),
             (moved, filled, STAMPS, None),
-            // The session closed, or its own side met it; the amendment's refusal comes behind.
+            // The session closed, or its own side met it; the amendment's rejection follows.
             (moved, closed, None, None),
             (moved, traded, None, None),
             (Pending::Cancel, closed, STAMPS, Some(true)),

@@ -35,7 +35,7 @@ impl Bare {
     /// Takes over a connected stream.
     ///
     /// # Errors
-    /// If the kernel refuses an option.
+    /// If the kernel rejects an option.
     pub fn new(stream: TcpStream, spins: bool) -> io::Result<Bare> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(spins)?;
@@ -96,7 +96,7 @@ pub fn serve(listener: &TcpListener, spins: bool, stop: &AtomicBool) -> io::Resu
 /// The next client; `None` when `stop` is set.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of a system call.
 pub(crate) fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStream>> {
     listener.set_nonblocking(true)?;
     while !stop.load(Ordering::Relaxed) {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[test]
-fn numbers_out_of_range_are_refused() {
+fn numbers_out_of_range_are_rejected() {
     for count in [0, GATEWAYS_MAX + 1, usize::MAX] {
         let error = open(count, &BACKENDS[0], None, Clock::calibrate(), |_| Ok(())).err().unwrap();
         assert!(error.to_string().contains("take 1 to 64"), "{error}");
@@ -23,11 +23,11 @@ fn numbers_out_of_range_are_refused() {
 
 #[test]
 fn one_that_does_not_start_is_named() {
-    let refuse = |gateway| match gateway {
+    let fail = |gateway| match gateway {
         1 => Err(io::Error::other("there is no such core")),
         _ => Ok(()),
     };
-    match open(2, &BACKENDS[1], None, Clock::calibrate(), refuse) {
+    match open(2, &BACKENDS[1], None, Clock::calibrate(), fail) {
         Err(GatewaysError::Ring(error)) => {
             testing::skipped(testing::Need::Kernel, format_args!("no gateways here: {error}"))
         }
@@ -118,7 +118,7 @@ fn a_full_ring_to_the_server_holds_the_client_back() {
     }
 }
 
-/// What the peer doesn't read waits at the gateway up to the window, then with the writer.
+/// Bytes that the peer doesn't read wait at the gateway up to the window, then with the writer.
 #[test]
 fn a_peer_that_reads_late_gets_everything() {
     for backend in present::backends() {
@@ -223,7 +223,7 @@ fn a_full_ring_to_a_gateway_takes_no_more() {
     assert_eq!(pairs.read_until(id, 16, |reads| !reads.is_empty()), b"new");
 }
 
-/// What had come of a stream that was removed unread is not taken for its successor's.
+/// Unread bytes of a removed stream are not taken for its successor's.
 #[test]
 fn a_number_that_is_used_again_brings_nothing_of_the_former_stream() {
     for backend in present::backends() {

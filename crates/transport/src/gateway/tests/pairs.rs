@@ -115,7 +115,7 @@ impl Pairs {
         }
     }
 
-    /// What arrives on `id` until `until` holds, one element per read of at most so many bytes.
+    /// The bytes on `id` until `until` holds, an element per read of at most so many bytes.
     pub fn read_until(
         &mut self,
         id: StreamId,

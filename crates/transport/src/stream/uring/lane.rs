@@ -87,7 +87,7 @@ impl Lane {
             Some(piece) => ring.give_back(piece),
             None => {}
         }
-        // What comes after the stream was removed is nobody's.
+        // Bytes that come after the stream was removed belong to nobody.
         if !self.receives() {
             return;
         }
@@ -103,7 +103,7 @@ impl Lane {
         }
     }
 
-    /// What came with the same stamp, as much as there is room for.
+    /// Bytes that came with the same stamp, as many as there is room for.
     #[inline]
     pub fn read(&mut self, into: &mut [u8], ring: &mut Ring) -> Read {
         let Some(first) = self.received.front() else { return self.ended() };

@@ -42,7 +42,7 @@ pub(crate) fn sleep(clock: Clock) -> io::Result<Box<dyn Sockets>> {
     Ok(Box::new(uring))
 }
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Receive(u32),
@@ -92,7 +92,7 @@ struct Uring {
     queued: Vec<About>,
     /// Streams with something to read.
     unread: Vec<StreamId>,
-    /// What else was found and is not reported yet.
+    /// Other events that are not reported yet.
     found: Vec<Ready>,
     /// How the last write went, when it has completed.
     written: Option<i32>,

@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// What the kernel says of a request.
+/// The kernel's answer to a request.
 #[derive(Debug)]
 pub(super) struct Completion {
     /// As it was given with the request.
@@ -79,7 +79,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// # Errors
-    /// If the kernel has no io_uring, not all of it, or refuses it to this process.
+    /// If the kernel has no io_uring, not all of it, or forbids it to this process.
     pub(super) fn open() -> Result<Ring, Unavailable> {
         let uring = IoUring::builder()
             .setup_single_issuer()
@@ -108,7 +108,7 @@ impl Ring {
         self.held == PIECES
     }
 
-    /// What was received into a piece.
+    /// The bytes received into a piece.
     pub(super) fn bytes(&self, piece: &Piece) -> &[u8] {
         let start = self.memory.pieces.start().wrapping_add(usize::from(piece.index) * PIECE_BYTES);
         // SAFETY: the piece lies in the mapping, which is initialised. It is ours: `Piece` can't be
@@ -230,7 +230,7 @@ impl Ring {
     /// Enters the kernel without waiting: hands it the requests, takes what is complete.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The error of the system call.
     #[inline]
     pub(super) fn submit(&mut self) -> io::Result<()> {
         passed(self.uring.submit())
@@ -239,7 +239,7 @@ impl Ring {
     /// The same, and sleeps until a request completes or so much time has passed.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The error of the system call.
     pub(super) fn sleep(&mut self, timeout_ns: u64) -> io::Result<()> {
         let (seconds, fraction) = (timeout_ns / 1_000_000_000, timeout_ns % 1_000_000_000);
         let timeout = Timespec::new().sec(seconds).nsec(fraction as u32);

@@ -29,7 +29,7 @@ fn pair(uring: &mut Uring) -> (StreamId, TcpStream) {
     (uring.add(listener.accept().unwrap().0.into()).unwrap(), peer)
 }
 
-/// What one wait of at most 10 ms finds.
+/// The events of one wait of at most 10 ms.
 fn wait(uring: &mut Uring) -> Vec<Ready> {
     let mut ready = Vec::new();
     uring.wait(uring.clock.now_ns() + 10_000_000, &mut ready).unwrap();

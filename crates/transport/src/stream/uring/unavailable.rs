@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_refusal_says_what_is_missing_and_what_to_use_instead() {
+    fn each_error_names_the_missing_part_and_the_alternative() {
         for (errno, words) in [
             (Errno::NOSYS, "built without io_uring"),
             (Errno::PERM, "kernel.io_uring_disabled"),

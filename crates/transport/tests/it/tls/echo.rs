@@ -94,7 +94,7 @@ impl Service for Echo {
     }
     fn closed(&mut self, _: StreamId, _: &mut Outbound) {}
     fn sweep(&mut self, _: u64, _: &mut Outbound) {}
-    fn refusal(&self, _: Full) -> &[u8] {
+    fn rejection(&self, _: Full) -> &[u8] {
         b"full"
     }
 }

@@ -67,7 +67,7 @@ fn bytes_come_back_whole_in_every_way() {
         }
         client.read_exact(&mut came[at..]).unwrap();
         assert!(came == sent, "{backend} with {gateways} gateways: other bytes came back");
-        // What every client sent arrived, and each record was as long as it is said to be.
+        // All bytes of every client arrived, and each record was as long as its head says.
         assert_eq!(server.failures(), 0);
         drop(clients);
         server.end();
