@@ -1,4 +1,4 @@
-"""What moto's EC2 lacks: placement groups, capacity errors, client tokens, zone ids by account."""
+"""Additions to moto's EC2: placement groups, capacity errors, client tokens, zone ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moto's networks lack: peering between accounts, zone ids, capacity reservations."""
+"""Additions to moto's networks: peering between accounts, zone ids, capacity reservations."""
 
 from __future__ import annotations
 

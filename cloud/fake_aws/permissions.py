@@ -76,7 +76,7 @@ def _list(value: Any) -> list:
 # --- what a request needs -----------------------------------------------------------------------
 
 
-# What an action makes, then what it uses.
+# The resource that an action makes, then the resources that it uses.
 MAKES = {
     "CreatePlacementGroup": ("placement-group",),
     "CreateSecurityGroup": ("security-group", "vpc"),
@@ -92,7 +92,7 @@ KINDS = {
     "igw-": "internet-gateway", "pcx-": "vpc-peering-connection", "sg-": "security-group",
     "cr-": "capacity-reservation", "vpce-": "vpc-endpoint-service",
 }  # fmt: skip
-# What of these an action does not need a permission for.
+# Resources of these for which an action needs no permission.
 ASIDE = {
     "CreateRoute": ("vpc-peering-connection", "internet-gateway"),
     "ReplaceRoute": ("vpc-peering-connection", "internet-gateway"),

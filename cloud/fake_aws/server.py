@@ -166,7 +166,7 @@ class Server:
 
 
 def environment(url: str, key: str, region: str) -> dict[str, str]:
-    """What makes any AWS SDK talk to the fake."""
+    """The environment that makes any AWS SDK talk to the fake."""
     return {
         "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "fake",
         "AWS_DEFAULT_REGION": region, "AWS_EC2_METADATA_DISABLED": "true",

@@ -1,4 +1,4 @@
-"""What moto's CloudFormation lacks: types of resources, launch templates, an order of deletion."""
+"""Additions to moto's CloudFormation: resource types, launch templates, an order of deletion."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def make_balancer(
     cls: type[FakeLoadBalancer], resource_name: str, cloudformation_json: Any, account_id: str,
     region_name: str, **kwargs: Any,
 ) -> FakeLoadBalancer:  # fmt: skip
-    """Of the type that the template asks for, with an interface in each subnet."""
+    """Makes a balancer of the template's type, with an interface in each subnet."""
     made = _make_balancer(
         cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
     )

@@ -53,7 +53,7 @@ class Group:
 
 
 class World:
-    """What the fake knows; `reset` begins anew."""
+    """The state of the fake; `reset` begins anew."""
 
     def __init__(self, seed: int = 1) -> None:
         self.reset(seed)
@@ -93,7 +93,7 @@ class World:
             self.shut_down(instance_id)
 
     def shut_down(self, instance_id: str) -> None:
-        """What the host's own `shutdown` does: terminate only if it was launched so."""
+        """The host's own `shutdown`: terminates only if the host was launched so."""
         instance = self.instances[instance_id]
         self.ends_at.pop(instance_id, None)
         if instance._state.name in ("terminated", "stopped"):

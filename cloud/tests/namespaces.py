@@ -28,7 +28,7 @@ def run(*words):
 
 
 def missing():
-    """What these tests need and this machine lacks; empty if it has all."""
+    """Needs of these tests that this machine lacks; empty if it has all."""
     if os.geteuid() != 0:
         return "root"
     if not Path("/usr/sbin/sshd").exists():
@@ -132,7 +132,7 @@ class Hosts:
         return [i for i, process in self.processes.items() if process.poll() is None]
 
     def read_timers(self):
-        """What the hosts' own `shutdown` was told; the last word counts."""
+        """Commands that the hosts' own `shutdown` received; the last one counts."""
         for instance_id in self.processes:
             timer = self.directory / instance_id / "timer"
             words = timer.read_text().split() if timer.exists() else []

@@ -147,7 +147,7 @@ def test_five_hosts_of_which_three_have_trouble(hosts, tmp_path):
 
 @pytest.mark.root
 def test_two_traders_measure_one_exchange(hosts, tmp_path):
-    """One of them through a gateway. Of what can't be measured each host has a line: `taken` has
+    """One of them through a gateway. Each host that can't be measured has a line: `taken` has
     a strange exchange on its port, and `short` ends too early."""
     for name in ("venue", "taken", "short", "gate", "trader-1", "trader-2", "lost"):
         launch(hosts, name)

@@ -1,4 +1,4 @@
-"""What a change can bring, in microseconds, from public figures or the user's own records."""
+"""The gain of a change, in microseconds, from public figures or the user's own records."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def on_demand_price(pricing: Any, kind: str, region: str) -> Decimal:
 
 
 def hourly_usd(product: dict[str, Any]) -> Decimal:
-    """Of an entry of AWS's price list."""
+    """Price by the hour in an entry of AWS's price list."""
     term = next(iter(product["terms"]["OnDemand"].values()))
     dimension = next(iter(term["priceDimensions"].values()))
     return Decimal(dimension["pricePerUnit"]["USD"])

@@ -198,7 +198,7 @@ def good(result: dict | None) -> bool:
 def why(result: dict | None) -> str:
     if result is None or result.get("unreachable"):
         return UNREACHABLE
-    # What a command said; the message beside it is only that it failed.
+    # The output of a command; the message beside it only says that it failed.
     said = (result.get("stdout") or result.get("stderr")) if "rc" in result else result.get("msg")
     text = said or "no reason given"
     return str(text).strip().splitlines()[-1][:200]

@@ -12,7 +12,7 @@ from tickpath_cloud.errors import CloudError
 
 RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 BESIDE = ("floor", "bare", "hiccup")  # subjects that tickpath adds
-# What the marks of `Series.cell` mean, in the words of tickpath's own tables.
+# Meaning of the marks of `Series.cell`, in the words of tickpath's own tables.
 DISTURBED = "? does not hold: disturbance may be more than a tenth of it"
 UNCERTAIN = "~ fewer than 100 samples lie beyond it; - fewer than 10, not shown"
 
@@ -47,7 +47,7 @@ class Series:
         return f"{before}{us(value)}{'' if self.holds(name) else '?'}"
 
     def interval(self) -> str:
-        """Of the median over runs."""
+        """The interval of the median over runs."""
         if self.p50_interval_ns is None:
             return "-"
         return "-".join(map(us, self.p50_interval_ns))

@@ -1,4 +1,4 @@
-"""What we make besides instances, in the order in which AWS lets go of it."""
+"""Resources that we make besides instances, in the order in which AWS lets them be deleted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finds what hunts and receivers left behind, in a region, by its tags. Removes it when told to.
 
-What belongs to a stack is left to CloudFormation: `tiers stacks` lists orphans, `tiers destroy`
+Resources of a stack are left to CloudFormation: `tiers stacks` lists orphans, `tiers destroy`
 removes them.
 """
 

@@ -29,7 +29,7 @@ MEASURE, REMOVE = Path("playbooks/fleet.yml"), Path("playbooks/remove.yml")
 NO_HOSTS = "provided hosts list is empty"  # of Ansible, which calls that a success
 SETTINGS = "settings.json"  # in a run's directory: resumes it
 SECONDS_MAX = 31 * 86_400  # of a run
-# Of one host's record, unpacked.
+# Limits of one host's record, unpacked.
 RECORD_BYTES_MAX, RECORD_BYTES_PER_SECOND_MAX = 256 << 20, 32 << 10
 
 
@@ -115,7 +115,7 @@ class Fleet:
         return said
 
     def remove(self, *, really: bool) -> dict[str, str]:
-        """What it takes from each host, or would take; or why it could not."""
+        """The removed things by host, or without `really` those to remove; or why that failed."""
         found, _ = self._play(REMOVE, [] if really else ["--check"])
         return {
             host: str(result.get("msg")) if good(result) else f"FAILED: {why(result)}"
@@ -197,7 +197,7 @@ class Fleet:
         return Line(host, record, figures, path=path)
 
     def gateways(self) -> dict[str, dict]:
-        """What each gateway said at its end, by host."""
+        """The last line of each gateway, by host."""
         found = {}
         for file in sorted((self.directory / "results").glob("*.exchange.txt")):
             with suppress(ValueError, IndexError):  # it ended without its last line

@@ -1,4 +1,4 @@
-"""What a hunt does next: a pure function of its state and the time. No I/O.
+"""The next action of a hunt: a pure function of its state and the time. No I/O.
 
 Launch probes, wait until they settle, then rounds in which every live arm is measured once:
 successive halving down to the finalists, confirmation of these with intervals, and fresh rounds

@@ -1,4 +1,4 @@
-"""What a hunt is asked to do. Written once into the journal's first line."""
+"""Settings of a hunt. Written once into the journal's first line."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def play(settings: Settings, world: World, seed: int) -> Outcome:
     best = min(truth for arm, truth in zone.truth.items() if arm in state.arms)
     logs = state.stage_logs(FRESH, [winner])[winner]
     claim = math.exp(float(np.mean(logs))) / 1000 if logs else math.nan
-    # What the winner truly was while its figure was taken.
+    # The winner's true value while its figure was taken.
     truth = zone.truth[winner] * math.exp(float(np.mean(zone.levels.get(FRESH, [0.0]))))
     return Outcome(
         zone.truth[winner] / best - 1,

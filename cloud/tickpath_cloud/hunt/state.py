@@ -12,7 +12,7 @@ from tickpath_cloud.money import Lease, spent
 
 Event = dict[str, Any]
 
-# What became of an arm.
+# States of an arm.
 WAITING, LAUNCHED, READY, ELIMINATED, FAILED, KEPT = (
     "waiting", "launched", "ready", "eliminated", "failed", "kept",
 )  # fmt: skip

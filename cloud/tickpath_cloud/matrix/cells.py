@@ -1,4 +1,4 @@
-"""What a matrix compares: its cells, what AWS says of their types, and what they cost at worst."""
+"""Cells of a matrix, AWS's description of their types, and their cost in the worst case."""
 
 from __future__ import annotations
 

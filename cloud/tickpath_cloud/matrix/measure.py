@@ -88,7 +88,7 @@ class Measuring:
         self._note({"event": "closed"})
 
     def _phase(self, name: str, act: Callable[[], dict[str, Change]]) -> None:
-        """What it found out, by cell; from the journal if it was done before."""
+        """Adds a phase's findings to the rows; they come from the journal if it was done before."""
         if name not in self.done:
             found = act()
             self._note({"event": "phase", "name": name, "rows": found})

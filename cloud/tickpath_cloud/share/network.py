@@ -151,7 +151,7 @@ class ReceiverNetwork:
     # --- what is ours ---------------------------------------------------------------------------
 
     def _find(self, operation: str, key: str, named: dict | str = "") -> list[dict]:
-        """What the settings name, or what carries our tag."""
+        """The resources that the settings name, or else those with our tag."""
         arguments = named if isinstance(named, dict) else {"Filters": of_hunt(self.name)}
         return call(getattr(self.ec2, operation), **arguments)[key]
 

@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """What `share grant` is asked for."""
+    """Arguments of `share grant`."""
 
     to: str
     account: str  # whose VPC may be peered
@@ -276,7 +276,7 @@ class Owner:
         return call(self.reconciler().run)
 
     def preview(self) -> list[str]:
-        """What would become of each request and each open peering."""
+        """The decision on each request and each open peering."""
         granted, lines = self.grants(), []
         for peering in call(self.reconciler().peerings):
             grant, why = judge(granted, peering, self.settings.network, self.clock())

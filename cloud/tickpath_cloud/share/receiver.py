@@ -98,7 +98,7 @@ class Receiver:
         )
 
     def plan(self) -> str:
-        """What it makes and costs; makes nothing. Raises if it could not work."""
+        """The plan and its cost; makes nothing. Raises if it could not work."""
         self._check()
         price = self._price()
         hours = self.settings.ttl_hours

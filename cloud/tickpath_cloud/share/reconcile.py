@@ -153,7 +153,7 @@ class Reconciler:
                 self._refuse(peering, why)
                 return
             self._accept(peering, grant)
-            # What was asked for may have changed before it was accepted.
+            # The request may have changed before it was accepted.
             peering = self._again(peering)
             grant, why = self._judge(peering)
         if peering["Status"]["Code"] not in OPEN:

@@ -1,4 +1,4 @@
-"""What a stack costs by the hour besides its hosts, by AWS's public price list."""
+"""The price of a stack by the hour besides its hosts, by AWS's public price list."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hosts(asked: dict[str, str]) -> int:
 
 
 def items(asked: dict[str, str]) -> list[Item]:
-    """What the parameters of a template ask for."""
+    """Priced items that the parameters of a template ask for."""
     keys = [key for key in ("ClientPrincipal", "EdgeCertificate") if asked.get(key)]
     return [_WITH[key] for key in (*keys, asked.get("Way", "")) if key in _WITH]
 

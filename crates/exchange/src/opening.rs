@@ -34,9 +34,9 @@ pub struct Recovery {
     pub cut: Option<String>,
     /// Why snapshots could not be used, one text each.
     pub snapshots_refused: Vec<String>,
-    /// How far the journal's last input is ahead of this machine's clock. Until the clock catches up,
-    /// the exchange's time stands still: no order expires, and limits of messages per second count
-    /// all messages in one second.
+    /// How far the journal's last input is ahead of this machine's clock. Until the clock catches
+    /// up, the exchange's time stands still: no order expires, and limits of messages per second
+    /// count all messages in one second.
     pub ahead_ns: u64,
     /// Differences between the instruments of the journal and of their file, one text each.
     pub instruments: Vec<String>,

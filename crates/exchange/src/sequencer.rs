@@ -80,8 +80,8 @@ impl Sequencer {
         Sequencer::begin(engine, shape, (journal, sync), start, inputs_max)
     }
 
-    /// The same with a journal, which holds all inputs of `engine` so far; `start` follows before the
-    /// first client.
+    /// The same with a journal, which holds all inputs of `engine` so far; `start` follows before
+    /// the first client.
     ///
     /// # Errors
     /// If the engine rejects a command of the start, or the journal does not take it.
@@ -232,8 +232,8 @@ impl Sequencer {
         &self.engine
     }
 
-    /// The hash of the state after a replay of the start and the logged inputs; `None` if the log is
-    /// incomplete.
+    /// The hash of the state after a replay of the start and the logged inputs; `None` if the log
+    /// is incomplete.
     pub fn replay(&self) -> Option<u64> {
         if self.inputs_dropped > 0 || self.recovered > 0 {
             return None;

@@ -33,9 +33,9 @@ pub enum StartBook {
     /// first instrument.
     ///
     /// If a file has several instruments, the first record's is used. Prices are divided by the
-    /// greatest common divisor of the live prices, which is the file's price increment or a multiple
-    /// of it. A size of n becomes n round lots of the instrument. So the book keeps its shape, but
-    /// not its prices.
+    /// greatest common divisor of the live prices, which is the file's price increment or a
+    /// multiple of it. A size of n becomes n round lots of the instrument. So the book keeps its
+    /// shape, but not its prices.
     DatabentoMbo(PathBuf),
 }
 

@@ -1,5 +1,5 @@
-//! Faults to inject, by count and by the clock, never at random, so that every run is the same. They
-//! prove that tickpath sees what it must see.
+//! Faults to inject, by count and by the clock, never at random, so that every run is the same.
+//! They prove that tickpath sees what it must see.
 
 use clock::range::{OutOfRange, require, within};
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Inject {
         Ok(inject)
     }
 
-    /// What differs from no harm, as `KEY=VALUE`; for stalls also how often.
+    /// The injected faults as `KEY=VALUE`; for stalls also their interval.
     pub fn words(&self) -> Vec<String> {
         let mut inject = self.clone();
         if inject.stall_ms == 0 {

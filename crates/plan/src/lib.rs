@@ -1,4 +1,4 @@
-//! What a scenario file says, and what each process of a run gets on stdin.
+//! The contents of a scenario file, and the plan that each process of a run gets on stdin.
 //!
 //! ```text
 //!   tables     the tables of a scenario file, with their ranges

@@ -35,7 +35,7 @@ pub struct Scenario {
     /// One line for people.
     #[serde(default)]
     pub about: String,
-    /// What it measures.
+    /// The kind of measurement.
     pub kind: Measure,
     /// Runs, each with fresh processes, connections and book.
     #[serde(default = "six")]

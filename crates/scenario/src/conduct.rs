@@ -1,5 +1,5 @@
-//! What to carry out: a scenario, the programs, and the directory of the record. `run::stage` does
-//! it.
+//! Input of a run: a scenario, the programs, and the directory of the record. `run::stage` carries
+//! it out.
 
 use crate::placement::Placed;
 use host::network::NetworkError;
@@ -174,7 +174,7 @@ pub enum ConductError {
     Record {
         /// The directory.
         path: String,
-        /// What the file system said.
+        /// The file system's error.
         source: io::Error,
     },
     /// A process failed before anything was measured.

@@ -63,7 +63,7 @@ impl Side {
     }
 }
 
-/// What to compare, and how often.
+/// Treatments to compare, and the number of pairs.
 pub struct Experiment<'a> {
     /// A, then the candidates: two treatments or more, up to [`TREATMENTS_MAX`].
     pub treatments: &'a [&'a Treatment],

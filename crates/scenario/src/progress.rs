@@ -1,4 +1,4 @@
-//! What happens while a scenario is carried out, for a person who watches. No record depends on it.
+//! Events while a scenario runs, for a person who watches. No record depends on them.
 
 use crate::conduct::{Conduct, Entrant};
 use noise::hiccup;
@@ -45,7 +45,7 @@ pub(crate) fn again<'a>(say: &'a mut Say<'_>) -> Say<'a> {
     say.as_mut().map(|say| &mut **say as &mut dyn FnMut(Progress<'_>))
 }
 
-/// What one run takes by its plan: starting and ending processes comes on top.
+/// Length of one run by its plan, without starting and ending processes.
 pub(crate) fn run_seconds(conduct: &Conduct, entrants: &[Entrant]) -> f64 {
     let of = |entrant: &Entrant| {
         let (warm_up_seconds, seconds) = conduct.phases(entrant);

@@ -1,4 +1,4 @@
-//! What the tests of several crates share. A dev-dependency and nothing else: no binary carries it.
+//! Helpers that the tests of several crates share. Only a dev-dependency: no binary contains it.
 //!
 //! - [`skip!`] and [`skipped`]: a test that can't run here says what it needs, and is counted.
 //! - [`opens`]: whether this kernel has an interface; if not, the test is counted as skipped.
@@ -6,7 +6,8 @@
 //! - [`small_disk`]: a test on a disk that is full.
 //! - [`cores`]: whether this machine's cores are quiet enough for a test about time.
 //! - [`cases`]: how many cases a property test tries.
-//! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy machine.
+//! - [`quiet`]: a test about time states what it assumes, and enlarges its effect on a busy
+//!   machine.
 //! - [`schema`]: whether JSON is as one of our schemas says.
 
 #![forbid(unsafe_code)]

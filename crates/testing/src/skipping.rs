@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The environment variable with the path of the file to which skipped tests are appended.
 pub const SKIPPED_FILE: &str = "TICKPATH_SKIPPED";
 
-/// What a skipped test would have needed. `.ci/run` decides by it whether the test had to run.
+/// The missing need of a skipped test. `.ci/run` decides by it whether the test had to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// A browser. `scripts/setup tests` installs one.

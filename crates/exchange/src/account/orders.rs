@@ -1,5 +1,5 @@
-//! The clients' open orders: the fields of a report that the engine does not keep, and the lookup of
-//! an order by client id.
+//! The clients' open orders: the fields of a report that the engine does not keep, and the lookup
+//! of an order by client id.
 //!
 //! Orders are in a slab; an order's index there is the engine's `tag`, so that an event finds it
 //! without a search. A hash of the client id finds it too, at 16 bytes an entry instead of 80. Two

@@ -4,7 +4,8 @@
 //! The first line holds the instruments. Each later line is one account as JSON, in the order of
 //! account numbers from 1: its id, and the inputs of the journal that hold its settings.
 //!
-//! - A line is durable before the first of those inputs is appended. An incomplete last line is cut.
+//! - A line is durable before the first of those inputs is appended. An incomplete last line is
+//!   cut.
 //! - If the journal lacks some of those inputs, recovery has to send the settings again. Before
 //!   other inputs take their place, a line without inputs replaces the account's line; once the
 //!   engine has the settings, a line with inputs does.

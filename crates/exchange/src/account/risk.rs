@@ -294,9 +294,9 @@ impl Risk {
         Ok(Risk { default, accounts })
     }
 
-    /// The commands that set an account in the engine before its first message: one for each setting
-    /// that differs from the file, also if the file no longer has it. A starting position is sent
-    /// once.
+    /// The commands that set an account in the engine before its first message: one for each
+    /// setting that differs from the file, also if the file no longer has it. A starting position
+    /// is sent once.
     pub(crate) fn commands(
         &self,
         account_id: &str,

@@ -66,7 +66,8 @@ impl Connection {
     /// Allocates and touches all memory of a connection.
     pub fn new(frames: FrameLimits) -> Connection {
         let mut reader = MessageReader::new(Role::Server, frames);
-        // Without `black_box` the compiler may see that the memory is zero already and not touch it.
+        // Without `black_box` the compiler may see that the memory is zero already and not touch
+        // it.
         black_box(reader.space()).fill(0);
         let mut head = black_box(vec![0; HTTP_HEAD_BYTES_MAX]).into_boxed_slice();
         black_box(&mut head).fill(0);

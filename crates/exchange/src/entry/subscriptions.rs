@@ -1,5 +1,5 @@
-//! Clients' subscriptions to reports, to the feed and to JSON market data, and the feed's replays and
-//! snapshots.
+//! Clients' subscriptions to reports, to the feed and to JSON market data, and the feed's replays
+//! and snapshots.
 
 use crate::entry::state::OrderEntry;
 use crate::execution::Execution;

@@ -20,8 +20,8 @@ const INPUTS_PER_TURN_MAX: usize = 64;
 const FLOW: Requester<'static> =
     Requester { from: None, client_id: None, account: EXCHANGE_ACCOUNT, kind: RequestKind::Flow };
 
-/// One turn of the loop: publishes pending market data, executes the flow's inputs that are due, and
-/// publishes their events. Returns whether there is more to do.
+/// One turn of the loop: publishes pending market data, executes the flow's inputs that are due,
+/// and publishes their events. Returns whether there is more to do.
 #[inline]
 pub(crate) fn turn(entry: &mut OrderEntry, wall_ns: fn() -> u64, outbound: &mut Outbound) -> bool {
     let OrderEntry { core, flow, .. } = entry;

@@ -243,8 +243,8 @@ impl Plant {
         subscribers.resend(channel, &mut published.publisher)
     }
 
-    /// Sends a heartbeat if nothing else was sent, and the group's snapshot if it is due. Call it ten
-    /// times a second.
+    /// Sends a heartbeat if nothing else was sent, and the group's snapshot if it is due. Call it
+    /// ten times a second.
     pub fn sweep(&mut self, now_ns: u64) {
         let is_due = self.snapshot_ns > 0 && now_ns >= self.snapshot_due_ns;
         let Plant { channels, subscribers: Some(subscribers), resending, .. } = self else {

@@ -148,8 +148,8 @@ fn overwritten_datagrams_are_a_gap_for_all() {
     assert_eq!(beside.told(0), ["BOOK_SNAPSHOT", "BOOK"]);
 }
 
-/// Earlier, the trader's rule `book` compared its book with the publisher's copy, which a lost event
-/// would make as wrong as the trader's.
+/// Earlier, the trader's rule `book` compared its book with the publisher's copy, which a lost
+/// event would make as wrong as the trader's.
 #[test]
 fn the_hash_of_a_channel_is_that_of_the_engines_own_book() {
     let mut beside = Beside::new();

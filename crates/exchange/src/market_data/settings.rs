@@ -78,8 +78,8 @@ pub struct ProcessInfo {
     pub boot_id: String,
     /// The machine's fingerprint.
     pub machine: serde_json::Value,
-    /// Bound of the wall clock's offset from UTC. Called for each `DESCRIBE`; the exchange waits for
-    /// it.
+    /// Bound of the wall clock's offset from UTC. Called for each `DESCRIBE`; the exchange waits
+    /// for it.
     pub utc: fn() -> Utc,
 }
 

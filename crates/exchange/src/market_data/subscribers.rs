@@ -180,7 +180,8 @@ impl FeedSubscribers {
         self.gone.push(counts);
     }
 
-    /// Sends a datagram to all subscribers of a channel. Its publication stamp is taken just before.
+    /// Sends a datagram to all subscribers of a channel. Its publication stamp is taken just
+    /// before.
     #[inline]
     pub fn publish(&mut self, channel: Channel, datagram: &mut [u8]) {
         let FeedSubscribers { sender, clock, subscribers, .. } = self;
@@ -190,7 +191,8 @@ impl FeedSubscribers {
         }
     }
 
-    /// Sends a replay or a snapshot to a subscriber in the next turns; for a listener, to the group.
+    /// Sends a replay or a snapshot to a subscriber in the next turns; for a listener, to the
+    /// group.
     pub fn send_again(&mut self, connection: StreamId, channel: Channel, sending: Sending) {
         let own = self.subscribers.iter().position(|one| one.connection == Some(connection));
         let group = || {
@@ -211,8 +213,8 @@ impl FeedSubscribers {
         }
     }
 
-    /// Sends the next datagram of a replay or a snapshot, if it is due and the next subscriber is of
-    /// this channel. Returns whether there is more. Both channels share the rate
+    /// Sends the next datagram of a replay or a snapshot, if it is due and the next subscriber is
+    /// of this channel. Returns whether there is more. Both channels share the rate
     /// `feed_resent_per_second_max`.
     pub fn resend(&mut self, channel: Channel, publisher: &mut Publisher) -> bool {
         let is_resending = |one: &Subscriber| one.sending.is_some();

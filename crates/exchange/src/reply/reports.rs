@@ -233,8 +233,8 @@ impl Reports<'_> {
         self.send(to, |out| reply::encode_triggered(out, &triggered));
     }
 
-    /// Reports the end of an order. A cancel is reported to the requester and, if it differs, to the
-    /// connection that sent the order; an operator gets the number of cancelled orders instead.
+    /// Reports the end of an order. A cancel is reported to the requester and, if it differs, to
+    /// the connection that sent the order; an operator gets the number of cancelled orders instead.
     fn done(
         &mut self,
         numbered: &NumberedEvent,

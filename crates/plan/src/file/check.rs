@@ -1,4 +1,5 @@
-//! Checks a scenario before it is carried out: the keys that every kind has, then those of its kind.
+//! Checks a scenario before it is carried out: the keys that every kind has, then those of its
+//! kind.
 
 use crate::scenario::{BARE, FLOOR, HICCUP, RUNS_MAX, Scenario, ScenarioError};
 use crate::tables::load::SECONDS_MAX;

@@ -1,4 +1,4 @@
-//! What every kind of measurement says of itself.
+//! The properties of a kind of measurement.
 
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
@@ -88,7 +88,7 @@ pub trait Measurement: Sync {
 pub struct Words {
     /// The messages that are sent.
     pub messages: &'static str,
-    /// What the cores of a subject are for, in a table of loads.
+    /// Use of a subject's cores, for a table of loads.
     pub cores: &'static str,
     /// Meaning of the floor.
     pub floor: &'static str,

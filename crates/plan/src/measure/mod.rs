@@ -56,8 +56,8 @@ impl Scenario {
         self.measurement().rate_key()
     }
 
-    /// Whether it follows the flow of an exchange that already runs, which has its own rate and runs
-    /// once.
+    /// Whether it follows the flow of an exchange that already runs, which has its own rate and
+    /// runs once.
     pub fn has_one_flow(&self) -> bool {
         self.kind == Measure::Ticks && !self.exchange.start
     }

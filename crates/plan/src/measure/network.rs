@@ -1,5 +1,5 @@
-//! `network`: TCP requests and replies of fixed lengths. Four placements of threads and of the network
-//! interface's interrupts show what it costs to cross sockets.
+//! `network`: TCP requests and replies of fixed lengths. Four placements of threads and of the
+//! network interface's interrupts show what it costs to cross sockets.
 
 use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};

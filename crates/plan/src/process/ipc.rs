@@ -230,7 +230,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// What the line says; `None` if it is no such word: then the client ends.
+    /// The word on the line; `None` if it is no such word: then the client ends.
     pub fn read(line: &str) -> Option<Word> {
         let mut words = line.split_whitespace();
         let word = match (words.next()?, words.next()) {

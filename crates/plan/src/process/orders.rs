@@ -1,5 +1,5 @@
-//! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients of
-//! any language (clients/CONTRACT.md).
+//! `order-entry`: orders and cancels to an exchange. `tickpath run` hands the same plan to clients
+//! of any language (clients/CONTRACT.md).
 
 use crate::faults::Inject;
 use crate::tables::load::{Load, check_seconds};

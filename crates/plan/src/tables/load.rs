@@ -15,7 +15,7 @@ pub const ACCOUNTS_PER_CONNECTION_MAX: usize = 1_024;
 /// The longest run: 30 days.
 pub const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 
-/// What decides when the next message leaves.
+/// The rule for the time of the next message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {

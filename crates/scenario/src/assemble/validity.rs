@@ -1,6 +1,6 @@
-//! Judges the runs of a record by the rules of integrity: a record in which something was lost, doubled,
-//! wrong or not recorded is void. Each rule judges one subject in one run; a rule that broke in any
-//! run is broken.
+//! Judges the runs of a record by the rules of integrity: a record in which something was lost,
+//! doubled, wrong or not recorded is void. Each rule judges one subject in one run; a rule that
+//! broke in any run is broken.
 
 use crate::evidence::Run;
 use crate::kind::runner;

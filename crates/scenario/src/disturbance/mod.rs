@@ -27,7 +27,7 @@ pub(crate) enum Flow {
     OneByOne { under_way: f64 },
 }
 
-/// What decides the disturbed share of a series.
+/// Input for the disturbed share of a series.
 pub(crate) struct Sample<'a> {
     pub seen: &'a Seen,
     pub idle: &'a [Idle],

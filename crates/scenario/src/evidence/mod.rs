@@ -1,4 +1,5 @@
-//! The evidence that a run leaves: results, latencies, failures, and what its cores were seen to do.
+//! The evidence that a run leaves: results, latencies, failures, and what its cores were seen to
+//! do.
 
 pub(crate) mod idle;
 pub(crate) mod moment;
@@ -17,7 +18,7 @@ use record::{ClientResult, ExchangeResult, Kind, MessageBytes};
 use std::collections::BTreeMap;
 use transport::tls::RECORD_OVERHEAD_BYTES;
 
-/// What the rules know about one subject in one run.
+/// Input of the integrity rules: one subject in one run.
 pub(crate) struct Evidence<'a> {
     pub kind: Measure,
     pub result: &'a ClientResult,
@@ -27,13 +28,13 @@ pub(crate) struct Evidence<'a> {
     pub planned: Option<u64>,
     /// Service times in the log.
     pub recorded: u64,
-    /// What the feed should be like.
+    /// Expected properties of the feed.
     pub asked: Asked,
     pub is_floor: bool,
     pub interrupted: bool,
 }
 
-/// What the feed should be like.
+/// Expected properties of the feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Asked {
     pub receive_buffer_bytes: u64,
@@ -49,7 +50,7 @@ pub(crate) struct Asked {
 pub(crate) struct Outcome {
     pub result: ClientResult,
     pub exchange: Option<ExchangeResult>,
-    /// What took the cores of both ends, if that was traced.
+    /// Threads and causes that took the cores of both ends, if traced.
     pub taking: Option<Taking>,
     /// Disturbed shares that are known message by message.
     pub exact: BTreeMap<String, DisturbedShares>,
@@ -74,9 +75,9 @@ pub(crate) struct Measured {
     pub exchange: Option<ExchangeResult>,
     pub asked: Asked,
     pub is_floor: bool,
-    /// What disturbed its cores.
+    /// Disturbance of its cores.
     pub seen: Seen,
-    /// What took the cores of both ends, if that was traced.
+    /// Threads and causes that took the cores of both ends, if traced.
     pub taking: Option<Taking>,
 }
 
@@ -130,7 +131,7 @@ pub(crate) struct Lengths {
     pub datagram: u64,
 }
 
-/// What messages of these lengths take as TLS records, one each.
+/// Lengths of these messages as TLS records, one each.
 fn as_records(plain: MessageBytes) -> MessageBytes {
     let record = |bytes| bytes + RECORD_OVERHEAD_BYTES as u64;
     MessageBytes {

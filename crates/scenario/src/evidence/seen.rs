@@ -1,4 +1,4 @@
-//! What the account of the measured cores says about one entrant in one run.
+//! Disturbance of the measured cores of one entrant in one run.
 
 use clock::{monotonic_ns, wall_ns};
 use ipc_bench::judge::DisturbedShares;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// What the account says about one measured core in the measured part of a run.
+/// Disturbance of one measured core in the measured part of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreSeen {
     pub core: usize,
@@ -23,7 +23,7 @@ pub(crate) struct CoreSeen {
     pub by: BTreeMap<String, (u64, f64, f64)>,
 }
 
-/// What the account says about the measured cores of one entrant in one run.
+/// Disturbance of the measured cores of one entrant in one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// Length of the measured part.
@@ -67,7 +67,7 @@ impl Seen {
                 faults: faults as u64 + one.faults_later,
                 ..CoreSeen::default()
             };
-            // What has only sums came after much else: in the measured part, or just behind it.
+            // Windows with sums only are the last ones: in the measured part, or just after it.
             let mut taken = one.windows_later.clone();
             for window in &one.windows {
                 let (start, end) = (window.start_ns.max(from_ns), window.end_ns.min(to_ns));

@@ -1,5 +1,5 @@
-//! What took the cores of both ends during the slowest ticks of a run: switches of the measuring
-//! threads, what the kernel did meanwhile, and time that neither explains.
+//! Threads and causes that took the cores during the slowest ticks of a run: switches of the
+//! measuring threads, what the kernel did meanwhile, and time that neither explains.
 
 use crate::evidence::moment::{Moment, on_clock};
 use clock::{Clock, Deadline};
@@ -30,7 +30,7 @@ pub(crate) struct Watching {
     start: Moment,
 }
 
-/// What took the cores during one run.
+/// Threads and causes that took the cores during one run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Taking {
     /// Begin and end, ns on the clock of the stamps; the thread; the cause.

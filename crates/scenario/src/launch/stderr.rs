@@ -1,4 +1,4 @@
-//! What the processes of a run directory wrote to stderr.
+//! Output of a run directory's processes on stderr.
 
 use std::fs;
 use std::path::{Path, PathBuf};

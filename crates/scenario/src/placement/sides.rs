@@ -1,4 +1,4 @@
-//! What this machine has for the four placements, and what it lacks.
+//! Sockets and interfaces of this machine for the four placements, and those that it lacks.
 
 use crate::placement::placed::Placed;
 use host::interrupts::{self, is_of_interface};
@@ -57,7 +57,7 @@ impl Sides {
         }
     }
 
-    /// What this machine lacks for placements that cross or move sockets; empty if nothing.
+    /// Needs of placements that cross or move sockets that this machine lacks; empty if none.
     /// `is_remote`: the other end runs on another host.
     fn lacking(&self, is_remote: bool) -> Vec<String> {
         let mut lacking = Vec::new();

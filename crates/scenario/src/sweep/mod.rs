@@ -83,7 +83,7 @@ pub struct Sweep {
     pub objective: Option<Objective>,
 }
 
-/// What a sweep sets before anything else: the runs at each rate.
+/// Settings that a sweep applies first: the runs at each rate.
 pub const SETS: [&str; 1] = ["runs=3"];
 
 impl Sweep {

@@ -30,7 +30,7 @@ pub struct EnginePlan {
     pub subject: String,
     /// Which of [`ROWS`].
     pub row: String,
-    /// What to do.
+    /// The task of the client.
     pub task: Task,
     /// Orders belong to account id modulo this.
     pub accounts: u32,

@@ -55,7 +55,7 @@ impl Drop for Steered {
     fn drop(&mut self) {
         let mut machine = Machine::new(self.root.clone());
         let ours = Which::Settings(vec![ID.to_owned()]);
-        // What can't go back stays in the journal, and `tune status` says so.
+        // A step that can't go back stays in the journal, and `tune status` shows it.
         let _ = revert(&mut machine, &self.root, &mut self.journal, &ours, true);
     }
 }

@@ -20,7 +20,7 @@ fn explained() -> impl Iterator<Item = &'static Interval> {
     })
 }
 
-/// What one subject's samples say.
+/// Attribution of one subject's samples.
 #[derive(Debug, Default)]
 pub(crate) struct Explained {
     pub attribution: Vec<Attribution>,

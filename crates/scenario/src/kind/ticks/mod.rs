@@ -1,5 +1,5 @@
-//! `tick`: an exchange with a feed and a flow, and a trader that follows it; or the raw ticker and a
-//! trader without stages.
+//! `tick`: an exchange with a feed and a flow, and a trader that follows it; or the raw ticker and
+//! a trader without stages.
 
 pub(crate) mod attribution;
 pub(crate) mod exact;
