@@ -78,7 +78,7 @@ bool Desk::order(std::uint64_t number, std::size_t account, std::uint64_t intend
     if (order == nullptr) {
         return false;
     }
-    append(*order, Kind::order, intended_ns);
+    append(*order, MessageKind::order, intended_ns);
     return true;
 }
 
@@ -90,16 +90,16 @@ bool Desk::cancel(std::uint64_t number, std::uint64_t intended_ns) {
     if (order->is_measured && order->order.progress != Progress::answered) {
         ++counters.overtakes;
     }
-    append(*order, Kind::cancel, intended_ns);
+    append(*order, MessageKind::cancel, intended_ns);
     return true;
 }
 
-void Desk::append(Order& order, Kind kind, std::uint64_t intended_ns) {
+void Desk::append(Order& order, MessageKind kind, std::uint64_t intended_ns) {
     order.stamps(kind) = {intended_ns, 0, ++sequence_, Progress::in_flight};
     const std::size_t index = lane_of(order.account);
     Lane& lane = lanes_[index];
     const Forms& forms = forms_[order.account];
-    const Form& form = kind == Kind::order ? forms.order : forms.cancel;
+    const Form& form = kind == MessageKind::order ? forms.order : forms.cancel;
     const std::size_t start = lane.bytes.size();
     lane.bytes.resize(start + form.bytes_max());
     const std::size_t length = form.fill(lane.bytes.data() + start, ids_, order.number, mask_of(masks_.bits()));
@@ -112,7 +112,7 @@ void Desk::append(Order& order, Kind kind, std::uint64_t intended_ns) {
         lane.is_dirty = true;
         dirty_.push_back(index);
     }
-    (kind == Kind::order ? counters.order : counters.cancel).add(length);
+    (kind == MessageKind::order ? counters.order : counters.cancel).add(length);
     ++(order.is_measured ? counters.sent : counters.warm_up_sent);
     last_intended_ns_ = intended_ns;
     ++unanswered_;
@@ -291,7 +291,7 @@ void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t numbe
     // Replies come in order, so a rejection belongs to the message that was sent first.
     const bool is_order = answer == AnswerKind::order_ack ||
                           (answer == AnswerKind::rejection && order->order.progress == Progress::in_flight);
-    const Kind kind = is_order ? Kind::order : Kind::cancel;
+    const MessageKind kind = is_order ? MessageKind::order : MessageKind::cancel;
     Stamps& stamps = order->stamps(kind);
     if (stamps.progress != Progress::in_flight) {
         ++counters.duplicated;
@@ -318,8 +318,8 @@ void Desk::account_for(std::size_t index, AnswerKind answer, std::uint64_t numbe
     }
 }
 
-void Desk::record(Kind kind, const Order& order, const Message& message) {
-    const bool is_order = kind == Kind::order;
+void Desk::record(MessageKind kind, const Order& order, const Message& message) {
+    const bool is_order = kind == MessageKind::order;
     const Stamps& stamps = is_order ? order.order : order.cancel;
     // A server's frame header has 2 bytes, or 4 from 126 bytes on.
     const std::size_t header = message.payload.size() < 126 ? 2 : 4;

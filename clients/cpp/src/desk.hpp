@@ -130,7 +130,7 @@ private:
     /// A message that is not written yet, with the offset of its end.
     struct UnsentMessage {
         std::uint64_t number;
-        Kind kind;
+        MessageKind kind;
         std::size_t end;
     };
 
@@ -149,14 +149,14 @@ private:
 
     std::size_t lane_of(std::size_t account) const { return account % lanes_.size(); }
     bool is_full(std::size_t account) const;
-    void append(Order& order, Kind kind, std::uint64_t intended_ns);
+    void append(Order& order, MessageKind kind, std::uint64_t intended_ns);
     void flush_lane(std::size_t lane);
     void stamp(Lane& lane, std::size_t whole, std::uint64_t stamp_ns);
     void read(std::size_t lane);
     void take_messages(std::size_t lane);
     void take_text(std::size_t lane, const Message& message);
     void account_for(std::size_t lane, AnswerKind answer, std::uint64_t number, const Message& message);
-    void record(Kind kind, const Order& order, const Message& message);
+    void record(MessageKind kind, const Order& order, const Message& message);
     void complain(std::string_view what, std::string_view detail);
     void fail_lane(std::size_t lane, const std::string& why);
     void check_silence(std::uint64_t now_ns);

@@ -14,7 +14,15 @@
 namespace tickpath {
 
 /// Reasons to reject a datagram or a message in it.
-enum class FeedFault : std::uint8_t { none, truncated, not_the_feed, later_version, bad_value, other_channel, contradiction };
+enum class FeedFault : std::uint8_t {
+    none,
+    truncated,
+    not_the_feed,
+    later_version,
+    bad_value,
+    other_channel,
+    contradiction,
+};
 
 /// One datagram of the market data feed: its head, and its messages by the generated codecs.
 ///

@@ -52,7 +52,8 @@ const Json* item(const Json* items, std::string_view key, std::string_view value
 const Json& need(const Json& feed, const char* key) {
     const Json* found = member(feed, key);
     if (found == nullptr) {
-        throw Error(std::string("the exchange describes its feed without ") + key + ": it may be older than this client");
+        throw Error(std::string("the exchange describes its feed without ") + key +
+                    ": it may be older than this client");
     }
     return *found;
 }

@@ -23,7 +23,9 @@ FeedSocket::FeedSocket(int connection) : socket_(::socket(AF_INET, SOCK_DGRAM | 
     address.sin_port = 0;
     size = sizeof address;
     if (socket_ < 0 || !is_ip4 || bind(socket_, raw, size) != 0 || getsockname(socket_, raw, &size) != 0) {
-        const std::string why = is_known && !is_ip4 ? "the feed is IPv4, and the connection to the exchange is not" : errno_text(errno);
+        const std::string why = is_known && !is_ip4
+                                    ? "the feed is IPv4, and the connection to the exchange is not"
+                                    : errno_text(errno);
         if (socket_ >= 0) {
             close(socket_);
         }

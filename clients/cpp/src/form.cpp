@@ -59,8 +59,8 @@ Form Form::order(const Load& load, const std::optional<std::string>& account_id,
 }
 
 Form Form::cancel(const Load& load, const std::optional<std::string>& account_id) {
-    std::string json = R"({"type":"CANCEL_ORDER","client_id":")" + std::string(placeholder) + R"(","instrument_code":)" +
-                       quoted(load.instrument) + account_of(account_id) + "}";
+    std::string json = R"({"type":"CANCEL_ORDER","client_id":")" + std::string(placeholder) +
+                       R"(","instrument_code":)" + quoted(load.instrument) + account_of(account_id) + "}";
     return with_id(std::move(json));
 }
 

@@ -9,7 +9,7 @@ namespace tickpath {
 constexpr std::size_t in_flight_max = std::size_t{1} << 14;
 
 /// One of an order's two messages.
-enum class Kind : std::uint8_t { order, cancel };
+enum class MessageKind : std::uint8_t { order, cancel };
 
 enum class Progress : std::uint8_t { unsent, in_flight, answered };
 
@@ -31,7 +31,7 @@ struct Order {
     Stamps order;
     Stamps cancel;
 
-    Stamps& stamps(Kind kind) { return kind == Kind::order ? order : cancel; }
+    Stamps& stamps(MessageKind kind) { return kind == MessageKind::order ? order : cancel; }
 
     bool is_over() const {
         return order.progress != Progress::in_flight && cancel.progress != Progress::in_flight;

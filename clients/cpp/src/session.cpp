@@ -176,7 +176,8 @@ std::string LogOn::read_until(const char* type) {
             }
             if (found != nullptr && *found == "ERROR") {
                 const Json* reason = member(json, "reason");
-                throw Error("the exchange answers with an error: " + (reason != nullptr ? as_string(*reason, "reason") : "it has no reason"));
+                throw Error("the exchange answers with an error: " +
+                            (reason != nullptr ? as_string(*reason, "reason") : "it gives no reason"));
             }
         }
         if (reader_.error() != nullptr) {

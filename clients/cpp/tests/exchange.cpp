@@ -38,7 +38,9 @@ std::string value(const std::string& text, const std::string& key) {
 
 } // namespace
 
-Exchange::Exchange(Script script) : script_(std::move(script)), listener_(socket(AF_INET, SOCK_STREAM, 0)), feed_socket_(socket(AF_INET, SOCK_DGRAM, 0)) {
+Exchange::Exchange(Script script)
+    : script_(std::move(script)), listener_(socket(AF_INET, SOCK_STREAM, 0)),
+      feed_socket_(socket(AF_INET, SOCK_DGRAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -26,7 +26,8 @@ std::string text_value(const std::string& name, const std::string& key) {
 } // namespace
 
 TEST(FeedPackets, GoldenHeadsAreRead) {
-    for (const char* name : {"feed_orders", "feed_levels", "feed_heartbeat", "feed_replay", "feed_snapshot", "feed_later"}) {
+    for (const char* name :
+         {"feed_orders", "feed_levels", "feed_heartbeat", "feed_replay", "feed_snapshot", "feed_later"}) {
         const Datagram bytes = golden(name);
         FeedPacket packet;
         ASSERT_EQ(packet.decode(bytes), FeedFault::none) << name;

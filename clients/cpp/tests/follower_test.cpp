@@ -9,7 +9,9 @@
 namespace tickpath::tests {
 namespace {
 
-std::string request(Follower& follower, std::uint64_t now_ns) { return follower.next_request(now_ns).value_or("nothing"); }
+std::string request(Follower& follower, std::uint64_t now_ns) {
+    return follower.next_request(now_ns).value_or("nothing");
+}
 
 /// A follower in sync, with `snapshot()` as its book.
 Follower followed() {
@@ -49,7 +51,8 @@ TEST(Followers, AGapIsReplayed) {
     EXPECT_FALSE(follower.is_in_sync());
     EXPECT_EQ(request(follower, 1000), R"({"type":"FEED_REPLAY","from":10,"count":2})");
     EXPECT_EQ(request(follower, 2000), "nothing") << "the request is outstanding";
-    EXPECT_EQ(request(follower, 1'000'000'000), R"({"type":"FEED_REPLAY","from":10,"count":2})") << "the request was lost";
+    EXPECT_EQ(request(follower, 1'000'000'000), R"({"type":"FEED_REPLAY","from":10,"count":2})")
+        << "the request was lost";
     EXPECT_FALSE(follower.take(levels(10, {{101, 5}, {102, 5}}, feed::Kind::REPLAY)));
     EXPECT_EQ(best_bid(follower), 104);
     EXPECT_EQ(request(follower, 1'000'000'001), R"({"type":"FEED_REPLAY","from":13,"count":2})");
