@@ -27,6 +27,9 @@ shared_subnets.install()
 stacks.install()
 FREE = ("sts:GetCallerIdentity",)  # AWS asks no permission for these
 
+NO_XML = "500 without XML"  # as of a proxy in between
+STATUS = {"InternalError": 500, "Unavailable": 503, "RequestLimitExceeded": 503}
+
 _CREDENTIAL = re.compile(r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/")
 
 
@@ -53,6 +56,8 @@ class Fake:
         self.world.calls.append(f"{service}:{action}")
         refusal = self._refusal(key, service, action, form)
         if refusal is not None:
+            if refusal[1] == NO_XML:
+                return _answer(start, 500, "text/plain", "upstream connect error")
             return _error(start, service, *refusal)
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.world.accounts[key]
         if service == "pricing":
@@ -65,6 +70,10 @@ class Fake:
             except RamError as error:
                 return _error(start, service, 400, error.code, str(error))
         CALLER.set(self.world.policies[key])
+        if self.world.lost.get(action, 0) > 0:
+            self.world.lost[action] -= 1
+            list(self.moto(environ, lambda *answer: None))
+            return _error(start, service, 500, "InternalError", "An internal error has occurred")
         return self.moto(environ, start)
 
     def _refusal(
@@ -76,6 +85,9 @@ class Fake:
         if world.throttle.get(action, 0) > 0:
             world.throttle[action] -= 1
             return 503, "RequestLimitExceeded", "Request limit exceeded."
+        if (codes := world.errors.get(action)) and form.get("DryRun") != "true":
+            code = codes.pop(0)
+            return STATUS.get(code, 400), code, f"The fake answers {action} with {code}."
         policy = world.policies[key]
         if policy is None or f"{service}:{action}" in FREE:
             return None

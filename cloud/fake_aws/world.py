@@ -75,6 +75,8 @@ class World:
         self.throttle: dict[str, int] = {}  # action -> so many more calls are throttled
         self.lag_describes = 0  # a new instance is in no answer to so many DescribeInstances
         self.described: dict[str, int] = {}  # instance -> such answers so far
+        self.errors: dict[str, list[str]] = {}  # action -> codes of its next answers
+        self.lost: dict[str, int] = {}  # action -> so many answers are lost after it was done
         self.quota_vcpus = 1000.0
         self.calls: list[str] = []
         self.draw_latency_us = self._draw_latency_us

@@ -69,6 +69,10 @@ def world(server, monkeypatch):
     WORLD.add_key("me", ME, policy.policy("hunt"))
     WORLD.add_key("other", OTHER, None)
     use(monkeypatch, server, "me")
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *a: 0)
+    monkeypatch.setattr("tickpath_cloud.aws.pause", lambda seconds: None)
+    monkeypatch.setattr("tickpath_cloud.ec2.pause", lambda seconds: None)
+    monkeypatch.setattr("tickpath_cloud.instances.pause", lambda seconds: None)
     return WORLD
 
 

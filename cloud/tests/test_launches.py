@@ -7,7 +7,7 @@ import botocore.client
 import pytest
 from conftest import Hunt
 
-from tickpath_cloud import ec2, journal
+from tickpath_cloud import instances, journal
 from tickpath_cloud.errors import Refused
 from tickpath_cloud.launches import TOKEN_MAX, Launches, token
 
@@ -19,7 +19,7 @@ class Killed(BaseException):
 @pytest.fixture
 def no_pause(monkeypatch):
     monkeypatch.setattr("botocore.waiter.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("tickpath_cloud.ec2.POLL_SECONDS", 1)
+    monkeypatch.setattr("tickpath_cloud.instances.POLL_SECONDS", 1)
 
 
 def kill_once(monkeypatch, operation, after):
@@ -102,5 +102,5 @@ def test_waiting_passes_over_what_has_ended(hunt, no_pause):
     hunt.run()
     aws = hunt.cloud.ec2
     ids = [instance.id for instance in hunt.world.instances.values()]
-    live = [i["InstanceId"] for i in ec2.instances(aws, ec2.of_hunt(hunt.id))]
-    assert ec2.wait_until_running(aws, ids) == live and len(live) == 1
+    live = [i["InstanceId"] for i in instances.instances(aws, instances.of_hunt(hunt.id))]
+    assert instances.wait_until_running(aws, ids) == live and len(live) == 1

@@ -76,7 +76,7 @@ def pieces():
 @pytest.fixture
 def small(config, world, tmp_path, monkeypatch, server):
     """Made by `admin`, where the verb is to find something."""
-    monkeypatch.setattr("tickpath_cloud.ec2.WAIT_SECONDS", 0)
+    monkeypatch.setattr("tickpath_cloud.instances.WAIT_SECONDS", 4)
     config = replace(config, arms=3, finalists=2, spot=True, key_name="ops", looks=(8,))
     world.no_capacity[("c6i.large", "spot")] = "InsufficientInstanceCapacity"
     return Hunt(config, world, tmp_path)
@@ -119,4 +119,4 @@ def test_others_instances_are_out_of_reach(small, server, monkeypatch):
     theirs = ec2.run_instances(MinCount=1, MaxCount=1, ImageId="ami-12345678", SubnetId=subnet)
     mine = Hunt(small.config, small.world, small.path.parent).cloud
     with pytest.raises(CloudError, match="UnauthorizedOperation"):
-        mine.end(theirs["Instances"])
+        mine.end([theirs["Instances"][0]["InstanceId"]])

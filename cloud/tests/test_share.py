@@ -147,7 +147,6 @@ def _client(key, service, region):
 
 @pytest.fixture
 def two(world, server, monkeypatch, tmp_path):
-    monkeypatch.setattr("tickpath_cloud.share.receiver.VISIBLE_SECONDS", 0)
     return Two(world, server, monkeypatch, tmp_path)
 
 

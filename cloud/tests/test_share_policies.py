@@ -18,7 +18,6 @@ POLICIES = {"share-owner": "owner", "share-reconcile": "owner", "share-receiver"
 
 @pytest.fixture
 def two(world, server, monkeypatch, tmp_path):
-    monkeypatch.setattr("tickpath_cloud.share.receiver.VISIBLE_SECONDS", 0)
     two = Two(world, server, monkeypatch, tmp_path)
     for key in ("owner", "receiver"):
         two.allow(key, None)

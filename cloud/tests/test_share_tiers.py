@@ -14,7 +14,6 @@ from tickpath_cloud.tiers.stacks import Stacks
 
 @pytest.fixture
 def two(world, server, monkeypatch, tmp_path):
-    monkeypatch.setattr("tickpath_cloud.share.receiver.VISIBLE_SECONDS", 0)
     monkeypatch.setattr(stacks.time, "sleep", lambda seconds: None)
     made = functools.cache(
         lambda service, region: session("receiver-admin").client(service, endpoint_url=server.url)

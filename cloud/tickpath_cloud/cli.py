@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tickpath_cloud import __version__, journal, sweep
+from tickpath_cloud import __version__, ending, journal, sweep
 from tickpath_cloud.ansible import AnsibleHosts
+from tickpath_cloud.aws import client
 from tickpath_cloud.config import Config, load
-from tickpath_cloud.ec2 import Ec2, client
+from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.estimate import estimate
 from tickpath_cloud.estimate import table as estimate_table
@@ -45,12 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = options.act(options)
         sys.stdout.flush()  # here, where a closed pipe can be told from a fault
         return status
-    except CloudError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USAGE
     except BrokenPipeError:  # the reader, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except CloudError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except Exception as error:
+        print(f"error: {ending.fault(error)}", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
         print(
             "interrupted: commands that hosts have begun may run on. To continue a hunt or a "
@@ -168,7 +172,10 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
         launches = Launches(directory / LAUNCHES)
         cloud = Ec2(config, settings["hunt"], clock, launches=launches)
         hosts = AnsibleHosts(config, cloud, directory, progress)
-        state = Runner(opened, cloud, hosts, clock, show).run()
+        end, go_on = ending.directory_commands("hunt", directory)
+        progress(f"the hunt's journal is in {directory}\nresume it: {go_on}\nremove it: {end}")
+        with ending.told(launches, end, go_on, cloud.destroy):
+            state = Runner(opened, cloud, hosts, clock, show).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
     print(f"journal and page are in {directory}")
@@ -213,7 +220,11 @@ def measure_matrix(directory: Path) -> int:
     hosts = AnsibleHosts(config, Ec2(config, name), directory, progress)
     with journal.Journal(directory / JOURNAL) as opened:
         found = load_matrix(directory / CONFIG)
-        rows = matrix.measure(config, found, name, hosts, time.time, opened)
+        end, go_on = ending.directory_commands("matrix", directory)
+        progress(f"the matrix is in {directory}\nresume it: {go_on}\nremove it: {end}")
+        measuring = matrix.Measuring(config, found, name, hosts, time.time, opened)
+        with ending.told(measuring.cloud.launches, end, go_on):
+            rows = measuring.run()
     print(matrix_table(rows))
     return DONE if any(row.p50_us is not None for row in rows) else NO_RESULT
 
@@ -233,7 +244,7 @@ def _name_of(directory: Path) -> str:
 def _destroy(options: argparse.Namespace) -> int:
     config = load(options.dir / CONFIG)
     name = _name_of(options.dir)
-    cloud = Ec2(config, name)
+    cloud = Ec2(config, name, launches=Launches(options.dir / LAUNCHES))
     if not options.apply:
         left = cloud.leftovers()
         print("\n".join(left) if left else f"nothing is left of {name}")

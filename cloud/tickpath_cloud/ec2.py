@@ -7,108 +7,26 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-import boto3
-from botocore.config import Config as SdkConfig
-from botocore.exceptions import BotoCoreError, ClientError, WaiterError
-
 from tickpath_cloud import tags
+from tickpath_cloud.aws import PAUSES_SECONDS, call, client, drop, pages, pause
 from tickpath_cloud.config import Config
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.run import Launched, NoCapacity
 from tickpath_cloud.hunt.settings import Settings
+from tickpath_cloud.instances import (
+    UNLISTED_SECONDS,
+    end,
+    instances,
+    of_hunt,
+    to_end,
+    user_data,
+    wait_until_ended,
+)
 from tickpath_cloud.launches import Launches, token
+from tickpath_cloud.reasons import Then, reason
 
-NO_CAPACITY = {
-    "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
-    "SpotMaxPriceTooLow", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded",
-    "InstanceLimitExceeded", "Unsupported",
-}  # fmt: skip
-DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
-LIVE = ["pending", "running", "stopping", "stopped", "shutting-down"]
-WAIT_SECONDS, POLL_SECONDS = 300, 2
-UNLISTED_SECONDS = 600  # by then AWS lists what was launched
-UNDECIDED = {"InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable"}
 EXCHANGE = "-exchange"  # ends the name of a pair's second host
-
-
-def client(service: str, region: str) -> Any:
-    """The SDK retries what is throttled, with growing pauses."""
-    retries = {"mode": "standard", "total_max_attempts": 8}
-    return boto3.client(service, region_name=region, config=SdkConfig(retries=retries))
-
-
-def call(operation: Callable[..., Any], **arguments: Any) -> Any:
-    """One request; its errors as ours."""
-    try:
-        return operation(**arguments)
-    except ClientError as error:
-        code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
-        if code in DENIED:
-            name = error.operation_name
-            message = (
-                f"not allowed to call {name}: give this identity the policy that "
-                f"`tickpath-cloud policy` prints. {message}"
-            )
-        kind = NoCapacity if code in NO_CAPACITY else Refused
-        raise kind(code, message) from error
-    except WaiterError:
-        raise
-    except BotoCoreError as error:
-        raise CloudError(f"AWS can't be reached or there are no credentials: {error}") from error
-
-
-def pages(ec2: Any, operation: str, key: str, **arguments: Any) -> list[dict]:
-    paginator = ec2.get_paginator(operation)
-    return [e for page in call(lambda: list(paginator.paginate(**arguments))) for e in page[key]]
-
-
-def of_hunt(hunt: str) -> list[dict]:
-    return [{"Name": f"tag:{tags.HUNT}", "Values": [hunt]}]
-
-
-def instances(ec2: Any, filters: list[dict]) -> list[dict]:
-    """Those that still exist."""
-    live = [*filters, {"Name": "instance-state-name", "Values": LIVE}]
-    found = pages(ec2, "describe_instances", "Reservations", Filters=live)
-    return [instance for reservation in found for instance in reservation["Instances"]]
-
-
-def wait_until_running(ec2: Any, ids: list[str]) -> list[str]:
-    """By id: AWS's lists of instances lag behind. Returns those that run; others have ended."""
-    left = list(ids)
-    while left:
-        try:
-            waiter = ec2.get_waiter("instance_running")
-            call(waiter.wait, InstanceIds=left, WaiterConfig={
-                "Delay": POLL_SECONDS, "MaxAttempts": WAIT_SECONDS // POLL_SECONDS,
-            })  # fmt: skip
-            return left
-        except WaiterError as error:
-            gone = ended(ec2, left)
-            if not gone:
-                raise CloudError(
-                    f"{', '.join(left)} did not start in {WAIT_SECONDS} s: {error}"
-                ) from error
-            left = [known for known in left if known not in gone]
-    return left
-
-
-def ended(ec2: Any, ids: list[str]) -> set[str]:
-    """By a filter: an id that AWS does not list yet is no error then."""
-    if not ids:
-        return set()
-    wanted = [
-        {"Name": "instance-id", "Values": ids},
-        {"Name": "instance-state-name", "Values": ["shutting-down", "terminated", "stopped"]},
-    ]
-    found = pages(ec2, "describe_instances", "Reservations", Filters=wanted)
-    return {i["InstanceId"] for reservation in found for i in reservation["Instances"]}
-
-
-def user_data(ttl_seconds: int) -> str:
-    """The instance ends itself, whether or not anybody is left to end it."""
-    return f"#!/bin/sh\nshutdown -P +{max(ttl_seconds // 60, 1)}\n"
 
 
 def launch(
@@ -120,7 +38,7 @@ def launch(
     try:
         made = call(ec2.run_instances, **arguments)["Instances"]
     except Refused as refused:
-        if refused.code not in UNDECIDED:
+        if reason(refused.code).make is not Then.RETRY:
             launches.rejected(name)
         raise
     launches.launched(name, [instance["InstanceId"] for instance in made], now)
@@ -187,23 +105,28 @@ class Ec2:
         elif self.grouped and not action.arm.startswith("control"):
             arm = action.arm.removesuffix(EXCHANGE)  # a pair shares its group
             placement["GroupName"] = self._placement_group(arm, expires)
-        refusals: list[Refused] = []
+        rejected: list[Refused] = []
         for subnet in self._subnets_for(action, shared):
             try:
                 instance = self._run(settings, action, subnet, placement, expires)
             except Refused as refused:
-                wrong_zone = shared is not None and refused.code == "InvalidParameterValue"
-                if not wrong_zone:
+                elsewhere = placement and refused.code == "InvalidParameterValue"
+                if not elsewhere and reason(refused.code).make is not Then.NEXT_ZONE:
                     raise
-                refusals.append(refused)  # the group is in another zone
+                rejected.append(refused)  # a group is in one zone alone
                 continue
             return Launched(
                 instance["InstanceId"], shared or placement.get("GroupName"),
                 subnet["AvailabilityZoneId"],
             )  # fmt: skip
+        last = rejected[-1]
+        if reason(last.code).make is Then.NEXT_ZONE:
+            raise NoCapacity(last.code, f"in none of your subnets: {last}") from last
+        if shared is None:
+            raise last
         raise CloudError(
             f"placement group {shared} is in none of the zones of your subnets: add a subnet in "
-            f"its zone, by zone id. {refusals[-1] if refusals else ''}"
+            f"its zone, by zone id. {last}"
         )
 
     def _shared_group(self, settings: Settings, arm: str) -> str | None:
@@ -212,9 +135,10 @@ class Ec2:
         return settings.shared_groups[int(arm.removeprefix("shared-")) - 1]
 
     def _subnets_for(self, action: Launch, shared: str | None) -> list[dict]:
+        """Those of the asked zone first."""
         if shared is not None:
             return self.subnets()
-        return [s for s in self.subnets() if s["AvailabilityZoneId"] == action.zone][:1]
+        return sorted(self.subnets(), key=lambda s: s["AvailabilityZoneId"] != action.zone)
 
     def _placement_group(self, arm: str, expires: float) -> str:
         name = f"tickpath-{self.hunt}-{arm}"
@@ -282,27 +206,14 @@ class Ec2:
         """ssh from the one who hunts; nothing else comes in."""
         if self._group is not None:
             return self._group
-        found = call(self.ec2.describe_security_groups, Filters=of_hunt(self.hunt))
-        group = next(iter(found["SecurityGroups"]), None)
-        if group is None:
-            group = call(
-                self.ec2.create_security_group,
-                GroupName=f"tickpath-{self.hunt}",
-                Description="probes of a tickpath hunt",
-                VpcId=self.subnets()[0]["VpcId"],
-                TagSpecifications=[self._specification("security-group", "network", expires)],
-            )
+        group = self._found_group() or self._made_group(expires)
         self._group = group["GroupId"]
         permission = {
             "IpProtocol": "tcp", "FromPort": self.config.ssh_port, "ToPort": self.config.ssh_port,
             "IpRanges": [{"CidrIp": self.config.ssh_from, "Description": "the hunter"}],
         }  # fmt: skip
         if not group.get("IpPermissions"):
-            call(
-                self.ec2.authorize_security_group_ingress,
-                GroupId=self._group,
-                IpPermissions=[permission],
-            )
+            self._allow(self._group, permission)
         self._open_inside(group)
         return self._group
 
@@ -312,14 +223,48 @@ class Ec2:
         rules = group.get("IpPermissions", [])
         if port is None or any(rule.get("UserIdGroupPairs") for rule in rules):
             return
-        call(
-            self.ec2.authorize_security_group_ingress,
-            GroupId=known,
-            IpPermissions=[{
-                "IpProtocol": "tcp", "FromPort": port, "ToPort": port,
-                "UserIdGroupPairs": [{"GroupId": known}],
-            }],
-        )  # fmt: skip
+        self._allow(known, {
+            "IpProtocol": "tcp", "FromPort": port, "ToPort": port,
+            "UserIdGroupPairs": [{"GroupId": known}],
+        })  # fmt: skip
+
+    def _found_group(self) -> dict | None:
+        found = pages(
+            self.ec2, "describe_security_groups", "SecurityGroups", Filters=of_hunt(self.hunt)
+        )
+        return next(iter(found), None)
+
+    def _made_group(self, expires: float) -> dict:
+        try:
+            return call(
+                self.ec2.create_security_group,
+                GroupName=f"tickpath-{self.hunt}",
+                Description="probes of a tickpath hunt",
+                VpcId=self.subnets()[0]["VpcId"],
+                TagSpecifications=[self._specification("security-group", "network", expires)],
+            )
+        except Refused as refused:
+            if refused.code != "InvalidGroup.Duplicate":
+                raise
+            # Made a moment ago, by a request whose answer was lost.
+            return self._listed_group(refused)
+
+    def _listed_group(self, refused: Refused) -> dict:
+        for seconds in PAUSES_SECONDS:
+            if (group := self._found_group()) is not None:
+                return group
+            pause(seconds)
+        raise refused
+
+    def _allow(self, group: str, permission: dict) -> None:
+        try:
+            call(
+                self.ec2.authorize_security_group_ingress, GroupId=group,
+                IpPermissions=[permission],
+            )  # fmt: skip
+        except Refused as refused:
+            if refused.code != "InvalidPermission.Duplicate":
+                raise
 
     # --- what is kept and what is ended ---------------------------------------------------------
 
@@ -333,10 +278,9 @@ class Ec2:
 
     def release(self, arms: list[str]) -> None:
         """Ends instances, waits, and deletes the groups that are ours."""
+        known = {arm: self._instances(arm) for arm in arms}
+        self.end([i for ids in known.values() for i in ids])
         for arm in arms:
-            self.end(instances(self.ec2, self._of_arm(arm)))
-        for arm in arms:
-            self._wait_until_ended(self._of_arm(arm))
             self.delete_groups([*of_hunt(self.hunt), self._role(arm)])
 
     def close(self) -> None:
@@ -346,8 +290,8 @@ class Ec2:
 
     def destroy(self) -> list[str]:
         """Removes all of the hunt. Returns what is still there: nothing, if it could."""
-        self.end(instances(self.ec2, of_hunt(self.hunt)))
-        self._wait_until_ended(of_hunt(self.hunt))
+        self.end(self._instances())
+        self.launches.ended(self.launches.ids())  # also those whose own timers ended them
         self.delete_groups(of_hunt(self.hunt))
         self.delete_security_groups()
         return self.leftovers()
@@ -358,31 +302,29 @@ class Ec2:
         found = [instance["InstanceId"] for instance in instances(self.ec2, filters)]
         groups = call(self.ec2.describe_placement_groups, Filters=filters)["PlacementGroups"]
         found += [group["GroupName"] for group in groups]
-        security = call(self.ec2.describe_security_groups, Filters=filters)["SecurityGroups"]
+        security = pages(self.ec2, "describe_security_groups", "SecurityGroups", Filters=filters)
         return found + [group["GroupId"] for group in security]
 
-    def end(self, found: list[dict]) -> None:
-        ids = [i["InstanceId"] for i in found if i["State"]["Name"] != "shutting-down"]
-        if ids:
-            call(self.ec2.terminate_instances, InstanceIds=ids)
+    def _instances(self, arm: str | None = None) -> list[str]:
+        """By their tags and by the log of launches: AWS's lists lag behind."""
+        filters = of_hunt(self.hunt) if arm is None else self._of_arm(arm)
+        recent = self.launches.ids(arm, since=self.clock() - UNLISTED_SECONDS)
+        return to_end(self.ec2, filters, recent)
 
-    def _wait_until_ended(self, filters: list[dict]) -> None:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while left := instances(self.ec2, filters):
-            if time.monotonic() > deadline:
-                names = ", ".join(instance["InstanceId"] for instance in left)
-                raise CloudError(f"{names} did not end in {WAIT_SECONDS} s: run destroy again")
-            time.sleep(2)
+    def end(self, ids: list[str]) -> None:
+        """And waits until they have ended: until then their groups are in use."""
+        end(self.ec2, ids)
+        wait_until_ended(self.ec2, ids)
+        self.launches.ended(ids)
 
     def delete_groups(self, filters: list[dict]) -> None:
         found = call(self.ec2.describe_placement_groups, Filters=filters)["PlacementGroups"]
         for group in found:
-            call(self.ec2.delete_placement_group, GroupName=group["GroupName"])
+            drop(self.ec2.delete_placement_group, GroupName=group["GroupName"])
 
     def delete_security_groups(self) -> None:
-        found = call(self.ec2.describe_security_groups, Filters=of_hunt(self.hunt))
-        for group in found["SecurityGroups"]:
-            call(self.ec2.delete_security_group, GroupId=group["GroupId"])
+        while (group := self._found_group()) is not None:
+            drop(self.ec2.delete_security_group, GroupId=group["GroupId"])
         self._group = None
 
     def _of_arm(self, arm: str) -> list[dict]:

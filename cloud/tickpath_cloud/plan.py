@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 from tickpath_cloud import tags
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.config import Config
-from tickpath_cloud.ec2 import Ec2, call, client
+from tickpath_cloud.ec2 import Ec2
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.hunt.settings import Candidate, Settings

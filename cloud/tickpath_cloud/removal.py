@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickpath_cloud import tags
-from tickpath_cloud.ec2 import call, of_hunt
-from tickpath_cloud.errors import Refused
+from tickpath_cloud.aws import call, drop, pages
+from tickpath_cloud.instances import of_hunt
 
 OURS = [{"Name": "tag-key", "Values": [tags.HUNT]}]
 PEERED = ["initiating-request", "pending-acceptance", "provisioning", "active"]
@@ -30,60 +30,56 @@ class Kind:
         """Those of one hunt, or of all."""
         alive = [{"Name": self.alive[0], "Values": self.alive[1]}] if self.alive else []
         tagged = (of_hunt(hunt) if hunt else OURS) if self.tag_filters else []
-        found = call(getattr(ec2, self.operation), Filters=[*tagged, *alive])[self.key]
+        found = self._all(ec2, [*tagged, *alive])
         held = [(tags.value(resource, tags.HUNT), resource) for resource in found]
         return [resource for of, resource in held if of is not None and hunt in (None, of)]
 
-
-def _drop(operation: Callable[..., Any], **arguments: Any) -> None:
-    """Gone already is gone."""
-    try:
-        call(operation, **arguments)
-    except Refused as refused:
-        if "NotFound" not in refused.code and refused.code != "InvalidStateTransition":
-            raise
+    def _all(self, ec2: Any, filters: list[dict]) -> list[dict]:
+        if ec2.can_paginate(self.operation):
+            return pages(ec2, self.operation, self.key, Filters=filters)
+        return call(getattr(ec2, self.operation), Filters=filters)[self.key]
 
 
 def _cancel(ec2: Any, reservation: dict) -> None:
     known = reservation["CapacityReservationId"]
-    _drop(ec2.cancel_capacity_reservation, CapacityReservationId=known)
+    drop(ec2.cancel_capacity_reservation, CapacityReservationId=known)
 
 
 def _delete_group(ec2: Any, group: dict) -> None:
-    _drop(ec2.delete_placement_group, GroupName=group["GroupName"])
+    drop(ec2.delete_placement_group, GroupName=group["GroupName"])
 
 
 def _end_peering(ec2: Any, peering: dict) -> None:
     """With its routes: in a VPC that is not ours they would be left behind."""
     known = peering["VpcPeeringConnectionId"]
     filters = [{"Name": "vpc-id", "Values": [peering["RequesterVpcInfo"]["VpcId"]]}]
-    for table in call(ec2.describe_route_tables, Filters=filters)["RouteTables"]:
+    for table in pages(ec2, "describe_route_tables", "RouteTables", Filters=filters):
         for route in table["Routes"]:
             if route.get("VpcPeeringConnectionId") == known:
-                _drop(
+                drop(
                     ec2.delete_route, RouteTableId=table["RouteTableId"],
                     DestinationCidrBlock=route["DestinationCidrBlock"],
                 )  # fmt: skip
-    _drop(ec2.delete_vpc_peering_connection, VpcPeeringConnectionId=known)
+    drop(ec2.delete_vpc_peering_connection, VpcPeeringConnectionId=known)
 
 
 def _delete_security(ec2: Any, group: dict) -> None:
-    _drop(ec2.delete_security_group, GroupId=group["GroupId"])
+    drop(ec2.delete_security_group, GroupId=group["GroupId"])
 
 
 def _delete_gateway(ec2: Any, gateway: dict) -> None:
     known = gateway["InternetGatewayId"]
     for attached in gateway.get("Attachments", []):
-        _drop(ec2.detach_internet_gateway, InternetGatewayId=known, VpcId=attached["VpcId"])
-    _drop(ec2.delete_internet_gateway, InternetGatewayId=known)
+        drop(ec2.detach_internet_gateway, InternetGatewayId=known, VpcId=attached["VpcId"])
+    drop(ec2.delete_internet_gateway, InternetGatewayId=known)
 
 
 def _delete_subnet(ec2: Any, subnet: dict) -> None:
-    _drop(ec2.delete_subnet, SubnetId=subnet["SubnetId"])
+    drop(ec2.delete_subnet, SubnetId=subnet["SubnetId"])
 
 
 def _delete_vpc(ec2: Any, vpc: dict) -> None:
-    _drop(ec2.delete_vpc, VpcId=vpc["VpcId"])
+    drop(ec2.delete_vpc, VpcId=vpc["VpcId"])
 
 
 RESERVATION = Kind(

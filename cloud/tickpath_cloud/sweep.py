@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickpath_cloud import removal, tags
-from tickpath_cloud.ec2 import call, instances
 from tickpath_cloud.errors import Refused
+from tickpath_cloud.instances import end, instances
 
 _STACK = "aws:cloudformation:stack-name"
 INSTANCE = "instance"
@@ -62,8 +62,7 @@ def _left(kind: str, name: str, resource: dict, now: float, used: bool) -> Left:
 def remove(ec2: Any, orphans: list[Left]) -> list[str]:
     """Instances end; what was theirs is an orphan at the next sweep. Returns what AWS refused."""
     ids = [left.id for left in orphans if left.kind == INSTANCE]
-    if ids:
-        call(ec2.terminate_instances, InstanceIds=ids)
+    end(ec2, ids)
     by_name = {kind.name: kind for kind in removal.ALL}
     refused = []
     for left in orphans:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.config import Config, read
-from tickpath_cloud.ec2 import call, client
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price

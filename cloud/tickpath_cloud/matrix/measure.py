@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tickpath_cloud import ending
 from tickpath_cloud.config import Config
 from tickpath_cloud.ec2 import EXCHANGE, Ec2
 from tickpath_cloud.errors import CloudError
@@ -69,9 +70,10 @@ class Measuring:
         if not any(event["event"] == "closed" for event in self.journal.events):
             try:
                 self._phases()
-            except Exception:
+            except Exception as error:
                 # A killed controller is resumed; one that can't go on cleans up.
-                self._close()
+                if not ending.keeps(error):
+                    self._close_after(error)
                 raise
             self._close()
         else:
@@ -86,6 +88,13 @@ class Measuring:
         if left:
             raise CloudError(f"still there: {', '.join(left)}; use `tickpath cloud sweep`")
         self._note({"event": "closed"})
+
+    def _close_after(self, error: Exception) -> None:
+        """The first error is the one to tell."""
+        try:
+            self._close()
+        except CloudError as another:
+            raise CloudError(f"{error}; and removing everything failed: {another}") from error
 
     def _phase(self, name: str, act: Callable[[], dict[str, Change]]) -> None:
         """Adds a phase's findings to the rows; they come from the journal if it was done before."""

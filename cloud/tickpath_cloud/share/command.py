@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from tickpath_cloud import ending
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.journal import Journal
 from tickpath_cloud.launches import Launches
@@ -198,7 +199,10 @@ def _accept(options: argparse.Namespace) -> int:
     if not options.apply:
         print(NOTHING_MADE)
         return DONE
-    print(side.accept())
+    end = f"tickpath cloud share leave {options.offer} --file {options.file} --apply"
+    with ending.told(side.launches, end, "repeat `share accept`", side.leave):
+        made = side.accept()
+    print(made)
     return DONE
 
 

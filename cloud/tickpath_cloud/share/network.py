@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tickpath_cloud import removal, tags
-from tickpath_cloud.ec2 import call, of_hunt
+from tickpath_cloud.aws import call
 from tickpath_cloud.errors import CloudError
+from tickpath_cloud.instances import of_hunt
 from tickpath_cloud.share.offer import Offer
 
 SSH, EVERYWHERE = 22, "0.0.0.0/0"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud import tags
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.config import read, settings_of
-from tickpath_cloud.ec2 import call, client
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.share import reconcile
 from tickpath_cloud.share.network import cidrs

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,27 +16,26 @@ from pathlib import Path
 from typing import Any
 
 from tickpath_cloud import removal, tags
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.config import read, settings_of
-from tickpath_cloud.ec2 import (
+from tickpath_cloud.ec2 import launch
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.instances import (
     UNLISTED_SECONDS,
-    call,
-    client,
+    end,
     ended,
     instances,
-    launch,
     of_hunt,
+    to_end,
     user_data,
+    wait_until_ended,
     wait_until_running,
 )
-from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.launches import Launches, token
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price
 from tickpath_cloud.share.network import ReceiverNetwork
 from tickpath_cloud.share.offer import Offer
-
-VISIBLE_SECONDS = 30  # until a share that was accepted shows its group
-WAIT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -178,21 +176,16 @@ class Receiver:
                         raise
 
     def _wait_for_group(self) -> None:
-        deadline = time.monotonic() + VISIBLE_SECONDS
-        while True:
-            try:
-                call(self.ec2.describe_placement_groups, GroupIds=[self.offer.group])
-                return
-            except Refused as refused:
-                if refused.code != "InvalidPlacementGroup.Unknown":
-                    raise
-                if time.monotonic() > deadline:
-                    raise CloudError(
-                        f"placement group {self.offer.group} is not shared with this account: the "
-                        "grant was revoked or has expired, or its invitation (7 days) has; ask the "
-                        "owner"
-                    ) from refused
-            time.sleep(1)
+        """AWS shows it a while after the invitation was accepted."""
+        try:
+            call(self.ec2.describe_placement_groups, GroupIds=[self.offer.group])
+        except Refused as refused:
+            if refused.code != "InvalidPlacementGroup.Unknown":
+                raise
+            raise CloudError(
+                f"placement group {self.offer.group} is not shared with this account: the grant "
+                "was revoked or has expired, or its invitation (7 days) has; ask the owner"
+            ) from refused
 
     def zone(self) -> str:
         """The name that the group's zone has in this account."""
@@ -277,17 +270,13 @@ class Receiver:
 
     def leave(self) -> list[str]:
         """Removes all that `accept` made. Returns what is still there: nothing, if it could."""
-        found = instances(self.ec2, of_hunt(self.name))
-        ids = [i["InstanceId"] for i in found if i["State"]["Name"] != "shutting-down"]
-        if ids:
-            call(self.ec2.terminate_instances, InstanceIds=ids)
+        recent = self.launches.ids(self.name, since=self.clock() - UNLISTED_SECONDS)
+        ids = to_end(self.ec2, of_hunt(self.name), recent)
+        end(self.ec2, ids)
         for reservation in removal.RESERVATION.find(self.ec2, self.name):
             removal.RESERVATION.remove(self.ec2, reservation)
-        deadline = time.monotonic() + WAIT_SECONDS
-        while instances(self.ec2, of_hunt(self.name)):
-            if time.monotonic() > deadline:
-                raise CloudError(f"instances did not end in {WAIT_SECONDS} s: leave again")
-            time.sleep(2)
+        wait_until_ended(self.ec2, ids)
+        self.launches.ended(self.launches.ids(self.name))
         self.network.remove()
         return self.leftovers()
 

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from tickpath_cloud.ec2 import call, client
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError
 
 # Interfaces that are no host's: a hop hides behind them.

@@ -150,7 +150,10 @@ def _deploy(options: argparse.Namespace) -> int:
     if not options.apply:
         print("nothing was created: add --apply to create it")
         return DONE
-    print(stacks.deploy(options.template, options.name, asked))
+    try:
+        print(stacks.deploy(options.template, options.name, asked))
+    except CloudError as error:
+        raise CloudError(f"{error}\n{stacks.remains(options.name)}") from error
     return DONE
 
 

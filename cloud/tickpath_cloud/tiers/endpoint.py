@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tickpath_cloud.ec2 import call, client
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError
 from tickpath_cloud.tiers.stacks import Stacks
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tickpath_cloud.ec2 import pages
+from tickpath_cloud.aws import pages
 from tickpath_cloud.plan import hourly_usd
 
 

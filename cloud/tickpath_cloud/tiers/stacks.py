@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from tickpath_cloud import tags
-from tickpath_cloud.ec2 import call, client
+from tickpath_cloud.aws import call, client
 from tickpath_cloud.errors import CloudError, Refused
 from tickpath_cloud.money import cost, dollars
 from tickpath_cloud.plan import on_demand_price
@@ -31,6 +31,7 @@ class Stack:
     expires: str
     outputs: dict[str, str]
     orphan: bool
+    id: str = ""
 
     def __str__(self) -> str:
         state = "ORPHAN, expired" if self.orphan else "expires"
@@ -73,6 +74,7 @@ class Stacks:
         self.region, self.clock = region, clock
         self.api = client("cloudformation", region)
         self.pricing = client("pricing", "us-east-1")
+        self.hourly = Decimal(0)  # of the planned stack
 
     def plan(self, kind: str, name: str, asked: dict[str, str], budget: Decimal) -> str:
         """Makes nothing. Raises if the template or the budget forbids it."""
@@ -96,7 +98,8 @@ class Stacks:
             for item in prices.items(asked)
         }
         known = sum((each for each in lasting.values() if each is not None), Decimal(0))
-        worst = cost(count * price + known, 60 * minutes)
+        self.hourly = count * price + known
+        worst = cost(self.hourly, 60 * minutes)
         if worst > budget:
             raise CloudError(
                 f"the stack costs {dollars(worst)} in {minutes} min, the budget is "
@@ -127,6 +130,18 @@ class Stacks:
             if refused.code != "AlreadyExistsException":
                 raise
         return self._wait(name, "CREATE_COMPLETE")
+
+    def remains(self, name: str) -> str:
+        """After an error: the stack as AWS has it now, and how it is removed."""
+        try:
+            found = [stack for stack in self.find() if stack.name == self._full(name)]
+            state = f"{found[0].id} is {found[0].status}" if found else "the stack is not there"
+        except CloudError as error:
+            state = f"whether {self._full(name)} exists is not known: {error}"
+        return (
+            f"{state}; it costs {dollars(self.hourly)} an hour while it exists\n"
+            f"remove it: tickpath cloud tiers destroy {name} --region {self.region} --apply"
+        )
 
     def find(self) -> list[Stack]:
         """Those of `tiers`, by their tag."""
@@ -164,7 +179,9 @@ class Stacks:
         expires = tags.value(stack, tags.EXPIRES) or ""
         outputs = {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
         orphan = tags.seconds(expires) <= self.clock()
-        return Stack(stack["StackName"], stack["StackStatus"], expires, outputs, orphan)
+        return Stack(
+            stack["StackName"], stack["StackStatus"], expires, outputs, orphan, stack["StackId"]
+        )  # fmt: skip
 
     def _full(self, name: str) -> str:
         return f"tickpath-tiers-{name}"

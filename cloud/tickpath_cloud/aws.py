@@ -1,0 +1,102 @@
+"""Requests to AWS: retried as the table of reasons says, their errors as ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from botocore.config import Config as SdkConfig
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
+from botocore.parsers import ResponseParserError
+
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.hunt.run import NoCapacity
+from tickpath_cloud.reasons import Then, reason
+
+DENIED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}
+PAUSES_SECONDS = (0.5, 1, 2, 4, *(8,) * 8)  # 70 s: what deletes wait for may take a minute
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def client(service: str, region: str) -> Any:
+    """The SDK itself retries at once what is throttled or lost; `call` does so for longer."""
+    retries = {"mode": "standard", "total_max_attempts": 3}
+    return boto3.client(service, region_name=region, config=SdkConfig(retries=retries))
+
+
+def call(operation: Callable[..., Any], **arguments: Any) -> Any:
+    """One request that makes, changes or describes."""
+    return _until_decided(operation, arguments, lambda code: reason(code).make)
+
+
+def remove(operation: Callable[..., Any], **arguments: Any) -> Any:
+    """One request that removes."""
+    return _until_decided(operation, arguments, lambda code: reason(code).end)
+
+
+def drop(operation: Callable[..., Any], **arguments: Any) -> Any:
+    """Gone already is gone."""
+    try:
+        return remove(operation, **arguments)
+    except Refused as refused:
+        if reason(refused.code).end is Then.GONE:
+            return None
+        raise
+
+
+def _until_decided(
+    operation: Callable[..., Any], arguments: dict[str, Any], then: Callable[[str], Then]
+) -> Any:
+    for seconds in PAUSES_SECONDS:
+        try:
+            return _once(operation, arguments)
+        except Refused as refused:
+            if then(refused.code) is not Then.RETRY:
+                raise
+        pause(seconds)
+    return _once(operation, arguments)
+
+
+def _once(operation: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    try:
+        return operation(**arguments)
+    except ClientError as error:
+        raise _rejected(error) from error
+    except ResponseParserError as error:
+        raise _of("NotReadable", str(error).splitlines()[0]) from error
+    except HTTPClientError as error:
+        raise _of("NotReached", str(error)) from error
+    except WaiterError:
+        raise
+    except BotoCoreError as error:
+        raise CloudError(f"AWS can't be asked, or there are no credentials: {error}") from error
+
+
+def _rejected(error: ClientError) -> Refused:
+    told = error.response.get("Error", {})
+    code, message = told.get("Code", "Unknown"), told.get("Message") or "no message"
+    if code in DENIED:
+        message = (
+            f"not allowed to call {error.operation_name}: give this identity the policy that "
+            f"`tickpath-cloud policy` prints. {message}"
+        )
+    if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500:
+        code = code if reason(code).make is Then.RETRY else "NotReadable"
+    return _of(code, message)
+
+
+def _of(code: str, message: str) -> Refused:
+    words = reason(code).words
+    kind = NoCapacity if reason(code).make is Then.NEXT_TYPE else Refused
+    return kind(code, f"{words}: {message}" if words else message)
+
+
+def pages(api: Any, operation: str, key: str, **arguments: Any) -> list[Any]:
+    """All pages of a describe or list call."""
+    paginator = api.get_paginator(operation)
+    return [e for page in call(lambda: list(paginator.paginate(**arguments))) for e in page[key]]

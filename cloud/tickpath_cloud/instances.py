@@ -1,0 +1,109 @@
+"""EC2's instances: listed, waited for, ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import WaiterError
+
+from tickpath_cloud import tags
+from tickpath_cloud.aws import call, pages, pause, remove
+from tickpath_cloud.errors import CloudError, Refused
+from tickpath_cloud.reasons import Then, reason
+
+LIVE = ["pending", "running", "stopping", "stopped", "shutting-down"]
+WAIT_SECONDS, POLL_SECONDS = 300, 2
+UNLISTED_SECONDS = 600  # by then AWS lists what was launched
+
+
+def of_hunt(hunt: str) -> list[dict]:
+    return [{"Name": f"tag:{tags.HUNT}", "Values": [hunt]}]
+
+
+def instances(ec2: Any, filters: list[dict]) -> list[dict]:
+    """Those that still exist."""
+    live = [*filters, {"Name": "instance-state-name", "Values": LIVE}]
+    found = pages(ec2, "describe_instances", "Reservations", Filters=live)
+    return [instance for reservation in found for instance in reservation["Instances"]]
+
+
+def wait_until_running(ec2: Any, ids: list[str]) -> list[str]:
+    """By id: AWS's lists of instances lag behind. Returns those that run; others have ended."""
+    left = list(ids)
+    while left:
+        try:
+            waiter = ec2.get_waiter("instance_running")
+            call(waiter.wait, InstanceIds=left, WaiterConfig={
+                "Delay": POLL_SECONDS, "MaxAttempts": WAIT_SECONDS // POLL_SECONDS,
+            })  # fmt: skip
+            return left
+        except WaiterError as error:
+            gone = ended(ec2, left)
+            if not gone:
+                raise CloudError(
+                    f"{', '.join(left)} did not start in {WAIT_SECONDS} s: {error}"
+                ) from error
+            left = [known for known in left if known not in gone]
+    return left
+
+
+def to_end(ec2: Any, filters: list[dict], recent: list[str]) -> list[str]:
+    """Those listed, and those launched so recently that AWS may not list them yet."""
+    listed = [instance["InstanceId"] for instance in instances(ec2, filters)]
+    unlisted = [known for known in recent if known not in listed]
+    gone = ended(ec2, unlisted)
+    return [*listed, *(known for known in unlisted if known not in gone)]
+
+
+def wait_until_ended(ec2: Any, ids: list[str]) -> None:
+    """An id that AWS does not know any more has ended."""
+    left = list(ids)
+    for _ in range(WAIT_SECONDS // POLL_SECONDS):
+        left = [i["InstanceId"] for i in instances(ec2, [_ids(left)])] if left else []
+        if not left:
+            return
+        pause(POLL_SECONDS)
+    raise CloudError(f"{', '.join(left)} did not end in {WAIT_SECONDS} s: run destroy again")
+
+
+def _ids(ids: list[str]) -> dict:
+    return {"Name": "instance-id", "Values": ids}
+
+
+def ended(ec2: Any, ids: list[str]) -> set[str]:
+    """By a filter: an id that AWS does not list yet is no error then."""
+    if not ids:
+        return set()
+    wanted = [
+        _ids(ids),
+        {"Name": "instance-state-name", "Values": ["shutting-down", "terminated"]},
+    ]
+    found = pages(ec2, "describe_instances", "Reservations", Filters=wanted)
+    return {i["InstanceId"] for reservation in found for i in reservation["Instances"]}
+
+
+def end(ec2: Any, ids: list[str]) -> None:
+    """One that is gone already makes AWS reject the whole request: then one by one."""
+    if not ids:
+        return
+    try:
+        remove(ec2.terminate_instances, InstanceIds=ids)
+    except Refused as refused:
+        if reason(refused.code).end is not Then.GONE:
+            raise
+        for known in ids:
+            _end_one(ec2, known)
+
+
+def _end_one(ec2: Any, known: str) -> None:
+    """AWS may not know yet what was launched a moment ago: asked again before it counts as gone."""
+    try:
+        call(ec2.terminate_instances, InstanceIds=[known])
+    except Refused as refused:
+        if reason(refused.code).end is not Then.GONE:
+            raise
+
+
+def user_data(ttl_seconds: int) -> str:
+    """The instance ends itself, whether or not anybody is left to end it."""
+    return f"#!/bin/sh\nshutdown -P +{max(ttl_seconds // 60, 1)}\n"
