@@ -1,14 +1,14 @@
-//! What can be wrong with an audit log.
+//! Errors of an audit log.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A log that can't be begun.
+/// Why a log can't be started.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The file could not be made.
     #[error(
-        "cannot write the audit log {path}: {source}; is there a log of that name already, or no room?"
+        "cannot write the audit log {path}: {source}; does the file exist already, or is the disk full?"
     )]
     Create {
         /// The file.
@@ -16,22 +16,22 @@ pub enum AuditError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The header has one block of a fixed length.
+    /// The header does not fit into its block.
     #[error(
         "the header of an audit log takes {bytes} bytes, {max} are allowed: shorten the scenario's name"
     )]
     HeaderTooLong {
         /// Its length.
         bytes: usize,
-        /// The allowed range.
+        /// Its largest length.
         max: usize,
     },
     /// The ring is too small or too large.
     #[error("an audit log's ring of {given} records is out of range: take 1 to {max}")]
     Ring {
-        /// As asked.
+        /// The requested size.
         given: usize,
-        /// The allowed range.
+        /// The largest size.
         max: usize,
     },
     /// The thread could not be started or placed.
@@ -39,36 +39,38 @@ pub enum AuditError {
     Thread(String),
 }
 
-/// A log that can't be read.
+/// Why a log can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
     #[error("cannot read the audit log: {0}")]
     Io(#[from] io::Error),
-    /// Something else, or a log whose header was never written whole.
-    #[error("this is no audit log: {0}; name a file that `tickpath run` or `tickpath trade` wrote")]
+    /// The file is something else, or its header is incomplete.
+    #[error(
+        "this is not an audit log: {0}; name a file that `tickpath run` or `tickpath trade` wrote"
+    )]
     Foreign(&'static str),
-    /// A version that this program does not know.
+    /// The version is unknown to this program.
     #[error(
         "the audit log has version {found}, this program reads {known}: use the program that wrote it"
     )]
     Version {
-        /// The file's.
+        /// The version of the file.
         found: u32,
-        /// Ours.
+        /// The version of this program.
         known: u32,
     },
-    /// A record is not what was written.
+    /// A record differs from the written one.
     #[error(
-        "the audit log is damaged: record {number} (byte {at}) is not what was written, {why}; nothing behind it can be \
+        "the audit log is damaged: record {number} (byte {at}) is not as written, {why}; nothing after it can be \
          trusted: take another copy"
     )]
     Damaged {
-        /// Which record, from 0.
+        /// Its number, from 0.
         number: u64,
-        /// Where it begins in the file.
+        /// Its offset in the file.
         at: u64,
-        /// How that is known.
+        /// The proof.
         why: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! What a trader saw, decided and did: every tick, decision, order, reply and fill, off the path
-//! to disk, and read back.
+//! A log of everything that a trader saw, decided and did (every tick, decision, order, reply and
+//! fill), written to disk off the path, and its reader.
 //!
 //! ```text
 //!   measuring thread             a wait-free ring             logger's thread

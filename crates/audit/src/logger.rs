@@ -1,4 +1,4 @@
-//! Both ends of the way to disk: who tells, and the thread that writes.
+//! Both ends of the ring to the disk: the measuring thread's, and the thread that writes.
 
 use crate::file::writer::Writer;
 use crate::windows::Windows;
@@ -15,33 +15,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The most records that may be on their way to the logger: a gibibyte or so.
+/// Largest capacity of the ring to the logger, about a gibibyte.
 pub const RING_RECORDS_MAX: usize = 1 << 24;
-/// How often the wall clock is read.
+/// Interval between readings of the wall clock.
 const WALL_EVERY_NS: u64 = 1_000_000_000;
-/// Records that are encoded and written at once.
+/// Records that are encoded and written together.
 const WRITE_RECORDS: usize = 4096;
 
-/// What to log, and how.
+/// Settings of a logger.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The file; nothing may be there yet.
+    /// The file, which must not exist.
     pub file: PathBuf,
-    /// The core of the logger's thread; `None`: where the kernel puts it, on the cores of whoever
-    /// starts it.
+    /// The core of the logger's thread; `None`: the kernel chooses from the cores of the starting
+    /// thread.
     pub core: Option<usize>,
-    /// Records that may be on their way to the logger, at most [`RING_RECORDS_MAX`]; one more is
-    /// lost and counted.
+    /// Capacity of the ring to the logger, at most [`RING_RECORDS_MAX`]. Further records are lost
+    /// and counted.
     pub ring_records: usize,
-    /// How long the logger sleeps between two looks.
+    /// Time that the logger sleeps between two looks.
     pub pause: Duration,
     /// The clock of all stamps.
     pub clock: Clock,
-    /// The exchange stamps by it, too; and if not, by what it does.
+    /// Whether the exchange's stamps are on it, too.
     pub same_clock: bool,
     /// See [`crate::Header::exchange_time`].
     pub exchange_time: Option<TimeBase>,
-    /// How far the wall clock may be off UTC (`host::utc`).
+    /// Largest distance of the wall clock from UTC (`host::utc`).
     pub utc: Utc,
     /// The scenario's name.
     pub scenario: String,
@@ -49,13 +49,13 @@ pub struct Settings {
     pub subject: String,
     /// The program and its version.
     pub tool: String,
-    /// Why risk refuses, by number.
+    /// Risk's reasons for rejections, by number.
     pub reasons: Vec<String>,
 }
 
 impl Settings {
-    /// A log in `file`, by `clock`: a quarter of a million records on their way (a quarter of a
-    /// second at a million a second), a look every 10 ms.
+    /// A log in `file`, by `clock`: the ring has a quarter of a million records (0.25 s at a
+    /// million a second), and the logger looks every 10 ms.
     pub fn new(file: PathBuf, clock: Clock) -> Settings {
         Settings {
             file,
@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-/// What both ends see.
+/// State shared by both ends.
 #[derive(Default)]
 struct LoggerState {
     lost: AtomicU64,
@@ -89,35 +89,35 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Tells of one thing. Wait-free, no allocation, no system call; without room it is lost, and
-    /// counted.
+    /// Logs one record. Wait-free, no allocation, no system call. If the ring is full, the record
+    /// is lost and counted.
     #[inline]
     pub fn tell(&mut self, record: &Record) {
         if self.ring.push(*record).is_err() {
             self.lost += 1;
-            // Nobody else writes it.
+            // Only this thread writes it.
             self.shared.lost.store(self.lost, Ordering::Release);
         }
     }
 
-    /// How many found no room so far.
+    /// Records lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 }
 
-/// The thread that writes.
+/// The writing thread.
 pub struct Logger {
     shared: Arc<LoggerState>,
     thread: Option<JoinHandle<LogResult>>,
 }
 
-/// What became of a log.
+/// Result of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogResult {
-    /// For the run's record; `shares_core_with` and `samples_in_windows` are left to who knows.
+    /// For the run's record; the caller sets `shares_core_with` and `samples_in_windows`.
     pub audit: Audit,
-    /// When the logger was at work.
+    /// The times at which the logger was awake.
     pub windows: Windows,
 }
 
@@ -171,7 +171,7 @@ pub fn start(settings: Settings) -> Result<(Auditor, Logger), AuditError> {
     Ok((auditor, Logger { shared, thread: Some(thread) }))
 }
 
-/// A fresh allocation is mapped as it is first written to: here, not on the measured path.
+/// A fresh allocation is mapped at the first write: do that here, not on the measured path.
 fn touch(producer: &mut rtrb::Producer<Record>, ring: &mut rtrb::Consumer<Record>, records: usize) {
     let blank = Record::Lost { noticed_ns: 0, count: 0 };
     for _ in 0..records {
@@ -198,7 +198,7 @@ impl Logger {
     }
 }
 
-/// A log that nobody finished ends all the same.
+/// Ends the log even without a call of `finish`.
 impl Drop for Logger {
     fn drop(&mut self) {
         self.end();
@@ -213,7 +213,7 @@ struct Work {
     writer: Writer,
     wall: Wall,
     windows: Windows,
-    /// The number of lost records that the file already accounts for.
+    /// Lost records that the file already reports.
     lost_told: u64,
 }
 
@@ -222,7 +222,8 @@ impl Work {
         let clock = self.settings.clock;
         let mut wall_at_ns = clock.now_ns();
         loop {
-            // Asked before the ring is emptied: what was told before the end is written.
+            // Read this before the ring is emptied, so that records from before the end are
+            // written.
             let is_last = self.shared.stop.load(Ordering::Acquire);
             let begin_ns = clock.now_ns();
             self.drain();
@@ -239,7 +240,7 @@ impl Work {
         }
     }
 
-    /// Writes all that was there when it began.
+    /// Writes all records that were there at the start.
     fn drain(&mut self) {
         let mut left = self.ring.slots();
         while left > 0 {

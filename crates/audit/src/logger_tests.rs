@@ -19,7 +19,7 @@ fn ack(order: u64) -> Record {
     Record::Ack { order, order_id: order, accepted: true, replied_ns: order, stamps: [order; 4] }
 }
 
-/// Those that were told, by their order's number.
+/// The logged records, by the number of their order.
 fn told(records: &[Record]) -> Vec<u64> {
     let order = |record: &Record| match *record {
         Record::Ack { order, .. } => Some(order),
@@ -64,7 +64,7 @@ fn what_finds_no_room_is_counted_where_it_happened() {
         Settings { ring_records: 4, pause: Duration::from_secs(60), ..settings(directory.path()) };
     let file = slow.file.clone();
     let (mut auditor, logger) = start(slow).unwrap();
-    // It looks once before it sleeps for the first time.
+    // It looks once before its first sleep.
     std::thread::sleep(Duration::from_millis(200));
     (0..100).for_each(|order| auditor.tell(&ack(order)));
     assert!(auditor.lost() >= 92, "{}", auditor.lost());
@@ -81,8 +81,7 @@ fn what_finds_no_room_is_counted_where_it_happened() {
     assert!(matches!(records.last(), Some(Record::End { lost: told, .. }) if *told == lost));
 }
 
-/// A writer that is killed leaves a log without an end; so does one whose process never finishes
-/// it.
+/// A killed writer leaves a log without an end record; so does one whose process never finishes it.
 #[test]
 fn while_it_runs_the_log_can_be_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -108,19 +107,19 @@ fn while_it_runs_the_log_can_be_read() {
 fn what_cannot_begin_says_why() {
     let directory = tempfile::tempdir().unwrap();
     let settings = settings(directory.path());
-    let refused = |settings: &Settings| start(settings.clone()).err().unwrap().to_string();
+    let rejected = |settings: &Settings| start(settings.clone()).err().unwrap().to_string();
     let nowhere = Settings { file: "/nowhere/at/all".into(), ..settings.clone() };
-    assert!(refused(&nowhere).contains("/nowhere/at/all"));
+    assert!(rejected(&nowhere).contains("/nowhere/at/all"));
     let no_ring = Settings { ring_records: 0, ..settings.clone() };
-    assert!(refused(&no_ring).contains("1 to"));
+    assert!(rejected(&no_ring).contains("1 to"));
     let long = Settings { scenario: "x".repeat(5_000), ..settings.clone() };
-    assert!(refused(&long).contains("4076"));
+    assert!(rejected(&long).contains("4076"));
     let no_core = Settings { core: Some(4_095), ..settings.clone() };
-    assert!(refused(&no_core).contains("4095"), "{}", refused(&no_core));
-    // The refused ones left no file but the last, which had been made.
+    assert!(rejected(&no_core).contains("4095"), "{}", rejected(&no_core));
+    // Only the last rejected one had made its file.
     std::fs::remove_file(&settings.file).unwrap();
     drop(start(settings.clone()).unwrap());
-    assert!(refused(&settings).contains("already"), "{}", refused(&settings));
+    assert!(rejected(&settings).contains("already"), "{}", rejected(&settings));
 }
 
 #[test]

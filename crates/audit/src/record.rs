@@ -1,8 +1,8 @@
-//! One thing that happened. How it stands in a file is [`crate::file::codec`]'s.
+//! The records of an audit log. [`crate::file::codec`] has their encoding.
 
 use serde::Serialize;
 
-/// Whose side.
+/// Side of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -12,25 +12,25 @@ pub enum Side {
     Sell,
 }
 
-/// What an order message asked for.
+/// Action of an order message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A new order.
     New,
-    /// An order's end.
+    /// The end of an order.
     Cancel,
-    /// An order's change.
+    /// A change of an order.
     Amend,
 }
 
-/// What kind of datagram a tick was.
+/// Kind of a tick's datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TickKind {
     /// New messages.
     Live,
-    /// Messages that were asked for again.
+    /// Messages sent again on request.
     Replay,
     /// A part of a snapshot.
     Snapshot,
@@ -38,7 +38,7 @@ pub enum TickKind {
     Heartbeat,
 }
 
-/// One thing that happened; 0 stands for a stamp that was not taken.
+/// One record; 0 means an absent stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -46,7 +46,7 @@ pub enum Record {
     Tick {
         /// The number of its last message on the feed.
         number: u64,
-        /// What kind of datagram.
+        /// Kind of its datagram.
         kind: TickKind,
         /// Messages in it.
         messages: u16,
@@ -63,9 +63,9 @@ pub enum Record {
         /// See `record::tick::Point::Normalised`.
         normalised_ns: u64,
     },
-    /// The strategy wanted an order, and risk passed it or refused it.
+    /// The strategy wanted an order; risk passed or rejected it.
     Decision {
-        /// The tick that led to it.
+        /// The tick that caused it.
         tick: u64,
         /// The instrument.
         instrument: u16,
@@ -79,53 +79,52 @@ pub enum Record {
         price_ticks: i64,
         /// In lots.
         quantity_lots: u64,
-        /// Why risk refused it: the how many-th of the header's reasons, from 0; `None`: it was
-        /// passed.
+        /// Index of risk's reason in the header, from 0; `None` if it was passed.
         refused: Option<u16>,
     },
-    /// An order message was encoded, and mostly written.
+    /// An order message was encoded, and usually written.
     Order {
         /// The number in its client id.
         order: u64,
-        /// The tick that led to it; 0: none.
+        /// The tick that caused it; 0 if none did.
         tick: u64,
-        /// New, or the end of one.
+        /// Its action.
         action: Action,
         /// The instrument.
         instrument: u16,
         /// Its side.
         side: Side,
-        /// See `record::tick::Point::Sent`; 0: the kernel had not taken it when this was told.
+        /// See `record::tick::Point::Sent`; 0 if the kernel had not taken it when this was logged.
         sent_ns: u64,
         /// In ticks.
         price_ticks: i64,
         /// In lots.
         quantity_lots: u64,
     },
-    /// The exchange has answered.
+    /// The exchange answered.
     Ack {
-        /// The number in the client id of what it answers.
+        /// The number in the client id of the answered message.
         order: u64,
-        /// The exchange's number of the order; 0: it said none.
+        /// The exchange's number of the order; 0 if unknown.
         order_id: u64,
-        /// Or refused.
+        /// Whether it was accepted, not rejected.
         accepted: bool,
         /// See `record::tick::Point::Replied`.
         replied_ns: u64,
-        /// The reply's own: gateway in, engine in, engine out, gateway out.
+        /// The reply's stamps: gateway in, engine in, engine out, gateway out.
         stamps: [u64; 4],
     },
     /// An order of ours traded.
     Fill {
         /// The number in the order's client id.
         order: u64,
-        /// The exchange's number of it.
+        /// The exchange's number of the order.
         order_id: u64,
         /// The instrument.
         instrument: u16,
         /// The order's side.
         side: Side,
-        /// When the read returned that brought the news, ns.
+        /// When the read that brought it returned, ns.
         read_ns: u64,
         /// In ticks.
         price_ticks: i64,
@@ -140,34 +139,34 @@ pub enum Record {
         clock_ns: u64,
         /// Nanoseconds since 1970.
         wall_ns: u64,
-        /// By how much a stamp that was laid on the wall clock was off so far, ns, at most.
+        /// Largest error so far of a stamp converted to the wall clock, ns.
         bound_ns: u64,
-        /// How often the wall clock was set since the logger began.
+        /// How often the wall clock was set since the logger started.
         steps: u64,
     },
-    /// Records found no room on their way to the logger; the logger writes it where it noticed.
+    /// Records were lost because the ring was full; written when the logger notices.
     Lost {
         /// When it noticed, ns.
         noticed_ns: u64,
-        /// How many since it noticed last.
+        /// Number of lost records since the last report.
         count: u64,
     },
-    /// The logger has finished. Nothing follows.
+    /// The logger has finished. This is the last record.
     End {
         /// Records before this one.
         records: u64,
-        /// The number of records that were sent but are not in the file.
+        /// Records that were logged but are not in the file.
         lost: u64,
-        /// When, ns.
+        /// Time, ns.
         clock_ns: u64,
     },
 }
 
-/// The kinds by name, in the order of their numbers, which begin at 1.
+/// Names of the kinds, in the order of their numbers from 1.
 pub const KINDS: [&str; 8] = ["tick", "decision", "order", "ack", "fill", "wall", "lost", "end"];
 
 impl Record {
-    /// Which kind it is, as an index into [`KINDS`].
+    /// Index of its kind in [`KINDS`].
     pub fn kind(&self) -> usize {
         match self {
             Record::Tick { .. } => 0,
@@ -181,8 +180,7 @@ impl Record {
         }
     }
 
-    /// When it happened, ns on the header's clock: the last of its stamps that is the trader's
-    /// own; 0: it has none.
+    /// Its time, ns on the header's clock: the last of its stamps by the trader; 0 without one.
     pub fn at_ns(&self) -> u64 {
         match *self {
             Record::Tick { normalised_ns, .. } => normalised_ns,

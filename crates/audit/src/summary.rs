@@ -1,25 +1,25 @@
-//! The contents of a log, counted and measured.
+//! Counts and measures the contents of a log.
 
 use crate::{KINDS, LogTail, ReadError, Reader, Record};
 use clock::Pair;
 use clock::recorder::{LATENCY_NS_MAX, histogram};
 use hdrhistogram::Histogram;
-use record::audited::{Audited, End, SCHEMA, Span};
+use record::audited::{AuditSummary, End, SCHEMA, Span};
 use stats::percentiles;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 
-/// Orders whose answer has not come that are kept in mind; of more the answers are not measured.
+/// Maximum number of unanswered orders that are tracked; answers to further ones are not measured.
 const UNANSWERED_MAX: usize = 1 << 20;
 
-/// Reads a log to its end and shows each record, with its number, to `see`.
+/// Reads a log to its end and passes each record, with its number, to `see`.
 ///
 /// # Errors
-/// The log can't be read, or is damaged; what `see` was shown stood before that.
+/// If the log can't be read or is damaged; `see` has then got the records before the fault.
 pub fn summarise(
     mut log: Reader<impl Read>,
     mut see: impl FnMut(u64, &Record),
-) -> Result<Audited, ReadError> {
+) -> Result<AuditSummary, ReadError> {
     let mut summary = Summary::new(log.header().time.wall);
     for (number, record) in (0_u64..).zip(log.by_ref()) {
         let record = record?;
@@ -39,9 +39,9 @@ struct Summary {
     wall_bound_ns: u64,
     wall_steps: u64,
     refused: BTreeMap<u16, u64>,
-    /// The latest tick and when it was read.
+    /// The latest tick and the time of its read.
     tick: Option<(u64, u64)>,
-    /// When orders that are not answered were sent.
+    /// Times at which unanswered orders were sent.
     sent: HashMap<u64, u64>,
     decision: Histogram<u64>,
     tick_to_trade: Histogram<u64>,
@@ -88,7 +88,7 @@ impl Summary {
                 refused.into_iter().for_each(|why| *self.refused.entry(why).or_default() += 1);
             }
             Record::Order { order, tick, sent_ns, .. } => {
-                // What had not left yet is measured from no stamp.
+                // An order that had not left has no stamp to measure from.
                 if sent_ns > 0 {
                     let took_ns = self.since_tick(tick, sent_ns);
                     add(&mut self.tick_to_trade, took_ns);
@@ -111,24 +111,24 @@ impl Summary {
         }
     }
 
-    /// What came of a tick follows it: how long after its read.
+    /// Time since the read of this tick, if it is the latest one.
     fn since_tick(&self, tick: u64, at_ns: u64) -> Option<u64> {
         let (_, read_ns) = self.tick.filter(|(number, _)| *number == tick)?;
         at_ns.checked_sub(read_ns)
     }
 
-    /// A moment by the wall clock: on the line through its first and its last reading.
+    /// Converts a time to the wall clock, by the line through its first and last reading.
     fn wall_ns(&self, clock_ns: u64) -> u64 {
         let [first, last] =
             self.walls.map(|pair| (i128::from(pair.clock_ns), i128::from(pair.wall_ns)));
         let (clock, wall) = (last.0 - first.0, last.1 - first.1);
         let since = i128::from(clock_ns) - first.0;
-        // Any numbers may stand in a file that was made to mislead.
+        // A malicious file may have any numbers.
         let run = if clock > 0 { since.saturating_mul(wall) / clock } else { since };
         u64::try_from(first.1.saturating_add(run)).unwrap_or(0)
     }
 
-    fn end(self, log: &Reader<impl Read>) -> Audited {
+    fn end(self, log: &Reader<impl Read>) -> AuditSummary {
         let header = log.header();
         let span = self.first_ns.map(|begin_ns| Span {
             begin_ns,
@@ -144,7 +144,7 @@ impl Summary {
             (name.unwrap_or_else(|| format!("reason {number}")), count)
         };
         let named = |(kind, count): (&str, u64)| (kind.to_owned(), count);
-        Audited {
+        AuditSummary {
             schema: SCHEMA,
             written_by: header.tool.clone(),
             scenario: header.scenario.clone(),
@@ -163,7 +163,7 @@ impl Summary {
             decision: percentiles(&self.decision).0,
             tick_to_trade: percentiles(&self.tick_to_trade).0,
             order_to_ack: percentiles(&self.order_to_ack).0,
-            ..Audited::default()
+            ..AuditSummary::default()
         }
     }
 }

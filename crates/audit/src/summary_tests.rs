@@ -66,7 +66,7 @@ fn order(order: u64, tick: u64, sent_ns: u64) -> Record {
     }
 }
 
-fn summary(records: &[Record]) -> Audited {
+fn summary(records: &[Record]) -> AuditSummary {
     let bytes = log(records);
     let mut seen = Vec::new();
     let reader = Reader::new(&bytes[..]).unwrap();
@@ -138,8 +138,8 @@ fn numbers_that_make_no_sense_break_nothing() {
     assert_eq!(audited.lost, u64::MAX);
 }
 
-/// The kernel had not taken it when it was told: there is no stamp to measure from, nor a moment
-/// at which the log began.
+/// The kernel had not taken it when it was logged: it has no stamp to measure from, and no time at
+/// which the log began.
 #[test]
 fn an_order_that_had_not_left_is_measured_by_nobody() {
     let audited = summarise(

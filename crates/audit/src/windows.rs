@@ -1,7 +1,7 @@
-//! When the logger was at work: on a core that it shares, whoever was measured meanwhile was
-//! disturbed.
+//! The times at which the logger was awake. On a shared core, it disturbed the measured thread at
+//! those times.
 
-/// Windows that are kept one by one: three hours of a hundred a second.
+/// Maximum number of windows that are kept one by one: three hours of a hundred a second.
 pub const WINDOWS_MAX: usize = 1 << 20;
 
 /// The times at which a logger was awake, in order.
@@ -14,7 +14,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Nothing yet, and room for all that is kept.
+    /// An empty list with all of its memory.
     pub(crate) fn with_room() -> Windows {
         Windows { kept: Vec::with_capacity(WINDOWS_MAX), ..Windows::default() }
     }
@@ -27,26 +27,25 @@ impl Windows {
         }
     }
 
-    /// How many there were.
+    /// Number of windows.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How long they were in all, ns.
+    /// Total duration, ns.
     pub fn total_ns(&self) -> u64 {
         self.total_ns
     }
 
-    /// Whether every one of them is known by its times.
+    /// Whether the times of all windows are known.
     pub fn are_all_kept(&self) -> bool {
         self.count == self.kept.len() as u64
     }
 
-    /// Whether one of them lies between these moments, in part at least. What lies behind the last
-    /// that was kept is taken to be disturbed where not all were.
+    /// Whether a window overlaps these times. After the last kept window, if not all were kept,
+    /// every time counts as disturbed.
     pub fn overlap(&self, from_ns: u64, to_ns: u64) -> bool {
-        // They are in order and don't overlap each other: the first that ends after `from_ns`
-        // decides.
+        // They are ordered and don't overlap: the first that ends after `from_ns` decides.
         let next = self.kept.partition_point(|(_, end_ns)| *end_ns <= from_ns);
         match self.kept.get(next) {
             Some((begin_ns, _)) => *begin_ns < to_ns,
@@ -54,7 +53,7 @@ impl Windows {
         }
     }
 
-    /// Begin and end of each that was kept, ns.
+    /// Begin and end of each kept window, ns.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.kept.iter().copied()
     }

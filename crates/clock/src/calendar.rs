@@ -54,7 +54,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,24}") {
+        fn any_text_is_read_or_rejected(text in "\\PC{0,24}") {
             let _ = seconds(&text);
         }
     }

@@ -1,8 +1,8 @@
-//! What a series is of.
+//! The kinds of series.
 
 use serde::{Deserialize, Serialize};
 
-/// What the values of a series mean.
+/// Meaning of a series' values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -13,11 +13,11 @@ pub enum Kind {
     Service,
     /// One stage of a path inside a process.
     Stage,
-    /// What the machine does to a thread that wants nothing but the clock.
+    /// Time that the machine takes from a thread that only reads the clock.
     Noise,
     /// Messages or bytes a second.
     Throughput,
-    /// How far behind its schedule the pacer sent.
+    /// Delay of the pacer's send behind its schedule.
     Lateness,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {
         [Kind::Response, Kind::Service, Kind::Stage, Kind::Noise, Kind::Throughput, Kind::Lateness]
             .into_iter()

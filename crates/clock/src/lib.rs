@@ -1,4 +1,4 @@
-//! Clocks, wall time, arrival schedules and histograms: what a measuring thread touches.
+//! Clocks, wall time, arrival schedules and histograms, for use by measuring threads.
 //!
 //! Only this crate reads a clock (invariant 3 of ARCHITECTURE.md).
 

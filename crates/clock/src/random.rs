@@ -11,7 +11,7 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// The seed of a generator that goes on as this one does.
+    /// A seed with which a new generator continues this one's sequence.
     pub fn state(self) -> u64 {
         self.0
     }

@@ -21,16 +21,16 @@ impl OutOfRange {
         OutOfRange { key: key.into(), value: value.to_string(), why: why.into() }
     }
 
-    /// The same with `path.` before the key.
+    /// The same error with `path.` before the key.
     pub fn below(self, path: &str) -> OutOfRange {
         OutOfRange { key: format!("{path}.{}", self.key), ..self }
     }
 }
 
-/// Checks that `holds`.
+/// Checks that `holds` is true.
 ///
 /// # Errors
-/// If it doesn't.
+/// If it is false.
 pub fn require(
     holds: bool,
     key: &str,
@@ -40,10 +40,10 @@ pub fn require(
     if holds { Ok(()) } else { Err(OutOfRange::new(key, value, why)) }
 }
 
-/// Checks that `value` is in `range`, which replaces the `{}` in `why`.
+/// Checks that `value` is in `range`. The range replaces `{}` in `why`.
 ///
 /// # Errors
-/// If it isn't.
+/// If it is not.
 pub fn within<T: Display + PartialOrd>(
     key: &str,
     value: T,

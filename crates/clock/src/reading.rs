@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Which counter a [`Clock`] reads.
+/// The counter that a [`Clock`] reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -23,7 +23,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The name that stands in a record.
+    /// The name in a record.
     pub fn name(self) -> &'static str {
         match self {
             Source::Tsc => "tsc",
@@ -47,18 +47,18 @@ pub struct Clock {
     origin_ns: u64,
 }
 
-/// A [`Clock`] and the wall clock at the same moment.
+/// A reading of a [`Clock`] and of the wall clock at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// On the [`Clock`], ns.
     pub clock_ns: u64,
     /// `CLOCK_REALTIME`, nanoseconds since 1970.
     pub wall_ns: u64,
-    /// The moments of the two readings are at most so far apart, ns.
+    /// Longest time between the two readings, ns.
     pub bound_ns: u64,
 }
 
-/// How long a calibration of the TSC takes. At 40 ms the error of its rate is below 5 ppm: two
+/// Duration of a calibration of the TSC. At 40 ms the error of its rate is below 5 ppm: two
 /// readings of `CLOCK_MONOTONIC_RAW` are each good to about 50 ns.
 const CALIBRATION: Duration = Duration::from_millis(40);
 
@@ -87,22 +87,22 @@ impl Clock {
         self.ns_of(read(self.source))
     }
 
-    /// This clock and `CLOCK_MONOTONIC_RAW` at the same moment, ns. Two such pairs lay the
-    /// kernel's stamps beside this clock's: in between, both run straight.
+    /// This clock and `CLOCK_MONOTONIC_RAW` at the same moment, ns. Two such pairs convert stamps
+    /// of the kernel to this clock.
     pub fn beside_raw(&self) -> (u64, u64) {
         let (count, raw_ns, _) = simultaneous(self.source, libc::CLOCK_MONOTONIC_RAW);
         (self.ns_of(count), raw_ns)
     }
 
-    /// By how much this clock ran faster than `CLOCK_MONOTONIC_RAW` between two readings of
-    /// [`Clock::beside_raw`], in parts in a million: the error of its calibration, to some 100 ns
-    /// over the time between them. `None` where none passed.
+    /// Error of the calibration, parts per million: by how much this clock ran faster than
+    /// `CLOCK_MONOTONIC_RAW` between two readings of [`Clock::beside_raw`]. Exact to some 100 ns
+    /// over the time between them. `None` if no time passed.
     pub fn rate_off_ppm(from: (u64, u64), to: (u64, u64)) -> Option<f64> {
         let (ours, raw) = (to.0.checked_sub(from.0)?, to.1.checked_sub(from.1)?);
         (raw > 0).then(|| (ours as f64 / raw as f64 - 1.0) * 1e6)
     }
 
-    /// This clock and `CLOCK_REALTIME` at the same moment, with a bound of what "same" means.
+    /// This clock and `CLOCK_REALTIME` at the same moment, with the error of that moment.
     pub fn beside_wall(&self) -> Pair {
         let (count, wall_ns, width) = simultaneous(self.source, libc::CLOCK_REALTIME);
         let clock_ns = self.ns_of(count);
@@ -116,19 +116,19 @@ impl Clock {
         self.origin_ns + ((elapsed as u128 * self.ns_per_count as u128) >> 32) as u64
     }
 
-    /// Whether this process can read its counter: what another machine wrote may name one that is
-    /// not here.
+    /// Whether this machine has the counter. A clock that another machine wrote may name one that
+    /// it has not.
     pub fn is_readable(&self) -> bool {
         self.source == Source::MonotonicRaw || self.source == pick_source()
     }
 
-    /// By how much two stamps differ at least that are not equal, ns, rounded up: 40 of a counter
-    /// at 25 MHz, as some Arm processors have.
+    /// Smallest difference of two different stamps, ns, rounded up: 40 at 25 MHz, which some Arm
+    /// processors have.
     pub fn step_ns(&self) -> u64 {
         self.ns_per_count.div_ceil(1 << 32).max(1)
     }
 
-    /// Which counter this clock reads.
+    /// The counter that this clock reads.
     pub fn source(&self) -> Source {
         self.source
     }
@@ -148,13 +148,12 @@ impl Clock {
     }
 }
 
-/// A moment after which something has taken too long. For the cold path; a measuring thread
-/// compares stamps.
+/// A time limit. For the cold path; a measuring thread compares stamps.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// So long from now.
+    /// A limit that ends `patience` from now.
     pub fn after(patience: Duration) -> Deadline {
         Deadline(Instant::now() + patience)
     }
@@ -176,15 +175,14 @@ pub fn wall_ms() -> u64 {
     wall_ns() / 1_000_000
 }
 
-/// Wall-clock time, nanoseconds since the Unix epoch, until the year 2554. For what is dated,
-/// never for an interval.
+/// Wall-clock time, nanoseconds since the Unix epoch, until the year 2554. For dates, never for an
+/// interval.
 pub fn wall_ns() -> u64 {
     wall_now().duration_since(std::time::UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos() as u64)
 }
 
-/// Wall-clock time as it was when this was first asked, and from then on by the kernel's monotonic
-/// clock: nanoseconds since the Unix epoch. It is slewed as the wall clock is, and does not step
-/// with it.
+/// Nanoseconds since the Unix epoch: the wall clock at the first call, continued by the kernel's
+/// monotonic clock. NTP slews it like the wall clock, but it never steps.
 pub fn steady_wall_ns() -> u64 {
     static FIRST: OnceLock<(Instant, u64)> = OnceLock::new();
     let (first, wall_ns) = FIRST.get_or_init(|| (Instant::now(), wall_ns()));
@@ -192,13 +190,13 @@ pub fn steady_wall_ns() -> u64 {
 }
 
 fn fixed_point(ns: u64, counts: u64) -> u64 {
-    assert!(counts > 0, "the counter stood still while it was calibrated");
+    assert!(counts > 0, "the counter did not advance during calibration");
     (((ns as u128) << 32) / counts as u128) as u64
 }
 
-/// The counter and one of the kernel's clocks (ns) at the same moment, and how many counts that
-/// moment takes: the pair with the shortest time between the two readings of the counter out of a
-/// few, so that an interrupt between them doesn't count.
+/// The counter and one of the kernel's clocks (ns) at the same moment, and the counts between the
+/// two readings of the counter around it. Takes the pair with the fewest counts of several, so that
+/// an interrupt doesn't matter.
 fn simultaneous(source: Source, clock: libc::clockid_t) -> (u64, u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..64 {
@@ -212,8 +210,8 @@ fn simultaneous(source: Source, clock: libc::clockid_t) -> (u64, u64, u64) {
     (best.1, best.2, best.0)
 }
 
-/// `CLOCK_MONOTONIC`, ns: the timeline that clients of other languages and the kernel's events
-/// share with us. It is slewed by NTP: stamp with a [`Clock`].
+/// `CLOCK_MONOTONIC`, ns: the timeline of clients in other languages and of the kernel's events.
+/// NTP slews it, so take stamps with a [`Clock`].
 pub fn monotonic_ns() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
@@ -232,8 +230,8 @@ fn kernel_ns(clock: libc::clockid_t) -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 fn pick_source() -> Source {
-    // The kernel has tested what we need (invariant, synchronous between cores, not trapped by a
-    // hypervisor) before it takes the TSC as its own clock source or lists it as available.
+    // The kernel lists the TSC only after it has tested that it is invariant, synchronous between
+    // cores, and not trapped by a hypervisor.
     let available = std::fs::read_to_string(
         "/sys/devices/system/clocksource/clocksource0/available_clocksource",
     );
@@ -338,7 +336,7 @@ mod tests {
         assert!(steady_wall_ns().abs_diff(wall_ns()) < 60_000_000_000);
     }
 
-    /// As between two processes: the same text, the same timeline.
+    /// Like two processes: the same text gives the same timeline.
     #[test]
     fn is_the_same_clock_when_it_is_handed_on() {
         let clock = Clock::calibrate();
@@ -358,14 +356,14 @@ mod tests {
         assert_eq!(Clock::rate_off_ppm((2, 5), (1, 6)), None);
     }
 
-    /// Against the kernel's own clock over 50 ms: the calibrated rate must agree within 1000 ppm,
-    /// two hundred times its error (beside other work a reading may be late), where a wrong factor
-    /// would be off by tens of percent.
+    /// Against the kernel's own clock over 50 ms: the calibrated rate must agree within 1000 ppm.
+    /// That is 200 times its error, because other work may delay a reading; a wrong factor would be
+    /// off by tens of percent.
     #[test]
     fn runs_at_the_rate_of_the_kernels_clock() {
         let clock = Clock::calibrate();
-        // The core may be taken away between two readings (it was, in one test run of a hundred):
-        // of a few pairs the closest.
+        // The kernel may preempt this thread between two readings (once in 100 test runs), so take
+        // the closest of a few pairs.
         let both = || {
             let pairs = (0..64).map(|_| (clock.now_ns(), monotonic_raw_ns(), clock.now_ns()));
             let closest = pairs.min_by_key(|(before, _, after)| after - before).unwrap();

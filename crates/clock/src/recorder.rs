@@ -1,5 +1,5 @@
 //! Latencies of a run, interval by interval. The measuring thread adds to preallocated histograms
-//! and swaps the whole set once an interval; whoever drains the other end encodes and adds up.
+//! and swaps the whole set once an interval. The drain at the other end encodes and sums.
 //!
 //! ```text
 //!   measuring thread            two wait-free rings           drain (after the run, or a thread)
@@ -25,14 +25,14 @@ pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// Length of an interval.
 pub const INTERVAL_NS: u64 = 1_000_000_000;
-/// A run up to this long is encoded after it; a longer one needs a recorder thread beside it.
+/// A run up to this long is encoded after its end; a longer one needs a recorder thread.
 pub const SECONDS_IN_MEMORY_MAX: f64 = 60.0;
-/// Sets of histograms in flight where a recorder thread drains: it may fall this many seconds back.
+/// Sets of histograms with a recorder thread, which may be this many seconds late.
 const POOL_WITH_THREAD: usize = 16;
-/// How often the other end looks for an interval that is due.
+/// How often the drain looks for a finished interval.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A histogram of latencies as every series has it.
+/// An empty histogram of latencies, as every series uses it.
 pub fn histogram() -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, LATENCY_NS_MAX, SIGNIFICANT_DIGITS)
         .expect("constant bounds are valid");
@@ -42,7 +42,7 @@ pub fn histogram() -> Histogram<u64> {
     histogram
 }
 
-/// What a series is called and what its values mean.
+/// Name and meaning of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     /// `order`, `cancel`, `cycle`, …
@@ -57,13 +57,13 @@ impl Series {
         Series { name: Cow::Borrowed(name), kind }
     }
 
-    /// `subject.series.kind`, as the series stands in an .hlog file.
+    /// `subject.series.kind`, the tag in an .hlog file.
     pub fn tag(&self, subject: &str) -> String {
         format!("{subject}.{}.{}", self.name, self.kind.name())
     }
 }
 
-/// What was recorded in one interval.
+/// The values of one interval.
 pub struct Interval {
     /// Its start on the recorder's clock, ns.
     pub start_ns: u64,
@@ -73,18 +73,17 @@ pub struct Interval {
     pub histograms: Vec<Histogram<u64>>,
 }
 
-/// The measuring thread's end. Nothing in it allocates, locks or calls the system.
+/// The measuring thread's end. It never allocates, locks or calls the system.
 pub struct Recorder {
     current: Option<Box<Interval>>,
     boundary_ns: u64,
     full: rtrb::Producer<Box<Interval>>,
     free: rtrb::Consumer<Box<Interval>>,
-    /// Nothing is ever sent: when it is dropped, the other end wakes and knows that the run is
-    /// over.
+    /// Carries no messages. When it is dropped, the drain wakes and ends.
     _alive: mpsc::Sender<()>,
 }
 
-/// The other end.
+/// The reading end.
 pub struct Drain {
     series: Vec<Series>,
     full: rtrb::Consumer<Box<Interval>>,
@@ -92,16 +91,16 @@ pub struct Drain {
     alive: mpsc::Receiver<()>,
     /// The recorder is gone.
     finished: bool,
-    /// How long until the next look.
+    /// Time until the next look.
     pause: Duration,
-    /// Taken while the run lasted, to be written after it.
+    /// Intervals taken during the run, written after it.
     kept: VecDeque<Box<Interval>>,
 }
 
-/// A recorder of `series` for a run of `seconds`, and the drain that belongs to it.
+/// Makes a recorder of `series` for a run of `seconds`, and its drain.
 pub fn recorder(series: &[Series], seconds: f64) -> (Recorder, Drain) {
-    // A run that is not drained while it lasts needs a set for each second, one for the second in
-    // which it drains its last replies, and some for a start or an end that is late.
+    // Without a recorder thread, the pool needs a set for each second, one for the second in which
+    // the last replies come, and some for a late start or end.
     let pool = if seconds <= SECONDS_IN_MEMORY_MAX {
         seconds.ceil() as usize + 4
     } else {
@@ -130,11 +129,10 @@ pub fn recorder(series: &[Series], seconds: f64) -> (Recorder, Drain) {
 }
 
 impl Recorder {
-    /// Drops what was recorded so far (the warm-up) and starts the first interval.
+    /// Drops the values recorded so far (the warm-up) and starts the first interval.
     pub fn start(&mut self, now_ns: u64) {
         let current = self.current();
-        // Nothing to do where nothing was recorded: to clear a set takes as long as a hundred
-        // orders.
+        // Skip empty sets: clearing one takes as long as a hundred orders.
         current.histograms.iter_mut().filter(|one| !one.is_empty()).for_each(Histogram::reset);
         current.start_ns = now_ns;
         self.boundary_ns = now_ns + INTERVAL_NS;
@@ -146,8 +144,8 @@ impl Recorder {
         self.current().histograms[series].saturating_record(value_ns);
     }
 
-    /// Ends the interval if its time is over. Call it between messages. Where no empty set is left
-    /// (the drain is far behind) the interval just gets longer: nothing is lost.
+    /// Ends the interval if its time is over. Call it between messages. If no empty set is left
+    /// (the drain is late), the interval gets longer and loses nothing.
     #[inline]
     pub fn roll(&mut self, now_ns: u64) {
         if now_ns >= self.boundary_ns {
@@ -184,10 +182,9 @@ impl Recorder {
 }
 
 impl Drain {
-    /// Shows each interval to `watch` as it ends and keeps it for [`Drain::run`], which writes
-    /// them: so nothing is encoded while the recorder's run lasts. Blocks until that is over.
-    /// Wakes once an interval. For runs of at most [`SECONDS_IN_MEMORY_MAX`]; a longer one would
-    /// run out of sets, and its last interval be long.
+    /// Shows each interval to `watch` as it ends and keeps it for [`Drain::run`] to write, so that
+    /// nothing is encoded during the run. Blocks until the run ends and wakes once an interval. For
+    /// runs of at most [`SECONDS_IN_MEMORY_MAX`]: a longer one would use up all sets.
     pub fn keep(&mut self, watch: &mut dyn FnMut(&Interval)) {
         while let Some(interval) = self.next() {
             watch(&interval);
@@ -195,15 +192,15 @@ impl Drain {
         }
     }
 
-    /// Takes intervals until the recorder has finished and writes each as a line per series, tagged
-    /// `subject.series.kind`, to `log` (an HdrHistogram interval log, values in ns). Blocks until
-    /// then: call it after the run, or on a thread of its own.
+    /// Writes each interval until the recorder finishes: a line per series, tagged
+    /// `subject.series.kind`, to `log` (an HdrHistogram interval log, values in ns). Blocks: call
+    /// it after the run or on a thread of its own.
     ///
     /// `started` is the wall-clock time of `start_ns` on the recorder's clock.
     ///
     /// # Errors
-    /// The first error of `log`; `failed` is called when it happens, so that a long run need not go
-    /// on for nothing. The rest of the intervals are taken all the same.
+    /// The first error of `log`. `failed` is called at once, so that a long run can stop early; the
+    /// drain still takes the remaining intervals.
     pub fn run(
         self,
         subject: &str,
@@ -215,7 +212,7 @@ impl Drain {
         self.run_watched(subject, log, started, start_ns, failed, &mut |_| ())
     }
 
-    /// As [`Drain::run`], and shows each interval to `watch` as it ends; not those that were kept.
+    /// As [`Drain::run`], and shows each interval to `watch` as it ends, except those already kept.
     ///
     /// # Errors
     /// As [`Drain::run`].
@@ -232,7 +229,7 @@ impl Drain {
         write_log(&series, subject, log, started, start_ns, failed, &mut |written| {
             if let Some(mut written) = written {
                 written.histograms.iter_mut().for_each(Histogram::reset);
-                // The recorder may be gone, with its end of this ring.
+                // The recorder and its end of this ring may have been dropped.
                 let _ = self.free.push(written);
             }
             self.kept_or_next(watch)
@@ -246,14 +243,15 @@ impl Drain {
     fn next(&mut self) -> Option<Box<Interval>> {
         loop {
             if let Ok(interval) = self.full.pop() {
-                // The next one ends no sooner than that; who wakes in between only disturbs.
+                // The next interval ends no sooner; waking earlier would only disturb the
+                // measurement.
                 self.pause = Duration::from_nanos(INTERVAL_NS);
                 return Some(interval);
             }
             if self.finished {
                 return None;
             }
-            // The order matters: a recorder that is gone pushes nothing more.
+            // Check in this order: a recorder that was dropped pushes nothing more.
             let waited = self.alive.recv_timeout(self.pause);
             self.finished = waited == Err(mpsc::RecvTimeoutError::Disconnected);
             self.pause = POLL;
@@ -261,8 +259,8 @@ impl Drain {
     }
 }
 
-/// Writes interval after interval as [`Drain::run`] does: `next` gives them, and gets the one
-/// before back.
+/// Writes the intervals that `next` returns, as [`Drain::run`] does. `next` gets the previous one
+/// back.
 ///
 /// # Errors
 /// As [`Drain::run`].

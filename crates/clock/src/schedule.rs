@@ -1,10 +1,11 @@
-//! When each message is meant to be sent. An open-loop schedule is fixed before the run and never
-//! re-based: whoever is late stays late, and the lateness is in the response time.
+//! The time at which each message is meant to be sent. An open-loop schedule is fixed before the
+//! run and never re-based: a late message stays late, and its lateness is part of the response
+//! time.
 
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-/// How messages are spread over time at a given mean rate.
+/// Distribution of messages over time at a given mean rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
@@ -63,13 +64,13 @@ impl Schedule {
         (self.offset_fixed >> 32) as u64
     }
 
-    /// Which message that is, from 0.
+    /// Number of that message, from 0.
     #[inline]
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// Goes on to the message after it.
+    /// Advances to the next message.
     #[inline]
     pub fn advance(&mut self) {
         self.index += 1;

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 #[test]
 fn a_one_way_figure_stands_up_to_a_tenth() {
     assert_eq!(one_way(10_000, Some(1_000)), Ok(()));
-    let too_wide = OneWayRefused::TooWide { figure_ns: 10_000, bound_ns: 1_001 };
+    let too_wide = OneWayError::TooWide { figure_ns: 10_000, bound_ns: 1_001 };
     assert_eq!(one_way(10_000, Some(1_001)), Err(too_wide));
-    assert_eq!(one_way(10_000, None), Err(OneWayRefused::Unknown));
-    // One clock: exact, whatever the figure.
+    assert_eq!(one_way(10_000, None), Err(OneWayError::Unknown));
+    // One clock: every figure passes.
     assert_eq!(one_way(0, Some(0)), Ok(()));
     assert!(one_way(u64::MAX, Some(u64::MAX)).is_err());
 }
@@ -23,7 +23,7 @@ static CLOCKS: LazyLock<[Clock; 2]> = LazyLock::new(|| {
     }
 });
 
-/// Read at `clock_ns`, when the wall clock showed `wall_ns`.
+/// A reading at `clock_ns`, when the wall clock showed `wall_ns`.
 fn base(
     boot_id: &str,
     clock: usize,
@@ -38,7 +38,7 @@ fn base(
     }
 }
 
-/// One end over a run: its wall clock lies `ahead_ns` before its own, and gains `ppm`.
+/// One end over a run: its wall clock is `ahead_ns` ahead of its own clock and gains `ppm`.
 fn end(
     boot_id: &str,
     clock: usize,
@@ -62,7 +62,7 @@ fn on_one_machine_a_bridge_is_as_good_as_the_readings_and_elsewhere_bounds_add_u
     let chrony = "chrony".to_owned();
     assert_eq!(bound(end("b", 0, 0, 0, [Some(500); 2])), (Some(1_760), chrony));
     assert_eq!(bound(end("b", 0, 0, 0, [Some(500), None])), (None, String::new()));
-    // Two machines that don't say who they are may be two.
+    // Two machines without an id may be different ones.
     let unknown = end("", 0, 0, 0, [None; 2]);
     assert_eq!(Bridge::new(unknown.clone(), unknown).unwrap().bound(), (None, String::new()));
 }
@@ -76,7 +76,7 @@ fn an_end_that_began_again_meanwhile_is_no_bridge() {
 }
 
 proptest! {
-    /// Two counters of different origin and rate, one true time.
+    /// Two counters with different origins and rates, one true time.
     #[test]
     fn a_stamp_is_laid_where_it_happened(
         ahead in [0..1u64 << 60, 0..1u64 << 60],
@@ -90,7 +90,7 @@ proptest! {
         };
         let theirs_ns = 1_000 + at_ns;
         let ours_ns = bridge.ours_ns(theirs_ns);
-        // Before the beginning of our clock there is nothing.
+        // Our clock has no stamps before its beginning.
         if ours_ns > 1_000 {
             prop_assert!((wall(0, ours_ns) - wall(1, theirs_ns)).abs() <= 2, "{ours_ns}");
         } else {

@@ -1,34 +1,34 @@
-//! How far a wall clock may be off UTC, and how good the time was by which a run was stamped.
+//! Distance of a wall clock from UTC, and the quality of the clocks that stamped a run.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How far this machine's wall clock may be off UTC, and who says so.
+/// Largest distance of this machine's wall clock from UTC, and its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Utc {
-    /// At most so far, ns; `None`: nobody knows.
+    /// Upper bound, ns; `None` if unknown.
     pub bound_ns: Option<u64>,
     /// The source: `chrony`, or empty.
     pub from: String,
-    /// Why nobody knows; empty where somebody does.
+    /// Why the bound is unknown; empty if it is known.
     pub why: String,
-    /// The PTP hardware clocks of this machine, by name. How far the wall clock is off them only
-    /// who disciplines it knows.
+    /// PTP hardware clocks of this machine, by name. Only the program that disciplines the wall
+    /// clock knows how far it is from them.
     pub ptp_clocks: Vec<String>,
 }
 
-/// Why chrony's word gives no bound.
+/// Why chrony's output gives no bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChronyError {
-    /// It is not what `chronyc -n -c tracking` prints.
+    /// The text is not what `chronyc -n -c tracking` prints.
     #[error("`chronyc -c tracking` printed {0:?}, which is not its 14 fields")]
     Unreadable(String),
-    /// It follows nobody.
+    /// chrony has no source.
     #[error("chrony is not synchronised")]
     NotSynchronised,
-    /// It follows itself.
+    /// chrony's only source is its own clock.
     #[error("chrony follows this machine's own clock (`local`)")]
     Local,
 }
@@ -39,15 +39,15 @@ pub enum ChronyError {
 const CHRONY_FIELDS: usize = 14;
 /// The reference id of the `local` directive, 127.127.1.1.
 const CHRONY_LOCAL: &str = "7F7F0101";
-/// A bound beyond this, an hour, is none.
+/// A larger bound, above one hour, counts as unknown.
 const BOUND_SECONDS_MAX: f64 = 3600.0;
 
-/// The bound, ns, by what `chronyc -n -c tracking` printed: the offset that is being corrected,
-/// and root dispersion, and half of the root delay (chronyc(1), "tracking"), assuming that the
-/// stratum-1 server is right.
+/// The bound, ns, from the output of `chronyc -n -c tracking`: the remaining offset, the root
+/// dispersion, and half of the root delay (chronyc(1), "tracking"). Assumes that the stratum-1
+/// server is right.
 ///
 /// # Errors
-/// If the text is something else, or chrony follows nobody but itself.
+/// If the text is something else, or chrony has no source but its own clock.
 pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
     let unreadable = || ChronyError::Unreadable(tracking.trim().chars().take(200).collect());
     let fields: Vec<&str> = tracking.trim().split(',').collect();
@@ -66,11 +66,11 @@ pub fn chrony_bound_ns(tracking: &str) -> Result<u64, ChronyError> {
     if !(delay >= 0.0 && dispersion >= 0.0 && bound <= BOUND_SECONDS_MAX) {
         return Err(unreadable());
     }
-    // A whole number of nanoseconds as a decimal is not quite whole in binary.
+    // A decimal with whole nanoseconds is not quite whole in binary.
     Ok((bound * 1e9 - 1e-3).ceil() as u64)
 }
 
-/// How good the time is by which both ends stamp.
+/// Quality of the clocks by which both ends stamp.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -78,26 +78,26 @@ pub struct Time {
     /// Both ends are on one machine and read one counter: differences between their stamps are
     /// exact.
     pub same_clock: bool,
-    /// By how much a stamp of the kernel's may be off the trader's clock, ns.
+    /// Largest error of a kernel stamp on the trader's clock, ns.
     pub kernel_bound_ns: u64,
-    /// By how much the exchange's clock may be off the trader's, ns: 0 on one machine; `None` if
-    /// nobody knows.
+    /// Largest distance of the exchange's clock from the trader's, ns: 0 on one machine, `None` if
+    /// unknown.
     pub exchange_bound_ns: Option<u64>,
-    /// Where the bound comes from: `same machine`, `chrony`, or empty.
+    /// Source of the bound: `same machine`, `chrony`, or empty.
     pub bound_from: String,
-    /// Series from one clock to the other that are not given, and why: the clocks may be further
-    /// apart than a tenth of their p50, or nobody knows how far.
+    /// Series between the two clocks that are left out, and why: the clocks may be further apart
+    /// than a tenth of the p50, or their distance is unknown.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, String>,
-    /// Which boot of which machine the trader ran in; empty if it could not be read.
+    /// Identifies the boot and machine of the trader; empty if it could not be read.
     pub boot_id: String,
-    /// By how much the trader's clock ran faster than CLOCK_MONOTONIC_RAW over the run, in parts
-    /// in a million: the error of its calibration.
+    /// Error of the calibration of the trader's clock, parts per million: by how much it ran faster
+    /// than CLOCK_MONOTONIC_RAW over the run.
     pub rate_off_ppm: Option<f64>,
-    /// How often somebody set the wall clock meanwhile: stamps of the kernel's around it are wrong
-    /// by as much.
+    /// How often the wall clock was set during the run. Kernel stamps around a step are wrong by
+    /// its size.
     pub wall_steps: u64,
-    /// How far the trader's wall clock may be off UTC.
+    /// Largest distance of the trader's wall clock from UTC.
     pub utc: Utc,
 }
 

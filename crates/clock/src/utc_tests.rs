@@ -4,7 +4,7 @@ use proptest::prelude::*;
 /// The example of chronyc(1), "tracking", as the fields of `-c`.
 const MANUAL: &str = "CB00710F,203.0.113.15,3,1485509367.123456789,-0.000006523,-0.000006747,0.000035822,-3.225,-0.000,0.129,\
                       0.013639022,0.001100737,64.2,Normal\n";
-/// What chrony 4.3 printed with `local stratum 10` and nobody to follow, and without `local`.
+/// Output of chrony 4.3 with `local stratum 10` and no source, and without `local`.
 const LOCAL: &str = "7F7F0101,,10,1795340838.576375254,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,0.000000000,0.0,Normal\n";
 const NOBODY: &str = "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,Not synchronised\n";
 

@@ -1,20 +1,20 @@
-//! The wall clock beside the [`Clock`]: so that what the kernel or another machine stamped in UTC
-//! can be laid on our timeline, and our stamps be dated, each with a bound of its error.
+//! The wall clock related to the [`Clock`]: converts stamps of the kernel and of other machines
+//! (UTC) to our timeline, and our stamps to dates, each with a bound of the error.
 //!
-//! Both run straight for a while, at rates that differ by some parts in a million (the calibration
-//! of the counter, what NTP corrects). So two readings of the pair make a line, and each further
-//! one says by how much the line was off.
+//! Over a short time, both clocks run at constant rates that differ by some parts per million (the
+//! counter's calibration, NTP's correction). Two readings of the pair make a line; each further
+//! reading shows the line's error.
 
 use crate::{Clock, Pair};
 use std::time::Duration;
 
-/// How long the first line is. Readings good to 50 ns make its rate good to half a part in a
-/// million, which is half a microsecond a second later; longer lines are better.
+/// Length of the first line. Two readings, each good to 50 ns, give a rate good to 0.5 ppm, which
+/// is 0.5 us after a second. Longer lines are better.
 const FIRST_LINE: Duration = Duration::from_millis(200);
-/// NTP slews by at most 500 parts in a million, a counter is calibrated to some tens: what is off
-/// by more was set, not slewed.
+/// NTP slews by at most 500 ppm, and a counter's calibration is off by some tens. A larger
+/// difference means that the wall clock was set.
 const STEP_PARTS_PER_MILLION: u64 = 1_000;
-/// A line is not made longer than this: the temperature, and so the rates, change.
+/// Longest line: the temperature, and with it the rates, change.
 const LINE_NS_MAX: u64 = 10_000_000_000;
 
 /// The wall clock as a line over the [`Clock`].
@@ -23,7 +23,7 @@ pub struct Wall {
     clock: Clock,
     /// The line's first point.
     from: Pair,
-    /// Its latest.
+    /// Its latest point.
     at: Pair,
     /// Wall nanoseconds gained over the clock's, in 2^-40 parts.
     gain: i64,
@@ -46,8 +46,8 @@ impl Wall {
         wall
     }
 
-    /// Reads the pair again, some microseconds of work: goes on with the line from there, and
-    /// widens the bound if the line was off. Off the path, about once a second.
+    /// Reads the pair again (a few microseconds of work) and starts the line there. Widens the
+    /// bound if the line was off. Call it off the path, about once a second.
     pub fn refresh(&mut self) {
         let now = self.clock.beside_wall();
         self.go_on(now);
@@ -58,7 +58,7 @@ impl Wall {
         let off_ns = self.wall_ns(now.clock_ns).abs_diff(now.wall_ns);
         let reading_ns = now.bound_ns + self.at.bound_ns;
         if off_ns > reading_ns + elapsed_ns / 1_000_000 * STEP_PARTS_PER_MILLION {
-            // The rate is as it was; where the line stood before says nothing any more.
+            // Keep the rate; the old position of the line is wrong after a step.
             self.steps += 1;
             (self.from, self.at) = (now, now);
             return;
@@ -73,17 +73,17 @@ impl Wall {
         }
     }
 
-    /// The moment on the [`Clock`], ns, at which the wall clock showed `wall_ns`; 0 for what lies
+    /// The moment on the [`Clock`], ns, at which the wall clock showed `wall_ns`; 0 if that is
     /// before the clock's beginning.
     #[inline]
     pub fn clock_ns(&self, wall_ns: u64) -> u64 {
         let since_ns = i128::from(wall_ns) - i128::from(self.at.wall_ns);
-        // The gain is some parts in a million, and its square nothing.
+        // The gain is some parts per million, so its square is negligible.
         let since_ns = since_ns - ((since_ns * i128::from(self.gain)) >> 40);
         u64::try_from(i128::from(self.at.clock_ns) + since_ns).unwrap_or(0)
     }
 
-    /// What the wall clock showed at a moment on the [`Clock`], nanoseconds since 1970.
+    /// The wall clock at a moment on the [`Clock`], nanoseconds since 1970.
     #[inline]
     pub fn wall_ns(&self, clock_ns: u64) -> u64 {
         let since_ns = i128::from(clock_ns) - i128::from(self.at.clock_ns);
@@ -96,14 +96,14 @@ impl Wall {
         self.at
     }
 
-    /// By how much a converted stamp was off so far, ns, at most: the worst that a reading found,
-    /// and the reading's own error.
+    /// Largest error of a converted stamp so far, ns: the worst that a reading found, and the
+    /// reading's own error.
     pub fn bound_ns(&self) -> u64 {
         self.bound_ns
     }
 
-    /// How often the wall clock was set between two readings. Stamps that were converted between
-    /// then and the reading are wrong by as much.
+    /// How often the wall clock was set between two readings. A stamp converted between a step and
+    /// the next reading is wrong by the size of the step.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -115,7 +115,7 @@ fn gain(from: &Pair, to: &Pair) -> i64 {
     if clock <= 0 {
         return 0;
     }
-    // Clocks that differ by half are no clocks; the product with 64 bits of time stays within 128.
+    // A gain this large is no clock; below it, the product with 64 bits of time fits in 128.
     let gain = ((wall - clock) << 40) / clock;
     gain.clamp(-1 << 39, 1 << 39) as i64
 }

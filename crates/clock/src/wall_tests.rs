@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 const WALL_NS: u64 = 1_795_305_600_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A pair whose wall clock gains so many parts in a million, read `off_ns` wrong.
+/// A pair whose wall clock gains `gain_ppm`, read `off_ns` wrong.
 fn pair(clock_ns: u64, gain_ppm: i64, off_ns: i64) -> Pair {
     let gained_ns = clock_ns as i64 * gain_ppm / 1_000_000;
     let wall_ns = (WALL_NS + clock_ns).saturating_add_signed(gained_ns + off_ns);
     Pair { clock_ns, wall_ns, bound_ns: 50 }
 }
 
-/// Calibrated once: it is not read.
+/// Calibrated once; the tests never read it.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::calibrate);
 
 fn line(gain_ppm: i64) -> Wall {
@@ -37,8 +37,8 @@ fn what_lies_before_the_clock_is_zero() {
     assert_eq!(line(0).clock_ns(WALL_NS - 1), 0);
 }
 
-/// A rate that changes is found by the next reading, and the bound says by how much stamps in
-/// between were off.
+/// The next reading detects a changed rate, and the bound then contains the error of stamps in
+/// between.
 #[test]
 fn a_rate_that_changes_widens_the_bound() {
     let mut wall = line(0);
@@ -66,8 +66,8 @@ fn a_wall_clock_that_was_set_is_noticed_and_followed() {
     }
 }
 
-/// A machine that is paused, or whose clock is set, between the last two readings is nothing a
-/// bound can know of: three tries. A bound that is wrong is wrong each time.
+/// A pause of the machine or a step of its clock between the last two readings is in no bound, so
+/// the test has three tries. A wrong bound fails each time.
 #[test]
 fn the_real_clocks_stay_within_the_bound() {
     let tries: Vec<String> = (0..3).map_while(|_| beyond_the_bound().err()).collect();
@@ -87,8 +87,8 @@ fn beyond_the_bound() -> Result<(), String> {
     }
     let now = clock.beside_wall();
     let off_ns = wall.wall_ns(now.clock_ns).abs_diff(now.wall_ns);
-    // Ten times what a calibration may be off over the time since the last reading, which a busy
-    // machine draws out.
+    // Ten times the calibration's error over the time since the last reading, which may be long on
+    // a busy machine.
     let since_ns = now.clock_ns - wall.latest().clock_ns;
     let is_within = off_ns <= wall.bound_ns() + now.bound_ns + since_ns / 1_000;
     is_within
@@ -97,8 +97,8 @@ fn beyond_the_bound() -> Result<(), String> {
 }
 
 proptest! {
-    /// However the wall clock is slewed and read: what a reading finds is within the bound, and
-    /// nothing is taken for a step.
+    /// For any slewing and any readings, the error stays within the bound, and no slew counts as a
+    /// step.
     #[test]
     fn slewing_is_no_step(
         first_ppm in -500_i64..500,

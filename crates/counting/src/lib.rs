@@ -1,6 +1,6 @@
-//! An allocator that counts, for tests of what allocates nothing and of what takes how much. To
-//! use one of its functions is to have it as the allocator of the test's process. It is a
-//! dev-dependency and nothing else: no binary carries it.
+//! An allocator that counts, for tests that check allocations and memory use. A test that calls one
+//! of these functions gets it as its process's allocator. A dev-dependency only: no binary contains
+//! it.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -17,28 +17,28 @@ thread_local! {
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls to the allocator of this thread so far, frees too.
+/// Calls to the allocator by this thread so far, including frees.
 pub fn calls() -> u64 {
     CALLS.get()
 }
 
-/// Allocations and reallocations of the whole process so far. Between two readings that are
-/// compared, nothing else may allocate.
+/// Allocations and reallocations by the whole process so far. Nothing else may allocate between two
+/// readings that are compared.
 pub fn allocations_of_process() -> u64 {
     ALLOCATIONS.load(Relaxed)
 }
 
-/// Bytes that the whole process has allocated now, as they were asked for.
+/// Bytes that the whole process holds now, as requested.
 pub fn bytes_of_process() -> usize {
     BYTES.load(Relaxed)
 }
 
-/// Counts every call, and leaves the work to the system's allocator.
+/// Counts every call and forwards it to the system's allocator.
 struct Counting;
 
-/// Notes a call that takes so many bytes and gives back so many.
+/// Counts a call that takes `taken_bytes` and frees `freed_bytes`.
 fn count(is_allocation: bool, taken_bytes: usize, freed_bytes: usize) {
-    // A thread that is ending has no counter any more, and nothing here to count.
+    // A thread that is ending has no counter any more.
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
     ALLOCATIONS.fetch_add(u64::from(is_allocation), Relaxed);
     BYTES.fetch_add(taken_bytes, Relaxed);
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(calls() - before, 2);
         let zeroed = std::hint::black_box(vec![0_u8; 1 << 20]);
         assert_eq!(calls() - before, 3);
-        // The harness takes and gives back a little meanwhile.
+        // The test harness allocates and frees a little at the same time.
         let taken = bytes_of_process() - bytes;
         assert!(taken.abs_diff(5 << 20) < 1 << 20, "{taken} bytes");
         assert!(allocations_of_process() - allocations >= 3);

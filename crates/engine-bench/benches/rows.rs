@@ -1,6 +1,6 @@
 //! Compares the rows with the empty dispatch: throughput as a ratio, latencies as differences. The
-//! rows take turns, each time with a fresh engine, so that whatever slows the machine slows all of
-//! them.
+//! rows take turns, each time with a fresh engine, so that a slow phase of the machine affects all
+//! of them.
 //!
 //! `cargo bench -p engine-bench` compares all rows. Arguments select rows by name, and `--turns N`
 //! sets the number of turns. `cargo test --benches` only checks that each row runs to its end.
@@ -13,7 +13,7 @@ use record::engine::EMPTY_DISPATCH;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Operations behind W1's published counts.
+/// Operations of W1's published counts.
 const OPERATIONS: u64 = 2_000_000;
 const TURNS: usize = 5;
 

@@ -1,4 +1,4 @@
-//! What the measuring thread gets for a task, what it sends meanwhile, and its result.
+//! The measuring thread's inputs, messages and result.
 
 use clock::Clock;
 use clock::recorder::Drain;
@@ -9,7 +9,7 @@ use record::progress::Second;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The measuring thread's result.
-pub(crate) struct Measured {
+pub(crate) struct TaskResult {
     pub(crate) load: Load,
     /// Operations of the plan.
     pub(crate) planned: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Measured {
     pub(crate) failure: Option<String>,
 }
 
-/// What the measuring thread works with.
+/// The measuring thread's context.
 pub(crate) struct Bench<'a> {
     pub(crate) clock: Clock,
     /// Set from outside to end the run.
@@ -51,7 +51,7 @@ impl<'a> Bench<'a> {
         self.reporter.start(drain, start_ns);
     }
 
-    /// Adds to `load` what the kernel did to this thread since `earlier`.
+    /// Adds the kernel's counts for this thread since `earlier` to `load`.
     pub(crate) fn disturbed(&self, earlier: Usage, load: Load) -> Load {
         let usage = host::thread::usage().since(earlier);
         Load {

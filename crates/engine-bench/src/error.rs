@@ -23,7 +23,7 @@ pub enum EngineBenchError {
     /// The thread can't be pinned, the log can't be written, or there is a bug.
     #[error(transparent)]
     Measuring(#[from] MeasuringError),
-    /// The parent process is gone, or told us to end.
+    /// The parent process has ended, or told us to end.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }

@@ -4,12 +4,12 @@
 //! ```text
 //!   row       the engine behind a row of a plan
 //!   run       a measuring thread, pinned; the caller's thread writes the log
-//!   task      what the measuring thread does:
+//!   task      the work of the measuring thread:
 //!     passes     back to back: passes timed as a whole, and one that times each operation
 //!     open_loop  on a schedule that is never re-based
 //!     logged     the same through a journal, whose mode decides when an operation is answered
 //!     soak       for a long time, with a reference; `watch` judges, `state` saves and resumes
-//!   bench     what each of these four gets, and its result; `series`: names in the log
+//!   bench     inputs and result of these four; `series`: names in the log
 //!   timed     the loops that are timed
 //!   server    an engine, the empty dispatch or the ideal; `outbound` and `tally` take reports
 //! ```

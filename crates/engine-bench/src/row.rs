@@ -8,8 +8,8 @@ use flow::w1::{DEEP, MID_TICKS, SHALLOW, Shape};
 use plan::process::engine::{Book, OPERATIONS_MAX, Row};
 
 /// Number of price levels per depth. Orders rest within one and a half depths of the initial
-/// middle, and a modification moves them by a tick. If an order ever fell outside, the engine would
-/// reject it and the record would be void.
+/// middle, and a modification moves them by a tick. The engine would reject an order outside, and
+/// the record would be void.
 const LEVELS_PER_DEPTH: u32 = 8;
 
 // Every check runs and none rejects. Only self-trade prevention is off: one order in a thousand

@@ -1,6 +1,6 @@
 //! One run of one plan: a pinned measuring thread, while the caller's thread writes the log.
 
-use crate::bench::{Bench, Measured};
+use crate::bench::{Bench, TaskResult};
 use crate::error::EngineBenchError;
 use crate::task::logged::{self, JournalTask};
 use crate::task::open_loop;
@@ -15,13 +15,13 @@ use record::progress::Second;
 use record::{self, ClientResult};
 use std::sync::atomic::AtomicBool;
 
-/// Carries the plan out. Returns soon after `stop` is set, with what was measured so far.
+/// Runs the plan. Returns soon after `stop` is set, with the operations measured so far.
 ///
-/// Measures on a thread of its own. The caller's thread writes the log after the run, or during a
-/// soak, and calls `tell` with progress if the plan asks for it: keep it off the measured core.
+/// Measures on its own thread. The caller's thread writes the log after the run, or during a soak,
+/// and calls `tell` with progress if the plan asks for it: keep it off the measured core.
 ///
 /// # Errors
-/// If there is no result. A run that broke off has a result that says so.
+/// If there is no result. An interrupted run has a result that says so.
 pub fn run(
     plan: &EnginePlan,
     stop: &AtomicBool,
@@ -62,7 +62,7 @@ fn measure(
     let clock = Clock::calibrate();
     host::thread::set_scheduling(plan.scheduling)?;
     let bench = Bench::new(clock, stop, reporter);
-    let Measured { load, planned, failure } = match &plan.task {
+    let TaskResult { load, planned, failure } = match &plan.task {
         Task::Passes { operations, passes } => {
             passes::run(plan, row, (*operations, *passes), &bench)?
         }

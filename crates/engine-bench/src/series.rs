@@ -6,7 +6,7 @@ use record::Kind;
 
 /// The series of a soak's reference.
 pub const REFERENCE: &str = "reference";
-/// The load model in a record where operations follow each other without a schedule.
+/// The load model of operations back to back, without a schedule.
 pub(crate) const BACK_TO_BACK: &str = "back-to-back";
 
 /// Series of a schedule, with or without a journal.

@@ -1,9 +1,9 @@
-//! What each of the engine's decisions costs, by commands that isolate it as far as commands can:
-//! how a price level is found, how orders queue, how an id is looked up, what risk checks.
+//! The cost of each of the engine's decisions, isolated as far as commands can: finding a price
+//! level, queueing orders, looking up an id, checking risk.
 //!
-//! `cargo bench -p engine` prints nanoseconds a command; `cargo test --benches` only looks that
-//! each command meets the decision that it is meant for. Between two lines of a kind lies the
-//! decision; in each is also the way into the engine and out of it, some ten nanoseconds.
+//! `cargo bench -p engine` prints nanoseconds per command; `cargo test --benches` only checks that
+//! each command reaches its decision. The difference of two similar lines is the decision. Each
+//! line also includes the way into the engine and out of it, some ten nanoseconds.
 
 use clock::Clock;
 use clock::random::SplitMix64;
@@ -14,24 +14,24 @@ use engine::{
 use stats::median;
 use std::hint::black_box;
 
-/// Commands of a case, about.
+/// Approximate number of commands of a case.
 const COMMANDS: u64 = 20_000;
-/// How often each case is timed, each time with a fresh engine.
+/// Number of timed runs of each case, each with a fresh engine.
 const REPEATS: usize = 15;
 
-/// Commands that meet one decision.
+/// Commands that reach one decision.
 struct Case {
     name: &'static str,
     limits: EngineLimits,
     /// Not timed.
     before: Vec<Command>,
     timed: Vec<Command>,
-    /// Whether an event is one that these commands are meant to have.
+    /// Whether an event is expected from these commands.
     is_meant: fn(&Event) -> bool,
 }
 
 fn main() {
-    // Cargo says `--bench` where it is to be timed.
+    // Cargo passes `--bench` if it wants times.
     let is_timed = std::env::args().any(|argument| argument == "--bench");
     let clock = Clock::calibrate();
     for case in levels().into_iter().chain(queue()).chain(ids()).chain(risk()) {
@@ -57,7 +57,7 @@ fn apply(engine: &mut Engine, commands: &[Command], mut hear: impl FnMut(Event))
     }
 }
 
-/// Each command is answered, and with nothing but what is meant.
+/// Checks that each command has the expected events and no others.
 fn look(case: &Case) {
     let mut engine = prepared(case);
     let mut events = 0;
@@ -68,7 +68,7 @@ fn look(case: &Case) {
     assert!(events >= case.timed.len(), "{}: {events} events", case.name);
 }
 
-/// Picoseconds a command.
+/// Picoseconds per command.
 fn time(case: &Case, clock: Clock) -> u64 {
     let mut engine = prepared(case);
     let start_ns = clock.now_ns();
@@ -95,8 +95,8 @@ fn is_booked_or_cancelled(event: &Event) -> bool {
     matches!(event, Event::Booked { .. } | Event::Done { reason: DoneReason::Cancelled, .. })
 }
 
-/// An order comes and goes at prices that `price` gives: each time its level comes and goes with
-/// it.
+/// An order is entered and cancelled at the prices of `price`: its level is created and removed
+/// each time.
 fn comes_and_goes(name: &'static str, price: impl Fn(u64) -> i64) -> Case {
     let timed = (0..COMMANDS / 2).flat_map(|number| [buy(number, price(number)), cancel(number)]);
     Case {
@@ -112,7 +112,7 @@ fn levels() -> Vec<Case> {
     let ladder = |name, distance_ticks: i64| {
         let before: Vec<Command> =
             (0..1_000).map(|n| buy(1_000_000 + n, 1_000_000 - n as i64 * distance_ticks)).collect();
-        // Between the levels that are there, or on them, near the best and far from it.
+        // Between existing levels or on them, near the best and far from it.
         let price = move |n: u64| 1_000_000 - (n * 7 % 1_000) as i64 * distance_ticks - 1;
         Case { before, ..comes_and_goes(name, price) }
     };
@@ -197,7 +197,7 @@ fn risk() -> Vec<Case> {
         short_lots_max: 15,
         change_lots: 0,
     });
-    let refused = |name, quantity_lots, is_meant| Case {
+    let rejected = |name, quantity_lots, is_meant| Case {
         name,
         limits: limits(),
         before: vec![account, position],
@@ -210,10 +210,10 @@ fn risk() -> Vec<Case> {
         is_meant,
     };
     vec![
-        refused("risk: refused by its first check", 101, |event| {
+        rejected("risk: rejected by its first check", 101, |event| {
             matches!(event, Event::Rejected { reason: Reject::RiskQuantity, .. })
         }),
-        refused("risk: refused by its last check", 16, |event| {
+        rejected("risk: rejected by its last check", 16, |event| {
             matches!(event, Event::Rejected { reason: Reject::RiskPosition, .. })
         }),
     ]

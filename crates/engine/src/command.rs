@@ -1,36 +1,35 @@
-//! What goes into the engine from traders. What goes in from the exchange's operator: `settings`.
+//! Traders' commands. `settings` has the operator's.
 
 use crate::settings::{AccountSettings, InstrumentSettings, Kill, PositionSettings};
 
-/// The highest price that an order may name, in ticks. The lowest is 1.
+/// The highest price of an order, in ticks. The lowest is 1.
 ///
 /// The engine never adds prices. The bound keeps price times quantity within 10^24, which fits an
 /// `i128`, and lets a price be negated.
 pub const PRICE_TICKS_MAX: i64 = 1_000_000_000_000;
 
-/// The largest quantity that an order may name, in lots. The smallest is 1.
+/// The largest quantity of an order, in lots. The smallest is 1.
 ///
 /// The quantity of a price level is a sum over at most [`crate::OPEN_ORDERS_MAX`] orders; both
 /// bounds together keep it below 2^64, so no sum in the engine can overflow.
 pub const QUANTITY_LOTS_MAX: u64 = 1_000_000_000_000;
 
-/// How often an iceberg order may show itself: its quantity is at most this many times what it
-/// shows.
+/// Largest ratio of an iceberg order's quantity to its display quantity.
 ///
-/// It bounds what one message can make the engine do. Without it, an order of 10^12 lots that
-/// shows 1, and another that meets it, are 10^12 trades.
+/// It bounds the engine's work for one message. Without it, an order of 10^12 lots that shows 1,
+/// and another that meets it, are 10^12 trades.
 pub const DISPLAYS_MAX: u64 = 1_000;
 
 const _: () =
     assert!(QUANTITY_LOTS_MAX as u128 * crate::OPEN_ORDERS_MAX as u128 <= u64::MAX as u128);
 
-/// Which side of the book an order stands on.
+/// Side of the book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Side {
-    /// Wants to buy at its price or lower.
+    /// Buys at its price or lower.
     Buy = 0,
-    /// Wants to sell at its price or higher.
+    /// Sells at its price or higher.
     Sell = 1,
 }
 
@@ -45,7 +44,7 @@ impl Side {
     }
 }
 
-/// What happens to the part of an order that does not trade on arrival, or when a stop triggers.
+/// Treatment of the part of an order that does not trade on arrival, or when a stop triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TimeInForce {
@@ -53,9 +52,9 @@ pub enum TimeInForce {
     GoodTillCancelled = 0,
     /// It expires at once (IOC).
     ImmediateOrCancel = 1,
-    /// All of the order trades on arrival, or nothing does and it expires (FOK). What self-trade
-    /// prevention would take away does not trade; where that is needed, the order expires, and
-    /// nothing happens to those that rest either.
+    /// All of the order trades on arrival, or nothing does and it expires (FOK). Quantity that
+    /// self-trade prevention would remove does not trade. If the order needs it, the order expires,
+    /// and the resting orders stay unchanged.
     FillOrKill = 2,
     /// It rests until [`NewOrder::expires_ns`] at the latest (GTD).
     GoodTillDate = 3,
@@ -69,7 +68,7 @@ impl TimeInForce {
     }
 }
 
-/// Whether an order names its worst price.
+/// Whether an order has a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum OrderType {
@@ -81,8 +80,8 @@ pub enum OrderType {
     Market = 1,
 }
 
-/// What becomes of an order that is to rest, but would trade on arrival: its limit is at the best
-/// price of the other side or past it, whoever rests there.
+/// Treatment of an order that is meant to rest but would trade on arrival, because its limit
+/// reaches the best price of the other side (of any account).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PostOnly {
@@ -97,12 +96,12 @@ pub enum PostOnly {
 /// An order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewOrder {
-    /// Unique among the orders that are open in the engine, over all instruments. An id may be used
-    /// again once its order is done: who numbers orders must not, if reports are to be told apart.
+    /// Unique among the open orders of the engine, over all instruments. An id may be reused after
+    /// its order is done; reports can then no longer be told apart.
     pub order_id: u64,
     /// Owner of the order. Only the owner may cancel or amend it.
     pub account: u32,
-    /// Opaque to the engine. Comes back in every event about this order.
+    /// Opaque to the engine, which repeats it in every event about this order.
     pub tag: u32,
     /// 0 to the engine's number of instruments, exclusive.
     pub instrument: u16,
@@ -110,7 +109,7 @@ pub struct NewOrder {
     pub side: Side,
     /// Limit or market.
     pub order_type: OrderType,
-    /// What becomes of the remainder.
+    /// Treatment of the remainder.
     pub time_in_force: TimeInForce,
     /// Only for a limit order without a stop that may rest; `No` for all others.
     pub post_only: PostOnly,
@@ -118,14 +117,13 @@ pub struct NewOrder {
     pub price_ticks: i64,
     /// 1 to [`QUANTITY_LOTS_MAX`].
     pub quantity_lots: u64,
-    /// How much of the order the book shows at a time (iceberg), 1 to `quantity_lots`, and no less
-    /// than a [`DISPLAYS_MAX`]th of it; 0 shows all. Only for a limit order without a stop that
-    /// may rest.
+    /// The shown quantity of the order (iceberg), 1 to `quantity_lots`, at least a
+    /// [`DISPLAYS_MAX`]th of it; 0 shows all. Only for a limit order without a stop that may rest.
     pub display_lots: u64,
-    /// Where not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the
-    /// instrument's reference price (see [`InstrumentSettings::reference_ticks`]) is at this price
-    /// or past it: at or above it for a buy order, at or below it for a sell order. When it enters
-    /// then, neither risk nor the band is asked again.
+    /// If not 0, 1 to [`PRICE_TICKS_MAX`]: the order waits outside the book until the instrument's
+    /// reference price (see [`InstrumentSettings::reference_ticks`]) reaches this price: at or
+    /// above it for a buy order, at or below it for a sell order. When it then enters, risk and
+    /// band are not checked again.
     pub stop_ticks: i64,
     /// For a GTD order the time, not 0, from which it is no longer open, on the clock of
     /// [`Input::time_ns`]; 0 for all others.
@@ -133,7 +131,7 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
-    /// Whether it shows enough of itself.
+    /// Whether its display quantity is large enough.
     #[must_use]
     #[inline]
     pub(crate) fn shows_enough(&self) -> bool {
@@ -141,7 +139,7 @@ impl NewOrder {
         self.display_lots == 0 || self.quantity_lots <= most_lots
     }
 
-    /// Whether the book can show so much of what is left of it, while it rests.
+    /// Whether the book can show `visible_lots` of its remainder while it rests.
     #[must_use]
     pub(crate) fn can_show(&self, visible_lots: u64) -> bool {
         match self.display_lots {
@@ -150,7 +148,7 @@ impl NewOrder {
         }
     }
 
-    /// A limit order without more: GTC, all of it shown.
+    /// A plain limit order: GTC, all of it shown.
     #[must_use]
     pub fn limit(side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
         NewOrder {
@@ -171,60 +169,59 @@ impl NewOrder {
     }
 }
 
-/// Changes an open order's price, quantity or both, and gives it a new tag. Where the price stays
-/// and the quantity does not grow it keeps its place; else it is taken out and enters again under
-/// its id, last at its price, and may trade on the way. In either case it keeps its side, its
-/// display quantity, its post-only and its time in force. What shrinks an iceberg order comes from
-/// what it hides, as far as that goes.
+/// Changes an open order's price, quantity or both, and gives it a new tag. If the price stays and
+/// the quantity does not grow, it keeps its place; otherwise it leaves the book and enters again
+/// under its id, last at its price, and may trade. In both cases it keeps its side, its display
+/// quantity, its post-only and its time in force. A reduction of an iceberg order first takes
+/// hidden quantity.
 ///
-/// For a waiting stop it changes the limit and the quantity, not the stop price. It keeps its
-/// place, but is checked as an amendment that does not.
+/// For a waiting stop, it changes the limit and the quantity, not the stop price. The stop keeps
+/// its place, but is checked like an amendment that does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amend {
     /// The order to amend.
     pub order_id: u64,
     /// The requesting account. Must be the order's owner.
     pub account: u32,
-    /// Opaque to the engine. The order's from now on, or the rejection's.
+    /// Opaque to the engine: the order's new tag, or the rejection's.
     pub tag: u32,
     /// The instrument of the order.
     pub instrument: u16,
     /// As [`NewOrder::price_ticks`]; 0 for a stop that is a market order.
     pub price_ticks: i64,
-    /// How much of the order is to be open now, whatever has traded before: 1 to
-    /// [`QUANTITY_LOTS_MAX`].
+    /// The new open quantity, regardless of earlier trades: 1 to [`QUANTITY_LOTS_MAX`].
     pub remaining_lots: u64,
 }
 
-/// Takes an open order out of the book.
+/// Removes an open order from the book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancel {
     /// The order to cancel.
     pub order_id: u64,
     /// The requesting account. Must be the order's owner.
     pub account: u32,
-    /// Opaque to the engine. Comes back only if the cancel is rejected: a cancel that succeeds is
-    /// reported with the tag of its order.
+    /// Opaque to the engine, which repeats it only if the cancel is rejected: a successful cancel
+    /// is reported with the tag of its order.
     pub tag: u32,
     /// The instrument of the order.
     pub instrument: u16,
 }
 
-/// Cancels all open orders, and stops that wait, that fit every criterion that is given.
+/// Cancels all open orders and waiting stops that match all given criteria.
 ///
-/// With an account: those that joined a queue last come first (an order joins when it is booked,
-/// when its stop starts to wait, and when an amendment costs it its place). Without: by
-/// instrument; in each the bids, the asks, the buy stops, the sell stops; in each best (for stops:
-/// the next to trigger) first, and in the order of their queue.
+/// With an account: the order that joined a queue last is cancelled first (an order joins when it
+/// is booked, when its stop starts to wait, and when an amendment costs it its place). Without: by
+/// instrument; in each the bids, the asks, the buy stops, the sell stops; in each, the best (for
+/// stops: the next to trigger) first, in the order of their queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MassCancel {
-    /// Whose orders; of all accounts if `None`. Needs an engine that knows accounts.
+    /// The owner; `None` is all accounts. Needs an engine with accounts.
     pub account: Option<u32>,
     /// The instrument; `None` is all.
     pub instrument: Option<u16>,
-    /// On which side; on both if `None`.
+    /// The side; `None` is both.
     pub side: Option<Side>,
-    /// Opaque to the engine. Comes back in [`crate::Event::Applied`].
+    /// Opaque to the engine, which repeats it in [`crate::Event::Applied`].
     pub tag: u32,
 }
 
@@ -245,19 +242,19 @@ pub enum Command {
     Account(AccountSettings),
     /// Set an account's limits in one instrument, and change its position there.
     Position(PositionSettings),
-    /// Throw a kill switch, or release it.
+    /// Set or release a kill switch.
     Kill(Kill),
 }
 
 /// A command and its time: the unit that is sequenced, logged and replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// When the command was sequenced, in nanoseconds since 1970 UTC. The engine's time never goes
-    /// back: an earlier one counts as the latest that was seen.
+    /// Time of sequencing, in nanoseconds since 1970 UTC. The engine's time never decreases: an
+    /// earlier time counts as the latest one so far.
     pub time_ns: u64,
     /// The command.
     pub command: Command,
 }
 
-// Commands travel through rings and journals by value: growth should be a decision.
+// Commands are copied through rings and journals, so their size is a decision.
 const _: () = assert!(size_of::<Command>() <= 72 && size_of::<Input>() <= 80);

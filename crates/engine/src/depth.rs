@@ -1,8 +1,8 @@
-//! A copy of a book, kept from its public events: the same levels and queues as the engine's
-//! own, without owners, hidden quantity or matching.
+//! A copy of a book, kept from its public events: the same levels and queues as the engine's,
+//! without owners, hidden quantity or matching.
 //!
-//! Order by order, or, where only levels are known, level by level: who calls [`Depth::set_level`]
-//! adds no orders.
+//! Kept order by order or, if only levels are known, level by level: a caller of
+//! [`Depth::set_level`] adds no orders.
 
 use std::fmt;
 
@@ -12,34 +12,34 @@ use crate::command::{NewOrder, Side};
 use crate::engine::{Quote, Top};
 use crate::open_orders::index::OrderIndex;
 
-/// An order as the book shows it.
+/// A resting order as the book shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestingOrder {
     /// The order.
     pub order_id: u64,
-    /// The side it rests on.
+    /// Its side.
     pub side: Side,
-    /// The price it rests at, in ticks.
+    /// Its price, in ticks.
     pub price_ticks: i64,
-    /// How much it shows, in lots.
+    /// Its shown quantity, in lots.
     pub quantity_lots: u64,
 }
 
-/// Why [`Depth`] did not take something in. Nothing has changed then.
+/// Why [`Depth`] rejected a change. It is then unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DepthError {
-    /// An order of this id rests already.
+    /// An order with this id already rests.
     Duplicate,
-    /// As many orders rest as it was made for.
+    /// The maximum number of orders is reached.
     OrdersMax,
-    /// The side has as many prices as it was made for.
+    /// The maximum number of the side's prices is reached.
     LevelsMax,
 }
 
 impl fmt::Display for DepthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            DepthError::Duplicate => "an order of this id rests already",
+            DepthError::Duplicate => "an order with this id already rests",
             DepthError::OrdersMax => "orders_max orders rest: make the book larger",
             DepthError::LevelsMax => "the side has levels_max prices: make the book larger",
         })
@@ -48,13 +48,13 @@ impl fmt::Display for DepthError {
 
 impl std::error::Error for DepthError {}
 
-/// One instrument's book as it shows itself. Allocates when it is made, and then never.
+/// The public view of one instrument's book. Allocates only when it is made.
 #[derive(Debug)]
 pub struct Depth {
     sides: Sides,
     slab: OrderSlab,
     ids: OrderIndex,
-    /// The highest place in the slab that was ever in use.
+    /// Highest slot that was ever used.
     used: u32,
 }
 
@@ -83,8 +83,8 @@ impl Sides {
 }
 
 impl Depth {
-    /// Room for `orders_max` orders, at most [`crate::OPEN_ORDERS_MAX`], and `levels_max` prices a
-    /// side.
+    /// A book for `orders_max` orders, at most [`crate::OPEN_ORDERS_MAX`], and `levels_max` prices
+    /// per side.
     #[must_use]
     pub fn new(orders_max: u32, levels_max: u32) -> Depth {
         let orders_max = orders_max.min(crate::OPEN_ORDERS_MAX);
@@ -99,11 +99,11 @@ impl Depth {
         }
     }
 
-    /// An order rests, last at its price. The price is within 1 and [`crate::PRICE_TICKS_MAX`],
-    /// the quantity within 1 and [`crate::QUANTITY_LOTS_MAX`].
+    /// Adds a resting order, last at its price. The price must be within 1 and
+    /// [`crate::PRICE_TICKS_MAX`], the quantity within 1 and [`crate::QUANTITY_LOTS_MAX`].
     ///
     /// # Errors
-    /// The entry exists already, or there is no room for it.
+    /// If the order exists, or there is no room.
     #[inline]
     pub fn add(&mut self, order: &RestingOrder) -> Result<(), DepthError> {
         let RestingOrder { order_id, side, price_ticks, quantity_lots } = *order;
@@ -125,7 +125,7 @@ impl Depth {
         Ok(())
     }
 
-    /// An order that rests.
+    /// A resting order.
     #[must_use]
     #[inline]
     pub fn order(&self, order_id: u64) -> Option<RestingOrder> {
@@ -133,8 +133,8 @@ impl Depth {
         Some(self.shown(order))
     }
 
-    /// What an order shows from now on, at its place: at least 1 lot. Gives it as it was before,
-    /// or `None` if no order of this id rests.
+    /// Sets an order's shown quantity, at least 1 lot; it keeps its place. Returns the order as it
+    /// was, or `None` if it does not rest.
     #[inline]
     pub fn set_quantity(&mut self, order_id: u64, quantity_lots: u64) -> Option<RestingOrder> {
         let handle = self.find(order_id)?;
@@ -145,7 +145,7 @@ impl Depth {
         Some(before)
     }
 
-    /// An order rests no longer. Gives it as it was, or `None` if no order of this id rests.
+    /// Removes an order. Returns it, or `None` if it does not rest.
     #[inline]
     pub fn remove(&mut self, order_id: u64) -> Option<RestingOrder> {
         let handle = self.find(order_id)?;
@@ -161,8 +161,7 @@ impl Depth {
         Some(shown)
     }
 
-    /// All that is shown at a price from now on, where orders are not known; 0 lots take the price
-    /// away.
+    /// Sets the total at a price, for books without orders; 0 lots remove the price.
     ///
     /// # Errors
     /// [`DepthError::LevelsMax`].
@@ -186,14 +185,13 @@ impl Depth {
         Ok(())
     }
 
-    /// Asks the processor to fetch what changes of `count` of the orders would read: those that
-    /// lie behind `place` in memory. Gives the place to go on from; after the last it is 0. A
-    /// caller that waits for the next change can so keep a book in the caches that is larger than
-    /// its other work leaves of them.
+    /// Asks the processor to fetch the memory that changes of `count` orders would read: the orders
+    /// from `place` on in memory. Returns the next place; 0 after the last. While it waits for the
+    /// next change, a caller can so keep a book in the caches that its other work would evict.
     #[inline]
     pub fn prefetch(&self, place: u32, count: u32) -> u32 {
         let end = place.saturating_add(count).min(self.used);
-        // Handles count from 1.
+        // Handles start at 1.
         for handle in (place..end).filter_map(|place| Handle::new(place + 1)) {
             let order = self.slab.get(handle);
             self.ids.prefetch(order.order_id);
@@ -202,7 +200,7 @@ impl Depth {
         if end == self.used { 0 } else { end }
     }
 
-    /// Takes everything out.
+    /// Removes everything.
     pub fn clear(&mut self) {
         for levels in [&mut self.sides.bids, &mut self.sides.asks] {
             while let Some(best) = levels.best() {
@@ -228,7 +226,7 @@ impl Depth {
         Top { bid: best(&self.sides.bids), ask: best(&self.sides.asks) }
     }
 
-    /// The total shown at a price: quantity in lots, number of orders.
+    /// The total at a price: quantity in lots, number of orders.
     #[must_use]
     #[inline]
     pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
@@ -253,14 +251,14 @@ impl Depth {
             .flat_map(|level| self.slab.in_queue(&level.queue).map(|order| self.shown(order)))
     }
 
-    /// How many orders rest.
+    /// Number of resting orders.
     #[must_use]
     pub fn orders_open(&self) -> u32 {
         self.slab.open()
     }
 
-    /// What trades before an order at its price: orders, and the lots that they show. It takes a
-    /// step for each of those orders.
+    /// The orders that trade before this one at its price: their number and their shown lots. Takes
+    /// time proportional to their number.
     #[must_use]
     pub fn ahead_of(&self, order_id: u64) -> Option<(u32, u64)> {
         let mut handle = self.find(order_id)?;
@@ -292,7 +290,7 @@ impl Depth {
 mod tests {
     use super::*;
 
-    /// Every place that was ever in use is come by once a round, and nothing is changed.
+    /// Each round visits every place that was ever used, and changes nothing.
     #[test]
     fn fetching_goes_round() {
         let mut depth = Depth::new(100, 100);
@@ -307,7 +305,7 @@ mod tests {
             places.push(depth.prefetch(*places.last().unwrap(), 10));
         }
         assert_eq!(places, [0, 10, 20, 0, 10]);
-        // A place that is none, and as many as there are.
+        // An invalid place, and exactly as many as there are.
         assert_eq!((depth.prefetch(u32::MAX, u32::MAX), depth.prefetch(3, u32::MAX)), (0, 0));
         assert_eq!(depth.orders_open(), 5);
     }

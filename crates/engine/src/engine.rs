@@ -1,4 +1,4 @@
-//! Dispatch: each input to what it does, and what may follow from it.
+//! Dispatches each input to its action, and then to its consequences.
 
 use crate::book::Book;
 use crate::command::{Command, Input, Side};
@@ -7,21 +7,21 @@ use crate::limits::EngineLimits;
 use crate::open_orders::OpenOrders;
 use crate::prefetch::prefetch;
 
-/// The best price of a side, and what rests there.
+/// The best price of a side, and the quantity there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote {
     /// In ticks.
     pub price_ticks: i64,
-    /// The sum of what the orders at this price show, in lots.
+    /// The sum of the shown quantities of the orders at this price, in lots.
     pub quantity_lots: u64,
 }
 
 /// The top of a book. A side without orders is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Top {
-    /// The highest price somebody buys at.
+    /// The highest price of a buyer.
     pub bid: Option<Quote>,
-    /// The lowest price somebody sells at.
+    /// The lowest price of a seller.
     pub ask: Option<Quote>,
 }
 
@@ -32,13 +32,13 @@ pub struct Engine {
     /// By instrument number.
     pub(crate) books: Vec<Book>,
     pub(crate) open: OpenOrders,
-    /// The latest time that was seen.
+    /// The latest time so far.
     pub(crate) time_ns: u64,
-    /// The kill switch of all is on.
+    /// Whether the kill switch for all accounts is on.
     pub(crate) killed: bool,
 }
 
-/// What a command is about, for its rejection.
+/// Data of a command for its rejection.
 struct RejectedCommand {
     instrument: u16,
     order_id: u64,
@@ -97,7 +97,7 @@ impl Engine {
     /// An engine for the instruments 0 to `instruments`, exclusive, with empty books.
     ///
     /// # Panics
-    /// When [`EngineLimits::check`] finds a fault. That is the only panic: no input causes one.
+    /// If [`EngineLimits::check`] finds a fault. That is the only panic; no input causes one.
     #[must_use]
     pub fn new(instruments: u16, limits: EngineLimits) -> Engine {
         if let Err(error) = limits.check(instruments) {
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Executes one input and reports what happened, in order, to `events`, before it returns.
+    /// Executes one input and reports its events, in order, to `events`, before it returns.
     #[inline]
     pub fn apply(&mut self, input: &Input, events: &mut impl FnMut(Event)) {
         self.time_ns = self.time_ns.max(input.time_ns);
@@ -140,11 +140,11 @@ impl Engine {
         }
     }
 
-    /// Prefetches what an input will need that is to be applied soon: the slots of its id and its
-    /// account. Changes nothing.
+    /// Prefetches the memory of a future input: the slots of its id and its account. Changes
+    /// nothing.
     ///
-    /// For a caller that holds a batch of inputs: call it some eight inputs ahead, and
-    /// [`Engine::expect_next`] two ahead. It pays where the open orders don't fit the caches.
+    /// For a caller with a batch of inputs: call it some eight inputs ahead, and
+    /// [`Engine::expect_next`] two ahead. It helps if the open orders don't fit into the caches.
     #[inline]
     pub fn expect(&self, input: &Input) {
         let (order_id, account, instrument) = match &input.command {
@@ -157,8 +157,7 @@ impl Engine {
         self.open.accounts.prefetch(account, instrument);
     }
 
-    /// Prefetches the order of an input, after [`Engine::expect`] has had the time to fetch the
-    /// id's slot.
+    /// Prefetches the order of an input, once [`Engine::expect`] has fetched the id's slot.
     #[inline]
     pub fn expect_next(&self, input: &Input) {
         let order_id = match &input.command {
@@ -172,8 +171,7 @@ impl Engine {
         }
     }
 
-    /// The best prices of an instrument. One that the engine does not have looks like an empty
-    /// book.
+    /// The best prices of an instrument; empty for an unknown instrument.
     #[must_use]
     pub fn top(&self, instrument: u16) -> Top {
         let best = |side| {
@@ -183,14 +181,14 @@ impl Engine {
         Top { bid: best(Side::Buy), ask: best(Side::Sell) }
     }
 
-    /// How many orders are open, those that rest and stops that wait, over all instruments.
+    /// Number of open orders, resting orders and waiting stops, over all instruments.
     #[must_use]
     pub fn open_orders(&self) -> u32 {
         self.open.slab.open()
     }
 
     /// The depth of one side, best first: price in ticks, visible quantity in lots, number of
-    /// orders. Empty for an instrument that the engine does not have.
+    /// orders. Empty for an unknown instrument.
     pub fn levels(
         &self,
         instrument: u16,
@@ -203,13 +201,13 @@ impl Engine {
             .map(|level| (level.price_ticks, level.queue.visible_lots(), level.queue.orders()))
     }
 
-    /// An account's position in an instrument, in lots; 0 for one that the engine does not have.
+    /// An account's position in an instrument, in lots; 0 if either is unknown.
     #[must_use]
     pub fn position_lots(&self, account: u32, instrument: u16) -> i64 {
         self.open.accounts.position(account, instrument).map_or(0, |position| position.lots)
     }
 
-    /// Ends an open order, wherever it stands.
+    /// Ends an open order.
     #[inline]
     pub(crate) fn end(
         &mut self,

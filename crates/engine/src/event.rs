@@ -1,4 +1,4 @@
-//! What comes out of the engine.
+//! The engine's events.
 
 use crate::command::Side;
 
@@ -9,49 +9,48 @@ pub struct Party {
     pub order_id: u64,
     /// Its owner.
     pub account: u32,
-    /// The tag of the [`crate::NewOrder`] that entered it, or of the last [`crate::Amend`].
+    /// The tag of its [`crate::NewOrder`] or of the last [`crate::Amend`].
     pub tag: u32,
-    /// The remaining quantity of the order in lots, shown or not, after the event. In
-    /// [`Event::Done`] for an order that was cancelled or expired: the quantity that will now not
-    /// trade.
+    /// The order's remaining quantity in lots after the event, shown or hidden. In [`Event::Done`]
+    /// of a cancelled or expired order: the quantity that did not trade.
     pub remaining_lots: u64,
 }
 
-/// What happened, in the order in which it happened.
+/// The events of an input, in order.
 ///
-/// First, whatever the command, the orders whose time has come (GTD) expire, soonest first, the
-/// lower id first at the same time: `Done` (`Expired`) each. Then the command:
+/// For any command, first the orders whose date (GTD) has come expire, earliest first, the lower id
+/// first at the same time: `Done` (`Expired`) each. Then the command:
 ///
-/// - An order that **enters** gives, for each resting order that it meets in price-time priority,
-///   a `Trade`, followed at once by `Done` (`Filled`) if the resting order is used up, or by
-///   `Replenished` if what it showed is used up. Then comes one event about the order itself:
-///   `Done` (`Filled`), `Booked` (GTC and GTD), or `Done` (`Expired`; IOC, FOK, market). Where it
-///   meets one of its own account, see [`crate::SelfTrade`].
-/// - A stop gives `Waiting`; or, if its price is reached already, `Triggered`, and it enters.
+/// - An order that **enters** gives a `Trade` for each resting order that it meets in price-time
+///   priority, followed at once by `Done` (`Filled`) if the resting order is used up, or by
+///   `Replenished` if its shown quantity is used up. Then comes one event about the order itself:
+///   `Done` (`Filled`), `Booked` (GTC and GTD), or `Done` (`Expired`; IOC, FOK, market). If it
+///   meets an order of its own account, see [`crate::SelfTrade`].
+/// - A stop gives `Waiting`; or, if its price is already reached, `Triggered`, and it enters.
 /// - An amendment gives `Amended`; if the order lost its place it then enters.
 /// - A cancel gives `Done` (`Cancelled`). A mass cancel gives that for each order, then `Applied`.
-/// - A setting gives `Applied`; if it closes an instrument, `Done` (`Closed`) for each of its
-///   orders first.
-/// - `Rejected` stands alone, but for orders that expired before it, and then nothing has changed
-///   but the engine's time and the account's count of messages.
+/// - A setting gives `Applied`; if it closes an instrument, first `Done` (`Closed`) for each of its
+///   orders.
+/// - `Rejected` is the only event, except for orders that expired before it. Then only the engine's
+///   time and the account's count of messages have changed.
 ///
-/// Last, while a stop of the command's instrument has its price reached and the instrument is
-/// open: the next one gives `Triggered` and enters. The next is, of the buy stops whose price is
-/// reached, the lowest, or if there is none, of the sell stops the highest; first in first out at
-/// the same price. Each trade moves the reference price, so one may lead to another.
+/// Last, while the price of a stop of the command's instrument is reached and the instrument is
+/// open, the next stop gives `Triggered` and enters. The next stop is the lowest buy stop whose
+/// price is reached or, without one, the highest sell stop; first in first out at the same price.
+/// Each trade moves the reference price, so one stop may trigger another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The rest of an order rests in the book, last in the queue at its price.
+    /// The remainder of an order rests in the book, last in the queue at its price.
     Booked {
         /// The instrument.
         instrument: u16,
-        /// The order that rests.
+        /// The resting order.
         order: Party,
-        /// The side it rests on.
+        /// Its side.
         side: Side,
-        /// The price it rests at, in ticks.
+        /// Its price, in ticks.
         price_ticks: i64,
-        /// How much of it the book shows, in lots.
+        /// Its shown quantity, in lots.
         visible_lots: u64,
     },
     /// Two orders traded, at the price of the resting one.
@@ -60,47 +59,47 @@ pub enum Event {
         instrument: u16,
         /// The price of the resting order, in ticks.
         price_ticks: i64,
-        /// How much changed hands, in lots, at least 1.
+        /// The traded quantity, in lots, at least 1.
         quantity_lots: u64,
-        /// The side of the order that arrived.
+        /// The side of the incoming order.
         aggressor_side: Side,
-        /// The order that arrived, after the trade.
+        /// The incoming order, after the trade.
         aggressor: Party,
-        /// The order that rested, after the trade.
+        /// The resting order, after the trade.
         resting: Party,
     },
     /// Two orders of an account would have traded: each has lost that quantity
-    /// ([`crate::SelfTrade::Decrement`]). Followed, as a trade is, by what becomes of the resting
-    /// one (`Done` with [`DoneReason::SelfTrade`], or `Replenished`); the other's `Done`, with the
-    /// same reason, comes as that of an order that is filled.
+    /// ([`crate::SelfTrade::Decrement`]). As after a trade, the consequence for the resting order
+    /// follows (`Done` with [`DoneReason::SelfTrade`], or `Replenished`). The incoming order's
+    /// `Done`, with the same reason, comes where that of a filled order would.
     Decremented {
         /// The instrument.
         instrument: u16,
         /// The price of the resting order, in ticks.
         price_ticks: i64,
-        /// How much each lost, in lots, at least 1.
+        /// The quantity that each lost, in lots, at least 1.
         quantity_lots: u64,
-        /// The side of the order that arrived.
+        /// The side of the incoming order.
         aggressor_side: Side,
-        /// The order that arrived, after it.
+        /// The incoming order, after it.
         aggressor: Party,
-        /// The order that rested, after it.
+        /// The resting order, after it.
         resting: Party,
     },
-    /// An iceberg order shows more, and is now last in the queue at its price.
+    /// An iceberg order shows its next part, and is now last in the queue at its price.
     Replenished {
         /// The instrument.
         instrument: u16,
         /// The order.
         order: Party,
-        /// The side it rests on.
+        /// Its side.
         side: Side,
-        /// The price it rests at, in ticks.
+        /// Its price, in ticks.
         price_ticks: i64,
-        /// How much of it the book shows, in lots.
+        /// Its shown quantity, in lots.
         visible_lots: u64,
     },
-    /// An order's price, quantity and tag are new.
+    /// An order's price, quantity and tag have changed.
     Amended {
         /// The instrument.
         instrument: u16,
@@ -108,13 +107,13 @@ pub enum Event {
         order: Party,
         /// Its side.
         side: Side,
-        /// Its price, in ticks: the one at which it enters, where its post-only gives it another
-        /// than was asked for; 0 for a stop that is a market order.
+        /// Its price, in ticks: the price at which it enters, which post-only may have changed; 0
+        /// for a stop that is a market order.
         price_ticks: i64,
         /// Whether it kept its place, with `visible_lots` now. If not, it has left the book, and
         /// enters again.
         kept_place: bool,
-        /// How much of it the book shows, in lots: 0 if it is a stop, or did not keep its place.
+        /// Its shown quantity, in lots: 0 for a stop, or if it did not keep its place.
         visible_lots: u64,
     },
     /// A stop waits for its price.
@@ -125,17 +124,17 @@ pub enum Event {
         order: Party,
         /// Its side.
         side: Side,
-        /// The price it waits for, in ticks.
+        /// Its stop price, in ticks.
         stop_ticks: i64,
     },
-    /// A stop's price is reached: it enters.
+    /// A stop's price is reached: it enters the book.
     Triggered {
         /// The instrument.
         instrument: u16,
         /// The order.
         order: Party,
     },
-    /// An order has come to its end.
+    /// An order has ended.
     Done {
         /// The instrument.
         instrument: u16,
@@ -146,22 +145,22 @@ pub enum Event {
     },
     /// A mass cancel or a setting is done.
     Applied {
-        /// The command's.
+        /// The command's tag.
         tag: u32,
-        /// How many orders it ended.
+        /// Number of orders that it ended.
         orders: u32,
     },
-    /// A command was refused; nothing has changed.
+    /// A command was rejected; nothing has changed.
     Rejected {
-        /// The instrument that the command named, whether it exists or not; 0 where it names none.
+        /// The instrument of the command, existing or not; 0 without one.
         instrument: u16,
-        /// The order that the command named; 0 where it names none.
+        /// The order of the command; 0 without one.
         order_id: u64,
-        /// The account that sent the command, or that it is about; 0 where it names none.
+        /// The account that sent the command, or its subject; 0 without one.
         account: u32,
         /// The tag of the command.
         tag: u32,
-        /// Why.
+        /// The reason.
         reason: Reject,
     },
 }
@@ -174,13 +173,13 @@ pub enum DoneReason {
     Filled = 0,
     /// Its owner cancelled it, or the operator did.
     Cancelled = 1,
-    /// It was not to rest, and this part found no counterpart; or its time had come.
+    /// It could not rest, and this part found no counterpart; or its date was reached.
     Expired = 2,
     /// It met an order of its own account.
     SelfTrade = 3,
     /// Its instrument was closed.
     Closed = 4,
-    /// A stop triggered that is to rest at a new price, and its side of the book has
+    /// A triggered stop can't rest at a new price, because its side of the book has
     /// [`crate::EngineLimits::price_levels_max`] prices.
     NoRoom = 5,
 }
@@ -197,75 +196,74 @@ impl DoneReason {
     ];
 }
 
-/// Why a command was refused. Checked in the order in which they stand here; the first that applies
-/// is reported.
+/// Why a command was rejected. Checked in this order; the first that applies is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Reject {
-    /// The engine has no instrument of this number.
+    /// The engine has no instrument with this number.
     UnknownInstrument = 0,
-    /// The engine knows accounts, and has none of this number; or it knows none, and the command
-    /// needs one.
+    /// The engine has no account with this number; or it has no accounts, and the command needs
+    /// one.
     UnknownAccount,
     /// A setting is out of its range.
     BadSetting,
-    /// The account has sent [`crate::AccountSettings::messages_per_second_max`] in this second.
-    /// Not for cancels.
+    /// The account has sent [`crate::AccountSettings::messages_per_second_max`] in this second. Not
+    /// for cancels.
     MessageRate,
-    /// A kill switch is on, the account's or that of all. Not for cancels.
+    /// A kill switch is on, the account's or that for all. Not for cancels.
     KillSwitch,
-    /// The instrument is halted. Not for cancels, nor for an amendment that keeps its place (but
-    /// for that of a stop).
+    /// The instrument is halted. Not for cancels, nor for an amendment that keeps its place (except
+    /// one of a stop).
     InstrumentHalted,
     /// The instrument is closed. Not for cancels.
     InstrumentClosed,
-    /// The order's type, time in force, post-only, display, stop and expiry do not go together: see
+    /// The order's type, time in force, post-only, display, stop and expiry are not compatible: see
     /// [`crate::NewOrder`].
     BadCombination,
-    /// The price is not within 1 and [`crate::PRICE_TICKS_MAX`], or not 0 in a market order; or
-    /// the stop price is not.
+    /// The price is not within 1 and [`crate::PRICE_TICKS_MAX`], or not 0 in a market order; or the
+    /// stop price is out of range.
     BadPrice,
-    /// The quantity is not within 1 and [`crate::QUANTITY_LOTS_MAX`], or the display quantity is
-    /// larger (not of an amendment, which keeps it), or less than a [`crate::DISPLAYS_MAX`]th of
+    /// The quantity is not within 1 and [`crate::QUANTITY_LOTS_MAX`]; or the display quantity is
+    /// larger (not in an amendment, which keeps it), or less than a [`crate::DISPLAYS_MAX`]th of
     /// it.
     BadQuantity,
-    /// A GTD order's time has come already.
+    /// A GTD order's date has already passed.
     BadExpiry,
     /// The limit is outside the instrument's band. Not for an amendment that keeps its place.
     PriceBand,
-    /// An order with this id is open, in this or another instrument.
+    /// An order with this id is open, in any instrument.
     DuplicateOrderId,
-    /// No order with this id is open in this instrument (never was, or is done). For an amendment
-    /// this and the next are checked right after the account's message rate, before the rest.
+    /// No order with this id is open in this instrument. For an amendment, this and the next are
+    /// checked directly after the account's message rate, before the rest.
     UnknownOrder,
     /// The order belongs to another account.
     NotYourOrder,
-    /// Risk: larger than [`crate::AccountSettings::quantity_lots_max`]. This and the other risk
-    /// checks are not for cancels, nor for an amendment that keeps its place.
+    /// Risk: larger than [`crate::AccountSettings::quantity_lots_max`]. The risk checks don't apply
+    /// to cancels, nor to amendments that keep their place.
     RiskQuantity,
-    /// Risk: further past the reference price than [`crate::AccountSettings::collar_ticks`].
+    /// Risk: further beyond the reference price than [`crate::AccountSettings::collar_ticks`].
     RiskCollar,
-    /// Risk: a market order or a stop that is one, its account has a notional limit, and the
-    /// instrument has no reference price.
+    /// Risk: a market order or a market stop, whose account has a notional limit, in an instrument
+    /// without a reference price.
     RiskNoReference,
     /// Risk: worth more than [`crate::AccountSettings::notional_max`].
     RiskNotional,
     /// Risk: the order may rest, or is a stop, and the account has
     /// [`crate::AccountSettings::open_orders_max`] open. Not for an amendment.
     RiskOpenOrders,
-    /// Risk: all open orders of the account on this side, with this one, could take its position
-    /// past [`crate::PositionSettings::long_lots_max`] or `short_lots_max`. Not for an amendment
-    /// that does not grow.
+    /// Risk: all open orders of the account on this side, including this one, could take its
+    /// position beyond [`crate::PositionSettings::long_lots_max`] or `short_lots_max`. Not for an
+    /// amendment that does not grow.
     RiskPosition,
-    /// The order is post-only and would trade; or to reprice it would take it below 1, past
+    /// The order is post-only and would trade; or repricing would move it below 1, above
     /// [`crate::PRICE_TICKS_MAX`] or outside the band.
     PostOnlyWouldTrade,
     /// The order would rest or wait, and [`crate::EngineLimits::open_orders_max`] orders are open.
     LimitOpenOrders,
     /// The order might rest at a new price, and its side of the book has
-    /// [`crate::EngineLimits::price_levels_max`] prices. (For a stop that is to wait: it would
-    /// wait at a new price, and its side has [`crate::EngineLimits::stop_levels_max`].) The price
-    /// that an amended order leaves counts, whether others rest there or not.
+    /// [`crate::EngineLimits::price_levels_max`] prices. (For a stop: it would wait at a new price,
+    /// and its side has [`crate::EngineLimits::stop_levels_max`].) The price that an amended order
+    /// leaves counts, even if no other order rests there.
     LimitPriceLevels,
     /// The order might rest or wait until a date, and [`crate::EngineLimits::expiring_orders_max`]
     /// such orders are open.
@@ -273,7 +271,7 @@ pub enum Reject {
 }
 
 impl Reject {
-    /// The reason as it stands on the wire and in logs. Stable: clients match on it. A limit is
+    /// The reason on the wire and in logs. Clients match on it, so it must not change. A limit is
     /// given by its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -1,46 +1,44 @@
-//! A flat hash map of fixed capacity, for keys of any kind. The engine finds its orders by
+//! A flat hash map of fixed capacity, for keys of any kind. The engine itself finds its orders with
 //! `open_orders::index`.
 
 use std::fmt;
 
 use crate::memory::filled;
 
-/// What a [`FlatMap`] can be keyed by.
+/// A key of a [`FlatMap`].
 pub trait Key: Copy + Eq {
-    /// A number whose **highest** bits differ between keys that are in use together. It decides
-    /// speed only: no result depends on it. Keys that a stranger chooses should be hashed with a
-    /// secret, or a client can choose them so that they collide, and every look-up becomes a
-    /// search.
+    /// A number whose **highest** bits differ between keys that are used together. It matters only
+    /// for speed: no result depends on it. If strangers choose the keys, hash them with a secret;
+    /// otherwise a client can choose colliding keys, and every look-up becomes a search.
     fn hash(&self) -> u64;
 
-    /// The slot where a key is looked for first: the highest bits of its hash, `shift` being 64
-    /// less their number.
+    /// The first slot for a key: the highest bits of its hash; `shift` is 64 less their number.
     fn home(&self, shift: u32) -> usize {
         (self.hash() >> shift) as usize
     }
 }
 
 impl Key for u64 {
-    /// Fibonacci hashing (Knuth, volume 3, section 6.4): ids given out one after the other land as
-    /// far from each other as can be, so that at half load they hardly ever touch.
+    /// Fibonacci hashing (Knuth, volume 3, section 6.4): consecutive ids land as far apart as
+    /// possible, so that they hardly ever collide at half load.
     fn hash(&self) -> u64 {
         self.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Four ids that follow each other are neighbours, in one cache line if an entry is 16 bytes:
-    /// those that come together are often used together. It is the fours that are hashed.
+    /// Four consecutive ids are neighbours, in one cache line if an entry has 16 bytes, because
+    /// they are often used together. The hash is of each group of four.
     fn home(&self, shift: u32) -> usize {
         let line = (self >> 2).hash() >> (shift + 2);
         (line << 2 | self & 3) as usize
     }
 }
 
-/// Why [`FlatMap::insert`] refused.
+/// Why [`FlatMap::insert`] failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InsertError {
-    /// The map holds as many keys as it was made for.
+    /// The map has reached its capacity.
     Full,
-    /// The key is in the map, with a value that was left as it was.
+    /// The key exists; its value is unchanged.
     Duplicate,
 }
 
@@ -48,7 +46,7 @@ impl fmt::Display for InsertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             InsertError::Full => "the map is full: remove a key, or make it with more capacity",
-            InsertError::Duplicate => "the key is in the map already: remove it first",
+            InsertError::Duplicate => "the key is already in the map: remove it first",
         })
     }
 }
@@ -64,10 +62,10 @@ struct Entry<K, V> {
 /// A hash map that never allocates, never rehashes and never leaves a tombstone: open addressing,
 /// linear probing, deletion by shifting back.
 ///
-/// At most half of the slots are in use, so a probe is short and mostly stays in one cache line.
-/// Deletion moves the entries behind the hole into it where they may stand, so a map that has run
-/// for a day is as fast as a new one. Where `V` has a spare value, as `NonZeroU32` has, a slot is
-/// no larger than key and value.
+/// At most half of the slots are used, so a probe is short and mostly stays in one cache line.
+/// Deletion moves later entries back into the hole if they may be there, so a map that has run for
+/// a day is as fast as a new one. If `V` has a niche, as `NonZeroU32` has, a slot is no larger than
+/// key and value.
 #[derive(Debug)]
 pub struct FlatMap<K, V> {
     slots: Vec<Option<Entry<K, V>>>,
@@ -78,12 +76,12 @@ pub struct FlatMap<K, V> {
 }
 
 impl<K: Key, V: Copy> FlatMap<K, V> {
-    /// A map for at most `capacity` keys. It allocates between two and four slots for each, and
+    /// A map for at most `capacity` keys. It allocates between two and four slots per key, and
     /// writes to all of them.
     #[must_use]
     pub fn new(capacity: u32) -> FlatMap<K, V> {
         let capacity = capacity as usize;
-        // At least eight slots, or a shift would be one by 64 bits.
+        // At least eight slots; otherwise the shift could be 64 bits.
         let slots = (capacity * 2).next_power_of_two().max(8);
         FlatMap {
             slots: filled(slots, None),
@@ -93,19 +91,19 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         }
     }
 
-    /// How many keys it holds.
+    /// Number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it holds none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// How many keys it can hold.
+    /// Largest number of keys.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -118,7 +116,7 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         self.find(key).ok().and_then(|slot| self.slots[slot]).map(|entry| entry.value)
     }
 
-    /// The value of a key, to change in place.
+    /// A mutable reference to a key's value.
     #[must_use]
     #[inline]
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
@@ -126,11 +124,11 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         self.slots[slot].as_mut().map(|entry| &mut entry.value)
     }
 
-    /// Adds a key that is not in the map.
+    /// Adds a new key.
     ///
     /// # Errors
-    /// [`InsertError::Duplicate`] if it is, [`InsertError::Full`] if there is no room. Nothing has
-    /// changed then.
+    /// [`InsertError::Duplicate`] if it exists, [`InsertError::Full`] if there is no room. The map
+    /// is then unchanged.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<(), InsertError> {
         match self.find(&key) {
@@ -144,7 +142,7 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         }
     }
 
-    /// Takes a key out and gives its value.
+    /// Removes a key and returns its value.
     #[inline]
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let mut hole = self.find(key).ok()?;
@@ -154,8 +152,8 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         loop {
             slot = (slot + 1) & mask;
             let Some(entry) = self.slots[slot] else { break };
-            // An entry may move back to the hole, but not in front of its home, where no probe
-            // would find it. Distances are taken modulo the table, since a probe wraps around.
+            // An entry may move back to the hole, but not before its home, where no probe would
+            // find it. Distances are modulo the table, because a probe wraps around.
             let from_home = slot.wrapping_sub(self.home(&entry.key)) & mask;
             let from_hole = slot.wrapping_sub(hole) & mask;
             if from_home >= from_hole {
@@ -173,8 +171,7 @@ impl<K: Key, V: Copy> FlatMap<K, V> {
         key.home(self.shift)
     }
 
-    /// The slot of a key, or the free slot where it would go. Ends because half of the slots are
-    /// free.
+    /// The slot of a key, or the free slot for it. Terminates because half of the slots are free.
     #[inline]
     fn find(&self, key: &K) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
@@ -200,10 +197,10 @@ mod tests {
 
     const _: () = assert!(size_of::<Option<Entry<u64, NonZeroU32>>>() == 16);
 
-    /// A key that falls where the test says, so that entries collide and wrap around the end.
+    /// A key with a given home, so that entries collide and wrap around the end.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     struct Placed {
-        /// The slot, in a table of 32.
+        /// The home slot, in a table of 32.
         home: u8,
         name: u8,
     }
@@ -222,7 +219,7 @@ mod tests {
     }
 
     fn placed() -> impl Strategy<Value = Placed> {
-        // Most homes are next to the end of the table.
+        // Most homes are near the end of the table.
         (prop_oneof![4 => 28..32_u8, 1 => 0..32_u8], 0..6_u8)
             .prop_map(|(home, name)| Placed { home, name })
     }
@@ -235,7 +232,7 @@ mod tests {
         ]
     }
 
-    /// Deletion has left no hole between an entry and its home, and no entry that is not counted.
+    /// Checks that no hole is between an entry and its home, and that every entry is counted.
     fn check_slots(map: &FlatMap<Placed, u16>) {
         let mask = map.slots.len() - 1;
         let mut entries = 0;
@@ -304,7 +301,7 @@ mod tests {
     fn consecutive_ids_do_not_pile_up() {
         let capacity = 1 << 16;
         let mut map = FlatMap::new(capacity);
-        // A window of ids moves on, as it does over a day.
+        // A moving window of ids, as over a day.
         for id in 0..10 * u64::from(capacity) {
             map.insert(id, ()).unwrap();
             if id >= u64::from(capacity) - 1 {

@@ -2,8 +2,8 @@
 //! instruments.
 //!
 //! Pure: no I/O, no clock, no allocation after construction. The same inputs give the same events
-//! and the same [`Engine::state_hash`] on every machine. No input panics: what is out of range or
-//! past a limit comes back as [`Event::Rejected`].
+//! and the same [`Engine::state_hash`] on every machine. No input panics: an invalid command or one
+//! beyond a limit gives [`Event::Rejected`].
 //!
 //! ```
 //! use engine::*;
@@ -15,9 +15,9 @@
 //! assert_eq!(engine.top(0).ask, Some(Quote { price_ticks: 101, quantity_lots: 5 }));
 //! ```
 //!
-//! Each decision that decides speed is one file: how a price level is found (`book::levels`), how
-//! orders queue at a level (`book::queue`), how an order is found by its id
-//! (`open_orders::index`), what risk checks in which order (`risk`).
+//! Each decision about speed has its own file: finding a price level (`book::levels`), queueing
+//! orders at a level (`book::queue`), finding an order by its id (`open_orders::index`), and the
+//! risk checks (`risk`).
 //!
 //! See docs/decisions/007-engine-data-structures.md.
 

@@ -1,35 +1,34 @@
-//! How much an engine holds.
+//! Capacities of an engine.
 
 use std::fmt;
 
 /// The highest value of the limits in [`EngineLimits`] that count orders or prices, 2^24. With it,
-/// an engine keeps 1 GiB of orders and 384 MiB to find them by id.
+/// an engine has 1 GiB of orders and 384 MiB for finding them by id.
 pub const OPEN_ORDERS_MAX: u32 = 1 << 24;
 
 /// The highest product of [`EngineLimits::accounts_max`] and the number of instruments, 2^24: 640
 /// MiB of positions.
 pub const POSITIONS_MAX: u32 = 1 << 24;
 
-/// How much an engine holds. All of it is allocated, and written to, at construction.
+/// Capacities of an engine. All memory is allocated, and written to, at construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineLimits {
-    /// Orders that rest and stops that wait, over all instruments, 1 to [`OPEN_ORDERS_MAX`].
+    /// Resting orders and waiting stops, over all instruments, 1 to [`OPEN_ORDERS_MAX`].
     pub open_orders_max: u32,
-    /// Prices at which orders rest, per side and instrument, 1 to [`OPEN_ORDERS_MAX`].
+    /// Prices with resting orders, per side and instrument, 1 to [`OPEN_ORDERS_MAX`].
     pub price_levels_max: u32,
-    /// Prices for which stops wait, per side and instrument, 0 to [`OPEN_ORDERS_MAX`].
+    /// Prices with waiting stops, per side and instrument, 0 to [`OPEN_ORDERS_MAX`].
     pub stop_levels_max: u32,
-    /// Orders and stops of [`crate::TimeInForce::GoodTillDate`] that are open, 0 to
-    /// [`OPEN_ORDERS_MAX`].
+    /// Open orders and stops of [`crate::TimeInForce::GoodTillDate`], 0 to [`OPEN_ORDERS_MAX`].
     pub expiring_orders_max: u32,
-    /// Accounts, numbered from 0; times the number of instruments 0 to [`POSITIONS_MAX`]. 0 is an
-    /// engine that knows no accounts: it takes any number, checks no account's risk, and prevents
-    /// no self-trade.
+    /// Accounts, numbered from 0; times the number of instruments 0 to [`POSITIONS_MAX`]. With 0,
+    /// the engine has no accounts: it accepts any number, checks no account's risk, and prevents no
+    /// self-trade.
     pub accounts_max: u32,
 }
 
 impl EngineLimits {
-    /// Limits for so many open orders and prices, without stops, dates or accounts.
+    /// Limits for this number of open orders and prices, without stops, dates or accounts.
     #[must_use]
     pub fn matching_only(open_orders_max: u32, price_levels_max: u32) -> EngineLimits {
         EngineLimits {
@@ -41,8 +40,8 @@ impl EngineLimits {
         }
     }
 
-    /// Whether an engine of so many instruments can be made with these limits. Ask before
-    /// [`crate::Engine::new`] when they come from outside.
+    /// Checks that an engine with this number of instruments can be made with these limits. Call it
+    /// before [`crate::Engine::new`] for untrusted limits.
     ///
     /// # Errors
     /// The limit that is out of range.
@@ -64,12 +63,12 @@ impl EngineLimits {
     }
 }
 
-/// A limit that no engine can be made with.
+/// A limit that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitsError {
     /// The field of [`EngineLimits`].
     pub name: &'static str,
-    /// What it was set to.
+    /// Its value.
     pub value: u64,
     min: u64,
     max: u64,

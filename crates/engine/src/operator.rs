@@ -1,4 +1,4 @@
-//! What the operator may do, and mass cancels: all that is not about one order.
+//! Operators' commands and mass cancels: everything that is not about one order.
 
 use crate::command::{MassCancel, PRICE_TICKS_MAX, Side};
 use crate::engine::Engine;
@@ -36,7 +36,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether there is an order that a mass cancel would cancel.
+    /// Whether a mass cancel would cancel any order.
     #[must_use]
     pub fn has_any(&self, mass: &MassCancel) -> bool {
         let MassCancel { account, instrument, side, .. } = *mass;
@@ -50,7 +50,7 @@ impl Engine {
         })
     }
 
-    /// Cancels an account's orders, those that joined a queue last first. Gives how many.
+    /// Cancels an account's orders, last joined first. Returns their number.
     fn end_of_account(
         &mut self,
         account: u32,
@@ -73,7 +73,7 @@ impl Engine {
         orders
     }
 
-    /// Ends the orders of a book and its stops. Gives how many.
+    /// Ends the orders and stops of a book. Returns their number.
     fn end_of_book(
         &mut self,
         instrument: u16,

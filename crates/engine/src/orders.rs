@@ -1,5 +1,5 @@
-//! New orders, amendments, cancels, and stops that trigger: what is checked, in the order of
-//! [`Reject`], and then done.
+//! New orders, amendments, cancels, and triggered stops: first the checks, in the order of
+//! [`Reject`], then the action.
 
 use crate::book::queue::{Handle, Order};
 use crate::book::{Book, party};
@@ -130,8 +130,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets the stops enter whose price a command has reached, and those that they reach by
-    /// trading.
+    /// Triggers the stops whose price a command has reached, and those that they reach by trading.
     #[inline]
     pub(crate) fn trigger_stops(&mut self, command: &Command, events: &mut impl FnMut(Event)) {
         let instrument = match command {
@@ -156,20 +155,20 @@ impl Engine {
     }
 }
 
-/// A message has been counted.
+/// Result of counting a message.
 struct RateCheck {
     within_rate: bool,
 }
 
 impl RateCheck {
-    /// Not asked of a cancel.
+    /// Not for a cancel.
     #[inline]
     fn within(self) -> Result<(), Reject> {
         if self.within_rate { Ok(()) } else { Err(Reject::MessageRate) }
     }
 }
 
-/// Counts a message of an account that there is.
+/// Counts a message of an existing account.
 #[inline]
 fn admit(open: &mut OpenOrders, account: u32, time_ns: u64) -> Result<RateCheck, Reject> {
     if !open.accounts.are_known() {
@@ -196,7 +195,7 @@ fn check_state(book: &Book) -> Result<(), Reject> {
     }
 }
 
-/// Whether an order's fields make sense, by themselves and together.
+/// Checks an order's fields, alone and together.
 #[inline]
 fn check_form(new: &NewOrder) -> Result<(), Reject> {
     let rests = new.order_type == OrderType::Limit && new.time_in_force.may_rest();
@@ -244,7 +243,7 @@ fn check_risk(
     risk::check(account, position, &OrderDemand { order, open_lots, reference_ticks })
 }
 
-/// The open order of this id, if it is of this instrument and account.
+/// The open order with this id, if it has this instrument and account.
 #[inline]
 fn owned(
     open: &OpenOrders,
@@ -263,7 +262,7 @@ fn owned(
     Ok(handle)
 }
 
-/// A stop starts to wait; there is room.
+/// Lets a stop wait; there is room.
 #[cold]
 fn wait(
     book: &mut Book,
@@ -283,7 +282,7 @@ fn wait(
     Ok(())
 }
 
-/// A stop's price is reached.
+/// Triggers a stop.
 #[cold]
 fn trigger(
     book: &mut Book,
@@ -305,7 +304,7 @@ fn trigger(
     book.enter(&NewOrder { price_ticks, stop_ticks: 0, ..stop }, open, events);
 }
 
-/// An amendment of an order that keeps its place, in the book or among the stops.
+/// Amends an order that keeps its place, in the book or among the stops.
 fn in_place(
     book: &mut Book,
     open: &mut OpenOrders,

@@ -1,11 +1,11 @@
-//! Asks the processor to fetch memory that will soon be read: the only unsafe code of the engine.
+//! Asks the processor to fetch memory that will soon be read: the engine's only unsafe code.
 #![allow(unsafe_code)]
 
-/// Fetches the cache line in which a value starts. A hint: no result depends on it.
+/// Fetches the first cache line of a value. A hint: no result depends on it.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address reads nothing that could be seen, and this one is valid.
+    // SAFETY: a prefetch has no visible effect for any address, and this one is valid.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());

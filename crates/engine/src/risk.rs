@@ -1,22 +1,22 @@
-//! What risk checks, in which order. All of it is arithmetic on two cache lines, the account's and
-//! its position's.
+//! The risk checks, in order. All are arithmetic on two cache lines, the account's and its
+//! position's.
 
 use crate::command::{NewOrder, OrderType, Side};
 use crate::event::Reject;
 use crate::open_orders::accounts::{Account, Position};
 use crate::settings::InstrumentSettings;
 
-/// What an order would take.
+/// The demand of an order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrderDemand<'a> {
     pub order: &'a NewOrder,
-    /// What it has open already, in an amendment.
+    /// In an amendment, its present open quantity.
     pub open_lots: Option<u64>,
-    /// The instrument's reference price, 0 for none.
+    /// The instrument's reference price, 0 without one.
     pub reference_ticks: i64,
 }
 
-/// Whether an account may send an order. The order of the checks is that of [`Reject`].
+/// Checks whether an account may send an order, in the order of [`Reject`].
 #[inline]
 pub(crate) fn check(
     account: &Account,
@@ -53,7 +53,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The worst price at which a market order trades: its account's collar around the reference
+/// The worst price at which a market order may trade: its account's collar around the reference
 /// price, within the band.
 pub(crate) fn worst_ticks(
     account: Option<&Account>,

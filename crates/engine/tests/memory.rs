@@ -1,4 +1,4 @@
-//! What an engine takes: a million open orders in at most 128 bytes each, all tables included.
+//! Memory of an engine: a million open orders in at most 128 bytes each, including all tables.
 //! Alone in its file, because its allocator counts the bytes of the whole process.
 
 use counting::bytes_of_process;
@@ -7,7 +7,7 @@ use engine::*;
 const ORDERS: u32 = 1_000_000;
 const BYTES_AN_ORDER_MAX: usize = 128;
 
-/// Fills an engine with [`ORDERS`], and gives the bytes that it takes for each.
+/// Fills an engine with [`ORDERS`], and returns its bytes per order.
 fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usize {
     let before = bytes_of_process();
     let mut engine = Engine::new(1, limits);
@@ -21,7 +21,7 @@ fn bytes_an_order(limits: EngineLimits, order: impl Fn(u32) -> NewOrder) -> usiz
     (bytes_of_process() - before) / ORDERS as usize
 }
 
-/// Two thousand prices a side, as the deep workload has; a thousand accounts; one order in ten
+/// Two thousand prices per side, as in the deep workload; a thousand accounts; one order in ten
 /// with a date.
 #[test]
 fn a_million_open_orders_fit() {

@@ -1,19 +1,19 @@
-//! The memory of an engine is mapped when it is constructed, not when it is first used. Alone in
-//! its file, because it looks at the memory of its whole process.
+//! The memory of an engine is mapped at construction, not at first use. Alone in its file, because
+//! it measures the memory of its whole process.
 
 use engine::*;
 
 const PAGE_BYTES: usize = 4096;
 const ORDERS: u32 = 1 << 18;
 
-/// Memory in use by this process, if the system tells.
+/// Resident memory of this process, if known.
 fn resident_bytes() -> Option<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * PAGE_BYTES)
 }
 
-/// Each at its own price, better and better, so that levels are used up too, and quickly; a third
-/// waits, a third has a date.
+/// Each at its own, better price, so that levels are used up quickly, too; a third are stops, a
+/// third have a date.
 fn order(number: u32) -> NewOrder {
     let price_ticks = i64::from(number) + 1;
     let limit = NewOrder {
@@ -54,7 +54,7 @@ fn filling_an_engine_maps_no_memory() {
     }
     let late = resident_bytes().unwrap_or(0).saturating_sub(constructed);
     let grown = constructed.saturating_sub(empty);
-    // An order and its id alone are more than this.
+    // An order and its id alone take more than this.
     assert!(grown > ORDERS as usize * 64, "construction mapped {grown} bytes");
     assert!(late < grown / 20, "{late} of {grown} bytes were mapped by commands");
 }

@@ -49,7 +49,7 @@ pub(crate) struct FeedPosition {
 
 /// A running flow.
 #[derive(Clone, Copy, Debug)]
-struct ActiveRun {
+struct Run {
     started_ns: u64,
     /// The connection that gets the notice of the end.
     by: Sender,
@@ -63,7 +63,7 @@ pub(crate) struct FlowPlayer {
     next: usize,
     /// Number of inputs to execute: all, unless the journal fails.
     end: usize,
-    run: Option<ActiveRun>,
+    run: Option<Run>,
     has_run: bool,
     rejected: u64,
     journal_full: u64,
@@ -122,7 +122,7 @@ impl FlowPlayer {
         }
         let started_ns = self.clock.now_ns() + LEAD_NS;
         self.has_run = true;
-        self.run = Some(ActiveRun { started_ns, by, feed });
+        self.run = Some(Run { started_ns, by, feed });
         Ok(())
     }
 

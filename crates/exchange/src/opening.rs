@@ -59,7 +59,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
     let Journal { directory, options } = journal;
     let identity = Identity { instruments: shape.0, limits: shape.1 };
     let (appender, replayed) = journal::open(directory, identity, *options)?;
-    let ReplayedJournal { engine, next_sequence, cut, snapshots_refused, .. } = replayed;
+    let ReplayedJournal { engine, next_sequence, cut, snapshots_rejected, .. } = replayed;
     if script.is_some() && next_sequence > 0 {
         return Err(ConfigError::FlowAfterRecovery);
     }
@@ -83,7 +83,7 @@ pub(crate) fn open(config: &Config) -> Result<(OrderEntry, Option<Recovery>), Co
         inputs: next_sequence,
         client_orders: open_orders.as_ref().map_or(0, Vec::len),
         cut: cut.map(|cut| cut.to_string()),
-        snapshots_refused: snapshots_refused.iter().map(ToString::to_string).collect(),
+        snapshots_refused: snapshots_rejected.iter().map(ToString::to_string).collect(),
         ahead_ns,
         instruments,
     };

@@ -1,8 +1,8 @@
-//! What it costs to publish a feed and to follow it: workload W1 through the engine, into
-//! datagrams, into a book.
+//! The cost of publishing and following a feed: workload W1 through the engine, into datagrams,
+//! into a book.
 //!
-//! `cargo bench -p feed` prints messages a second and nanoseconds a message, the middle of so many
-//! passes, each with a fresh follower; `cargo test` goes through a tenth of it once and looks that
+//! `cargo bench -p feed` prints messages per second and nanoseconds per message, the median of
+//! several passes, each with a fresh follower. `cargo test` runs a tenth of it once and checks that
 //! the book is the engine's.
 
 #[path = "../../engine/tests/it/workload/mod.rs"]
@@ -19,21 +19,21 @@ use feed::{
 use stats::median;
 use workload::{LIMITS, Shallow};
 
-/// Inputs behind those that fill the book.
+/// Inputs after those that fill the book.
 const INPUTS: usize = 200_000;
-/// How often each case is timed.
+/// Number of timed passes of each case.
 const PASSES: usize = 11;
-/// Inputs that share datagrams, where they are packed: as when they come faster than they are sent.
+/// Inputs that share datagrams in the packed case, as when they come faster than they are sent.
 const PACKED_INPUTS: usize = 100;
 
-/// A feed of W1, to be followed.
+/// A feed of W1 to follow.
 struct Feed {
     channel: Channel,
-    /// The book when it begins.
+    /// The book at its start.
     snapshot: Vec<Vec<u8>>,
     datagrams: Vec<Vec<u8>>,
     messages: u64,
-    /// What the book is in the end.
+    /// Hash of the book at its end.
     book_hash: u64,
 }
 
@@ -49,7 +49,7 @@ fn settings(channel: Channel) -> PublisherSettings {
     }
 }
 
-/// The events of each input, by a fresh engine; and how many inputs only fill the book.
+/// The events of each input, by a fresh engine, and the number of inputs that only fill the book.
 fn events(inputs: usize) -> (Vec<Vec<Event>>, usize) {
     let mut engine = Engine::new(1, LIMITS);
     let (flow, prefill) = Shallow::new();
@@ -100,7 +100,7 @@ impl Feed {
         follower
     }
 
-    /// Nanoseconds to follow it.
+    /// Time to follow it, ns.
     fn follow(&self, clock: Clock) -> u64 {
         let mut follower = self.follower();
         let start_ns = clock.now_ns();
@@ -114,7 +114,7 @@ impl Feed {
         ns
     }
 
-    /// Nanoseconds to decode it, and no more.
+    /// Time to decode it only, ns.
     fn decode(&self, clock: Clock) -> u64 {
         let mut messages = 0;
         let start_ns = clock.now_ns();
@@ -129,7 +129,7 @@ impl Feed {
 }
 
 fn main() {
-    // Cargo says `--bench` where it is to be timed.
+    // Cargo passes `--bench` if it wants times.
     let is_timed = std::env::args().any(|argument| argument == "--bench");
     let clock = Clock::calibrate();
     let (events, filling) = events(if is_timed { INPUTS } else { INPUTS / 10 });
@@ -160,7 +160,7 @@ fn main() {
     }
 }
 
-/// What the exchange pays: both channels, a datagram an input.
+/// The exchange's cost: both channels, a datagram per input.
 fn publish(events: &[Vec<Event>], filling: usize, clock: Clock) {
     let both = vec![Channel::Orders, Channel::Levels];
     let settings = PublisherSettings { channels: both.clone(), ..settings(Channel::Orders) };

@@ -1,4 +1,4 @@
-//! An instrument's book, as the feed tells it.
+//! An instrument's book, built from the feed.
 
 use engine::depth::{Depth, DepthError, RestingOrder};
 use engine::{InstrumentState, Side, StateHash, Top};
@@ -6,7 +6,7 @@ use engine::{InstrumentState, Side, StateHash, Top};
 use crate::fault::Fault;
 use crate::format::message::{Channel, Message};
 
-/// Why a message did not go with the book, as it is counted.
+/// Why a message contradicts the book.
 pub type BookFault = Fault;
 
 /// One instrument's book: order by order on [`Channel::Orders`], price by price on
@@ -19,8 +19,8 @@ pub struct Book {
 }
 
 impl Book {
-    /// An empty book with room for `orders_max` orders (of no use on [`Channel::Levels`]) and
-    /// `levels_max` prices a side.
+    /// An empty book with room for `orders_max` orders (unused on [`Channel::Levels`]) and
+    /// `levels_max` prices per side.
     #[must_use]
     pub fn new(channel: Channel, orders_max: u32, levels_max: u32) -> Book {
         let orders_max = if channel == Channel::Orders { orders_max } else { 0 };
@@ -28,11 +28,11 @@ impl Book {
         Book { channel, depth, state: InstrumentState::Open }
     }
 
-    /// Takes in a message of this instrument.
+    /// Applies a message of this instrument.
     ///
     /// # Errors
-    /// What does not go with what the book shows. Nothing has changed then, and this is no longer
-    /// the book of who sent it.
+    /// If the message contradicts the book. The book is then unchanged, and differs from the
+    /// sender's.
     #[inline]
     pub fn apply(&mut self, message: &Message) -> Result<(), BookFault> {
         match (self.channel, *message) {
@@ -80,14 +80,14 @@ impl Book {
         Ok(())
     }
 
-    /// Asks the processor to fetch what changes of some of its orders would read: see
+    /// Asks the processor to fetch the memory that changes of some of its orders would read: see
     /// [`Depth::prefetch`].
     #[inline]
     pub fn prefetch(&self, place: u32, count: u32) -> u32 {
         self.depth.prefetch(place, count)
     }
 
-    /// Empty, and open.
+    /// Removes all orders and sets the state to open.
     pub fn clear(&mut self) {
         self.depth.clear();
         self.state = InstrumentState::Open;
@@ -105,33 +105,33 @@ impl Book {
         self.depth.levels(side)
     }
 
-    /// The total shown at a price: quantity in lots, number of orders.
+    /// The total at a price: quantity in lots, number of orders.
     #[must_use]
     #[inline]
     pub fn level(&self, side: Side, price_ticks: i64) -> (u64, u32) {
         self.depth.level(side, price_ticks)
     }
 
-    /// The orders of one side, in price-time priority. None on [`Channel::Levels`].
+    /// The orders of one side in price-time priority. Empty on [`Channel::Levels`].
     pub fn orders(&self, side: Side) -> impl Iterator<Item = RestingOrder> + '_ {
         self.depth.orders(side)
     }
 
-    /// How many orders rest. 0 on [`Channel::Levels`].
+    /// Number of resting orders. 0 on [`Channel::Levels`].
     #[must_use]
     pub fn orders_open(&self) -> u32 {
         self.depth.orders_open()
     }
 
-    /// An order that rests.
+    /// A resting order.
     #[must_use]
     #[inline]
     pub fn order(&self, order_id: u64) -> Option<RestingOrder> {
         self.depth.order(order_id)
     }
 
-    /// What trades before an order at its price: orders, and the lots that they show. It takes a
-    /// step for each of those orders.
+    /// The orders that trade before this one at its price: their number and their shown lots. Takes
+    /// time proportional to their number.
     #[must_use]
     pub fn ahead_of(&self, order_id: u64) -> Option<(u32, u64)> {
         self.depth.ahead_of(order_id)
@@ -143,15 +143,15 @@ impl Book {
         self.state
     }
 
-    /// A hash of what it shows on its own channel: see [`Book::hash_as`].
+    /// A hash of its content on its own channel: see [`Book::hash_as`].
     #[must_use]
     pub fn hash(&self) -> u64 {
         self.hash_as(self.channel)
     }
 
-    /// A hash of what it shows: its state; then, bids before asks, best price first, of each order
-    /// (first in first) id, price and lots, or of each level price, lots and orders; after each
-    /// side its number of entries.
+    /// A hash of its state, then of its entries, bids before asks, best price first. An entry is an
+    /// order's id, price and lots (first in first), or a level's price, lots and orders. The number
+    /// of entries follows each side.
     #[must_use]
     pub fn hash_as(&self, channel: Channel) -> u64 {
         let mut hash = StateHash::new();
@@ -175,7 +175,7 @@ impl Book {
         hash.finish()
     }
 
-    /// Entries of a snapshot of it.
+    /// Number of entries in a snapshot of it.
     #[must_use]
     pub(crate) fn entries(&self, channel: Channel) -> u32 {
         match channel {
@@ -188,7 +188,7 @@ impl Book {
     }
 }
 
-/// One hash of several books, by the number of their instrument.
+/// One hash of several books, in order of their instruments' numbers.
 pub(crate) fn hash_of<'a>(books: impl Iterator<Item = &'a Book>, channel: Channel) -> u64 {
     let mut hash = StateHash::new();
     books.for_each(|book| hash.word(book.hash_as(channel)));

@@ -1,35 +1,34 @@
-//! What a follower has met.
+//! Counts of a follower.
 
 use crate::fault::Faults;
 
-/// What a follower has met since it was made.
+/// Counts of a follower since its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Datagrams that were given to it, whatever they were.
+    /// Datagrams given to it, valid or not.
     pub datagrams: u64,
-    /// Messages that were taken into the books, those of snapshots not counted.
+    /// Messages applied to the books, without those of snapshots.
     pub messages: u64,
-    /// The part of these that came as a replay.
+    /// Number of these that came by replay.
     pub replayed: u64,
-    /// How often messages turned out to be missing.
+    /// How often messages were found missing.
     pub gaps: u64,
-    /// Datagrams whose messages were all known already.
+    /// Datagrams whose messages were all known.
     pub duplicates: u64,
-    /// Datagrams that came before an earlier one and were kept for later.
+    /// Datagrams that came before an earlier one and were kept.
     pub early: u64,
-    /// Datagrams that could not be kept: `buffered_datagrams_max` were, or it was longer than they
-    /// can be.
+    /// Datagrams that could not be kept: there were `buffered_datagrams_max`, or it was too long.
     pub not_kept: u64,
     /// Heartbeats.
     pub heartbeats: u64,
-    /// Replays that were asked for.
+    /// Replays requested.
     pub replays_asked: u64,
-    /// Snapshots that were asked for.
+    /// Snapshots requested.
     pub snapshots_asked: u64,
-    /// Snapshots that were taken in.
+    /// Snapshots applied.
     pub snapshots: u64,
-    /// Sessions that came after the first.
+    /// Sessions after the first.
     pub sessions: u64,
-    /// What was wrong, by kind.
+    /// Faults by kind.
     pub faults: Faults,
 }

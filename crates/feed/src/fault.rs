@@ -1,4 +1,4 @@
-//! What can be wrong with a datagram.
+//! Faults of a datagram.
 
 use std::fmt;
 
@@ -6,36 +6,35 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Fault {
-    /// It ends before what it announces does.
+    /// It ends before its announced end.
     Truncated = 0,
-    /// It does not begin as a packet of this feed.
+    /// It does not begin like a packet of this feed.
     Garbage,
-    /// Its packet is of a version that came after this code.
+    /// Its packet has a later version than this code.
     FutureVersion,
-    /// A message in it is of no known template. It was passed over; the rest was read.
+    /// It contains a message of an unknown template, which was skipped; the rest was read.
     UnknownTemplate,
     /// A message's block is shorter than its template's.
     ShortBlock,
-    /// A field has a value that it can't have.
+    /// A field has an invalid value.
     BadValue,
-    /// There are bytes behind its last message.
+    /// Bytes follow its last message.
     TrailingBytes,
     /// It belongs to another channel.
     OtherChannel,
     /// It belongs to another session.
     OtherSession,
-    /// It names an instrument that there is not.
+    /// It names an unknown instrument.
     UnknownInstrument,
     /// It names an order that does not rest.
     UnknownOrder,
     /// It adds an order that rests already.
     DuplicateOrder,
-    /// It says something of an order, or of a trade, that does not go with what the order shows.
+    /// Its change of an order, or its trade, contradicts the order.
     Contradiction,
-    /// The book has no room for what it says: `orders_max` or `levels_max` of the reader is too
-    /// low.
+    /// The book is full: the reader's `orders_max` or `levels_max` is too low.
     BookFull,
-    /// A snapshot makes another book than it says.
+    /// A snapshot's book does not match its hash.
     BookHash,
 }
 
@@ -59,7 +58,7 @@ impl Fault {
         Fault::BookHash,
     ];
 
-    /// Its name in records. Stable.
+    /// Its name in records, which must not change.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -90,29 +89,29 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// How often each fault was met.
+/// Number of faults by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults([u64; Fault::ALL.len()]);
 
 impl Faults {
-    /// One more.
+    /// Adds one fault.
     #[inline]
     pub fn count(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
 
-    /// How often.
+    /// Number of faults of a kind.
     #[must_use]
     pub fn of(&self, fault: Fault) -> u64 {
         self.0[fault as usize]
     }
 
-    /// Those that were met, by name.
+    /// Kinds that occurred, by name.
     pub fn met(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         Fault::ALL.iter().map(|fault| (fault.name(), self.of(*fault))).filter(|(_, n)| *n > 0)
     }
 
-    /// Those that were met since an earlier look.
+    /// Faults since an earlier reading.
     #[must_use]
     pub fn since(&self, before: &Faults) -> Faults {
         let mut since = *self;
@@ -120,7 +119,7 @@ impl Faults {
         since
     }
 
-    /// All together.
+    /// Total number.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()

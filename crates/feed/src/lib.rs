@@ -1,8 +1,8 @@
-//! The market data feed: what an exchange publishes of its books, and how a follower's book stays
-//! equal to them. Bytes in, bytes out, no I/O, no clock.
+//! The market data feed: publishes an exchange's books, and keeps a follower's books equal to them.
+//! Bytes in, bytes out, no I/O, no clock.
 //!
-//! A *tick* is a datagram: a [`PacketHeader`] and the messages that one input of the engine led to
-//! (or, where they come too fast, several inputs). The stamps in its header are the datagram's.
+//! A *tick* is a datagram: a [`PacketHeader`] and the messages of one engine input (of several if
+//! they come too fast). The stamps in its header are the datagram's.
 //!
 //! See docs/decisions/012-market-data-feed.md.
 
@@ -28,7 +28,7 @@ pub use format::message::{Channel, Message, PacketHeader, PacketKind};
 pub use format::packet::{
     Messages, PACKET_HEADER_BYTES, Packet, SEQUENCE_MAX, encode_packet, patch_published,
 };
-pub use publisher::packets::ReplayRefused;
+pub use publisher::packets::ReplayError;
 pub use publisher::{Publisher, Sending};
 pub use settings::{
     DATAGRAM_BYTES_DEFAULT, DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition,

@@ -7,7 +7,7 @@ use engine::Side;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The most records of a file that are kept for a flow, 48 bytes each.
+/// Maximum number of records of a file that a flow keeps, 48 bytes each.
 pub const RECORDS_MAX: usize = 1 << 24;
 
 /// Why a file can't be used.
@@ -21,7 +21,7 @@ pub enum DatabentoError {
         /// The fault.
         why: String,
     },
-    /// It has more records than a flow keeps.
+    /// The file has more records than a flow keeps.
     #[error("{file} has more than {RECORDS_MAX} records (limit records_max); take a part of it")]
     TooLong {
         /// The file.
@@ -29,7 +29,7 @@ pub enum DatabentoError {
     },
 }
 
-/// An order of a file while it is live.
+/// An order of a file that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveOrder {
     /// Its side.
@@ -38,11 +38,11 @@ pub struct LiveOrder {
     pub price: i64,
     /// The remaining quantity.
     pub size: u32,
-    /// Counts up; the lower trades first at a price.
+    /// The order with the lower number trades first at a price.
     pub(crate) priority: u64,
 }
 
-/// The live orders of one instrument of a file: that of the first record.
+/// The open orders of one instrument of a file: that of the first record.
 #[derive(Debug, Default)]
 pub(crate) struct LiveOrders {
     instrument_id: Option<u32>,
@@ -90,7 +90,7 @@ impl LiveOrders {
         }
     }
 
-    /// The first to trade first, and nothing without a price or a size.
+    /// In the order in which they trade, without those that have no price or size.
     pub(crate) fn in_priority(self) -> Vec<LiveOrder> {
         let mut live: Vec<LiveOrder> = self.orders.into_values().collect();
         live.retain(|order| order.size > 0 && order.price != dbn::UNDEF_PRICE);
@@ -108,8 +108,8 @@ pub(crate) fn side(record: &MboMsg) -> Option<Side> {
     }
 }
 
-/// The orders that are live at the end of a file, the first to trade at a price first. From a file
-/// with several instruments, those of the first record's.
+/// The orders that are open at the end of a file, in the order in which they trade at a price.
+/// Takes only the instrument of the first record.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -122,7 +122,7 @@ pub fn live_orders(path: &Path) -> Result<Vec<LiveOrder>, DatabentoError> {
     Ok(live.in_priority())
 }
 
-/// All records of the instrument of the first one, as they stand.
+/// All records of the first record's instrument, unchanged.
 pub(crate) fn records(path: &Path) -> Result<Vec<MboMsg>, DatabentoError> {
     let mut of = LiveOrders::default();
     let mut records = Vec::new();
@@ -161,13 +161,13 @@ fn each_record(
     Ok(())
 }
 
-/// The greatest step of which all these prices are multiples: the file's own price increment, or a
-/// multiple of it. 0 of no prices.
+/// The greatest common divisor of the prices: the file's price increment or a multiple of it. 0
+/// without prices.
 pub fn price_increment(prices: impl Iterator<Item = i64>) -> i64 {
     prices.fold(0, common_divisor)
 }
 
-/// The greatest, of the sizes of both.
+/// Greatest common divisor of the absolute values.
 fn common_divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {

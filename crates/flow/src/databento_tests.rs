@@ -30,10 +30,10 @@ fn databentos_actions_lead_to_the_live_orders() {
     assert_eq!(after(&[record('M', 1, 'B', 50, 4)]), [(50, 4), (50, 6), (60, 7)]);
     assert_eq!(after(&[record('M', 1, 'B', 50, 8)]), [(50, 6), (60, 7), (50, 8)]);
     assert_eq!(after(&[record('M', 1, 'B', 49, 5)]), [(50, 6), (60, 7), (49, 5)]);
-    // The cancel that comes with a fill takes it out, not the fill.
+    // The cancel after a fill removes the quantity; the fill itself doesn't.
     let filled = [record('T', 0, 'A', 50, 5), record('F', 1, 'B', 50, 5)];
     assert_eq!(after(&filled).len(), 3);
-    // An unknown order, and another instrument's.
+    // An unknown order, and an order of another instrument.
     let mut other = record('A', 4, 'B', 50, 1);
     other.hd.instrument_id = 77;
     let strange = [record('C', 8, 'B', 1, 1), record('M', 8, 'B', 1, 1), other];

@@ -1,17 +1,16 @@
-//! Order flows: what the house of an exchange sends into its own books, so that there are ticks.
-//! Made up, or recorded.
+//! Order flows, made up or recorded. They give an exchange's books the activity that makes ticks.
 //!
 //! ```text
 //!   w1          workload W1: made up, deterministic, the same for every engine
 //!   databento   a recorded day, order by order
-//!   settings    what a flow is made of
-//!   writer      takes inputs, and keeps those that change the book
-//!   recorded    from what was recorded to what an exchange would have been sent
-//!   simulation  an engine of the flow's own: what would change no book is left out
-//!   script      either of them with the due times of its inputs, all made before the start
+//!   settings    source, pace and bounds of a flow
+//!   writer      takes inputs and keeps those that change the book
+//!   recorded    turns a recorded day into the commands that an exchange would have received
+//!   simulation  the flow's own engine, which finds the commands that change no book
+//!   script      either flow with the due times of its inputs, all made before the start
 //! ```
 //!
-//! A [`Script`] is made once, reads its file then, and hands out what is due without allocating.
+//! A [`Script`] reads its file once, when it is made, and returns due inputs without allocating.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

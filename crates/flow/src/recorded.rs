@@ -1,4 +1,4 @@
-//! From what was recorded of an exchange to what it would have been sent.
+//! Turns a recorded day into the commands that an exchange would have received.
 
 use crate::databento::{self, LiveOrders, price_increment};
 use crate::settings::{FlowError, Settings};
@@ -8,13 +8,13 @@ use engine::Side;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Writes a file's day: its first snapshot rests at the start, and what follows are inputs.
+/// Writes a file's day: its first snapshot rests at the start, and later records become inputs.
 ///
-/// A recorded trade becomes an immediate order at its price and size, which takes from our book
-/// what it took from the recorded one. What the recorder then says of the orders that it met is so
-/// already, and is left out. Every other order is brought to where the recorder has it: entered,
-/// changed or cancelled. One that would trade on the way, and did not there, is held back until it
-/// does not.
+/// A recorded trade becomes an immediate order with its price and size, so it takes from our book
+/// what it took from the recorded one. The recorder's changes to the orders that it met are then
+/// already done, and are left out. Every other order is entered, changed or cancelled, so that it
+/// matches the recorder's state. An order that would trade on the way, but did not in the
+/// recording, is held back until it would not.
 pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> {
     let records = databento::records(path)?;
     let prices = records.iter().map(|record| record.price).filter(|p| *p != dbn::UNDEF_PRICE);
@@ -32,7 +32,7 @@ pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Res
     let begin_ns = day.first().map_or(0, |record| record.hd.ts_event);
     let mut latest_ns = 0;
     for record in day {
-        // The recorder's clock may step back by a little; ours does not.
+        // The recorder's clock may step back a little; ours must not.
         latest_ns = latest_ns.max(record.hd.ts_event.saturating_sub(begin_ns));
         if !(player.hear(record, latest_ns)? && player.bring_held(latest_ns)?) {
             break;
@@ -41,12 +41,12 @@ pub(crate) fn play(path: &Path, settings: &Settings, writer: &mut Writer) -> Res
     if writer.steps.is_empty() { Err(empty()) } else { Ok(()) }
 }
 
-/// The first snapshot, and the clearing before it.
+/// Whether the record belongs to the first snapshot or the clearing before it.
 fn is_of_start(record: &MboMsg) -> bool {
     record.flags.is_snapshot() || matches!(record.action(), Ok(dbn::Action::Clear))
 }
 
-/// What prices and sizes of the file are here.
+/// Conversion of the file's prices and sizes to ours.
 #[derive(Clone, Copy)]
 struct Units {
     increment: i64,
@@ -65,11 +65,11 @@ impl Units {
 
 struct Player<'a> {
     units: Units,
-    /// As the recorder has them.
+    /// The recorder's state.
     live: LiveOrders,
-    /// From the recorder's id to ours, of orders that were ever entered.
+    /// From the recorder's id to ours, for all orders that were ever entered.
     numbers: HashMap<u64, u32>,
-    /// Orders that are held back, in the order in which that began.
+    /// Orders that are held back, oldest first.
     held: Vec<u64>,
     writer: &'a mut Writer,
 }
@@ -92,7 +92,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Says whether there may be more.
+    /// Returns whether there may be more.
     fn hear(&mut self, record: &MboMsg, at_ns: u64) -> Result<bool, FlowError> {
         if matches!(record.action(), Ok(dbn::Action::Trade)) {
             let Some(side) = databento::side(record).filter(|_| record.price != dbn::UNDEF_PRICE)
@@ -114,7 +114,7 @@ impl Player<'_> {
         }
     }
 
-    /// Brings an order to where the recorder has it.
+    /// Brings our order to the recorder's state.
     fn bring(&mut self, id: u64, at_ns: u64) -> Result<bool, FlowError> {
         let number = self.numbers.get(&id).copied();
         let here = number.and_then(|number| self.writer.simulation.resting(number));
@@ -160,7 +160,7 @@ impl Player<'_> {
         }
     }
 
-    /// Brings what was held back and need not be any more.
+    /// Retries the orders that are held back.
     fn bring_held(&mut self, at_ns: u64) -> Result<bool, FlowError> {
         for id in std::mem::take(&mut self.held) {
             let order = self.live.orders.get(&id).copied();

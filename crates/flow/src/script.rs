@@ -6,11 +6,11 @@ use crate::w1::{self, MID_TICKS, SHALLOW};
 use crate::writer::{Action, SEED, SkippedInputs, Step, Writer};
 use engine::{Command, NewOrder, TimeInForce};
 
-/// Orders of a script that do not rest at the start have ids above this: no exchange numbers its
-/// clients' so high.
+/// Orders that do not rest at the start have ids above this. An exchange never numbers its clients'
+/// orders so high.
 pub const ORDER_IDS: u64 = 1 << 40;
 
-/// All inputs of a flow, and when each is due. They are of account 0, tag 0 and instrument 0.
+/// All inputs of a flow with their due times. They have account 0, tag 0 and instrument 0.
 #[derive(Clone, Debug)]
 pub struct Script {
     start: Vec<NewOrder>,
@@ -20,7 +20,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Makes it: reads the file, and lets an engine run through it.
+    /// Reads the file and runs an engine through the flow.
     ///
     /// # Errors
     /// [`FlowError`].
@@ -42,17 +42,17 @@ impl Script {
         &self.start
     }
 
-    /// How many inputs there are.
+    /// Number of inputs.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether there is none.
+    /// Whether it has no inputs.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// When input `index` is due, ns after the start; `None` behind the last.
+    /// When input `index` is due, ns after the start; `None` after the last.
     #[inline]
     pub fn offset_ns(&self, index: usize) -> Option<u64> {
         self.steps.get(index).map(|step| step.offset_ns)
@@ -61,7 +61,7 @@ impl Script {
     /// Input `index`.
     ///
     /// # Panics
-    /// Behind the last.
+    /// If there is no such input.
     #[inline]
     pub fn command(&self, index: usize) -> Command {
         let step = &self.steps[index];
@@ -70,18 +70,18 @@ impl Script {
         step.command(if rests_at_start { number } else { ORDER_IDS + number })
     }
 
-    /// For how long there are inputs, ns: as asked, or to the last one of a file that ends before.
+    /// Duration of the inputs, ns: as requested, or to the last one of a shorter file.
     pub fn duration_ns(&self) -> u64 {
         self.duration_ns
     }
 
-    /// What was left out.
+    /// Inputs that were left out.
     pub fn skipped(&self) -> SkippedInputs {
         self.skipped
     }
 }
 
-/// W1, moved so that its middle is the instrument's.
+/// W1, shifted so that its middle is the instrument's.
 fn synthetic(settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> {
     let (mut flow, prefill) = w1::Flow::bounded(SHALLOW, 1, SEED);
     let moved = |price_ticks: i64| price_ticks - MID_TICKS + settings.mid_ticks;
@@ -115,7 +115,7 @@ fn synthetic(settings: &Settings, writer: &mut Writer) -> Result<(), FlowError> 
     }
 }
 
-/// For an order with W1's id, which is the flow's number.
+/// The step for an order with W1's id, which is the flow's number.
 fn step(action: Action, order_id: u64, price_ticks: i64, lots: u64) -> Step {
     Step { offset_ns: 0, price_ticks, lots, number: order_id as u32, action }
 }

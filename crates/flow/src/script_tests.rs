@@ -1,4 +1,4 @@
-//! What a script holds, and that each of its inputs changes a book.
+//! The contents of a script, and that each of its inputs changes a book.
 
 use super::*;
 use crate::settings::Pace;
@@ -104,7 +104,7 @@ fn a_pace_of_its_own_is_kept_and_multiplied() {
     let (slow, fast) = (gaps(&once, once.len()), gaps(&twice, once.len()));
     assert!(slow.is_sorted() && twice.len() > once.len());
     assert!(slow.iter().zip(&fast).all(|(slow, fast)| slow / 2 == *fast));
-    // What was left out leaves its time: some of 4 629 in a hundredth of a second.
+    // Inputs that are left out leave their time: some of 4 629 in a hundredth of a second.
     let first = w1::GAP_NS;
     assert!(slow.iter().all(|offset_ns| offset_ns % first == 0) && slow.len() < 4629);
 }

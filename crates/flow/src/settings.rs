@@ -1,4 +1,4 @@
-//! What a flow is made of, and why it can't be.
+//! Settings of a flow, and the errors of making one.
 
 use crate::databento::DatabentoError;
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 /// The most inputs of a script, 32 bytes each.
 pub const INPUTS_MAX: usize = 1 << 24;
-/// The fastest that a recording is played: a day in less than a second.
+/// Fastest replay of a recording: a day in less than a second.
 pub const SPEED_MAX: f64 = 1e5;
 
-/// Where a flow comes from.
+/// Source of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Workload W1 with a shallow book.
@@ -22,41 +22,41 @@ pub enum Source {
 /// When inputs are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// As they were recorded (of a synthetic flow: by its own clock, 463 000 a second before what
-    /// is left out), so many times as fast.
+    /// At the recorded times (a synthetic flow: at its own clock's, 463 000 inputs a second before
+    /// any are left out), divided by `speed`.
     Recorded {
         /// Above 0, at most [`SPEED_MAX`].
         speed: f64,
     },
-    /// At a rate, in their order.
+    /// At a rate, in the order of the source.
     Fixed {
         /// Inputs, above 0, at most [`RATE_PER_SECOND_MAX`].
         rate_per_second: f64,
-        /// How they are spread over time.
+        /// Distribution over time.
         arrival: Arrival,
         /// Inputs at the same instant, for [`Arrival::Burst`] only; at least 1.
         burst: u64,
     },
 }
 
-/// What a script is made of.
+/// Settings of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
     /// When its inputs are due.
     pub pace: Pace,
-    /// For how long; a recording may end before.
+    /// Duration; a recording may be shorter.
     pub seconds: f64,
-    /// What size 1 of the source is, in lots.
+    /// Lots for one unit of the source's sizes.
     pub lots_per_unit: u64,
     /// The middle of a synthetic book at its start, in ticks.
     pub mid_ticks: i64,
-    /// The highest price that the instrument takes, in ticks.
+    /// Highest price that the instrument takes, in ticks.
     pub price_ticks_max: i64,
-    /// The largest order that it takes, in lots.
+    /// Largest order that the instrument takes, in lots.
     pub quantity_lots_max: u64,
-    /// Those of the engine that it is for.
+    /// Limits of the engine that gets the flow.
     pub limits: EngineLimits,
 }
 
@@ -66,11 +66,11 @@ pub enum FlowError {
     /// A setting is out of its range.
     #[error("the flow's {name} is {value}, but must be above 0 and at most {max}")]
     Setting {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: f64,
-        /// The most it may be.
+        /// Its limit.
         max: f64,
     },
     /// There would be too many inputs.
@@ -81,9 +81,9 @@ pub enum FlowError {
     /// The file can't be used.
     #[error(transparent)]
     Databento(#[from] DatabentoError),
-    /// The file has nothing that a flow could be made of.
+    /// The file has no inputs for a flow.
     #[error(
-        "{file} has no orders that change a book after its first snapshot; name a file of schema mbo with a day in it"
+        "{file} has no orders that change a book after its first snapshot; name a file of schema mbo that covers a day"
     )]
     Empty {
         /// The file.
@@ -92,13 +92,13 @@ pub enum FlowError {
     /// A price or a size that the instrument does not take.
     #[error("the flow does not fit its instrument: {why}; choose another instrument or file")]
     DoesNotFit {
-        /// Which bound it breaks.
+        /// The bound that it breaks.
         why: String,
     },
 }
 
 impl Settings {
-    /// Whether they are in their ranges.
+    /// Checks the ranges.
     pub(crate) fn check(&self) -> Result<(), FlowError> {
         let ranges = match self.pace {
             Pace::Recorded { speed } => {

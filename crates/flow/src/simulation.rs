@@ -1,4 +1,4 @@
-//! An engine of the flow's own, which runs ahead of the exchange's.
+//! The flow's own engine, which runs ahead of the exchange's.
 
 use engine::{Command, DoneReason, Engine, EngineLimits, Event, Input, Top};
 
@@ -9,7 +9,7 @@ pub(crate) struct Resting {
     pub lots: u64,
 }
 
-/// What the exchange's books come to if nobody else trades there.
+/// The exchange's books, if nobody else trades there.
 pub(crate) struct Simulation {
     engine: Engine,
     /// By the flow's number of an order, from 1; `None` if it does not rest.
@@ -18,7 +18,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     pub fn new(limits: EngineLimits) -> Simulation {
-        // One account, and that without limits.
+        // One account without limits is enough.
         let limits = EngineLimits { accounts_max: 1, ..limits };
         Simulation { engine: Engine::new(1, limits), resting: vec![None] }
     }
@@ -32,7 +32,7 @@ impl Simulation {
         self.resting.get(number as usize).copied().flatten()
     }
 
-    /// Executes a command in which orders have the flow's numbers for ids. Says whether the book
+    /// Executes a command in which orders have the flow's numbers for ids. Returns whether the book
     /// has changed.
     pub fn tell(&mut self, command: Command) -> bool {
         let Simulation { engine, resting } = self;
@@ -57,7 +57,7 @@ impl Simulation {
                 }
                 Event::Done { order, reason, .. } => {
                     set(resting, order.order_id, None);
-                    // An immediate order has not been in the book.
+                    // An immediate order was never in the book.
                     reason != DoneReason::Expired
                 }
                 _ => false,

@@ -12,9 +12,8 @@
 //!         one of V: of its last 1 000 in seven of ten cases, else any
 //! ```
 //!
-//! V never learns what traded, so it grows by 3 % of the operations, and with it the book. A flow
-//! that goes on for ever has a bound ([`Flow::bounded`]): where V is as long, an ADD becomes a
-//! CANCEL.
+//! V never learns of trades, so it grows by 3 % of the operations, and the book with it. An endless
+//! flow has a bound ([`Flow::bounded`]): when V has reached it, an ADD becomes a CANCEL.
 //!
 //! See docs/decisions/008-engine-tests-and-floor.md.
 
@@ -23,10 +22,10 @@ use engine::{Amend, Cancel, Command, Input, NewOrder, Side, TimeInForce};
 
 /// The middle of the book at the start, in ticks.
 pub const MID_TICKS: i64 = 20_000;
-/// Between two operations on the engine's own clock: 463 000 of them are a second.
+/// Time between two operations on the engine's own clock: 463 000 of them are a second.
 pub const GAP_NS: u64 = 2_160;
 
-/// What an operation's tag says that it is, so that its reports need no table to be counted by.
+/// Tags say which operation caused a report, so that counting reports needs no table.
 pub const TAG_ADD: u32 = 0;
 /// As [`TAG_ADD`].
 pub const TAG_IOC: u32 = 1;
@@ -35,12 +34,12 @@ pub const TAG_CANCEL: u32 = 2;
 /// As [`TAG_ADD`].
 pub const TAG_MODIFY: u32 = 3;
 
-/// How large a book is.
+/// Size of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Orders before the first operation.
     pub live: u32,
-    /// How far from the middle they stand, in ticks: D.
+    /// Largest distance of an order from the middle, in ticks: D.
     pub depth_ticks: u32,
 }
 
@@ -58,21 +57,21 @@ pub struct Live {
     pub side: Side,
     /// Its price, in ticks.
     pub price_ticks: i64,
-    /// How much of it was open when it was entered or modified last, in lots.
+    /// Open quantity when it was entered or last modified, in lots.
     pub quantity_lots: u64,
 }
 
-/// The flow, at one of its operations. Its fields are open to who keeps it in a file and goes on
-/// from there.
+/// The flow at one of its operations. Its fields are public so that a caller can save it to a file
+/// and continue from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// How large the book is.
+    /// Size of the book.
     pub shape: Shape,
-    /// Orders belong to account id modulo this, which is not 0.
+    /// The order's id modulo this number gives its account; not 0.
     pub accounts: u32,
-    /// V is never longer.
+    /// Bound of V's length.
     pub live_max: usize,
-    /// What decides.
+    /// Source of all random choices.
     pub random: SplitMix64,
     /// The middle now, in ticks.
     pub mid_ticks: i64,
@@ -80,9 +79,9 @@ pub struct Flow {
     pub last_id: u64,
     /// Operations so far.
     pub operations: u64,
-    /// V.
+    /// V, see the module's docs.
     pub live: Vec<Live>,
-    /// The longest that V has been.
+    /// Greatest length of V so far.
     pub live_peak: usize,
 }
 
@@ -116,7 +115,7 @@ impl Flow {
         (flow, prefill)
     }
 
-    /// The same with a bound of twice the orders of its start: for ever in the same memory.
+    /// A flow that runs forever in the same memory: V has at most twice the orders of the start.
     ///
     /// # Panics
     /// As [`Flow::new`].
@@ -132,13 +131,12 @@ impl Flow {
         self.operations
     }
 
-    /// The most orders that can have been open at a time so far; of a bounded flow ever.
+    /// Bound of the orders that can have been open at a time so far; for a bounded flow, ever.
     pub fn open_orders_max(&self) -> usize {
         if self.live_max == usize::MAX { self.live_peak } else { self.live_max }
     }
 
-    /// Puts the next operations into `inputs`, in place of what is there, as many as it has room
-    /// for.
+    /// Overwrites all of `inputs` with the next operations.
     pub fn fill(&mut self, inputs: &mut [Input]) {
         inputs.iter_mut().for_each(|input| *input = self.next_input());
     }
@@ -222,7 +220,7 @@ impl Flow {
         Command::New(NewOrder { tag: TAG_ADD, ..self.order(side, price_ticks, quantity_lots) })
     }
 
-    /// The order of the latest id.
+    /// The order with the latest id.
     fn order(&self, side: Side, price_ticks: i64, quantity_lots: u64) -> NewOrder {
         let order_id = self.last_id;
         let account = self.account(order_id);
@@ -247,7 +245,7 @@ impl Flow {
         if self.below(2) == 0 { Side::Buy } else { Side::Sell }
     }
 
-    /// So far from the middle, on the side where an order rests.
+    /// A price at this distance from the middle, on the side where an order rests.
     fn away(&self, side: Side, distance_ticks: i64) -> i64 {
         match side {
             Side::Buy => self.mid_ticks - distance_ticks,
@@ -256,7 +254,7 @@ impl Flow {
     }
 
     fn pick(&mut self) -> usize {
-        // It would take 2^32 orders at a time to be cut off here: 128 GiB of them.
+        // Truncation would need 2^32 orders at a time, which are 128 GiB.
         let count = self.live.len() as u32;
         let index = match self.below(10) < 7 {
             true => count - 1 - self.below(count.min(1000)),

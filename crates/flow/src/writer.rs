@@ -1,28 +1,27 @@
-//! A flow's inputs as they are written down: those that change the book, and when each is due.
+//! The inputs of a flow that change the book, with their due times.
 
 use crate::settings::{FlowError, INPUTS_MAX, Pace, Settings};
 use crate::simulation::Simulation;
 use clock::schedule::{Arrival, Schedule};
 use engine::{Amend, Cancel, Command, NewOrder, Side, TimeInForce};
 
-/// The seed of all random draws: a script is the same each time.
+/// Seed of all random draws: a script is the same each time.
 pub(crate) const SEED: u64 = 42;
 
-/// What was left out of a script.
+/// Inputs that a script leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkippedInputs {
-    /// Inputs that would have changed nothing: cancels of what is done, immediate orders that met
-    /// nothing.
+    /// Inputs that would have changed nothing: cancels of orders that are done, immediate orders
+    /// that matched nothing.
     pub without_effect: u64,
-    /// Cancels and changes of recorded orders that had traded already here: what the recorded
-    /// trade did, its order has done.
+    /// Cancels and changes of recorded orders that had already traded here.
     pub traded_already: u64,
-    /// Recorded orders that would have traded here and did not there, each time that they were
-    /// held back: before an opening books are crossed.
+    /// Recorded orders that would have traded here but did not trade in the recording, counted each
+    /// time that they were held back. Books are crossed before an opening.
     pub crossing: u64,
 }
 
-/// What an input does.
+/// The action of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Action {
@@ -70,7 +69,7 @@ impl Step {
     }
 }
 
-/// Takes a flow's inputs one after the other, and keeps those that change the book.
+/// Takes a flow's inputs one after the other and keeps those that change the book.
 pub(crate) struct Writer {
     pub simulation: Simulation,
     pub start: Vec<NewOrder>,
@@ -78,7 +77,7 @@ pub(crate) struct Writer {
     pub skipped: SkippedInputs,
     /// Id of the latest order.
     pub last_number: u32,
-    /// Whether there were inputs for all the time that was asked for.
+    /// Whether the source had inputs for all the requested time.
     is_full: bool,
     seconds_ns: u64,
     pace: Pace,
@@ -108,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// For how long there are inputs: as asked, or to the last one of a source that had no more.
+    /// Duration of the inputs: as requested, or to the last one of a shorter source.
     pub fn duration_ns(&self) -> u64 {
         let last_ns = self.steps.last().map_or(0, |step| step.offset_ns);
         if self.is_full { self.seconds_ns } else { last_ns }
@@ -126,7 +125,7 @@ impl Writer {
         Err(FlowError::DoesNotFit { why })
     }
 
-    /// The next order of the start. Gives its number.
+    /// Adds an order that rests at the start and returns its number.
     pub fn rest(&mut self, side: Side, price_ticks: i64, lots: u64) -> Result<u32, FlowError> {
         self.fits(price_ticks, lots)?;
         self.last_number += 1;
@@ -137,8 +136,8 @@ impl Writer {
         Ok(self.last_number)
     }
 
-    /// The next input, which happened `recorded_ns` after the first. Says whether there may be
-    /// more; one that changes nothing is left out.
+    /// Adds the next input, recorded `recorded_ns` after the first, or leaves it out if it changes
+    /// nothing. Returns whether there may be more.
     pub fn write(&mut self, step: Step, recorded_ns: u64) -> Result<bool, FlowError> {
         let offset_ns = match self.pace {
             Pace::Recorded { speed } => (recorded_ns as f64 / speed) as u64,

@@ -1,9 +1,8 @@
-//! How long one cache line takes to another core and back: the floor under every message between
-//! threads.
+//! Round trip of one cache line between two cores: the minimum for every message between threads.
 //!
-//! A thread on a core that a real-time thread holds never runs, so the two threads are not joined:
-//! they are waited for until a time, left behind after it, and end by their own deadline as soon
-//! as they get to run.
+//! A thread on a core that a real-time thread holds never runs, so the two threads are not joined.
+//! The caller waits for a limited time and then abandons them; they end by their own deadline as
+//! soon as they run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,27 +14,27 @@ use clock::Clock;
 
 use crate::thread::pin;
 
-/// Time beyond the budget for each of the two threads to report.
+/// Time that each of the two threads has to report after the budget.
 pub const GRACE: Duration = Duration::from_millis(20);
 
 const SAMPLES_WARM_UP: usize = 50;
-/// Round trips of the cache line per sample, so that reading the clock doesn't count.
+/// Round trips of the cache line per sample, so that the cost of the clock is negligible.
 pub const BATCH: u64 = 64;
-/// Loads of the line between two looks at the clock.
+/// Loads of the line between two readings of the clock.
 const LOADS_PER_LOOK: u32 = 256;
 
 /// Alone in its cache line, and in the pair of lines that some processors fetch together.
 #[repr(align(128))]
 struct CacheLinePair(AtomicU64);
 
-/// In the line when nobody waits any more.
+/// Value of the line that ends the other thread's wait.
 const STOP: u64 = u64::MAX;
 
-/// Round trips of one line between two cores, ns, a mean of [`BATCH`] each: as many samples as
-/// `budget` gives, and at most `samples_max`.
+/// Round trips of one line between two cores, ns, each the mean of [`BATCH`]: as many samples as
+/// fit in `budget`, at most `samples_max`.
 ///
 /// # Errors
-/// In words, if a thread can't be started or pinned, or did not get to run in time.
+/// A message if a thread can't be started or pinned, or did not run in time.
 pub fn round_trips_ns(
     clock: Clock,
     (first, second): (usize, usize),
@@ -56,7 +55,7 @@ pub fn round_trips_ns(
     Ok(samples)
 }
 
-/// Counts the line up by one and waits for the other to do the same.
+/// Increments the line and waits for the other thread to do the same.
 fn ask(line: &CacheLinePair, clock: &Clock, samples_max: usize, deadline_ns: u64) -> Vec<u64> {
     let mut samples = Vec::with_capacity(samples_max);
     let mut turn = 0;
@@ -84,8 +83,8 @@ fn answer(line: &CacheLinePair, clock: &Clock, deadline_ns: u64) {
     }
 }
 
-/// Spins until the line holds `value`; false when it was stopped or the deadline passed. Without
-/// `PAUSE`: on some processors it takes as long as what is measured.
+/// Spins until the line holds `value`; false if it was stopped or the deadline passed. Does not use
+/// `PAUSE`, which on some processors takes as long as the measured round trip.
 fn wait_for(line: &CacheLinePair, value: u64, clock: &Clock, deadline_ns: u64) -> bool {
     loop {
         for _ in 0..LOADS_PER_LOOK {
@@ -101,7 +100,7 @@ fn wait_for(line: &CacheLinePair, value: u64, clock: &Clock, deadline_ns: u64) -
     }
 }
 
-/// Starts a thread that pins itself and works; its report comes over the channel.
+/// Starts a pinned thread; its report comes over the channel.
 pub(crate) fn start_on<T: Send + 'static>(
     core: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -109,7 +108,7 @@ pub(crate) fn start_on<T: Send + 'static>(
     let (report, reports) = mpsc::sync_channel(1);
     let thread = move || {
         let result = pin(core).map(|()| work()).map_err(|error| error.to_string());
-        // Nobody listens any more when this thread was too late.
+        // If this thread was late, the receiver is gone.
         let _ = report.send(result);
     };
     let started = thread::Builder::new().name(format!("probe-{core}")).spawn(thread);
@@ -117,13 +116,12 @@ pub(crate) fn start_on<T: Send + 'static>(
     Ok(reports)
 }
 
-/// What such a thread reports.
+/// The report of such a thread.
 pub(crate) fn report_of<T>(
     reports: &Receiver<Result<T, String>>,
     within: Duration,
 ) -> Result<T, String> {
     reports.recv_timeout(within).unwrap_or_else(|_| {
-        Err("a probe's thread did not get to run in time; a real-time thread may hold its core"
-            .to_owned())
+        Err("a probe's thread did not run in time; a real-time thread may hold its core".to_owned())
     })
 }

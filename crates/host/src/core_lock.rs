@@ -1,5 +1,5 @@
-//! One measurement at a time on a core: a lock file per core. The kernel frees the lock when its
-//! holder ends, whatever ends it.
+//! Allows one measurement at a time on a core, with a lock file per core. The kernel releases the
+//! lock when its holder ends for any reason.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -7,27 +7,27 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The environment variable with the directory of the lock files; empty: nothing is locked.
+/// The environment variable with the directory of the lock files; if empty, nothing is locked.
 pub const DIRECTORY: &str = "TICKPATH_LOCKS";
-/// Bytes that are read of what a holder says of itself.
+/// Maximum number of bytes of a holder's description that are read.
 const HOLDER_BYTES_MAX: u64 = 400;
 
-/// Cores that this process measures on; free when it is dropped.
+/// Locks on cores; released on drop.
 #[derive(Debug)]
 pub struct CoreLocks {
     _files: Vec<File>,
 }
 
-/// A core that another process measures on.
+/// A core that another process has locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Busy {
+pub struct BusyCore {
     /// The core.
     pub core: usize,
-    /// The other process, as it described itself.
+    /// The other process's description of itself.
     pub holder: String,
 }
 
-/// Where lock files are kept; `None` where nothing is to be locked.
+/// The directory of the lock files; `None` if locking is off.
 pub fn directory() -> Option<PathBuf> {
     match std::env::var_os(DIRECTORY) {
         Some(named) if named.is_empty() => None,
@@ -40,8 +40,8 @@ pub fn directory() -> Option<PathBuf> {
 }
 
 impl CoreLocks {
-    /// Locks all `cores`, or none if another process has one of them. `who` is what others are told
-    /// meanwhile.
+    /// Locks all `cores`, or none if another process has one of them. Other processes see `who` as
+    /// the holder.
     ///
     /// # Errors
     /// If a lock file can't be made.
@@ -49,7 +49,7 @@ impl CoreLocks {
         directory: &Path,
         cores: &[usize],
         who: &str,
-    ) -> io::Result<Result<CoreLocks, Busy>> {
+    ) -> io::Result<Result<CoreLocks, BusyCore>> {
         let mut cores = cores.to_vec();
         cores.sort_unstable();
         cores.dedup();
@@ -60,13 +60,13 @@ impl CoreLocks {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let mut holder = String::new();
-                    // What can't be read stays unknown; the core is busy all the same.
+                    // The core is busy even if the holder's description can't be read.
                     let _ = file.take(HOLDER_BYTES_MAX).read_to_string(&mut holder);
-                    return Ok(Err(Busy { core, holder: holder.trim().to_owned() }));
+                    return Ok(Err(BusyCore { core, holder: holder.trim().to_owned() }));
                 }
                 Err(error) => return Err(error.into()),
             }
-            // A file of another user may be read-only for us; the lock counts, not the text.
+            // Another user's file may be read-only for us; only the lock matters.
             let _ = file.set_len(0).and_then(|()| writeln!(file, "{who}"));
             files.push(file);
         }
@@ -74,8 +74,9 @@ impl CoreLocks {
     }
 }
 
-/// Any user may lock a core, so the file is for all. A file that exists is opened without
-/// `O_CREAT`, which the kernel forbids for files of others in /tmp (fs.protected_regular).
+/// Makes the file writable for all users, because any user may lock a core. Opens an existing file
+/// without `O_CREAT`, which the kernel forbids for other users' files in /tmp
+/// (fs.protected_regular).
 fn open(path: &Path) -> io::Result<File> {
     let existing = OpenOptions::new().read(true).write(true).open(path);
     match existing.or_else(|_| File::open(path)) {
@@ -85,7 +86,7 @@ fn open(path: &Path) -> io::Result<File> {
     let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(path);
     match made {
         Ok(file) => {
-            // The mask of this process took rights away.
+            // The umask may have removed permissions.
             fs::set_permissions(path, Permissions::from_mode(0o666))?;
             Ok(file)
         }
@@ -105,8 +106,8 @@ mod tests {
             |cores: &[usize], who: &str| CoreLocks::take(directory.path(), cores, who).unwrap();
         let first = take(&[1, 0, 1], "pid 7 (tickpath run)").unwrap();
         let busy = take(&[2, 1], "pid 8").unwrap_err();
-        assert_eq!(busy, Busy { core: 1, holder: "pid 7 (tickpath run)".to_owned() });
-        // Core 2 was not kept.
+        assert_eq!(busy, BusyCore { core: 1, holder: "pid 7 (tickpath run)".to_owned() });
+        // Core 2 must be free again.
         drop(take(&[2], "pid 9").unwrap());
         drop(first);
         assert!(take(&[0, 1], "pid 8").is_ok());

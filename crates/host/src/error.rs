@@ -1,11 +1,11 @@
-//! What can go wrong with cores and scheduling: what happened, why, and what to try.
+//! Errors of placing and scheduling threads, each with its cause and advice.
 
 use std::io;
 
 use crate::scheduling::{BadScheduling, Scheduling};
 use crate::topology::CORES_MAX;
 
-/// Why a thread was not placed as asked.
+/// Why a thread could not be placed or scheduled.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The kernel did not pin the thread.
@@ -14,9 +14,9 @@ pub enum HostError {
          cpuset may allow fewer: choose another core, or widen the cpuset"
     )]
     Pin {
-        /// The core that was asked for.
+        /// The requested core.
         core: usize,
-        /// The cores that are online, as a list; `?` where that can't be read.
+        /// The online cores, as a list; `?` if unknown.
         online: String,
         /// The system's reason.
         source: io::Error,
@@ -41,30 +41,30 @@ pub enum HostError {
         source: io::Error,
     },
 
-    /// A named core is not there, or not for this process.
+    /// A listed core does not exist, or this process may not use it.
     #[error(
         "core {core} can't be used: this process may use cores {usable}; name one of those, or \
          bring the core online, or start without `taskset` and in a wider cpuset"
     )]
     CoreUnusable {
-        /// The core that was asked for.
+        /// The requested core.
         core: usize,
-        /// The cores that can be, as a list.
+        /// The usable cores, as a list.
         usable: String,
     },
 
-    /// A list of cores that names none.
+    /// An empty list of cores.
     #[error("the list of cores is empty: name at least one core, or write \"auto\"")]
     CoresEmpty,
 
-    /// Text that is no list of cores.
+    /// The text is not a list of cores.
     #[error(
-        "\"{0}\" is no list of cores: write \"auto\", or numbers below {CORES_MAX} and ranges such \
+        "\"{0}\" is not a list of cores: write \"auto\", or numbers below {CORES_MAX} and ranges such \
          as \"2,4-7\""
     )]
     CoresText(String),
 
-    /// A scheduling class that can't be.
+    /// An invalid scheduling class.
     #[error(transparent)]
     BadScheduling(#[from] BadScheduling),
 
@@ -75,7 +75,7 @@ pub enum HostError {
          priority (it is {limit}), and in a container the capability SYS_NICE"
     )]
     Scheduling {
-        /// What was asked for.
+        /// The requested class.
         scheduling: Scheduling,
         /// The present RLIMIT_RTPRIO, as text.
         limit: String,
@@ -87,7 +87,7 @@ pub enum HostError {
     #[error("cannot read this thread's scheduling class: {0}; look whether a sandbox forbids it")]
     SchedulingUnreadable(io::Error),
 
-    /// A class that tickpath doesn't name.
+    /// A policy without a name in tickpath.
     #[error(
         "this thread has scheduling policy {0}, which tickpath does not use: start it with `chrt -o \
          0`, or name a class in the scenario"

@@ -1,20 +1,20 @@
-//! Attributes of a network interface that no file holds: interrupt moderation, rings, channels,
-//! offloads. The numbers are those of `include/uapi/linux/ethtool.h`.
+//! Attributes of a network interface that are in no file: interrupt moderation, rings, channels,
+//! offloads. The numbers come from `include/uapi/linux/ethtool.h`.
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use rustix::net::{AddressFamily, SocketType, socket};
 
-/// Longest name of an interface, with its closing zero.
+/// Longest name of an interface, including its closing zero.
 const NAME_BYTES: usize = libc::IFNAMSIZ;
 
-/// Where an attribute stands: the calls that get and set, the words of their structure (the call's
-/// number is the first), and which word.
+/// How to read and set an attribute: the calls to get and set, the length of their structure in
+/// words (the first is the call's number), and the attribute's word.
 struct Attribute {
     name: &'static str,
     get: u32,
-    /// `None`: a limit of the driver.
+    /// `None` for a limit of the driver, which is read-only.
     set: Option<u32>,
     words: usize,
     word: usize,
@@ -75,10 +75,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ATTRIBUTES.iter().map(|attribute| attribute.name)
 }
 
-/// An attribute's value; `None` where the driver has none.
+/// An attribute's value; `None` if the driver lacks it.
 ///
 /// # Errors
-/// Without the interface, or an attribute of that name.
+/// If the interface or the attribute does not exist.
 pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
     let attribute = attribute(name)?;
     match words(nic, attribute) {
@@ -91,7 +91,7 @@ pub fn get(nic: &str, name: &str) -> io::Result<Option<u32>> {
     }
 }
 
-/// Sets an attribute and leaves the others of its structure as they are.
+/// Sets an attribute and keeps the others of its structure.
 ///
 /// # Errors
 /// Those of the driver: EOPNOTSUPP, EINVAL, EPERM.
@@ -136,8 +136,8 @@ fn call(nic: &str, words: &mut [u32]) -> io::Result<()> {
         ifr_name: name,
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: words.as_mut_ptr().cast() },
     };
-    // SAFETY: the request lives through the call and points to as many words as the structure of
-    // the call in its first word has (see `ATTRIBUTES`); the kernel reads and writes no more.
+    // SAFETY: the request outlives the call and points to as many words as the structure of the
+    // call in its first word has (see `ATTRIBUTES`); the kernel reads and writes no more.
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn loopback_has_offloads_and_no_rings() {
         let tso = match get("lo", "tso") {
-            // An emulator of another processor passes few calls on.
+            // An emulator of another processor supports few of these calls.
             Err(error)
                 if [Some(libc::ENOTTY), Some(libc::ENOSYS)].contains(&error.raw_os_error()) =>
             {

@@ -1,4 +1,4 @@
-//! Captures the machine at one moment, for the record: what is fixed, what goes on, and probes.
+//! Captures the machine at one moment for the record: fixed facts, load, and probes.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::topology::Topology;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// The machine now. `probe_cores` are the two cores that round trips are probed on, `None` where
-/// there is one only. Takes some milliseconds of reading and at most 300 ms of probing.
+/// The machine now. Measures round trips between the two `probe_cores`, `None` on a machine with
+/// one core. Takes some milliseconds for reading and at most 300 ms for probing.
 pub fn capture(root: &Root, clock: &Clock, probe_cores: Option<(usize, usize)>) -> Fingerprint {
     let (nics, interfaces_virtual) = interfaces(root);
     Fingerprint {
         fixed: Fixed { nics, ..fixed(root, &Topology::read(root)) },
-        // Before the probes, which are a load themselves.
+        // Before the probes, because they are a load themselves.
         load: Load { interfaces_virtual, ..load(root) },
         probes: probe::run(clock, probe_cores),
         instance: instance(root),
@@ -83,13 +83,13 @@ fn fixed(root: &Root, topology: &Topology) -> Fixed {
     }
 }
 
-/// What `/proc/cpuinfo` says about the first processor.
+/// The first processor in `/proc/cpuinfo`.
 #[derive(Default)]
 struct Processor {
     model: Option<String>,
     vendor: Option<String>,
     microcode: Option<String>,
-    /// `None` where there are no x86 flags to hold it.
+    /// `None` if the processor has no x86 flags.
     has_hypervisor_flag: Option<bool>,
 }
 
@@ -158,14 +158,14 @@ fn words(root: &Root, path: &str) -> Option<Vec<String>> {
     Some(root.read(path)?.split_whitespace().map(str::to_owned).collect())
 }
 
-/// The tightest quota of the control groups above this process, and its period.
+/// The tightest quota of this process's control groups, and its period.
 fn cgroup_cpu_max(root: &Root) -> Option<String> {
     let groups = root.read("proc/self/cgroup")?;
     let mut limits: Vec<(Option<u64>, u64)> = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        // A process outside its namespace's tree sees a path with `..`, which leads nowhere.
+        // A process outside its namespace's tree sees a useless path with `..`.
         let path = if path.contains("..") { "" } else { path.trim_start_matches('/') };
         let mounts: &[&str] = match controllers {
             "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
@@ -189,7 +189,7 @@ fn cgroup_cpu_max(root: &Root) -> Option<String> {
     Some(format!("{quota} {}", tightest.1))
 }
 
-/// Quota, `None` without a limit, and period of one control group, us.
+/// Quota (`None` without a limit) and period of one control group, us.
 fn cgroup_limit(root: &Root, directory: &str) -> Option<(Option<u64>, u64)> {
     let (quota, period) = match root.read(format!("{directory}/cpu.max")) {
         Some(text) => {
@@ -207,7 +207,7 @@ fn cgroup_limit(root: &Root, directory: &str) -> Option<(Option<u64>, u64)> {
     }
 }
 
-/// The hypervisor's name, from where it shows itself or from the clock it offers.
+/// The hypervisor's name, from its own entry or from its clock source.
 fn hypervisor(root: &Root, clock_sources: &[String]) -> Option<String> {
     let from_clock = || {
         clock_sources.iter().find_map(|source| match source.as_str() {
@@ -220,7 +220,7 @@ fn hypervisor(root: &Root, clock_sources: &[String]) -> Option<String> {
     root.read_text("sys/hypervisor/type").or_else(|| from_clock().map(str::to_owned))
 }
 
-/// x86 says it in a flag. ARM says nothing to user space, so there the firmware's names decide.
+/// On x86 by a processor flag. ARM has none, so the firmware's names decide.
 fn is_virtual(
     has_hypervisor_flag: Option<bool>,
     hypervisor: Option<&str>,
@@ -235,7 +235,7 @@ fn is_virtual(
     has_hypervisor_flag.or(hypervisor.map(|_| true)).or_else(from_firmware)
 }
 
-/// The kind of container, from the hints that the usual ones leave.
+/// The kind of container, from the usual signs.
 fn container(root: &Root) -> Option<String> {
     let stated = root.read_text("run/systemd/container");
     let marked = || {
@@ -250,18 +250,18 @@ fn container(root: &Root) -> Option<String> {
     stated.or_else(grouped).or_else(marked)
 }
 
-/// `lo` and hardware in the first list, everything else in the second.
+/// First `lo` and hardware interfaces, then all others.
 fn interfaces(root: &Root) -> (Option<Vec<Nic>>, Vec<Nic>) {
     const NET: &str = "sys/class/net";
     let Some(names) = root.names(NET) else { return (None, Vec::new()) };
-    // The directory also holds files, such as `bonding_masters`.
+    // The directory also contains files, such as `bonding_masters`.
     let is_interface = |name: &String| root.exists(format!("{NET}/{name}/mtu"));
     let nic = |name: String| {
         let file = |path: &str| format!("{NET}/{name}/{path}");
         Nic {
             driver: root.link_name(file("device/driver")),
             driver_version: root.read_text(file("device/driver/module/version")),
-            // -1 where the driver doesn't know.
+            // -1 if the driver doesn't know.
             speed_mbit: root.read_value(file("speed")),
             mtu_bytes: root.read_value(file("mtu")),
             name,
@@ -275,11 +275,11 @@ fn interfaces(root: &Root) -> (Option<Vec<Nic>>, Vec<Nic>) {
     (Some(fixed), other)
 }
 
-/// What goes on at the moment, but for interfaces.
+/// The present load, without interfaces.
 pub fn load(root: &Root) -> Load {
     let text = root.read("proc/loadavg").unwrap_or_default();
     let fields: Vec<&str> = text.split_whitespace().collect();
-    // A number that isn't finite can't stand in JSON.
+    // JSON has no infinite numbers.
     let number = |field: &&str| field.parse().ok().filter(|number: &f64| number.is_finite());
     let averages: Vec<f64> = fields.iter().take(3).filter_map(number).collect();
     let uptime = root.read("proc/uptime").unwrap_or_default();
@@ -292,8 +292,8 @@ pub fn load(root: &Root) -> Load {
     }
 }
 
-/// Per core, from `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. Guest time,
-/// which follows, is part of user time.
+/// Per core, from `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. Ignores
+/// guest time, which is included in user time.
 fn ticks(stat: &str) -> BTreeMap<usize, Ticks> {
     const FIELDS: usize = 8;
     let core = |line: &str| {

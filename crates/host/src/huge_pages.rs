@@ -1,32 +1,31 @@
-//! Huge pages for memory that is there: with pages of 4 KiB each look-up in a large table misses
-//! the TLB.
+//! Huge pages for existing memory: with pages of 4 KiB, each look-up in a large table misses the
+//! TLB.
 //!
-//! Not asked of the allocator: glibc's `glibc.malloc.hugetlb` compares what it reads of
-//! `/sys/kernel/mm/transparent_hugepage/enabled` without a zero at its end (2.36), so that it
-//! depends on what the stack held whether it asks at all; half of our processes had huge pages and
-//! half had none, at half the throughput.
+//! The allocator can't do this reliably: glibc 2.36 with `glibc.malloc.hugetlb` compares the text
+//! of `/sys/kernel/mm/transparent_hugepage/enabled` without a closing zero, so the result depends
+//! on old stack contents. Half of our processes got huge pages; the other half had half the
+//! throughput.
 
 use crate::maps;
 use crate::root::Root;
 use std::ffi::c_void;
 use std::io;
 
-/// Bytes of a huge page where the system doesn't say: x86-64's, and aarch64's with pages of 4 KiB.
+/// Bytes of a huge page if the system doesn't say: x86-64's, and aarch64's with pages of 4 KiB.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// Regions that are looked at; a process has some hundred.
+/// Maximum number of regions that are read; a process has some hundred.
 const REGIONS_MAX: usize = 65_536;
 
-/// Asks that all private memory of this process that is large enough be in huge pages, what is
-/// there and what comes (`MADV_HUGEPAGE`), and has the kernel put together now what is there
-/// already (`MADV_COLLAPSE`, since Linux 6.1). How much is in huge pages then says
-/// [`crate::memory::huge_page_bytes`]. Takes about a millisecond for each 10 MB. Not while
-/// somebody measures.
+/// Moves all large private memory of this process to huge pages: marks present and future pages
+/// (`MADV_HUGEPAGE`), and lets the kernel merge the present ones now (`MADV_COLLAPSE`, since Linux
+/// 6.1). [`crate::memory::huge_page_bytes`] tells the result. Takes about a millisecond per 10 MB,
+/// so never call it during a measurement.
 ///
-/// Where the kernel refuses, nothing changes.
+/// Ignores errors of the kernel.
 pub fn use_huge_pages(root: &Root) {
     let Some(maps) = root.read("proc/self/maps") else { return };
     for (start, end) in maps.lines().take(REGIONS_MAX).filter_map(large_region) {
-        // A kernel without it, or without a free huge page: the pages stay as they are.
+        // On a kernel without support or without a free huge page, the pages stay as they are.
         let _ = advise(start, end - start, libc::MADV_HUGEPAGE);
         let (first, last) = (start.next_multiple_of(HUGE_PAGE_BYTES), end - end % HUGE_PAGE_BYTES);
         if first < last {
@@ -35,7 +34,7 @@ pub fn use_huge_pages(root: &Root) {
     }
 }
 
-/// Begin and end of the region of a line of `maps`, if it can hold a huge page of our own.
+/// Begin and end of a region in `maps`, if it is ours and large enough for a huge page.
 fn large_region(line: &str) -> Option<(usize, usize)> {
     let region = maps::private_region(line)?;
     // A stack grows, and is small.
@@ -44,11 +43,10 @@ fn large_region(line: &str) -> Option<(usize, usize)> {
         .then_some((region.start, region.start + region.length))
 }
 
-/// Says whether the kernel took it.
+/// Returns the kernel's error.
 fn advise(start: usize, bytes: usize, advice: libc::c_int) -> io::Result<()> {
-    // SAFETY: neither advice changes what the memory holds or who may use it. Memory that another
-    // thread has unmapped since is answered by an error, and what another thread has mapped there
-    // since may be advised as well.
+    // SAFETY: neither advice changes the memory's contents or permissions. If another thread has
+    // unmapped the memory, the kernel returns an error; a new mapping there may be advised as well.
     let result = unsafe { libc::madvise(start as *mut c_void, bytes, advice) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -75,7 +73,7 @@ mod tests {
         }
     }
 
-    /// Written to before and not after: the kernel puts together what is there.
+    /// The memory is written to only before, so the kernel must merge existing pages.
     #[test]
     fn memory_that_is_there_comes_into_huge_pages() {
         let root = Root::system();
@@ -84,7 +82,7 @@ mod tests {
             testing::skip!(Kernel, "no transparent huge pages here: {modes:?}");
         }
         let memory = std::hint::black_box(vec![7u8; 64 << 20]);
-        // An emulator takes the advice and does nothing.
+        // An emulator accepts the advice and ignores it.
         let first = (memory.as_ptr() as usize).next_multiple_of(HUGE_PAGE_BYTES);
         let before = huge_page_bytes(&root).unwrap();
         let advised = advise(first, HUGE_PAGE_BYTES, libc::MADV_COLLAPSE);

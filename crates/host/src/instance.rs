@@ -1,5 +1,5 @@
-//! What cloud-init found out about this instance when it started. Its file can be read by everyone,
-//! so the metadata service need not be asked again.
+//! The cloud instance, from the file of cloud-init. Every user can read it, so there is no need to
+//! ask the metadata service.
 
 use crate::root::Root;
 use record::instance::Instance;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 const FILE: &str = "run/cloud-init/instance-data.json";
 
-/// The instance; nothing where there is no cloud-init.
+/// The instance; empty without cloud-init.
 pub(crate) fn instance(root: &Root) -> Instance {
     let text = root.read(FILE).unwrap_or_default();
     let data: Value = serde_json::from_str(&text).unwrap_or_default();
-    // The first that is there: AWS, Azure, what all clouds have.
+    // The first pointer that exists: AWS, Azure, then the common one.
     let first = |pointers: &[&str]| {
         let values = pointers.iter().filter_map(|pointer| data.pointer(pointer)?.as_str());
         values.filter(|text| !text.is_empty()).map(str::to_owned).next()

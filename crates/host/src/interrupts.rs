@@ -1,17 +1,17 @@
-//! Which interrupts there are, how often each core took them, and which cores they may come to.
+//! Interrupts: how often each core handled them, and which cores may get them.
 
 use std::collections::BTreeMap;
 
 use crate::root::Root;
 use crate::topology::{CORES_MAX, parse_core_list};
 
-/// The source of an interrupt, as far as it decides what can be done about it.
+/// The source of an interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptKind {
-    /// A device: it can be sent to other cores.
+    /// A device: its interrupt can be moved to other cores.
     #[default]
     Device,
-    /// The core's own timer: the scheduling tick and everything that is due at a time.
+    /// The core's own timer: scheduling ticks and timers.
     Timer,
     /// Another core, the processor or the hypervisor: rescheduling, function calls, TLB shootdowns.
     Internal,
@@ -22,35 +22,34 @@ pub enum InterruptKind {
 pub struct Interrupt {
     /// The kernel's number, or its short name where it has none: `38`, `LOC`, `IPI0`.
     pub id: String,
-    /// The device that requested it: `virtio0-input.0`, or the kernel's explanation of the short
-    /// name.
+    /// The requesting device, `virtio0-input.0`, or the kernel's explanation of the short name.
     pub name: String,
     /// Its source.
     pub kind: InterruptKind,
-    /// Core to how often it came there, since the machine started or since an earlier reading.
+    /// Number of interrupts by core, since boot or since an earlier reading.
     pub counts: BTreeMap<usize, u64>,
-    /// Cores it may be sent to (`smp_affinity_list`); `None` where it is not for the user to say.
+    /// Cores that may get it (`smp_affinity_list`); `None` if the user can't choose.
     pub allowed: Option<Vec<usize>>,
-    /// Cores it is in fact sent to (`effective_affinity_list`).
+    /// Cores that actually get it (`effective_affinity_list`).
     pub effective: Option<Vec<usize>>,
 }
 
 impl Interrupt {
-    /// Where it may come: where it is sent if the kernel says so, else where it may be sent.
+    /// Cores that get it: the effective ones if known, otherwise the allowed ones.
     pub fn cores(&self) -> Option<&[usize]> {
         let effective = self.effective.as_deref().filter(|cores| !cores.is_empty());
         effective.or(self.allowed.as_deref())
     }
 
-    /// How often it came to any of `cores`.
+    /// Number of these interrupts on `cores`.
     pub fn count_on(&self, cores: &[usize]) -> u64 {
         let counts = cores.iter().filter_map(|core| self.counts.get(core));
         counts.fold(0, |sum, &count| sum.saturating_add(count))
     }
 }
 
-/// Reads `/proc/interrupts` and, of what devices raise, `/proc/irq/N`. `None` where the first
-/// can't be read; lines that are not per core (`ERR`, `MIS`) are left out.
+/// Reads `/proc/interrupts` and, for devices, `/proc/irq/N`. `None` if the first can't be read.
+/// Leaves out lines that are not per core (`ERR`, `MIS`).
 pub fn read(root: &Root) -> Option<Vec<Interrupt>> {
     let text = root.read_text("proc/interrupts")?;
     let mut lines = text.lines();
@@ -84,10 +83,10 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
         after = after.trim_start().strip_prefix(word)?;
     }
     let is_numbered = id.bytes().all(|byte| byte.is_ascii_digit());
-    // The chip, the number there and the trigger stand before two spaces and the name.
+    // Chip, hardware number and trigger come before two spaces and the name.
     let name = after.trim().rsplit("  ").next().filter(|_| is_numbered).unwrap_or(after.trim());
     let kind = match (is_numbered, id, name) {
-        // ARM gives its per-core timer a number like a device's.
+        // ARM gives its per-core timer a number, like a device.
         (false, "LOC", _) | (true, _, "arch_timer") => InterruptKind::Timer,
         (true, ..) => InterruptKind::Device,
         (false, ..) => InterruptKind::Internal,
@@ -101,9 +100,9 @@ fn parse(line: &str, cores: &[usize]) -> Option<Interrupt> {
     })
 }
 
-/// Whether an interrupt of that name is one of a network interface: `ens5-Tx-Rx-3` is of ens5,
-/// `virtio2-input.0` of the interface on device virtio2, and `ena-mgmnt@pci:0000:00:05.0` of the
-/// one on that PCI device.
+/// Whether an interrupt with this name belongs to a network interface: `ens5-Tx-Rx-3` to ens5,
+/// `virtio2-input.0` to the interface of device virtio2, and `ena-mgmnt@pci:0000:00:05.0` to the
+/// interface of that PCI device.
 pub fn is_of_interface(root: &Root, interrupt: &str, interface: &str) -> bool {
     let device = root.link_name(format!("sys/class/net/{interface}/device"));
     let starts = |name: &str| {
@@ -114,7 +113,7 @@ pub fn is_of_interface(root: &Root, interrupt: &str, interface: &str) -> bool {
         || device.is_some_and(|device| starts(&device) || interrupt.ends_with(&device))
 }
 
-/// What came between an `earlier` reading and this one, only of interrupts that stand in both.
+/// Interrupts since an `earlier` reading; leaves out those that are not in both.
 pub fn since(now: &[Interrupt], earlier: &[Interrupt]) -> Vec<Interrupt> {
     let of_one = |one: &Interrupt| {
         let before = earlier.iter().find(|other| other.id == one.id)?;

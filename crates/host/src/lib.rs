@@ -1,7 +1,7 @@
-//! This machine: what it is, whether it stays the same through a run, and where to put threads.
+//! Facts of this machine, its changes during a run, and placement of threads.
 //!
-//! Everything is read from `/proc` and `/sys` under a [`Root`] that tests replace. What can't be
-//! read is `None`; nothing here panics on a missing or odd file.
+//! Reads everything from `/proc` and `/sys` under a [`Root`] that tests replace. A fact that can't
+//! be read is `None`; nothing here panics on a missing or odd file.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -1,18 +1,16 @@
-//! Memory that this process uses.
+//! Memory use of this process.
 
 use crate::root::Root;
 
-/// Memory of this process that is there and not only promised, bytes: `Rss` of
-/// `/proc/self/smaps_rollup` would say it to the page, but walks all of it; `VmRSS` of
-/// `/proc/self/status` is off by at most some pages a core (Documentation/filesystems/proc.rst).
-/// `None` where the system doesn't say.
+/// Resident memory of this process, bytes. `Rss` of `/proc/self/smaps_rollup` would be exact, but
+/// walks all pages; `VmRSS` of `/proc/self/status` is off by at most some pages per core
+/// (Documentation/filesystems/proc.rst). `None` if unknown.
 pub fn resident_bytes(root: &Root) -> Option<u64> {
     bytes_of(&root.read("proc/self/status")?, "VmRSS:")
 }
 
-/// How much of it lies in transparent huge pages, bytes: `AnonHugePages` of
-/// `/proc/self/smaps_rollup` (since Linux 4.14). To ask walks all of the process's pages. `None`
-/// where the system doesn't say.
+/// Part of it in transparent huge pages, bytes: `AnonHugePages` of `/proc/self/smaps_rollup` (since
+/// Linux 4.14), which walks all pages. `None` if unknown.
 pub fn huge_page_bytes(root: &Root) -> Option<u64> {
     bytes_of(&root.read("proc/self/smaps_rollup")?, "AnonHugePages:")
 }

@@ -1,7 +1,6 @@
-//! Two network namespaces joined by a veth pair: a machine's network in small, for a run that
-//! shall go through more of the kernel than the loopback device. They have no names. The kernel
-//! takes them away when the last process in them, and whoever made them, have ended, however they
-//! ended: there is nothing to clean up.
+//! Two network namespaces joined by a veth pair, so that a run goes through more of the kernel than
+//! the loopback device. They have no names. The kernel removes them when their creator and the last
+//! process in them have ended, so there is nothing to clean up.
 
 use std::fs::File;
 use std::io;
@@ -11,18 +10,18 @@ use std::process::{Command, Stdio};
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// The network device in each, as `ip link` there shows it.
+/// Name of the network device in each namespace.
 pub const DEVICE: &str = "tick0";
-/// Addresses for documentation (RFC 5737), which no other network has.
+/// Addresses for documentation (RFC 5737), which no real network uses.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
 const PREFIX_BITS: u8 = 24;
-/// Where the calling thread's namespace is.
+/// The calling thread's network namespace.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Why there are no two networks.
+/// Why the networks can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// Not allowed, mostly.
+    /// A system call failed, mostly for lack of permission.
     #[error(
         "cannot {what}: {source}; network namespaces need CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root (in a container with both \
          capabilities), or measure on loopback (network = \"loopback\")"
@@ -33,28 +32,28 @@ pub enum NetworkError {
         /// The system's reason.
         source: io::Error,
     },
-    /// `ip` is not there, or did not do it.
+    /// `ip` is missing or failed.
     #[error(
         "`{command}` failed: {why}; it takes iproute2 and a kernel with veth devices, and in a container the capability NET_ADMIN"
     )]
     Ip {
-        /// As it was called.
+        /// The command line.
         command: String,
-        /// What it said.
+        /// Its output.
         why: String,
     },
 }
 
-/// Two networks of one device each, at the two ends of one cable.
+/// Two networks with one device each, joined by a virtual cable.
 pub struct Networks {
     ends: [Network; 2],
 }
 
 impl Networks {
-    /// Makes them. Starts `ip` (iproute2) a few times.
+    /// Makes both. Runs `ip` (iproute2) a few times.
     ///
     /// # Errors
-    /// Without the right to, without `ip`, without veth devices.
+    /// Without the permission, without `ip`, or without veth devices.
     pub fn create() -> Result<Networks, NetworkError> {
         let [first, second] = ADDRESSES;
         let ends = [Network::create(first)?, Network::create(second)?];
@@ -72,12 +71,12 @@ impl Networks {
         Ok(Networks { ends })
     }
 
-    /// Where the exchange lives.
+    /// The exchange's network.
     pub fn exchange(&self) -> &Network {
         &self.ends[0]
     }
 
-    /// Where the trader lives.
+    /// The trader's network.
     pub fn trader(&self) -> &Network {
         &self.ends[1]
     }
@@ -90,11 +89,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// A namespace without a device.
+    /// Makes a namespace without a device.
     fn create(address: Ipv4Addr) -> Result<Network, NetworkError> {
         let in_namespace = || -> io::Result<OwnedFd> {
-            // SAFETY: this thread is ours alone and ends with this function; it shares everything
-            // but its network, and no descriptor table is touched.
+            // SAFETY: this function started the thread, which ends with it. The thread shares
+            // everything except its network, and no descriptor table changes.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             Ok(File::open(OWN)?.into())
         };
@@ -107,16 +106,17 @@ impl Network {
         Ok(Network { namespace, address })
     }
 
-    /// The address of its device.
+    /// Address of its device.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// Does something in this network: a socket that is opened meanwhile, a process that is
-    /// started, belongs to it for ever. The calling thread alone is there, and comes back.
+    /// Runs `work` in this network. Sockets opened and processes started by it stay in this
+    /// network. Only the calling thread moves there, and it comes back.
     ///
     /// # Errors
-    /// The thread can't go there, or not come back; then it must open no further sockets.
+    /// If the thread can't enter the network, or can't return; then it must open no further
+    /// sockets.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> Result<T, NetworkError> {
         let failed = |what| move |source: io::Error| NetworkError::Kernel { what, source };
         let home: OwnedFd = File::open(OWN).map_err(failed("read this thread's network"))?.into();
@@ -141,7 +141,7 @@ impl Network {
     }
 }
 
-/// Also when what was done there panics.
+/// Brings the thread back on drop, so that a panic in `work` does not leave it in the network.
 struct WayBack {
     home: Option<OwnedFd>,
 }
@@ -154,7 +154,7 @@ impl WayBack {
 
 impl Drop for WayBack {
     fn drop(&mut self) {
-        // Only after a panic is there anything to do, and nobody who could be told.
+        // Only a panic leads here, and its error can't be reported.
         let _ = self.go();
     }
 }

@@ -3,7 +3,7 @@ use clock::Deadline;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-/// `None`, said aloud, where it is not allowed or the tools are not there.
+/// `None`, with a message, without the permission or the tools.
 fn networks() -> Option<Networks> {
     match Networks::create() {
         Ok(networks) => Some(networks),
@@ -24,8 +24,7 @@ fn bind(address: Ipv4Addr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// A wait with a timeout is broken off when the process is stopped and goes on, as some machines
-/// do to all of theirs.
+/// Stopping a process interrupts its waits with a timeout, and some machines stop all of theirs.
 fn receive(socket: &UdpSocket, into: &mut [u8]) -> (usize, std::net::SocketAddr) {
     loop {
         match socket.recv_from(into) {
@@ -46,7 +45,7 @@ fn what_is_sent_in_one_comes_out_in_the_other_and_nowhere_else() {
     let (n, from) = receive(&receives, &mut into);
     assert_eq!((&into[..n], from), (&b"tick"[..], sends.local_addr().unwrap()));
     assert!(bind(exchange.address()).is_err(), "this network has not that address");
-    // A group goes through the cable as well.
+    // Multicast also uses the cable.
     let group = Ipv4Addr::new(239, 255, 1, 1);
     receives.join_multicast_v4(&group, &trader.address()).unwrap();
     let any = trader.within(|| bind(Ipv4Addr::UNSPECIFIED)).unwrap().unwrap();
@@ -71,15 +70,15 @@ fn a_process_that_is_started_there_stays_there_and_the_thread_comes_back() {
     }));
     assert!(panicked.is_err());
     assert_eq!(own(), before);
-    // Two runs at a time don't see each other.
+    // Two runs at a time are separate.
     let others = Networks::create().unwrap();
     assert_eq!(others.trader().address(), end.address());
 }
 
-/// Nothing has to be cleaned up: with the last who held a namespace goes its device, and with the
-/// device the other end of the cable.
+/// When the last holder of a namespace ends, the kernel removes its device and, with it, the other
+/// end of the cable.
 #[test]
-fn what_nobody_holds_is_gone() {
+fn a_released_network_disappears() {
     let Some(Networks { ends: [first, second] }) = networks() else { return };
     let has_device = || {
         let mut ip = Command::new("ip");
@@ -87,7 +86,7 @@ fn what_nobody_holds_is_gone() {
         first.within(|| ip.output()).unwrap().unwrap().status.success()
     };
     assert!(has_device());
-    // Another thread's child may hold it for the moment between fork and exec.
+    // A child of another test's thread may hold it between fork and exec.
     drop(second);
     let deadline = Deadline::after(Duration::from_secs(10));
     while has_device() {

@@ -1,5 +1,5 @@
-//! Takes pages from another process, so that its next use of them faults: a disturbance for tests
-//! of what tickpath claims of page faults.
+//! Pages out another process's memory, so that it faults on the next use: a disturbance for tests
+//! of page-fault detection.
 
 use crate::maps;
 use crate::root::Root;
@@ -7,12 +7,12 @@ use rustix::fd::AsRawFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
 
-/// So much of each region is taken. What a thread uses all the time comes back at once.
+/// Bytes taken from each region. A thread's busiest pages return at once.
 const REGION_BYTES_MAX: usize = 256 << 10;
-/// Regions that one system call takes (`IOV_MAX`).
+/// Maximum number of regions in one system call (`IOV_MAX`).
 const REGIONS_MAX: usize = 1024;
 
-/// Whether there is swap with room, without which private memory stays where it is.
+/// Whether there is free swap; without it, private memory can't be paged out.
 pub fn is_possible(root: &Root) -> bool {
     let free = |text: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix("SwapFree:"))?;
@@ -25,13 +25,13 @@ pub fn is_possible(root: &Root) -> bool {
 /// (`process_madvise(2)` with `MADV_PAGEOUT`, since Linux 5.10).
 ///
 /// # Errors
-/// If the process is gone, or isn't ours to advise (`CAP_SYS_NICE`).
+/// If the process has ended, or this process may not advise it (`CAP_SYS_NICE`).
 pub fn page_out(root: &Root, pid: Pid) -> io::Result<()> {
     let process = pidfd_open(pid, PidfdFlags::empty())?;
     let maps = root.read(format!("proc/{}/maps", pid.as_raw_pid())).unwrap_or_default();
     let regions: Vec<libc::iovec> = maps.lines().filter_map(taken_part).take(REGIONS_MAX).collect();
-    // SAFETY: the regions are another process' addresses, which the kernel checks and this process
-    // doesn't touch; the advice changes where that memory is and not what it holds.
+    // SAFETY: the regions are addresses of another process; the kernel checks them and this process
+    // never touches them. The advice changes where that memory is, not its contents.
     let result = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
@@ -45,7 +45,7 @@ pub fn page_out(root: &Root, pid: Pid) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The part of a line's region that is taken.
+/// The part of a line's region to page out.
 fn taken_part(line: &str) -> Option<libc::iovec> {
     let region = maps::private_region(line)?;
     let iov_len = region.length.min(REGION_BYTES_MAX);
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// A shell that waits for its input gives its memory away and goes on.
+    /// A shell that waits for input loses its memory and still continues.
     #[test]
     fn a_process_goes_on_with_its_memory() {
         let mut child = std::process::Command::new("cat")

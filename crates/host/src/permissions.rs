@@ -1,4 +1,4 @@
-//! What this process may ask of the kernel: its resource limits and its capabilities.
+//! Resource limits and capabilities of this process.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const CAP_SYS_NICE: u32 = 23;
 /// A soft resource limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// So much.
+    /// A limit with this value.
     To(u64),
     /// No limit.
     Unlimited,
@@ -27,19 +27,18 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Limits and capabilities of the calling thread. What can't be read is `None`.
+/// Limits and capabilities of the calling thread. Unreadable ones are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Highest real-time priority that may be taken without CAP_SYS_NICE (RLIMIT_RTPRIO); 0 is
-    /// none.
+    /// Highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO); 0 means none.
     pub real_time_priority: Option<Limit>,
-    /// Memory that may be locked without CAP_IPC_LOCK, bytes (RLIMIT_MEMLOCK).
+    /// Lockable memory without CAP_IPC_LOCK, bytes (RLIMIT_MEMLOCK).
     pub locked_memory_bytes: Option<Limit>,
-    /// Files and sockets that may be open, plus one (RLIMIT_NOFILE).
+    /// Maximum number of open files and sockets, plus one (RLIMIT_NOFILE).
     pub open_files: Option<Limit>,
-    /// CAP_SYS_NICE: any scheduling class and priority.
+    /// Whether it has CAP_SYS_NICE, which allows any scheduling class and priority.
     pub has_sys_nice: Option<bool>,
-    /// CAP_IPC_LOCK: any amount of locked memory.
+    /// Whether it has CAP_IPC_LOCK, which allows any amount of locked memory.
     pub has_ipc_lock: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Which cores the threads of a run get.
+//! Placement of a run's threads on cores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::topology::{CORES_MAX, Topology, format_core_list, parse_core_list};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "CoresText", into = "CoresText")]
 pub enum Cores {
-    /// Let [`choose`] choose.
+    /// [`choose`] chooses.
     #[default]
     Auto,
-    /// These, in this order: the first thread gets the first.
+    /// These cores in this order: the first thread gets the first.
     List(Vec<usize>),
 }
 
-/// The forms in which [`Cores`] stand in a file.
+/// The forms of [`Cores`] in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum CoresText {
@@ -84,7 +84,7 @@ impl fmt::Display for Cores {
 }
 
 impl Cores {
-    /// Cores that it names; 0 for `auto`.
+    /// Number of listed cores; 0 for `auto`.
     pub fn count(&self) -> usize {
         match self {
             Cores::Auto => 0,
@@ -93,8 +93,8 @@ impl Cores {
     }
 
     /// The cores for `wanted` threads of a process that may use `allowed` (see
-    /// [`crate::thread::allowed`]). A list is taken as it is, with warnings about what is wrong
-    /// with it; a core in it that is offline or not allowed is an error.
+    /// [`crate::thread::allowed`]). Uses a list as given, with warnings about its problems; a core
+    /// that is offline or not allowed is an error.
     pub fn place(
         &self,
         topology: &Topology,
@@ -116,24 +116,24 @@ impl Cores {
     }
 }
 
-/// Which thread gets which core.
+/// The cores of a run's threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The core of each thread, as many as were wanted. Cores repeat where threads must share;
-    /// empty where there is no core at all.
+    /// The core of each thread. Cores repeat if threads must share; empty if there is no core at
+    /// all.
     pub cores: Vec<usize>,
-    /// What a reader of the figures must know about it, and what to do.
+    /// Problems of this placement for the figures, with advice.
     pub warnings: Vec<String>,
 }
 
-/// Chooses cores for `wanted` threads among those that are online and `allowed`.
+/// Chooses cores for `wanted` threads from those that are online and `allowed`.
 ///
-/// In this order: as few threads without a core of their own as possible, isolated cores, one NUMA
-/// node, no two siblings, one level 3 cache, not core 0 (the kernel's own work gathers there).
-/// Equal choices go to the lowest numbers, so that the same machine gives the same answer.
+/// In this order: as few shared cores as possible, isolated cores, one NUMA node, no two siblings,
+/// one level 3 cache, not core 0 (the kernel's own work gathers there). If choices are equal, the
+/// lowest numbers win, so that the same machine gives the same answer.
 pub fn choose(topology: &Topology, allowed: &[usize], wanted: usize) -> Placement {
     let usable = usable(topology, allowed);
-    // The best choice within the whole machine, within each node and within each cache.
+    // The best choice of the whole machine, of each node and of each cache.
     let mut regions: BTreeSet<Vec<usize>> = BTreeSet::from([usable.clone()]);
     let nodes = topology.nodes.iter().flat_map(BTreeMap::values);
     for region in nodes.chain(topology.cache_l3.values()) {
@@ -144,15 +144,15 @@ pub fn choose(topology: &Topology, allowed: &[usize], wanted: usize) -> Placemen
     assign(topology, &best.unwrap_or_default(), wanted)
 }
 
-/// Cores that are both online and allowed, ascending; all allowed ones where the list of those
-/// online can't be read.
+/// Cores that are both online and allowed, ascending; all allowed ones if the online ones are
+/// unknown.
 fn usable(topology: &Topology, allowed: &[usize]) -> Vec<usize> {
     let is_online = |core: &usize| topology.online.as_ref().is_none_or(|all| all.contains(core));
     allowed.iter().copied().filter(is_online).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Up to `wanted` cores of a region, ascending: isolated ones first, then one of each group of
-/// siblings, then those that don't share with core 0.
+/// siblings, then those that don't share a physical core with core 0.
 fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
     let mut order = region.to_vec();
     order.sort_by_key(|&core| (!is_isolated(topology, core), core));
@@ -171,7 +171,7 @@ fn pick(topology: &Topology, region: &[usize], wanted: usize) -> Vec<usize> {
     cores
 }
 
-/// The faults of a choice, worst first; less is better.
+/// The faults of a choice, most important first; less is better.
 fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 6] {
     [
         wanted.saturating_sub(cores.len()),
@@ -183,7 +183,7 @@ fn cost(topology: &Topology, cores: &[usize], wanted: usize) -> [usize; 6] {
     ]
 }
 
-/// Gives each thread a core, repeating cores where there are too few, and says what is wrong.
+/// Assigns a core to each thread, repeating cores if there are too few, with warnings.
 fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
     let placed: Vec<usize> = cores.iter().copied().cycle().take(wanted).collect();
     let distinct: BTreeSet<usize> = placed.iter().copied().collect();
@@ -219,7 +219,7 @@ fn assign(topology: &Topology, cores: &[usize], wanted: usize) -> Placement {
     Placement { cores: placed, warnings }
 }
 
-/// The fault in the isolation of `cores`, some of which are isolated.
+/// A warning if only some of `cores` are isolated, or if their siblings are not.
 fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
     let mut warnings = Vec::new();
     let (isolated, shared): (Vec<usize>, Vec<usize>) =
@@ -247,7 +247,7 @@ fn isolation_warnings(topology: &Topology, cores: &[usize]) -> Vec<String> {
     warnings
 }
 
-/// The siblings of a core that other threads may run on.
+/// Siblings of a core that are not isolated.
 fn open_siblings(topology: &Topology, core: usize) -> Vec<usize> {
     let siblings = topology.siblings.get(&core).into_iter().flatten().copied();
     siblings.filter(|&sibling| !is_isolated(topology, sibling)).collect()
@@ -270,12 +270,12 @@ fn is_isolated(topology: &Topology, core: usize) -> bool {
     topology.isolated.as_ref().is_some_and(|isolated| isolated.contains(&core))
 }
 
-/// The lowest number among a core's siblings: a name for the physical core.
+/// The lowest number among a core's siblings, which identifies the physical core.
 fn physical(topology: &Topology, core: usize) -> usize {
     topology.siblings.get(&core).and_then(|all| all.first().copied()).unwrap_or(core)
 }
 
-/// The physical cores of `cores`, each with those of them that are on it.
+/// The physical cores of `cores`, each with its members of `cores`.
 fn physical_cores(topology: &Topology, cores: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for &core in cores {
@@ -290,7 +290,7 @@ fn nodes_of(topology: &Topology, cores: &[usize]) -> BTreeSet<usize> {
     nodes.filter(holds_any).map(|(&node, _)| node).collect()
 }
 
-/// The level 3 caches of `cores`, each named by the lowest core behind it.
+/// The level 3 caches of `cores`, each identified by its lowest core.
 fn caches_of(topology: &Topology, cores: &[usize]) -> BTreeSet<usize> {
     let cache = |core: &usize| topology.cache_l3.get(core)?.first().copied();
     cores.iter().filter_map(cache).collect()

@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// `sockets` x `cores` physical cores; with SMT the second threads are numbered after all first
-/// ones, as Linux does on most machines. Sockets of 4, 6, 8 ... cores have two level 3 caches.
+/// `sockets` x `cores` physical cores. With SMT, the second threads have higher numbers than all
+/// first ones, as on most machines. Sockets of 4, 6, 8 ... cores have two level 3 caches.
 fn machine(sockets: usize, cores: usize, threads: usize, isolated: Range<usize>) -> Topology {
     let physical = sockets * cores;
     let of_physical = |cores: Range<usize>| -> Vec<usize> {
@@ -49,7 +49,7 @@ fn core_0_is_left_alone_where_there_are_others() {
     assert_eq!(chosen(&machine(1, 2, 1, 0..0), 1), [1]);
     assert_eq!(chosen(&machine(1, 6, 2, 0..0), 3), [3, 4, 5], "the cache without core 0");
     assert_eq!(chosen(&machine(1, 3, 2, 0..0), 2), [1, 2]);
-    // Node 1 has four cores other than core 0, node 0 three.
+    // Except core 0, node 1 has four cores and node 0 has three.
     assert_eq!(
         choose(&machine(2, 4, 2, 0..0), &all(&machine(2, 4, 2, 0..0)), 4).cores,
         [4, 5, 6, 7]
@@ -167,7 +167,7 @@ fn cores_are_read_as_scenarios_write_them() {
     assert!(read("[]").unwrap_err().contains("the list of cores is empty"));
     assert!(read("\"\"").unwrap_err().contains("the list of cores is empty"));
     assert!(read("[9000]").unwrap_err().contains("numbers below 8192"));
-    assert!(read("\"all\"").unwrap_err().contains("\"all\" is no list of cores"));
+    assert!(read("\"all\"").unwrap_err().contains("\"all\" is not a list of cores"));
     assert!(["0-8191"; 3].join(",").parse::<Cores>().is_err());
 }
 
@@ -209,7 +209,7 @@ proptest! {
         let isolated_chosen = distinct.iter().filter(|core| isolated.contains(core)).count();
         prop_assert_eq!(isolated_chosen, distinct.len().min(isolated_allowed), "isolated first");
 
-        // No single node could have served as well, where nodes are crossed.
+        // A choice across nodes is right only if no single node would do.
         let distinct: Vec<usize> = distinct.into_iter().collect();
         let crosses = nodes_of(&topology, &distinct).len() > 1;
         let node_suffices = topology.nodes.iter().flat_map(BTreeMap::values).any(|node| {

@@ -1,9 +1,9 @@
-//! Two short measurements that tell a quiet machine from a contended one: how long a cache line
-//! takes to another core and back, and how long a blocking exchange over loopback TCP takes.
+//! Two short measurements that tell a quiet machine from a contended one: the round trip of a cache
+//! line between two cores, and a blocking round trip over loopback TCP.
 //!
-//! Both end by a deadline whatever the machine does. A probe thread on a core that a real-time
-//! thread holds never runs, so the threads are not joined: they are waited for until a time, left
-//! behind after it, and end by their own deadline as soon as they get to run.
+//! Both end by a deadline on any machine. A probe thread on a core that a real-time thread holds
+//! never runs, so the threads are not joined. The caller waits for a limited time and then abandons
+//! them; they end by their own deadline as soon as they run.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -25,9 +25,9 @@ pub const PAYLOAD_BYTES: usize = 120;
 const SAMPLES: usize = 400;
 const SAMPLES_WARM_UP: usize = 50;
 
-/// How often each probe is taken; the best counts. A hypervisor places a virtual core anew when it
-/// wakes, for a moment badly; what it does from moment to moment shows in the spread between runs.
-/// The probes are to tell what has changed for good.
+/// Number of tries of each probe; the best counts. A hypervisor places a virtual core anew when it
+/// wakes, at first often badly. The probes should show lasting changes; short ones show in the
+/// spread between runs.
 pub const TRIES: u32 = 3;
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -35,8 +35,8 @@ const PAUSE: Duration = Duration::from_millis(30);
 const CACHE_LINE: &str = "cache line round trip";
 const BLOCKING: &str = "blocking round trip";
 
-/// Takes the probes on two cores, [`TRIES`] times, within a second. What can't be measured in any
-/// of them is `None`, with the reason in `missing_because`.
+/// Takes the probes on two cores, [`TRIES`] times, within a second. A probe that fails in all tries
+/// is `None`, with the reason in `missing_because`.
 pub fn run(clock: &Clock, cores: Option<(usize, usize)>) -> Probes {
     let mut best = once(clock, cores);
     for _ in 1..TRIES {
@@ -94,14 +94,14 @@ fn cache_line_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result
 fn blocking_round_trip_ns(clock: Clock, first: usize, second: usize) -> Result<u64, String> {
     let no_pair = |error: io::Error| format!("no loopback TCP connection: {error}");
     let (asking, answering) = tcp_pair().map_err(no_pair)?;
-    // A shutdown ends the threads' reads, which have no time-out of their own: arming a timer for
-    // each read would be measured too.
+    // A shutdown ends the threads' reads. A read time-out would arm a timer for each read, and so
+    // be part of the measurement.
     let stop = asking.try_clone().map_err(no_pair)?;
     let deadline_ns = deadline_ns(&clock);
     let answer = start_on(second, move || answer_stream(answering))?;
     let ask = start_on(first, move || {
         let mut samples = Vec::with_capacity(SAMPLES);
-        // An error ends the connection; the samples taken until then count.
+        // An error ends the connection; the samples so far count.
         let _ = ask_stream(&asking, &clock, deadline_ns, &mut samples);
         let _ = asking.shutdown(Shutdown::Both);
         samples

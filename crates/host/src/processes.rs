@@ -1,26 +1,26 @@
-//! Which processes used how much of the processors.
+//! Processor time of all processes.
 
 use std::collections::BTreeMap;
 
 use crate::root::Root;
 
-/// At most so many processes are looked at; those with higher numbers are left out.
+/// Maximum number of processes that are read; those with higher numbers are left out.
 pub const PROCESSES_MAX: usize = 32_768;
 
-/// What one process has used since it started.
+/// Processor time of one process since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its name, at most 15 bytes (`comm`).
     pub name: String,
     /// Time in user and kernel mode of all its threads, in ticks of 1/`USER_HZ` s (10 ms).
     pub ticks: u64,
-    /// When it started, in ticks since the machine did: tells it from another that got its number
-    /// later. The name does not, since a kernel worker's follows its work.
+    /// Its start, in ticks since boot: tells it from a later process with the same number. The name
+    /// can't, because a kernel worker's name changes with its work.
     pub started_ticks: u64,
 }
 
-/// Reads `/proc/PID/stat` of every process that is visible; kernel threads are processes too.
-/// `None` where `/proc` can't be listed.
+/// Reads `/proc/PID/stat` of every visible process, including kernel threads. `None` if `/proc`
+/// can't be listed.
 pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     let numbers = root.numbered("proc", "")?;
     let numbers = numbers.into_iter().take(PROCESSES_MAX);
@@ -28,12 +28,12 @@ pub fn read(root: &Root) -> Option<BTreeMap<usize, Process>> {
     Some(numbers.filter_map(process).collect())
 }
 
-/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode, 22
-/// is the start (proc_pid_stat(5)).
+/// `812 (a name (of any kind)) R 1 812 …`: fields 14 and 15 are times in user and kernel mode,
+/// field 22 is the start (proc_pid_stat(5)).
 fn parse(stat: &str) -> Option<Process> {
     let (_, rest) = stat.split_once('(')?;
     let (name, rest) = rest.rsplit_once(')')?;
-    // What follows the name is the third field.
+    // The third field follows the name.
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some(Process {
@@ -43,8 +43,8 @@ fn parse(stat: &str) -> Option<Process> {
     })
 }
 
-/// Number, name and ticks of those that used any between an `earlier` reading and this one, the
-/// busiest first. One that started in between counts from its start.
+/// Number, name and ticks of the processes that ran since an `earlier` reading, the busiest first.
+/// A process that started in between counts from its start.
 pub fn since(
     now: &BTreeMap<usize, Process>,
     earlier: &BTreeMap<usize, Process>,

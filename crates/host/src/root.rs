@@ -1,4 +1,4 @@
-//! The file system that facts are read from: `/`, or a directory that a test filled.
+//! The file system with the machine's facts: `/`, or a directory of a test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Longest file that is read, bytes; what is longer is cut. `/proc/cpuinfo` of 512 cores is 800 kB.
+/// Longest part of a file that is read, bytes. `/proc/cpuinfo` of 512 cores is 800 kB.
 pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// One thing that was read, as a record of what was read holds it.
+/// Content of one path that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceText {
     /// A file's text.
     Text(String),
     /// A directory.
     Directory,
-    /// A link and where it leads.
+    /// A link and its target.
     Link(String),
 }
 
-/// Where `/proc` and `/sys` are. All paths given to its methods are relative to it.
+/// The parent of `/proc` and `/sys`. All paths given to its methods are relative to it.
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: PathBuf,
@@ -34,34 +34,34 @@ impl Root {
         Root::at("/")
     }
 
-    /// A directory that holds a `proc` and a `sys` of its own.
+    /// A directory with its own `proc` and `sys`.
     pub fn at(directory: impl Into<PathBuf>) -> Root {
         Root { directory: directory.into(), notes: None }
     }
 
-    /// Whether it is this machine, and not a directory.
+    /// Whether it is the real root of this machine.
     pub fn is_system(&self) -> bool {
         self.directory == Path::new("/")
     }
 
-    /// A path below the root. A leading `/` is the root's.
+    /// A path below the root; a leading `/` means the root.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.directory.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The same place, which from now on notes what is read through it.
+    /// The same root, which notes everything read through it.
     pub fn noting(&self) -> Root {
         Root { directory: self.directory.clone(), notes: Some(Arc::default()) }
     }
 
-    /// Files that it and its clones have read, by path; empty unless it notes.
+    /// Contents read through it and its clones, by path; empty unless it notes.
     pub fn notes(&self) -> BTreeMap<String, SourceText> {
         let Some(notes) = &self.notes else { return BTreeMap::new() };
         notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what was read from a path. A text replaces what only said that something is there.
+    /// Notes the content of a path. A text replaces a note that the path exists.
     pub fn note(&self, path: impl AsRef<Path>, what: impl FnOnce() -> SourceText) {
         let Some(notes) = &self.notes else { return };
         let path = path.as_ref();
@@ -80,8 +80,8 @@ impl Root {
         }
     }
 
-    /// A file's text without surrounding white space; `None` where it can't be read. Bytes that
-    /// aren't UTF-8 are replaced, bytes beyond [`FILE_BYTES_MAX`] are left out.
+    /// A file's text without surrounding white space; `None` if it can't be read. Replaces invalid
+    /// UTF-8 and ignores bytes beyond [`FILE_BYTES_MAX`].
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let mut bytes = Vec::new();
         let file = fs::File::open(self.path(&path)).ok()?;
@@ -91,12 +91,12 @@ impl Root {
         Some(text.trim().to_owned())
     }
 
-    /// A file's text; `None` where it can't be read or is empty.
+    /// A file's text; `None` if it can't be read or is empty.
     pub fn read_text(&self, path: impl AsRef<Path>) -> Option<String> {
         self.read(path).filter(|text| !text.is_empty())
     }
 
-    /// A file that holds one value; `None` where it doesn't.
+    /// A file's single value; `None` if it has none.
     pub fn read_value<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.read(path)?.parse().ok()
     }
@@ -110,14 +110,14 @@ impl Root {
         }
     }
 
-    /// The choice in a list such as `always [madvise] never`.
+    /// The selected word of a list such as `always [madvise] never`.
     pub fn read_choice(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = self.read(path)?;
         let (_, rest) = text.split_once('[')?;
         Some(rest.split_once(']')?.0.to_owned())
     }
 
-    /// Names in a directory, sorted; `None` where it can't be listed.
+    /// Names in a directory, sorted; `None` if it can't be listed.
     pub fn names(&self, path: impl AsRef<Path>) -> Option<Vec<String>> {
         let path = path.as_ref();
         let mut names: Vec<String> = fs::read_dir(self.path(path))
@@ -149,7 +149,7 @@ impl Root {
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// Whether something is there.
+    /// Whether the path exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         let full = self.path(&path);
         let is_there = full.exists();

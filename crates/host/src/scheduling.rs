@@ -1,4 +1,4 @@
-//! Scheduling classes as a scenario names them, and what a real-time class brings with it.
+//! Scheduling classes as scenarios name them, and the consequences of a real-time class.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ pub const PRIORITY_MIN: u8 = 1;
 /// Highest real-time priority on Linux.
 pub const PRIORITY_MAX: u8 = 99;
 /// The priority of `fifo` and `rr` without a number: just below the kernel's interrupt threads
-/// (50), which bring our packets.
+/// (50), which deliver our packets.
 pub const PRIORITY_DEFAULT: u8 = 49;
 
-/// How the kernel chooses a thread to run. In scenarios `other`, `fifo:PRIORITY`, `rr:PRIORITY`.
+/// A thread's scheduling class. In scenarios `other`, `fifo:PRIORITY`, `rr:PRIORITY`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Scheduling {
@@ -22,18 +22,18 @@ pub enum Scheduling {
     #[default]
     Other,
     /// `SCHED_FIFO` with a priority from [`PRIORITY_MIN`] to [`PRIORITY_MAX`]: runs until it blocks
-    /// or a higher priority wants to.
+    /// or a thread of higher priority is ready.
     Fifo(u8),
     /// `SCHED_RR`: as `Fifo`, but takes turns with threads of its priority.
     RoundRobin(u8),
 }
 
-/// Why something is no scheduling class.
+/// Why a scheduling class is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum BadScheduling {
-    /// Text that names none.
+    /// The text is not a class.
     #[error(
-        "\"{0}\" is no scheduling class: write \"other\", \"fifo:PRIORITY\" or \"rr:PRIORITY\" with \
+        "\"{0}\" is not a scheduling class: write \"other\", \"fifo:PRIORITY\" or \"rr:PRIORITY\" with \
          a priority from {PRIORITY_MIN} to {PRIORITY_MAX}"
     )]
     Text(String),
@@ -96,7 +96,7 @@ impl Scheduling {
         }
     }
 
-    /// Itself if its priority is one that Linux has.
+    /// Checks that its priority exists in Linux.
     pub(crate) fn checked(self) -> Result<Scheduling, BadScheduling> {
         match self.priority() {
             Some(priority) if !(PRIORITY_MIN..=PRIORITY_MAX).contains(&priority) => {
@@ -106,12 +106,12 @@ impl Scheduling {
         }
     }
 
-    /// What a reader of the figures must know about a spinning thread of this class on this
-    /// machine, a sentence or two each.
+    /// Effects on the figures of a spinning thread of this class on this machine, one or two
+    /// sentences each.
     ///
-    /// Until Linux 6.11 the kernel throttles real-time threads to `sched_rt_runtime_us` of each
-    /// period. From 6.12 on it does so only with `CONFIG_RT_GROUP_SCHED`; instead the fair server
-    /// gives waiting threads of other classes 50 ms a second, whatever that setting says.
+    /// Until Linux 6.11, the kernel throttles real-time threads to `sched_rt_runtime_us` of each
+    /// period. Since 6.12 it does so only with `CONFIG_RT_GROUP_SCHED`; instead the fair server
+    /// gives waiting threads of other classes 50 ms a second, for any value of that setting.
     pub fn warnings(self, fixed: &Fixed) -> Vec<String> {
         let mut warnings = Vec::new();
         if self == Scheduling::Other {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_wrong_class_or_priority_says_what_to_write() {
         let error = "fast".parse::<Scheduling>().unwrap_err().to_string();
-        expect![[r#""fast" is no scheduling class: write "other", "fifo:PRIORITY" or "rr:PRIORITY" with a priority from 1 to 99"#]]
+        expect![[r#""fast" is not a scheduling class: write "other", "fifo:PRIORITY" or "rr:PRIORITY" with a priority from 1 to 99"#]]
             .assert_eq(&error);
         let error = "fifo:0".parse::<Scheduling>().unwrap_err().to_string();
         expect!["real-time priority 0 is out of range: use 1 to 99"].assert_eq(&error);
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(Scheduling::RoundRobin(1).warnings(&throttled).len(), 1);
         let unlimited = fixed("6.8.0-45-generic", Some(-1), None);
         assert_eq!(Scheduling::Fifo(80).warnings(&unlimited), Vec::<String>::new());
-        // What can't be read is taken for the usual.
+        // An unreadable value counts as the usual one.
         assert_eq!(Scheduling::Fifo(80).warnings(&Fixed::default()).len(), 1);
     }
 

@@ -1,25 +1,25 @@
-//! Where a directory's bytes go: file system, mount options, block device.
+//! The storage under a directory: file system, mount options, block device.
 
 use crate::root::Root;
 use std::path::{Path, PathBuf};
 
-/// What a directory lies on.
+/// The storage under a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// Where the file system is mounted.
+    /// Mount point of the file system.
     pub mount_point: String,
     /// Its type: `ext4`, `tmpfs`, …
     pub file_system: String,
-    /// Its block device, or whatever it says that it is mounted from.
+    /// Its block device, or whatever it is mounted from.
     pub device: String,
     /// Options of the mount and of the file system.
     pub mount_options: String,
-    /// Whether the block device turns; `None` where there is none, or it doesn't say.
+    /// Whether the block device rotates; `None` without a device or if unknown.
     pub is_rotational: Option<bool>,
 }
 
-/// What the directory `path` lies on, by `/proc/self/mountinfo`
-/// (Documentation/filesystems/proc.rst, 3.5); `None` where that can't be read.
+/// The storage of directory `path`, from `/proc/self/mountinfo`
+/// (Documentation/filesystems/proc.rst, 3.5); `None` if that can't be read.
 pub fn of(root: &Root, path: &Path) -> Option<Storage> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mounts = root.read("proc/self/mountinfo")?;
@@ -36,8 +36,8 @@ pub fn of(root: &Root, path: &Path) -> Option<Storage> {
     Some(Storage { is_rotational, ..storage })
 }
 
-/// A line: `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`, of
-/// which the optional fields before the dash are any number. The device's number, and the rest.
+/// Parses `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`, with
+/// any number of optional fields before the dash, into the device's number and the storage.
 fn mount(line: &str) -> Option<(String, Storage)> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);
@@ -56,7 +56,7 @@ fn mount(line: &str) -> Option<(String, Storage)> {
     Some((number.to_owned(), storage))
 }
 
-/// Spaces, tabs, ends of lines and backslashes stand as `\040`, `\011`, `\012` and `\134`.
+/// Replaces `\040`, `\011`, `\012` and `\134` by space, tab, newline and backslash.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

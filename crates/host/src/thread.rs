@@ -15,17 +15,17 @@ use crate::topology::{CORES_MAX, format_core_list};
 /// Cores that one word of a mask holds.
 const WORD_CORES: usize = c_ulong::BITS as usize;
 
-/// An affinity mask of [`CORES_MAX`] cores. `libc::cpu_set_t` ends at 1024, and the kernel refuses
-/// to fill a mask that is smaller than its own.
+/// An affinity mask of [`CORES_MAX`] cores. `libc::cpu_set_t` ends at 1024, and the kernel does not
+/// fill a mask that is smaller than its own.
 type Mask = [c_ulong; CORES_MAX / WORD_CORES];
 
-/// Pins the calling thread to one core. A core outside the mask that the process was started with
-/// is not refused here; [`crate::Cores::place`] does that.
+/// Pins the calling thread to one core. Does not check the process's initial mask;
+/// [`crate::Cores::place`] does.
 pub fn pin(core: usize) -> Result<(), HostError> {
     set_mask(&[core]).map_err(|source| HostError::Pin { core, online: online_cores(), source })
 }
 
-/// Lets the calling thread, and what it starts from now on, run on any of `cores` and nowhere else.
+/// Restricts the calling thread, and threads that it starts later, to `cores`.
 pub fn run_on(cores: &[usize]) -> Result<(), HostError> {
     let failed = |source| HostError::RunOn { cores: format_core_list(cores), source };
     set_mask(cores).map_err(failed)
@@ -45,8 +45,8 @@ fn set_mask(cores: &[usize]) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The cores that the calling thread may run on, ascending. In a thread that was not pinned, those
-/// that `taskset` and the control group leave to the process.
+/// The cores that the calling thread may run on, ascending. In a thread that was not pinned, these
+/// are the cores that `taskset` and the control group allow.
 pub fn allowed() -> Result<Vec<usize>, HostError> {
     let mut mask: Mask = [0; _];
     // SAFETY: the kernel writes at most `size_of::<Mask>()` bytes at the pointer, which are `mask`,
@@ -60,7 +60,7 @@ pub fn allowed() -> Result<Vec<usize>, HostError> {
     Ok((0..CORES_MAX).filter(is_set).collect())
 }
 
-/// The core that the calling thread runs on at this moment; `None` where the kernel doesn't say.
+/// The core that the calling thread is running on; `None` if unknown.
 pub fn current_core() -> Option<usize> {
     // SAFETY: takes no arguments and touches no memory of ours.
     let core = unsafe { libc::sched_getcpu() };
@@ -119,10 +119,12 @@ fn no_parameters() -> libc::sched_param {
     unsafe { mem::zeroed() }
 }
 
-/// Locks all memory of this process, present and future. A failure is worth a warning, not an end.
+/// Locks all memory of this process, present and future. A failure deserves a warning but need not
+/// end the run.
 ///
-/// Refuses under a finite RLIMIT_MEMLOCK without CAP_IPC_LOCK even where the lock would fit now:
-/// the first allocation past the limit would fail, in the middle of a run.
+/// # Errors
+/// Also under a finite RLIMIT_MEMLOCK without CAP_IPC_LOCK, even if the lock would fit now: the
+/// first allocation beyond the limit would fail in the middle of a run.
 pub fn lock_memory() -> Result<(), HostError> {
     let permissions = Permissions::read(&Root::system());
     let is_unlimited = permissions.locked_memory_bytes == Some(Limit::Unlimited);
@@ -138,7 +140,7 @@ pub fn lock_memory() -> Result<(), HostError> {
     }
 }
 
-/// What a thread used since it started.
+/// Resources used by a thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Times it gave up its core to wait.
@@ -152,7 +154,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What was used since an `earlier` reading of the same thread.
+    /// The difference to an `earlier` reading of the same thread.
     pub fn since(self, earlier: Usage) -> Usage {
         let since = |now: u64, then: u64| now.saturating_sub(then);
         Usage {
@@ -170,7 +172,7 @@ impl Usage {
     }
 }
 
-/// What the calling thread used since it started.
+/// Resources used by the calling thread since its start.
 pub fn usage() -> Usage {
     // SAFETY: rusage is a struct of integers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };

@@ -1,5 +1,4 @@
-//! How cores lie to each other: which are online, isolated, siblings, on one NUMA node, behind one
-//! last-level cache.
+//! Topology of the cores: online and isolated cores, siblings, NUMA nodes and last-level caches.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,20 +11,20 @@ pub const CORES_MAX: usize = 8192;
 const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
-/// The cores of a machine. What can't be read is `None`, or missing from its map.
+/// The cores of a machine. An unreadable fact is `None`, or missing from its map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Cores that are online, ascending.
+    /// Online cores, ascending.
     pub online: Option<Vec<usize>>,
-    /// Cores that the scheduler leaves alone, ascending.
+    /// Cores without load balancing, ascending.
     pub isolated: Option<Vec<usize>>,
-    /// Cores without a scheduling tick while one thread runs on them, ascending.
+    /// Cores without a scheduling tick while a single thread runs on them, ascending.
     pub nohz_full: Option<Vec<usize>>,
     /// For each online core, the cores that share its execution units, itself included.
     pub siblings: BTreeMap<usize, Vec<usize>>,
     /// For each online core, the cores that share its level 3 cache, itself included.
     pub cache_l3: BTreeMap<usize, Vec<usize>>,
-    /// NUMA node to its cores.
+    /// Cores of each NUMA node.
     pub nodes: Option<BTreeMap<usize, Vec<usize>>>,
 }
 
@@ -55,8 +54,8 @@ impl Topology {
     }
 }
 
-/// Reads the kernel's form of a list of cores, `0-3,8`. An empty text and the `(null)` that some
-/// kernels print are the empty list; `None` for anything else, and for numbers from [`CORES_MAX`].
+/// Parses the kernel's list of cores, `0-3,8`. An empty text and the `(null)` of some kernels are
+/// the empty list; `None` for anything else, and for numbers from [`CORES_MAX`].
 pub fn parse_core_list(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     if text.is_empty() || text == "(null)" {
@@ -74,9 +73,8 @@ pub fn parse_core_list(text: &str) -> Option<Vec<usize>> {
     Some(cores)
 }
 
-/// Reads the kernel's form of a mask of cores: hexadecimal words of 32 bits, the highest first,
-/// `3` or `00000000,ffffffff`. `None` for anything else, and for a mask of more than [`CORES_MAX`]
-/// cores.
+/// Parses the kernel's mask of cores: hexadecimal words of 32 bits, the highest first, `3` or
+/// `00000000,ffffffff`. `None` for anything else, and for a mask of more than [`CORES_MAX`] cores.
 pub fn parse_core_mask(text: &str) -> Option<Vec<usize>> {
     const WORD_BITS: usize = 32;
     let words: Vec<&str> = text.trim().rsplit(',').collect();
@@ -91,8 +89,7 @@ pub fn parse_core_mask(text: &str) -> Option<Vec<usize>> {
     has_room.then_some(cores)
 }
 
-/// The NUMA node of each network interface that says one; -1, where the firmware doesn't know, is
-/// none.
+/// NUMA node of each network interface that has one; -1 (unknown to the firmware) counts as none.
 pub fn nic_nodes(root: &Root) -> BTreeMap<String, usize> {
     const NET: &str = "sys/class/net";
     let node = |name: String| {
@@ -104,7 +101,7 @@ pub fn nic_nodes(root: &Root) -> BTreeMap<String, usize> {
 
 fn parse_range(text: &str) -> Option<RangeInclusive<usize>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    // `usize::from_str` takes a leading `+`, the kernel doesn't.
+    // `usize::from_str` accepts a leading `+`, the kernel does not.
     let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()).then(|| text.parse());
     let (first, last): (usize, usize) = (number(first)?.ok()?, number(last)?.ok()?);
     (first <= last && last < CORES_MAX).then_some(first..=last)
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_list() {
+    fn rejects_other_texts() {
         for text in ["a", "1-", "-1", "3-1", "1,,2", "8192", "0-99999999999", "+1", "0x1", "1 2"] {
             assert_eq!(parse_core_list(text), None, "{text}");
         }
@@ -178,7 +175,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "[0-9,\\- +a(]{0,40}") {
+        fn any_text_is_read_or_rejected(text in "[0-9,\\- +a(]{0,40}") {
             if let Some(cores) = parse_core_list(&text) {
                 prop_assert!(cores.windows(2).all(|pair| pair[0] < pair[1]));
             }

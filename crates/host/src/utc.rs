@@ -1,5 +1,5 @@
-//! What this machine knows of the time: its boot, its PTP clocks, and how far chrony says that the
-//! wall clock is off UTC.
+//! This machine's time: its boot id, its PTP clocks, and the wall clock's distance from UTC by
+//! chrony.
 
 use crate::root::Root;
 use clock::time_base::TimeBase;
@@ -9,31 +9,30 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long chrony's client may take; it asks a daemon on this machine.
+/// Time limit for chrony's client, which asks a daemon on this machine.
 const CHRONY_PATIENCE: Duration = Duration::from_secs(1);
 /// Longest answer that is read, bytes.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
-/// Which boot of which machine this is (random(4)); empty if it can't be read.
+/// Identifies this machine's boot (random(4)); empty if it can't be read.
 pub fn boot_id(root: &Root) -> String {
     let text = root.read("proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_owned()
 }
 
-/// By what this machine stamps, with `clock` as the clock of its stamps. Off the path: it starts a
-/// process.
+/// The clocks of this machine, with `clock` for stamps. Off the path: it starts a process.
 pub fn time_base(clock: Clock) -> TimeBase {
     let boot_id = boot_id(&Root::system());
     TimeBase { boot_id, clock, wall: clock.beside_wall(), utc: of_this_machine() }
 }
 
-/// How far this machine's wall clock may be off UTC now. Off the path: it starts a process.
+/// Largest distance of this machine's wall clock from UTC now. Off the path: it starts a process.
 pub fn of_this_machine() -> Utc {
     utc(&Root::system(), "chronyc")
 }
 
-/// How far the wall clock may be off UTC, by `chronyc -n -c tracking`; `chronyc` is its client's
-/// path.
+/// Largest distance of the wall clock from UTC, by `chronyc -n -c tracking`; `chronyc` is the
+/// client's path.
 pub fn utc(root: &Root, chronyc: &str) -> Utc {
     let ptp_clocks = ptp_clocks(root);
     let told = tracking(chronyc)
@@ -47,7 +46,7 @@ pub fn utc(root: &Root, chronyc: &str) -> Utc {
         },
         Err(mut why) => {
             if !ptp_clocks.is_empty() {
-                why += "; there is a PTP clock, but how far the wall clock is off it only phc2sys knows, which does not tell";
+                why += "; there is a PTP clock, but only phc2sys knows the wall clock's distance from it, and does not report it";
             }
             Utc { bound_ns: None, from: String::new(), why, ptp_clocks }
         }
@@ -64,14 +63,14 @@ fn ptp_clocks(root: &Root) -> Vec<String> {
     numbers.into_iter().map(name).collect()
 }
 
-/// What chrony's client prints, or why there is nothing.
+/// The output of chrony's client, or why there is none.
 fn tracking(chronyc: &str) -> Result<String, String> {
     let mut command = Command::new(chronyc);
     command.args(["-n", "-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
     let mut client = match command.stdout(Stdio::piped()).spawn() {
         Ok(client) => client,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(format!("there is no chrony here (no `{chronyc}`)"));
+            return Err(format!("chrony is not installed (no `{chronyc}`)"));
         }
         Err(error) => return Err(format!("`{chronyc}` can't be started: {error}")),
     };
@@ -85,12 +84,12 @@ fn tracking(chronyc: &str) -> Result<String, String> {
     }
     let mut answer = String::new();
     let stdout = client.stdout.take().expect("it was asked for");
-    // Bytes that are not text are not its answer; the pipe holds more than an answer.
+    // Ignore invalid UTF-8: it is not chrony's answer. The pipe's buffer is larger than an answer.
     let _ = stdout.take(ANSWER_BYTES_MAX).read_to_string(&mut answer);
     match status {
         Ok(status) if status.success() => Ok(answer),
         Ok(status) => Err(format!("chrony does not answer: {} ({status})", answer.trim())),
-        Err(error) => Err(format!("`{chronyc}` was lost: {error}")),
+        Err(error) => Err(format!("`{chronyc}` could not be waited for: {error}")),
     }
 }
 
@@ -153,8 +152,8 @@ mod tests {
         assert_eq!(silent.bound_ns, None);
         assert!(silent.why.contains("506") && silent.why.contains("phc2sys"), "{}", silent.why);
         let absent = utc(&Root::at(directory.path().join("nothing")), "/nowhere/chronyc");
-        // Under an emulator a program that is not there has been started, and ends with 127.
-        let is_said = absent.why.contains("no chrony") || absent.why.contains("127");
+        // An emulator starts a missing program, which then ends with 127.
+        let is_said = absent.why.contains("not installed") || absent.why.contains("127");
         assert!(is_said && !absent.why.contains("PTP"), "{}", absent.why);
     }
 

@@ -1,10 +1,10 @@
-//! Alone in its process: locked memory stays locked for every test beside it.
+//! In its own process, because locked memory stays locked for every other test in it.
 
 use host::Root;
 use host::thread::lock_memory;
 
 #[test]
-fn memory_is_locked_or_refused_with_advice() {
+fn memory_is_locked_or_rejected_with_advice() {
     match lock_memory() {
         Ok(()) => {
             let status = Root::system().read("proc/self/status").unwrap();

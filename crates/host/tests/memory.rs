@@ -1,5 +1,5 @@
-//! In a process of its own: beside other tests it failed once, when one of them gave as much
-//! memory back meanwhile.
+//! In its own process: with other tests it failed once, because one of them freed as much memory at
+//! the same time.
 
 use host::Root;
 use host::memory::resident_bytes;

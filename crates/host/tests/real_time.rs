@@ -1,5 +1,5 @@
-//! Alone in its process: it takes a core away, and cargo runs the tests of one process side by
-//! side.
+//! In its own process, because it occupies a core, and cargo runs the tests of one process in
+//! parallel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use clock::Clock;
 use host::thread::{allowed, pin, set_scheduling};
 use host::{Scheduling, probe};
 
-/// A real-time thread spins on one of the two cores, so that the probe's thread there never runs:
-/// the probes must come back without it.
+/// A real-time thread spins on one of the two cores, so that the probe's thread there never runs.
+/// The probes must return without it.
 #[test]
 fn a_core_held_by_a_real_time_thread_does_not_hang_the_probes() {
     const HELD_AT_MOST_NS: u64 = 900_000_000;

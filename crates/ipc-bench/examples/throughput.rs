@@ -1,5 +1,5 @@
-//! How many messages a second go through our ring in batches, and through `rtrb` beside it, as its
-//! authors recommend for batches. Interleaved, one producer to one consumer, each pinned.
+//! Messages per second in batches through our ring and through `rtrb`, used as its authors
+//! recommend for batches. Interleaved, one producer and one consumer, each pinned.
 //!
 //! `cargo run --release -p ipc-bench --example throughput [ROUNDS=9] [CORES=0,1]`
 
@@ -42,7 +42,7 @@ fn main() {
     println!("ring over rtrb: {:.2}", ours.0 / theirs.0);
 }
 
-/// Messages a second, millions.
+/// Messages per second, millions.
 fn timed(cores: &[usize], send: impl FnOnce() + Send, receive: impl FnOnce() + Send) -> f64 {
     let clock = Clock::calibrate();
     std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
-//! From what a client left, and from what disturbed it, to latencies. Every structure is judged
-//! here, by whomever it was written.
+//! Turns a client's samples and its disturbances into latencies, by the same code for every
+//! structure in any language.
 //!
 //! A message is disturbed if one of the two threads was switched out or had a page fault while it
 //! was due or under way, or if it waited behind such a message. Both series are always kept:
-//! `message` is all, `undisturbed` is what the structure does while it is left alone.
+//! `message` has all messages, `undisturbed` only the undisturbed ones.
 
 use crate::report::ClientReport;
 use crate::samples::Sample;
@@ -16,13 +16,13 @@ use stats::touch::Touch;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-/// By so much the client's clock and the kernel's may drift apart since the start, as a share of
-/// the time since then. Disturbances are taken to last so much longer on both sides.
+/// Largest drift between the client's clock and the kernel's, as a share of the time since the
+/// start. Disturbances are extended by it on both sides.
 const DRIFT_SHARE: f64 = 20e-6;
-/// Assumed length of a page fault, ns: the kernel says when it began, not when it ended.
+/// Assumed length of a page fault, ns, because the kernel reports only its begin.
 pub const FAULT_NS: u64 = 5_000;
 
-/// The series of those that nothing on this machine's account disturbed.
+/// The series of undisturbed messages.
 pub const UNDISTURBED: &str = "undisturbed";
 
 const SERIES: [Series; 5] = [
@@ -32,32 +32,32 @@ const SERIES: [Series; 5] = [
     Series::new(UNDISTURBED, Kind::Service),
     Series::new("send", Kind::Lateness),
 ];
-/// How many of them are there where it isn't known who was disturbed.
+/// Indices of the series that exist without knowledge of the disturbances.
 const ALL: [usize; 3] = [0, 1, 4];
 
-/// A thread was away from its work.
+/// A time in which a thread did not work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
-    /// 0 is the producer, 1 the consumer.
+    /// 0: the producer, 1: the consumer.
     pub thread: usize,
     /// `CLOCK_MONOTONIC`, ns.
     pub start_ns: u64,
-    /// The same.
+    /// `CLOCK_MONOTONIC`, ns.
     pub end_ns: u64,
-    /// It had a page fault; otherwise it was switched out.
+    /// Whether it had a page fault; otherwise it was switched out.
     pub is_fault: bool,
 }
 
-/// What the samples say.
+/// Result of the samples.
 #[derive(Clone, Debug)]
 pub struct SampleResult {
     /// The messages that were sent and received.
     pub load: Load,
-    /// How many messages were disturbed; `None` where the kernel did not tell.
+    /// Shares of disturbed messages; `None` if unknown.
     pub touched: Option<DisturbedShares>,
 }
 
-/// How many messages were disturbed, as shares of those that came.
+/// Shares of disturbed messages of all received ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DisturbedShares {
     /// While a thread was switched out.
@@ -66,8 +66,7 @@ pub struct DisturbedShares {
     pub faulted: f64,
 }
 
-/// Writes the latencies to `log` and says what was sent and came. `disturbances` is `None` where
-/// the kernel did not tell.
+/// Writes the latencies to `log` and returns the load. `disturbances` is `None` if unknown.
 ///
 /// # Errors
 /// If the log can't be written.
@@ -120,7 +119,7 @@ pub fn judge(
     Ok(SampleResult { load, touched: disturbances.map(|_| touched) })
 }
 
-/// When each message was due that came, and what became of it.
+/// Due time and sample of each received message.
 fn due(mut schedule: Schedule, samples: &[Sample]) -> impl Iterator<Item = (u64, Sample)> {
     let all = samples.iter().map(move |sample| {
         let due_ns = schedule.offset_ns();
@@ -140,7 +139,7 @@ fn record(interval: &mut Interval, sample: Sample, undisturbed: bool) {
     }
 }
 
-/// What disturbs messages, ns from the first measured one.
+/// The disturbed times, ns from the first measured message.
 fn touch(told: &ClientReport, disturbances: &[Disturbance]) -> Touch {
     let since_start = |ns: u64, sign: f64| {
         let since_ns = ns as f64 - told.start_monotonic_ns as f64;
@@ -166,7 +165,7 @@ fn load(
         one.end_ns >= told.start_monotonic_ns && one.start_ns <= told.end_monotonic_ns
     };
     let count = |all: &[Disturbance]| all.iter().filter(within).count() as u64;
-    // The last message is due a gap before the schedule's length is over.
+    // The last message is due one gap before the end of the schedule.
     let lasted = length_ns as f64 / 1e9;
     let planned = plan.messages as f64 / plan.rate_per_second;
     Load {
@@ -243,7 +242,7 @@ mod tests {
 
     #[test]
     fn who_is_under_way_or_waits_behind_is_not_undisturbed() {
-        // Message 100 is under way from 100 to 103 ms. 101 and 102 were due while it was.
+        // Message 100 is under way from 100 to 103 ms. 101 and 102 are due during that time.
         let disturbance = Disturbance {
             thread: 0,
             start_ns: 5_102_100_000,

@@ -1,4 +1,4 @@
-//! What the two threads do. A message carries when it was due and how late it left, so that the
+//! The work of the two threads. A message carries its due time and its lateness, so that the
 //! consumer needs no table: `due_ns` (8 bytes, from the start), `index` (4), `lateness_ns` (4),
 //! then payload.
 
@@ -10,32 +10,30 @@ use plan::tables::ipc::MESSAGE_BYTES_MAX;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long the consumer waits for what was sent and has not come.
+/// How long the consumer waits for missing messages.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Polls that find nothing before a consumer looks whether it takes too long: some milliseconds.
-/// The producer, which may be another process, says when no more will come; if it doesn't, this
-/// limit ends the wait.
+/// Empty polls before a consumer checks its time limit: some milliseconds. The producer, which may
+/// be another process, reports when it has sent all; otherwise this limit ends the wait.
 const POLLS_BEFORE_LOOK: u32 = 1 << 20;
 
-/// What both threads know.
+/// State shared by both threads.
 pub(crate) struct Common<'a> {
     pub clock: Clock,
-    /// Message 0 is due then.
+    /// Due time of message 0.
     pub start_ns: u64,
-    /// A thread that still runs then stops.
+    /// A thread that still runs at this time stops.
     pub deadline_ns: u64,
-    /// Set from outside: end.
+    /// Set from outside to end the run.
     pub stop: &'a AtomicBool,
-    /// The producer sends nothing more; set by itself, or where it is another process, from
-    /// outside.
+    /// The producer has sent all; set by itself, or from outside if it is another process.
     pub all_sent: &'a AtomicBool,
 }
 
-/// What the producer did.
+/// Result of the producer.
 #[derive(Debug, Default)]
-pub(crate) struct Produced {
-    /// Warm-up included.
+pub(crate) struct ProducerResult {
+    /// Including the warm-up.
     pub sent: u64,
     /// In the measured part.
     pub held_back: u64,
@@ -43,12 +41,12 @@ pub(crate) struct Produced {
     pub failure: Option<String>,
 }
 
-/// Sends every message when it is due; who is late stays late.
-pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender) -> Produced {
+/// Sends every message when it is due, or at once if it is late.
+pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender) -> ProducerResult {
     let mut buffer = [0x5a; MESSAGE_BYTES_MAX];
     let message = &mut buffer[..plan.message_bytes];
     let mut schedule = plan.schedule();
-    let mut produced = Produced::default();
+    let mut produced = ProducerResult::default();
     while schedule.index() < plan.messages_all() {
         let due_ns = schedule.offset_ns();
         let mut now_ns = common.clock.now_ns();
@@ -91,12 +89,12 @@ pub(crate) fn produce(plan: &IpcPlan, common: &Common, sender: &mut impl Sender)
     produced
 }
 
-/// Ctrl-C, or it takes too long.
+/// Whether the run was interrupted or takes too long.
 fn is_over(common: &Common, now_ns: u64) -> bool {
     common.stop.load(Ordering::Relaxed) || now_ns > common.deadline_ns
 }
 
-/// What the consumer saw of the measured part.
+/// The consumer's result for the measured part.
 #[derive(Debug)]
 pub(crate) struct ConsumerResult {
     pub samples: Vec<Sample>,
@@ -109,7 +107,7 @@ pub(crate) struct ConsumerResult {
     pub end_monotonic_ns: u64,
 }
 
-/// Takes every message and stamps it.
+/// Receives and stamps every message.
 pub(crate) fn consume(
     plan: &IpcPlan,
     common: &Common,
@@ -149,8 +147,8 @@ pub(crate) fn consume(
             arrivals.consumed.failure = Some(why);
             break;
         } else if common.all_sent.load(Ordering::Acquire) {
-            // Sent before that was seen is there now, unless it is lost; one more look is enough,
-            // and a second is more than that.
+            // Messages sent before that was set are here now, unless they are lost. One more look
+            // would be enough; this waits for a second.
             let now_ns = common.clock.now_ns();
             let since_ns = *idle_since_ns.get_or_insert(now_ns);
             let patience_ns = match common.stop.load(Ordering::Relaxed) {
@@ -175,7 +173,7 @@ pub(crate) fn consume(
     arrivals.consumed
 }
 
-/// Where what came is noted.
+/// Notes of the received messages.
 struct Arrivals {
     warm_up: u64,
     start_ns: u64,
@@ -201,7 +199,7 @@ impl Arrivals {
         }
         let response_ns = now_ns.saturating_sub(self.start_ns + due_ns);
         let service_ns = response_ns.saturating_sub(lateness_ns);
-        // The longest is kept apart from "never".
+        // The longest time must differ from "never".
         let short = |ns: u64| ns.min(u64::from(u32::MAX - 1)) as u32;
         *sample = Sample { response_ns: short(response_ns), service_ns: short(service_ns) };
         self.consumed.received += 1;

@@ -44,7 +44,7 @@ impl ClientReport {
             failures: producer.failures.into_iter().chain(consumer.failures).collect(),
             sent: producer.sent,
             held_back: producer.held_back,
-            // What a reader was told that it missed may lie in the warm-up.
+            // The reader's count of missed messages may include the warm-up.
             lost: missing.saturating_sub(consumer.conflated),
             conflated: consumer.conflated.min(missing),
             blocks_late: producer.blocks_late + consumer.blocks_late,

@@ -1,6 +1,6 @@
 //! One run of one plan: the structure, its two threads or one of them, the samples.
 
-use crate::load::{Common, ConsumerResult, Produced, consume, produce};
+use crate::load::{Common, ConsumerResult, ProducerResult, consume, produce};
 use crate::report::ClientReport;
 use crate::samples::{self, Sample};
 use crate::structure::ends::{Receiver, Sender};
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 
-/// From the word to start until the first message is due: both threads wake in that time.
+/// Time from the start command to the first message, in which both threads wake.
 const LEAD_NS: u64 = 20_000_000;
-/// How far from now a start may be that whoever started us chose.
+/// Largest distance of a start time that the parent process chose.
 const LEAD_NS_MAX: u64 = 10_000_000_000;
-/// What a run may take beyond its schedule.
+/// Time that a run may take beyond its schedule.
 const GRACE_NS: u64 = 30_000_000_000;
 
 /// Why there is no result at all.
@@ -36,22 +36,22 @@ pub enum IpcBenchError {
     Structure {
         /// Its name.
         structure: String,
-        /// What it says.
+        /// Its reason.
         why: String,
     },
-    /// The plan's clock is of another machine.
+    /// The plan's clock belongs to another machine.
     #[error(
         "the plan's clock counts by {0}, which can't be read here; leave `clock` away, or give both \
          processes one that was calibrated on this machine"
     )]
     Clock(&'static str),
-    /// The time to start is not near.
+    /// The start time is too far away.
     #[error(
         "message 0 shall be due at {ns} ns, and it is {now_ns} ns: more than 10 s off; do both \
          processes have the same clock?"
     )]
     Start {
-        /// When it shall be due.
+        /// The start time.
         ns: u64,
         /// The reading of the same clock.
         now_ns: u64,
@@ -61,10 +61,10 @@ pub enum IpcBenchError {
     Samples {
         /// Their path.
         path: String,
-        /// What the file system said.
+        /// The system's reason.
         source: io::Error,
     },
-    /// The parent process is gone, or told us to end.
+    /// The parent process has ended, or told us to end.
     #[error("interrupted before the first message; nothing was measured")]
     Interrupted,
     /// A bug.
@@ -72,17 +72,17 @@ pub enum IpcBenchError {
     Panic,
 }
 
-/// How a run talks with whoever started it.
+/// Connection of a run to the process that started it.
 pub struct Link<'a> {
-    /// Called with the threads once they run; returns when they shall start, `None` if not at all.
+    /// Called once the threads run; returns the time to start, or `None` to end.
     pub ready: &'a mut dyn FnMut(&Ready) -> Option<Word>,
-    /// Set from outside: end.
+    /// Set from outside to end the run.
     pub stop: &'a AtomicBool,
-    /// The producer sends nothing more. Set from outside where it is another process.
+    /// The producer has sent all. Set from outside if it is another process.
     pub all_sent: &'a AtomicBool,
 }
 
-/// The plan over the ends that this process has.
+/// Runs the plan over the ends of this process.
 pub(crate) fn between(
     plan: &IpcPlan,
     link: &mut Link,
@@ -106,7 +106,7 @@ pub(crate) fn between(
         let producing = sender.map(|mut sender| {
             scope.spawn(move || {
                 let _ = say.send((0, settle(plan, 0)));
-                // Nobody tells us any more: somebody else could not be placed, or all ends.
+                // The sender was dropped if the other thread could not be placed, or at the end.
                 let start_ns = producer_told.recv().ok()?;
                 Some(produce(plan, &common(start_ns), &mut sender))
             })
@@ -114,7 +114,7 @@ pub(crate) fn between(
         let consuming = receiver.map(|mut receiver| {
             scope.spawn(move || {
                 let placed = settle(plan, 1);
-                // Written to, so that it is there when the first message comes.
+                // Written now, so that the pages are mapped before the first message.
                 let samples = vec![Sample::NEVER; plan.messages as usize];
                 let _ = say_too.send((1, placed));
                 let start_ns = consumer_told.recv().ok()?;
@@ -152,14 +152,14 @@ pub(crate) fn between(
     }
 }
 
-/// When message 0 is due, on two clocks.
-struct Started {
+/// Due time of message 0, on two clocks.
+struct StartTime {
     ns: u64,
     monotonic_ns: u64,
 }
 
-/// Says that the threads are there, and waits for the word.
-fn start(clock: Clock, link: &mut Link, threads: Vec<i32>) -> Result<Started, IpcBenchError> {
+/// Reports the threads, and waits for the start command.
+fn start(clock: Clock, link: &mut Link, threads: Vec<i32>) -> Result<StartTime, IpcBenchError> {
     let word = (link.ready)(&Ready { threads }).ok_or(IpcBenchError::Interrupted)?;
     if link.stop.load(Ordering::Relaxed) {
         return Err(IpcBenchError::Interrupted);
@@ -171,10 +171,10 @@ fn start(clock: Clock, link: &mut Link, threads: Vec<i32>) -> Result<Started, Ip
         Word::GoAt(ns) if ns.abs_diff(now_ns) <= LEAD_NS_MAX => ns,
         Word::GoAt(ns) => return Err(IpcBenchError::Start { ns, now_ns }),
     };
-    Ok(Started { ns, monotonic_ns: (now_monotonic_ns + ns).saturating_sub(now_ns) })
+    Ok(StartTime { ns, monotonic_ns: (now_monotonic_ns + ns).saturating_sub(now_ns) })
 }
 
-/// Pins the calling thread, which is number `which`, and says what its number is.
+/// Pins the calling thread with index `which`, and returns its number.
 fn settle(plan: &IpcPlan, which: usize) -> Result<i32, HostError> {
     if let Some(core) = plan.cores[which] {
         host::thread::pin(core)?;
@@ -183,7 +183,7 @@ fn settle(plan: &IpcPlan, which: usize) -> Result<i32, HostError> {
     Ok(rustix::thread::gettid().as_raw_nonzero().get())
 }
 
-/// One entry per end, in their order.
+/// One entry per end, in order.
 fn threads(
     said: &mpsc::Receiver<(usize, Result<i32, HostError>)>,
     ends: usize,
@@ -201,7 +201,7 @@ fn schedule_ns(plan: &IpcPlan) -> u64 {
     (plan.messages_all() as f64 / plan.rate_per_second * 1e9) as u64
 }
 
-/// When the first measured message is due, from the start.
+/// Due time of the first measured message, from the start.
 fn warm_up_ns(plan: &IpcPlan) -> u64 {
     let mut schedule = plan.schedule();
     while schedule.index() < plan.warm_up_messages {
@@ -210,7 +210,7 @@ fn warm_up_ns(plan: &IpcPlan) -> u64 {
     schedule.offset_ns()
 }
 
-fn told_by_producer(plan: &IpcPlan, produced: Produced) -> ClientReport {
+fn told_by_producer(plan: &IpcPlan, produced: ProducerResult) -> ClientReport {
     let sent = produced.sent.saturating_sub(plan.warm_up_messages);
     let mut failures = Vec::from_iter(produced.failure);
     if sent < plan.messages && failures.is_empty() {
@@ -227,7 +227,7 @@ fn told_by_producer(plan: &IpcPlan, produced: Produced) -> ClientReport {
     }
 }
 
-/// Leaves the samples in their file.
+/// Writes the samples to their file.
 fn told_by_consumer(
     plan: &IpcPlan,
     consumed: ConsumerResult,
@@ -240,7 +240,7 @@ fn told_by_consumer(
         received: consumed.received,
         conflated: consumed.conflated.unwrap_or(0),
         duplicated: consumed.duplicated,
-        // Keys have no order among each other.
+        // Messages of different keys have no order.
         out_of_order: if consumed.conflated.is_some() { 0 } else { consumed.out_of_order },
         blocks_late: consumed.blocks_late,
         end_monotonic_ns: consumed.end_monotonic_ns,

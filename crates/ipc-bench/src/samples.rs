@@ -1,17 +1,17 @@
-//! The file that a client leaves: for each measured message its response time and its service time,
-//! 32 bits each, little endian, behind eight bytes that say what this is.
+//! A client's result file: response time and service time of each measured message, 32 bits each,
+//! little endian, after an eight-byte magic.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// What the file starts with.
+/// The first bytes of the file.
 pub const MAGIC: &[u8; 8] = b"TPIPC001";
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// From when it was due until it could be read, ns; what is longer than 4.29 s counts as that.
+    /// From its due time until it could be read, ns; longer than 4.29 s counts as that.
     pub response_ns: u32,
     /// From just before it was sent, ns.
     pub service_ns: u32,
@@ -25,7 +25,7 @@ impl Sample {
 /// Writes the samples of the measured messages, in their order.
 ///
 /// # Errors
-/// What the file system says.
+/// If the file system returns one.
 pub fn write(path: &Path, samples: &[Sample]) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     file.write_all(MAGIC)?;
@@ -39,7 +39,7 @@ pub fn write(path: &Path, samples: &[Sample]) -> io::Result<()> {
 /// Reads `messages` samples.
 ///
 /// # Errors
-/// If the file can't be read, or is not one of as many samples.
+/// If the file can't be read, or has another length or magic.
 pub fn read(path: &Path, messages: u64) -> io::Result<Vec<Sample>> {
     let file = File::open(path)?;
     let foreign = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
@@ -53,7 +53,7 @@ pub fn read(path: &Path, messages: u64) -> io::Result<Vec<Sample>> {
     let mut word = [0; 8];
     file.read_exact(&mut word)?;
     if word != *MAGIC {
-        return Err(foreign("it does not start as a file of samples does".to_owned()));
+        return Err(foreign("it does not start like a file of samples".to_owned()));
     }
     (0..messages)
         .map(|_| {

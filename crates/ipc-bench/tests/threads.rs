@@ -1,4 +1,4 @@
-//! Every structure over real threads: what is sent comes, once, in order, and is written down.
+//! Every structure with real threads: each message arrives once, in order, and is recorded.
 
 use clock::Clock;
 use clock::schedule::Arrival;
@@ -77,8 +77,8 @@ fn what_is_sent_comes_once_and_is_written_down() {
     }
 }
 
-/// The two ends as two processes have them: each opens the structure for itself, and they share
-/// nothing but its files, the clock, and the words of whoever started them.
+/// The two ends as in two processes: each opens the structure itself. They share only its files,
+/// the clock, and the commands of the parent process.
 #[test]
 fn ends_that_are_apart_carry_the_same() {
     let directory = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn ends_that_are_apart_carry_the_same() {
             Some(Word::GoAt(*start_ns.get_or_init(|| clock.now_ns() + 50_000_000)))
         };
         let (sent, received) = std::thread::scope(|scope| {
-            // It makes the structure before it is ready; the consumer is started then.
+            // It makes the structure before it is ready; only then the consumer starts.
             let (made, is_made) = mpsc::channel();
             let (plan, ready, never, all_sent) = (&plan, &ready, &never, &all_sent);
             let sending = scope.spawn(move || {
@@ -123,25 +123,24 @@ fn ends_that_are_apart_carry_the_same() {
         let samples = samples::read(Path::new(&plan.samples), plan.messages).unwrap();
         let came = samples.iter().filter(|sample| **sample != Sample::NEVER).count();
         assert_eq!(came as u64, told.received, "{name}");
-        // A second between two clocks would be seen, and so would a message read before it was
-        // sent.
+        // Detects a second between two clocks, and a message read before it was sent.
         assert!(samples.iter().all(|one| one.service_ns <= one.response_ns), "{name}");
         assert!(told.end_monotonic_ns > told.start_monotonic_ns, "{name}: {told:?}");
     }
 }
 
-/// Both are told a start that is not of their clock.
+/// Both get a start time of another clock.
 #[test]
-fn a_start_far_away_is_refused() {
+fn a_start_far_away_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let plan = plan("ring", directory.path());
     let far = |_: &Ready| Some(Word::GoAt(u64::MAX));
-    let refused = told(&plan, &AtomicBool::new(false), &mut { far });
-    assert!(matches!(refused, Err(IpcBenchError::Start { ns: u64::MAX, .. })), "{refused:?}");
+    let result = told(&plan, &AtomicBool::new(false), &mut { far });
+    assert!(matches!(result, Err(IpcBenchError::Start { ns: u64::MAX, .. })), "{result:?}");
 }
 
-/// A ring of two slots and bursts of 50: the producer waits for room, and the time is in the
-/// response.
+/// A ring of two slots and bursts of 50: the producer waits for room, and the wait is part of the
+/// response time.
 #[test]
 fn who_waits_for_room_is_counted_and_nothing_is_lost() {
     let directory = tempfile::tempdir().unwrap();
@@ -174,27 +173,27 @@ fn a_run_that_is_stopped_says_so() {
 fn who_is_not_told_to_start_does_not() {
     let directory = tempfile::tempdir().unwrap();
     let plan = plan("rtrb", directory.path());
-    let refused = told(&plan, &AtomicBool::new(false), &mut |_| None);
-    assert!(matches!(refused, Err(IpcBenchError::Interrupted)), "{refused:?}");
+    let result = told(&plan, &AtomicBool::new(false), &mut |_| None);
+    assert!(matches!(result, Err(IpcBenchError::Interrupted)), "{result:?}");
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_what_can() {
+fn an_impossible_plan_is_rejected_with_the_possible_values() {
     let directory = tempfile::tempdir().unwrap();
     let good = plan("rtrb", directory.path());
     let go = &mut |_: &Ready| Some(Word::Go);
-    let mut refusal =
+    let mut error =
         |plan: IpcPlan| told(&plan, &AtomicBool::new(false), go).unwrap_err().to_string();
-    let unknown = refusal(IpcPlan { structure: "carrier-pigeon".to_owned(), ..good.clone() });
+    let unknown = error(IpcPlan { structure: "carrier-pigeon".to_owned(), ..good.clone() });
     assert!(unknown.contains("carrier-pigeon") && unknown.contains("rtrb"), "{unknown}");
-    let length = refusal(IpcPlan { message_bytes: 100, ..good.clone() });
+    let length = error(IpcPlan { message_bytes: 100, ..good.clone() });
     assert!(length.contains("256"), "{length}");
-    let short = refusal(IpcPlan { message_bytes: 8, ..good.clone() });
+    let short = error(IpcPlan { message_bytes: 8, ..good.clone() });
     assert!(short.contains("16 to 4096"), "{short}");
-    let many = refusal(IpcPlan { messages: u64::MAX, ..good.clone() });
+    let many = error(IpcPlan { messages: u64::MAX, ..good.clone() });
     assert!(many.contains("more runs"), "{many}");
-    let apart = refusal(IpcPlan { ends: Ends::Consumer, ..good.clone() });
+    let apart = error(IpcPlan { ends: Ends::Consumer, ..good.clone() });
     assert!(apart.contains("one process's memory") && apart.contains("ring, "), "{apart}");
-    let core = refusal(IpcPlan { cores: [Some(8191), None], ..good });
+    let core = error(IpcPlan { cores: [Some(8191), None], ..good });
     assert!(core.contains("8191"), "{core}");
 }

@@ -1,5 +1,5 @@
-//! The atomics that the protocols are written in. `tests/loom.rs` compiles the same protocols with
-//! loom's instead, and with a futex that loom can see.
+//! The atomics of the protocols. `tests/loom.rs` compiles the same protocols with loom's atomics
+//! and a futex that loom can check.
 
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -10,20 +10,19 @@ pub(crate) mod futex {
 
     use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
-    /// Sleeps while `word` is `seen`, at most so long. Wakes for no reason too.
+    /// Sleeps while `word` is `seen`, at most `at_most`. May wake without a reason.
     pub(crate) fn sleep(word: &AtomicU32, seen: u32, at_most: Duration) {
         let timeout = Timespec {
             tv_sec: at_most.as_secs().min(i64::MAX as u64) as i64,
             tv_nsec: at_most.subsec_nanos().into(),
         };
-        // Whatever the reason for not sleeping (the word has changed, time is up, a signal), the
-        // caller looks again.
+        // Ignore why it returned (a changed word, a time-out, a signal): the caller checks again.
         let _ = wait(word, Flags::empty(), seen, Some(&timeout));
     }
 
-    /// Wakes everybody who sleeps on `word`.
+    /// Wakes all sleepers on `word`.
     pub(crate) fn wake_all(word: &AtomicU32) {
-        // Fails only for an address that is no futex, and a reference is one.
+        // Fails only for an invalid address, and a reference is valid.
         let _ = wake(word, Flags::empty(), i32::MAX as u32);
     }
 }

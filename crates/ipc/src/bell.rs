@@ -1,26 +1,26 @@
-//! Wakes who sleeps, and costs who publishes only a fence and a look where nobody does.
+//! Wakes sleepers. If there are none, a publication costs only a fence and a load.
 //!
-//! One futex word, shared between processes. Odd: somebody sleeps, or is about to. A publisher
-//! looks at it after a full fence; if it is odd, the publisher makes it even and wakes all
-//! sleepers. A thread that wants to sleep makes it odd, looks once more after a full fence, and
-//! sleeps only while the word is still the one that it saw. That no wake-up is lost follows from
-//! the two fences (one of the two sees the other) and from the order in the sleeper: first the
+//! One futex word, shared between processes. It is odd if a thread sleeps or is about to. A
+//! publisher reads it after a full fence; if it is odd, the publisher makes it even and wakes all
+//! sleepers. A thread that wants to sleep makes it odd, looks for data once more after a full
+//! fence, and sleeps only while the word is unchanged. No wake-up is lost, because of the two
+//! fences (one of the two threads sees the other's store) and the order in the sleeper: first the
 //! word, then the look. `tests/loom.rs` tries all interleavings.
 //!
-//! A sleeper that was killed leaves the word odd: that costs one wake-up of nobody. A publisher
-//! that was killed between publishing and ringing leaves a sleeper without a wake-up: so nobody
-//! sleeps longer than a slice at a time ([`crate::wait::SLEEP_SLICE`]).
+//! A killed sleeper leaves the word odd, which costs one unnecessary wake-up. A publisher killed
+//! between publishing and ringing leaves a sleeper without a wake-up; therefore no thread sleeps
+//! longer than [`crate::wait::SLEEP_SLICE`] at a time.
 
 use std::time::Duration;
 
 use crate::atomics::{AtomicU32, Ordering, fence, futex};
 
-/// The word, wherever it lies.
+/// The futex word.
 #[derive(Clone, Copy)]
 pub(crate) struct Bell<'a>(pub(crate) &'a AtomicU32);
 
 impl Bell<'_> {
-    /// To be called after each publication.
+    /// Call it after each publication.
     #[inline(always)]
     pub(crate) fn ring(self) {
         fence(Ordering::SeqCst);
@@ -32,7 +32,7 @@ impl Bell<'_> {
     #[cold]
     fn wake(self) {
         let seen = self.0.load(Ordering::Relaxed);
-        // If another publisher won the exchange, that one wakes the sleepers.
+        // If another publisher won the exchange, it wakes the sleepers.
         if seen % 2 == 1
             && self
                 .0
@@ -43,8 +43,8 @@ impl Bell<'_> {
         }
     }
 
-    /// Sleeps at most so long, unless `look` finds something; returns what it found. May return
-    /// early without.
+    /// Sleeps at most `at_most` unless `look` finds something; returns what `look` found. May
+    /// return `None` early.
     pub(crate) fn sleep_unless<T>(
         self,
         at_most: Duration,
@@ -56,7 +56,7 @@ impl Bell<'_> {
             let swapped = self.0.compare_exchange(seen, odd, Ordering::AcqRel, Ordering::Acquire);
             seen = swapped.map_or_else(|now| now, |_| odd);
             if seen.is_multiple_of(2) {
-                // Somebody rang meanwhile: the caller looks again.
+                // A publisher rang in between: the caller looks again.
                 return None;
             }
         }

@@ -1,26 +1,26 @@
-//! What can go wrong with shared memory: what happened, why, and what to try.
+//! Errors of shared memory, each with its cause and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::region::RegionKind;
 
-/// Why a structure in shared memory was not created, opened or claimed.
+/// Why a structure in shared memory can't be created, opened or claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum IpcError {
-    /// Something stands at the path already.
-    #[error("{0} exists: open it, choose another path, or remove it when nobody uses it")]
+    /// A file exists at the path.
+    #[error("{0} exists: open it, choose another path, or remove it if it is unused")]
     Exists(PathBuf),
 
-    /// The file system has no room for the blocks.
+    /// The file system is full.
     #[error(
         "no room for {bytes} bytes at {region}: {source}; free some, take a smaller shape, or choose \
          another file system (a tmpfs grows with `mount -o remount,size=…`)"
     )]
     NoRoom {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
-        /// What was asked for.
+        /// The requested size.
         bytes: u64,
         /// The system's reason.
         source: io::Error,
@@ -31,30 +31,30 @@ pub enum IpcError {
     System {
         /// The failed action, such as "open".
         doing: &'static str,
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
         /// The system's reason.
         source: io::Error,
-        /// What to try.
+        /// Advice.
         hint: &'static str,
     },
 
-    /// Not a file of ours.
+    /// The file is not one of ours.
     #[error("{region} is not tickpath's shared memory: {why}; look whether the path is right")]
     Foreign {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
-        /// What was found.
+        /// The difference.
         why: &'static str,
     },
 
-    /// A format of another time.
+    /// The file has a format of another version.
     #[error(
         "{region} has format {found}, this program knows format {known}: both ends must be of one \
          version (and byte order); remove the file and create it anew"
     )]
     Version {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
         /// Format in the file.
         found: u32,
@@ -68,9 +68,9 @@ pub enum IpcError {
          disk failed: remove it and create it anew"
     )]
     Damaged {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
-        /// What does not fit.
+        /// The fault.
         why: String,
     },
 
@@ -80,51 +80,51 @@ pub enum IpcError {
          remove it and create it anew"
     )]
     Length {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
         /// Bytes in the file.
         found: u64,
-        /// Bytes by the header.
+        /// Bytes according to the header.
         stated: u64,
     },
 
-    /// Another structure.
+    /// The file holds another structure.
     #[error("{region} holds a {found}, not a {wanted}: look whether the path is right")]
     Kind {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
-        /// What it holds.
+        /// The structure in the file.
         found: RegionKind,
-        /// What was to be opened.
+        /// The expected structure.
         wanted: RegionKind,
     },
 
     /// A shape outside its limits.
     #[error("{what} is {given}, which is out of range: take {allowed}")]
     Shape {
-        /// Which part of the shape.
+        /// The parameter.
         what: &'static str,
-        /// What was given.
+        /// Its value.
         given: u64,
-        /// The range, in words.
+        /// The range.
         allowed: String,
     },
 
-    /// Somebody else has the role.
+    /// Another holder has the role.
     #[error(
         "{region} has its {role} already: end the other one first (a process that died has given \
          its role back), or create a structure of your own"
     )]
     Claimed {
-        /// Path, or what stands for it.
+        /// Its path, or a description.
         region: String,
-        /// Which role is taken.
+        /// The role.
         role: &'static str,
     },
 }
 
 impl IpcError {
-    /// A system call on a path that failed.
+    /// The error of a failed system call on a path.
     pub(crate) fn path(doing: &'static str, path: &Path, source: io::Error) -> IpcError {
         let hint = "look whether the directory exists and may be written; /dev/shm is a tmpfs on \
                     most machines";

@@ -1,26 +1,25 @@
-//! The header of a region: what it holds, of what shape, and whether it is whole. The table is in
-//! [`region`](crate::region).
+//! The header of a region: kind, shape and checksum. The table is in [`region`](crate::region).
 
 use std::fmt;
 
 use crate::IpcError;
 
-/// Bytes of the header; the structure begins behind it.
+/// Bytes of the header; the structure follows.
 pub const HEADER_BYTES: usize = 128;
 
-/// Words that a structure may say about its shape.
+/// Words for a structure's shape.
 pub const GEOMETRY_WORDS: usize = 8;
 
-/// Version of the format, of the header and of the structures.
+/// Version of the header and of the structures.
 pub const VERSION: u32 = 1;
 
-/// Largest region, bytes: 64 GiB. A damaged or foreign length is refused before it is mapped.
+/// Largest region, bytes: 64 GiB. A damaged or foreign length is rejected before mapping.
 pub const REGION_BYTES_MAX: u64 = 1 << 36;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"TICKPIPC");
 const CHECKSUM_OFFSET: usize = 120;
 
-/// What a region holds.
+/// The structure in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RegionKind {
@@ -74,14 +73,14 @@ pub(crate) fn encode(
     sealed(header)
 }
 
-/// The header with the checksum of what stands in it.
+/// The header with its checksum.
 pub(crate) fn sealed(mut header: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
     let sum = checksum(&header[..CHECKSUM_OFFSET]);
     header[CHECKSUM_OFFSET..].copy_from_slice(&sum.to_ne_bytes());
     header
 }
 
-/// The geometry in a header of a file that has `file_bytes`, if all else in it fits.
+/// The geometry in a header of a file with `file_bytes`, if everything else is valid.
 pub(crate) fn decode(
     name: &str,
     header: &[u8; HEADER_BYTES],
@@ -92,13 +91,13 @@ pub(crate) fn decode(
     let half = |at: usize| u32::from_ne_bytes(header.as_chunks().0[at / 4]);
     let region = || name.to_owned();
     if word(0) != MAGIC {
-        return Err(IpcError::Foreign { region: region(), why: "its first bytes are others" });
+        return Err(IpcError::Foreign { region: region(), why: "its first bytes differ" });
     }
     if half(8) != VERSION {
         return Err(IpcError::Version { region: region(), found: half(8), known: VERSION });
     }
     if word(CHECKSUM_OFFSET) != checksum(&header[..CHECKSUM_OFFSET]) {
-        let why = "its checksum is another".to_owned();
+        let why = "its checksum does not match".to_owned();
         return Err(IpcError::Damaged { region: region(), why });
     }
     let Some(found) = RegionKind::from_number(half(12)) else {
@@ -119,7 +118,7 @@ pub(crate) fn decode(
     Ok(std::array::from_fn(|i| word(24 + 8 * i)))
 }
 
-/// FNV-1a, 64 bits: enough to see a torn or damaged header, no defence against anybody.
+/// FNV-1a, 64 bits: detects torn or damaged headers, not attacks.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)

@@ -1,9 +1,9 @@
 //! Messages between threads and processes, in shared memory of a fixed size.
 //!
 //! [`region`] is that memory: a file on a path or a memfd, whose blocks are allocated before it is
-//! mapped, with a header that says what it holds. [`ring`] is a bounded ring of messages,
-//! [`queue`] an append-only log in such files, [`distributor`] has the newest value of each key.
-//! [`wait`] is how a receiver waits.
+//! mapped, with a header that describes it. [`ring`] is a bounded ring of messages, [`queue`] an
+//! append-only log in such files, [`distributor`] holds the newest value of each key. [`wait`] has
+//! the ways in which a receiver waits.
 //!
 //! See docs/decisions/005-ipc-structures.md.
 

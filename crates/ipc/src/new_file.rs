@@ -1,4 +1,4 @@
-//! A file that appears under its name only when it is whole.
+//! Makes a file that appears under its name only when it is complete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use rustix::fs::{self, FallocateFlags, Mode, OFlags, RenameFlags};
 
 use crate::IpcError;
 
-/// A file that nobody knows yet; unlinked unless it is published.
+/// A file under a temporary name; removed unless it is published.
 pub(crate) struct Temporary<'a> {
     pub(crate) file: File,
     path: PathBuf,
@@ -16,11 +16,11 @@ pub(crate) struct Temporary<'a> {
     published: bool,
 }
 
-/// How many temporary names are tried: what a creator left that was killed has one of them.
+/// Number of temporary names to try: a killed creator leaves one of them in use.
 const TEMPORARY_NAMES_MAX: u32 = 64;
 
 impl<'a> Temporary<'a> {
-    /// A new file of no length, beside where `target` will be.
+    /// Makes an empty file next to `target`.
     pub(crate) fn create(target: &'a Path) -> Result<Temporary<'a>, IpcError> {
         if target.symlink_metadata().is_ok() {
             return Err(IpcError::Exists(target.to_owned()));
@@ -44,7 +44,7 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Gives it its name; what exists under it is left alone.
+    /// Gives it its final name; does not overwrite an existing file.
     pub(crate) fn publish(mut self) -> Result<(), IpcError> {
         let root = fs::CWD;
         match fs::renameat_with(root, &self.path, root, self.target, RenameFlags::NOREPLACE) {
@@ -61,13 +61,13 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing more can be done about it; the name says whose it was.
+            // Nothing more can be done; the name shows whose file it was.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Gives the file its length in real blocks.
+/// Gives the file its length in allocated blocks.
 pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),
@@ -84,6 +84,6 @@ pub(crate) fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
         file.write_all(&zeros[..part as usize])?;
         left -= part;
     }
-    // Only now has a file system that allocates late found out whether it has the room.
+    // A file system that allocates late reports only now that it is full.
     file.sync_data()
 }

@@ -1,5 +1,5 @@
-//! Memory of a fixed size that threads or processes share: a file on a path (on tmpfs by
-//! preference) or a memfd.
+//! Memory of a fixed size that threads or processes share: a file on a path (preferably on tmpfs)
+//! or a memfd.
 //!
 //! | bytes | header, in the machine's byte order |
 //! |---|---|
@@ -7,22 +7,22 @@
 //! | 8..12 | version of the format, [`VERSION`] |
 //! | 12..16 | kind of structure, [`RegionKind`] |
 //! | 16..24 | length of the whole file |
-//! | 24..88 | geometry: eight words whose meaning is the structure's |
+//! | 24..88 | geometry: eight words defined by the structure |
 //! | 88..120 | zero |
 //! | 120..128 | FNV-1a of bytes 0..120 |
-//! | 128.. | the structure's own; begins on a pair of cache lines |
+//! | 128.. | the structure; begins on a pair of cache lines |
 //!
-//! A region becomes visible under its path only when it is whole: it is made under a temporary
-//! name and renamed, and what exists is never overwritten. Its blocks are allocated before it is
-//! mapped (`fallocate`; a file system without it is written through), so that a full disk is an
-//! error here and not a SIGBUS later.
+//! A region becomes visible under its path only when it is complete: it is made under a temporary
+//! name and renamed, and never overwrites a file. Its blocks are allocated before it is mapped
+//! (`fallocate`; without it, by writing), so that a full disk is an error here and not a SIGBUS
+//! later.
 //!
-//! **Not protected.** A process that may write the file may truncate it under us, and the next
-//! access is a SIGBUS; or write into it, which the structures survive but may answer with wrong or
-//! missing messages. Files are made with mode 0600. A memfd is sealed against shrinking and
-//! growing (`F_SEAL_SHRINK`, `F_SEAL_GROW`, fcntl(2)). On file systems that copy on write (btrfs,
-//! ZFS) an allocated block may need room again when it is written. A memory control group's limit
-//! counts tmpfs and memfds: past it the process is killed.
+//! **Not protected.** A process that may write the file may truncate it, and the next access is a
+//! SIGBUS. Or it may write into it, which the structures survive, but with wrong or missing
+//! messages. Files have mode 0600. A memfd is sealed against shrinking and growing
+//! (`F_SEAL_SHRINK`, `F_SEAL_GROW`, fcntl(2)). On file systems that copy on write (btrfs, ZFS),
+//! writing to an allocated block may need room again. Tmpfs and memfds count towards a memory
+//! control group's limit; beyond it the process is killed.
 
 use std::fs::File;
 use std::io;
@@ -43,13 +43,13 @@ use crate::new_file::{Temporary, allocate};
 
 pub use crate::header::{GEOMETRY_WORDS, HEADER_BYTES, REGION_BYTES_MAX, RegionKind, VERSION};
 
-/// Where a new region goes.
+/// The place of a new region.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// A file, for whoever knows its path. It stays when its creator ends.
+    /// A file, which any process can open by its path. It stays when its creator ends.
     File(&'a Path),
-    /// A memfd, for threads and for processes that are given its descriptor. It goes when nobody
-    /// has it open.
+    /// A memfd, for threads and for processes that get its descriptor. It disappears with its last
+    /// descriptor.
     Memory,
 }
 
@@ -63,12 +63,12 @@ pub struct Region {
 }
 
 impl Region {
-    /// Creates, allocates and maps a region of `body_bytes` zeros behind the header. `prepare` may
-    /// write into it before anybody else can see it.
+    /// Creates, allocates and maps a region with a body of `body_bytes` zeros. `prepare` may write
+    /// into it before it is visible.
     ///
     /// # Errors
-    /// What exists is not overwritten; a file system without room is an error, as is a path without
-    /// permission or a body above [`REGION_BYTES_MAX`].
+    /// An existing file, a full file system, a path without permission, or a body above
+    /// [`REGION_BYTES_MAX`].
     pub fn create(
         place: Place<'_>,
         kind: RegionKind,
@@ -140,11 +140,10 @@ impl Region {
         prepare(self);
     }
 
-    /// Opens and maps a region of `kind` that stands at `path`.
+    /// Opens and maps the region of `kind` at `path`.
     ///
     /// # Errors
-    /// Whatever is not a whole region of this version and kind is refused, and the error says
-    /// which.
+    /// If it is not a complete region of this version and kind; the error says why.
     pub fn open(path: &Path, kind: RegionKind) -> Result<Region, IpcError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::open(path, flags, Mode::empty());
@@ -152,8 +151,8 @@ impl Region {
         Region::open_file(path.display().to_string(), file, kind, Access::Write)
     }
 
-    /// As [`Region::open`], to read only: whoever has it must not store to its words. Needs no
-    /// permission to write; with it, holes of a sparse copy are filled first.
+    /// As [`Region::open`], but read-only: the caller must not store to its words. Needs no write
+    /// permission; with it, holes of a sparse copy are filled first.
     pub(crate) fn open_to_read(path: &Path, kind: RegionKind) -> Result<Region, IpcError> {
         let open =
             |access| fs::open(path, access | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty());
@@ -165,7 +164,7 @@ impl Region {
         Region::open_file(path.display().to_string(), file, kind, Access::Read)
     }
 
-    /// Opens and maps a region of `kind` from a descriptor that was inherited or received.
+    /// Opens and maps a region of `kind` from an inherited or received descriptor.
     ///
     /// # Errors
     /// As [`Region::open`].
@@ -190,14 +189,14 @@ impl Region {
         if !metadata.is_file() {
             return Err(foreign("it is no regular file"));
         }
-        // Read, not mapped: a file that is cut short now can't end us.
+        // Read it without mapping: a file that is truncated now would be a SIGBUS.
         let mut header = [0; HEADER_BYTES];
         if metadata.len() < HEADER_BYTES as u64 {
             return Err(foreign("it is shorter than a header"));
         }
         file.read_exact_at(&mut header, 0).map_err(failed("read"))?;
         let geometry = decode(&name, &header, metadata.len(), kind)?;
-        // A sparse copy would have holes, and a hole on a full disk is a SIGBUS.
+        // A sparse copy has holes, and a hole on a full disk is a SIGBUS.
         let bytes = metadata.len();
         match fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
@@ -209,67 +208,67 @@ impl Region {
         Ok(Region { name, file: file.into(), mapping, geometry })
     }
 
-    /// The path, or what stands for it in an error.
+    /// The path or a description, for errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the structure's creator said about its shape. Foreign input: check it.
+    /// The structure's shape, as its creator wrote it. Untrusted: check it.
     pub fn geometry(&self) -> &[u64; GEOMETRY_WORDS] {
         &self.geometry
     }
 
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub fn body_bytes(&self) -> usize {
         self.mapping.words().len() * 8 - HEADER_BYTES
     }
 
-    /// The body as words. Other processes write them at any time.
+    /// The body as words. Other processes may write them at any time.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         &self.mapping.words()[HEADER_BYTES / 8..]
     }
 
-    /// The body as half words, for a [`Bell`](crate::bell::Bell). A place is used in one size only.
+    /// The body as half words, for a [`Bell`](crate::bell::Bell). Use each position in one size
+    /// only.
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
         &self.mapping.half_words()[HEADER_BYTES / 4..]
     }
 
-    /// The mapping's body as bytes, for messages that are not words; see
-    /// [`Mapping`](crate::mapping::Mapping) for what may be done with it.
+    /// The body as bytes, for messages that are not words; see [`Mapping`](crate::mapping::Mapping)
+    /// for the rules.
     #[inline(always)]
     pub(crate) fn body(&self) -> *mut u8 {
         // SAFETY: the mapping is at least a header long.
         unsafe { self.mapping.start().add(HEADER_BYTES) }
     }
 
-    /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs they come only where the mount says
-    /// `huge=advise` or more, for a memfd where
-    /// `/sys/kernel/mm/transparent_hugepage/shmem_enabled` does, and since the memory is allocated
-    /// by now, only when khugepaged gets to it.
+    /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs they need a mount with `huge=advise` or
+    /// more, for a memfd a suitable `/sys/kernel/mm/transparent_hugepage/shmem_enabled`. Because
+    /// the memory is already allocated, they come only when khugepaged gets to it.
     ///
     /// # Errors
-    /// A kernel without transparent huge pages refuses.
+    /// On a kernel without transparent huge pages.
     pub fn advise_huge_pages(&self) -> Result<(), IpcError> {
-        let refused = |source: io::Error| IpcError::System {
+        let failed = |source: io::Error| IpcError::System {
             doing: "ask for huge pages for",
             region: self.name.clone(),
             source,
             hint: "go on without: the kernel has none, or only by mount option",
         };
-        self.mapping.advise_huge_pages().map_err(refused)
+        self.mapping.advise_huge_pages().map_err(failed)
     }
 
-    /// The descriptor, to hand to another process ([`Region::from_fd`]).
+    /// The descriptor, to pass to another process ([`Region::from_fd`]).
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Takes the role that has the given byte; `role` names it in the error. The numbers are each
-    /// structure's own.
+    /// Takes the role with the given byte; `role` names it in errors. Each structure defines its
+    /// bytes.
     ///
     /// # Errors
-    /// Somebody alive has it; or the file can't be locked.
+    /// If a living process has it, or if the file can't be locked.
     pub fn claim(&self, byte: u64, role: &'static str) -> Result<Claim, IpcError> {
         match self.try_claim(byte)? {
             Some(claim) => Ok(claim),
@@ -277,18 +276,18 @@ impl Region {
         }
     }
 
-    /// As [`Region::claim`]; `None` when somebody alive has the role.
+    /// As [`Region::claim`]; `None` if a living process has the role.
     ///
     /// # Errors
-    /// The file can't be locked.
+    /// If the file can't be locked.
     pub fn try_claim(&self, byte: u64) -> Result<Option<Claim>, IpcError> {
         Claim::take(self.fd(), byte).map_err(|e| self.not_locked(e))
     }
 
-    /// Whether somebody alive has the role: a system call.
+    /// Whether a living process has the role: a system call.
     ///
     /// # Errors
-    /// The file can't be asked.
+    /// If the lock can't be read.
     pub fn is_claimed(&self, byte: u64) -> Result<bool, IpcError> {
         claim::is_held(self.fd(), byte).map_err(|e| self.not_locked(e))
     }
@@ -304,7 +303,7 @@ impl Region {
 }
 
 fn map(name: &str, source: io::Error) -> IpcError {
-    let hint = "look at `ulimit -v`, and at /proc/sys/vm/max_map_count";
+    let hint = "check `ulimit -v` and /proc/sys/vm/max_map_count";
     IpcError::System { doing: "map", region: name.to_owned(), source, hint }
 }
 

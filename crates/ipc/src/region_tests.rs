@@ -1,4 +1,4 @@
-//! Regions that are created and rejected; nothing is left behind.
+//! Creating and opening regions, with invalid ones; no files are left behind.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn what_one_mapping_writes_the_other_reads() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// The header as a table says it is: a format between processes.
+/// Checks the header's table, because it is a format between processes.
 #[test]
 fn the_header_is_what_its_table_says() {
     let (_folder, path) = folder_with("region");
@@ -69,11 +69,11 @@ fn it_is_not_visible_before_it_is_whole() {
     let prepare = |region: &Region| {
         assert!(!path.exists());
         region.words()[0].store(1, Relaxed);
-        // Somebody is quicker.
+        // Another process is faster.
         std::fs::write(&path, b"other").unwrap();
     };
-    let refused = Region::create(Place::File(&path), RegionKind::Ring, GEOMETRY, 1000, prepare);
-    assert!(matches!(refused, Err(IpcError::Exists(_))));
+    let error = Region::create(Place::File(&path), RegionKind::Ring, GEOMETRY, 1000, prepare);
+    assert!(matches!(error, Err(IpcError::Exists(_))));
     assert_eq!(std::fs::read(&path).unwrap(), b"other");
     assert_eq!(names(&folder), ["region"]);
 }
@@ -89,7 +89,7 @@ fn of_many_creators_one_wins() {
     assert_eq!(names(&folder), ["region"]);
 }
 
-/// A creator that was killed left its temporary file: another of the same process number goes on.
+/// The temporary file of a killed creator, whose process id the new creator has.
 #[test]
 fn a_left_temporary_file_is_no_obstacle() {
     let (_folder, path) = folder_with("region");
@@ -98,7 +98,7 @@ fn a_left_temporary_file_is_no_obstacle() {
     create(&path).unwrap();
 }
 
-/// Each byte of the header, changed: refused, and the error says as what.
+/// Changes each byte of the header: the error names the right fault.
 #[test]
 fn every_damaged_byte_of_the_header_is_noticed() {
     let (_folder, path) = folder_with("region");
@@ -109,19 +109,19 @@ fn every_damaged_byte_of_the_header_is_noticed() {
             let mut bad = good.clone();
             bad[at] ^= change;
             std::fs::write(&path, &bad).unwrap();
-            let refused = Region::open(&path, RegionKind::Ring).unwrap_err();
+            let error = Region::open(&path, RegionKind::Ring).unwrap_err();
             let as_expected = match at {
-                0..8 => matches!(refused, IpcError::Foreign { .. }),
-                8..12 => matches!(refused, IpcError::Version { .. }),
-                _ => matches!(refused, IpcError::Damaged { .. }),
+                0..8 => matches!(error, IpcError::Foreign { .. }),
+                8..12 => matches!(error, IpcError::Version { .. }),
+                _ => matches!(error, IpcError::Damaged { .. }),
             };
-            assert!(as_expected, "byte {at}: {refused}");
+            assert!(as_expected, "byte {at}: {error}");
         }
     }
 }
 
 #[test]
-fn a_file_of_another_length_is_refused() {
+fn a_file_of_another_length_is_rejected() {
     let (_folder, path) = folder_with("region");
     create(&path).unwrap();
     let good = std::fs::read(&path).unwrap();
@@ -129,18 +129,18 @@ fn a_file_of_another_length_is_refused() {
         let mut bad = good.clone();
         bad.resize(length, 0);
         std::fs::write(&path, &bad).unwrap();
-        let refused = Region::open(&path, RegionKind::Ring).unwrap_err();
+        let error = Region::open(&path, RegionKind::Ring).unwrap_err();
         let as_expected = match length {
-            0..128 => matches!(refused, IpcError::Foreign { .. }),
-            _ => matches!(refused, IpcError::Length { stated: 1128, .. }),
+            0..128 => matches!(error, IpcError::Foreign { .. }),
+            _ => matches!(error, IpcError::Length { stated: 1128, .. }),
         };
-        assert!(as_expected, "{length}: {refused}");
+        assert!(as_expected, "{length}: {error}");
     }
 }
 
-/// Headers that are whole, but nothing that we write.
+/// Headers with a valid checksum but invalid content.
 #[test]
-fn a_header_that_makes_no_sense_is_refused() {
+fn an_invalid_header_is_rejected() {
     let stated = |bytes: u64| encode(RegionKind::Ring, &GEOMETRY, bytes);
     let mut other_kind = stated(HEADER_BYTES as u64);
     other_kind[12] = 99;
@@ -149,13 +149,13 @@ fn a_header_that_makes_no_sense_is_refused() {
         (stated(REGION_BYTES_MAX + 8), REGION_BYTES_MAX + 8),
         (crate::header::sealed(other_kind), HEADER_BYTES as u64),
     ] {
-        let refused = decode("it", &header, file_bytes, RegionKind::Ring).unwrap_err();
-        assert!(matches!(refused, IpcError::Damaged { .. }), "{refused}");
+        let error = decode("it", &header, file_bytes, RegionKind::Ring).unwrap_err();
+        assert!(matches!(error, IpcError::Damaged { .. }), "{error}");
     }
 }
 
 #[test]
-fn other_things_are_refused_by_what_they_are() {
+fn other_files_are_rejected_with_their_kind() {
     let (folder, path) = folder_with("region");
     create(&path).unwrap();
     let of_kind = Region::open(&path, RegionKind::Distributor).unwrap_err();
@@ -168,7 +168,7 @@ fn other_things_are_refused_by_what_they_are() {
     assert!(create(Path::new("/")).is_err());
 }
 
-/// Under an emulator there may be no sealing.
+/// An emulator may not support sealing.
 #[test]
 fn a_memfd_can_be_neither_shrunk_nor_grown() {
     let made = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, 1000, |_| {});
@@ -189,7 +189,7 @@ fn a_memfd_can_be_neither_shrunk_nor_grown() {
     assert_eq!(region.words()[5].load(Relaxed), 9);
 }
 
-/// More than the whole tmpfs: an error at once, no SIGBUS later, and nothing left behind.
+/// More than the whole tmpfs: an error at once, no SIGBUS later, no files left behind.
 #[test]
 fn a_full_file_system_is_an_error() {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
@@ -205,11 +205,11 @@ fn a_full_file_system_is_an_error() {
         );
     }
     let place = folder.path().join("region");
-    let refused = Region::create(Place::File(&place), RegionKind::Ring, GEOMETRY, bytes, |_| {});
-    assert!(matches!(refused, Err(IpcError::NoRoom { .. })), "{refused:?}");
+    let error = Region::create(Place::File(&place), RegionKind::Ring, GEOMETRY, bytes, |_| {});
+    assert!(matches!(error, Err(IpcError::NoRoom { .. })), "{error:?}");
     assert!(names(&folder).is_empty());
-    let refused = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, u64::MAX, |_| {});
-    assert!(matches!(refused, Err(IpcError::Shape { .. })), "{refused:?}");
+    let error = Region::create(Place::Memory, RegionKind::Ring, GEOMETRY, u64::MAX, |_| {});
+    assert!(matches!(error, Err(IpcError::Shape { .. })), "{error:?}");
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn a_role_is_seen_by_others_until_it_is_given_back() {
         assert!(region.is_claimed(3).unwrap());
         assert!(!region.is_claimed(2).unwrap());
         assert!(region.try_claim(3).unwrap().is_none());
-        let refused = region.claim(3, "tester").unwrap_err();
-        assert!(matches!(refused, IpcError::Claimed { role: "tester", .. }));
+        let error = region.claim(3, "tester").unwrap_err();
+        assert!(matches!(error, IpcError::Claimed { role: "tester", .. }));
     }
     drop(claim);
     assert!(!other.is_claimed(3).unwrap());

@@ -1,4 +1,4 @@
-//! How a receiver waits.
+//! Ways in which a receiver waits.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use clock::Deadline;
 
 use crate::bell::Bell;
 
-/// What a receiver does while there is nothing to receive. Every wait has a deadline.
+/// How a receiver waits. Every wait has a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Polls without a pause: the quickest, and a core of its own.
+    /// Polls without a pause: the fastest, but needs its own core.
     Spin,
-    /// Polls so often, with the processor's pause, then gives up the core between polls.
+    /// Polls a number of times with the processor's pause, then yields the core between polls.
     SpinThenYield {
         /// Polls before the first yield.
         spins: u32,
     },
-    /// Polls so often, then sleeps until somebody publishes. Only where the structure was created
-    /// for it (`may_sleep`): each publication then costs a full fence, and a system call when
-    /// somebody sleeps.
+    /// Polls a number of times, then sleeps until a publication. Only for a structure with
+    /// `may_sleep`: each publication then costs a full fence, and a system call if a receiver
+    /// sleeps.
     Futex {
         /// Polls before each sleep.
         spins: u32,
     },
 }
 
-/// Longest sleep before a receiver looks again by itself: what a wake-up that never came can cost,
-/// because its sender was killed between publishing and waking.
+/// Longest sleep before a receiver looks again by itself: the delay if a sender was killed between
+/// publishing and waking.
 pub const SLEEP_SLICE: Duration = Duration::from_millis(50);
 
-/// Polls between two looks at the clock: one look costs as much as a dozen polls.
+/// Polls between two readings of the clock: a reading costs as much as a dozen polls.
 const POLLS_PER_LOOK: u32 = 64;
 
-/// Which look it is: before a sleep it may take longer.
+/// The kind of look: before a sleep it may take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Poll,
@@ -40,15 +40,15 @@ pub(crate) enum Look {
 }
 
 impl Wait {
-    /// Tries until it succeeds, or until the patience is gone; at least once. A [`Wait::Futex`]
-    /// without a bell yields.
+    /// Tries until success or until the patience ends, at least once. [`Wait::Futex`] without a
+    /// bell yields.
     pub(crate) fn until<T>(
         self,
         patience: Duration,
         bell: Option<Bell<'_>>,
         mut attempt: impl FnMut(Look) -> Option<T>,
     ) -> Option<T> {
-        // The clock is read only when there is something to wait for.
+        // Reads the clock only if it must wait.
         if let Some(found) = attempt(Look::Poll) {
             return Some(found);
         }

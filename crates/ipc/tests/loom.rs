@@ -1,8 +1,8 @@
-//! Every interleaving of small cases of the protocols, tried by loom: the same sources as in the
-//! library, compiled with loom's atomics. Messages lie in loom's cells, which notice two accesses
-//! at a time; a wake-up that was lost is a deadlock, which loom notices as well.
+//! loom tries every interleaving of small cases of the protocols: the library's sources, compiled
+//! with loom's atomics. Messages are in loom's cells, which detect simultaneous accesses; a lost
+//! wake-up is a deadlock, which loom detects too.
 
-// What the cases here don't need of the sources.
+// Parts of the sources that these cases don't use.
 #![allow(dead_code)]
 
 #[path = "../src/bell.rs"]
@@ -22,7 +22,7 @@ mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
     /// A futex as loom sees it: comparing and going to sleep are one step. No thread wakes by
-    /// itself, not even when the time is up.
+    /// itself, not even by a time-out.
     pub(crate) mod futex {
         use std::time::Duration;
 
@@ -108,7 +108,7 @@ impl Memory for Arc<Model> {
     }
     unsafe fn write(&self, slot: usize, message: &[u8]) {
         self.messages[slot].with_mut(|bytes| {
-            // SAFETY: loom's cell checks that nobody else has it.
+            // SAFETY: loom's cell checks exclusive access.
             let bytes = unsafe { &mut *bytes };
             bytes[..message.len()].copy_from_slice(message);
         });
@@ -131,7 +131,7 @@ fn ring(slots_log2: u32, many: bool, may_sleep: bool) -> (Arc<Model>, Geometry) 
     (Model::new(&geometry), geometry)
 }
 
-/// Tries all interleavings with at most so many preemptions.
+/// Tries all interleavings with at most this number of preemptions.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -142,8 +142,8 @@ fn receive(receiver: &mut Receiver<Arc<Model>>, got: &mut Vec<Vec<u8>>) -> usize
     receiver.receive(usize::MAX, false, |_| true, |message| got.push(message.to_vec()))
 }
 
-/// Slots are used again while the consumer reads: no two touch one at a time, and what comes is
-/// what was taken, in order.
+/// Slots are reused while the consumer reads: no two threads touch one at the same time, and
+/// messages arrive in order.
 #[test]
 fn one_producer() {
     explore(4, || {
@@ -169,7 +169,7 @@ fn one_producer() {
     });
 }
 
-/// A batch appears at once: after its first message the others are there.
+/// A batch becomes visible at once: after its first message the others are there.
 #[test]
 fn one_producers_batch() {
     explore(4, || {
@@ -177,7 +177,7 @@ fn one_producers_batch() {
         let mut sender = Sender::take_over(model.clone(), geometry, 1);
         let mut receiver = Receiver::take_over(model, geometry);
         let sending = thread::spawn(move || {
-            assert_eq!(sender.try_send_batch([[1], [2]]), Batch { sent: 2, refused: None });
+            assert_eq!(sender.try_send_batch([[1], [2]]), Batch { sent: 2, error: None });
             sender.try_send_batch([[3], [4]]).sent
         });
         let mut got = Vec::new();
@@ -190,8 +190,8 @@ fn one_producers_batch() {
     });
 }
 
-/// Two producers on two slots, with a consumer that reads meanwhile: all that was taken comes once,
-/// each producer's in order.
+/// Two producers on two slots, and a consumer that reads at the same time: each sent message
+/// arrives once, in order per producer.
 #[test]
 fn many_producers() {
     explore(3, || {
@@ -202,8 +202,8 @@ fn many_producers() {
             thread::spawn(move || {
                 let sent = |n: &u8| match sender.try_send(&[id, *n]) {
                     Ok(()) => true,
-                    Err(refused) => {
-                        assert_eq!(refused, SendError::Full);
+                    Err(error) => {
+                        assert_eq!(error, SendError::Full);
                         false
                     }
                 };
@@ -224,13 +224,13 @@ fn many_producers() {
     });
 }
 
-/// The consumer finds that a claim's producer is dead, while another takes its number over and
+/// The consumer detects a dead producer's claim while another producer takes over its number and
 /// sends.
 #[test]
 fn a_dead_claim_is_skipped_once() {
     explore(3, || {
         let (model, geometry) = ring(1, true, false);
-        // Slot 0, turn 1, claimed by producer 1, and the tail not moved.
+        // Slot 0, turn 1, claimed by producer 1; the tail has not advanced.
         model.words[0].store(1 << 24 | 1, Ordering::Relaxed);
         let mut receiver = Receiver::take_over(model.clone(), geometry);
         let (other, alive) = (model.clone(), Arc::new(AtomicU32::new(0)));
@@ -253,7 +253,7 @@ fn a_dead_claim_is_skipped_once() {
     });
 }
 
-/// A producer takes over what another left in the middle of a batch, while the consumer reads.
+/// A producer takes over an interrupted batch while the consumer reads.
 #[test]
 fn a_producer_takes_over() {
     explore(4, || {
@@ -261,7 +261,7 @@ fn a_producer_takes_over() {
         {
             let mut dead = Sender::take_over(model.clone(), geometry, 1);
             dead.try_send(&[1]).unwrap();
-            // Its batch has its words but for the first.
+            // The batch has all of its words except the first.
             model.words[2].store(1 << 24 | 1 << 8, Ordering::Relaxed);
         }
         let mut receiver = Receiver::take_over(model.clone(), geometry);
@@ -278,7 +278,7 @@ fn a_producer_takes_over() {
     });
 }
 
-/// The consumer sleeps until all has come. A lost wake-up is a deadlock.
+/// The consumer sleeps until all messages have come. A lost wake-up is a deadlock.
 fn sleeps_until_all_has_come(producers: u8, each: u8, preemptions: usize) {
     explore(preemptions, move || {
         let (model, geometry) = ring(1, producers > 1, true);
@@ -348,7 +348,7 @@ fn table(keys: usize, journal: usize) -> (Arc<Table>, distributor::protocol::Geo
     (Arc::new(Table(words, AtomicU32::new(0))), geometry)
 }
 
-/// Two words that must be the same, while the writer comes round the slots and the journal.
+/// Values of two equal words, while the writer wraps around the slots and the journal.
 fn values_are_whole(keys: u64, publications: u64, journal: usize, preemptions: usize) {
     explore(preemptions, move || {
         let (table, geometry) = table(keys as usize, journal);

@@ -1,6 +1,6 @@
-//! Every interleaving of a writer and two readers of a queue's word, tried by loom: the same
-//! source as in the library, compiled with loom's atomics. The bytes lie in loom's cells, which
-//! notice a read beside a write.
+//! loom tries every interleaving of a writer and two readers of a queue's word: the library's
+//! source, compiled with loom's atomics. The bytes are in loom's cells, which detect a read during
+//! a write.
 
 #[path = "../src/queue/publish.rs"]
 mod publish;
@@ -27,13 +27,13 @@ fn word(sequence: u64) -> u64 {
     sequence + 100
 }
 
-/// Reads on from where it is as far as it can; gives how many were there.
+/// Reads on as far as possible; returns the number of records.
 fn read(records: &[Record]) -> usize {
     for (sequence, record) in records.iter().enumerate() {
         let Some(found) = look(&record.word) else { return sequence };
         assert_eq!(found, word(sequence as u64));
         assert_eq!(record.sequence.load(Ordering::Relaxed), sequence as u64);
-        // SAFETY: published; loom says so if that is not true.
+        // SAFETY: published; loom detects if that is wrong.
         let bytes = record.bytes.with(|bytes| unsafe { *bytes });
         assert_eq!(bytes, sequence as u64 + 7);
     }
@@ -58,7 +58,7 @@ fn what_is_seen_is_whole() {
         });
         for (sequence, record) in records.iter().enumerate() {
             let sequence = sequence as u64;
-            // SAFETY: not published; loom says so if anybody reads it.
+            // SAFETY: not published; loom detects if anybody reads it.
             record.bytes.with_mut(|bytes| unsafe { *bytes = sequence + 7 });
             publish(&record.word, &record.sequence, sequence, word(sequence));
         }

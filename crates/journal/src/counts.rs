@@ -1,4 +1,4 @@
-//! How many inputs and events of each kind a replay saw.
+//! Number of inputs and events of each kind in a replay.
 
 use engine::{Command, Event};
 
@@ -20,7 +20,7 @@ impl InputCounts {
         InputCounts::NAMES.into_iter().zip(self.0)
     }
 
-    /// All of them.
+    /// Total number.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -41,7 +41,7 @@ impl InputCounts {
 }
 
 impl EventCounts {
-    /// The kinds, as [`Event`] has them.
+    /// The kinds, in the order of [`Event`].
     pub const NAMES: [&'static str; 10] = [
         "booked",
         "trade",
@@ -60,7 +60,7 @@ impl EventCounts {
         EventCounts::NAMES.into_iter().zip(self.0)
     }
 
-    /// All of them.
+    /// Total number.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

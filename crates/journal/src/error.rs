@@ -1,4 +1,4 @@
-//! What can go wrong with a journal: what happened, why, and what to try.
+//! Errors of a journal, each with its cause and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,43 +9,43 @@ use rustix::io::Errno;
 
 use crate::file::header::Identity;
 
-/// Why a journal was not opened, read or written.
+/// Why a journal can't be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// Somebody else has it.
+    /// Another process has the journal.
     #[error(
         "the journal {} is in use: end its writer (its lock goes with its process), or use another \
          directory", .0.display()
     )]
     InUse(PathBuf),
 
-    /// Nothing to read there.
+    /// The directory has no journal.
     #[error("{} contains no journal: check the path", .0.display())]
     NoJournal(PathBuf),
 
     /// An option out of its range.
     #[error("{name} is {given}, but must be from {least} to {most}: set it in this range")]
     Option {
-        /// Which option.
+        /// Its name.
         name: &'static str,
-        /// What was asked for.
+        /// Its value.
         given: u64,
-        /// The smallest that is taken.
+        /// The smallest value.
         least: u64,
-        /// The largest that is taken.
+        /// The largest value.
         most: u64,
     },
 
-    /// Not a file of ours.
+    /// The file is not one of ours.
     #[error("{} is not a file of a tickpath journal: {why}; check the path", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The difference.
         why: &'static str,
     },
 
-    /// A format of another time.
+    /// The file has a format of another version.
     #[error(
         "{} has format {found}, this program knows format {known}: read it with the version that wrote it, \
          and begin a new journal with this one", path.display()
@@ -59,7 +59,7 @@ pub enum JournalError {
         known: u32,
     },
 
-    /// The log of an engine of another shape.
+    /// The log belongs to an engine of another shape.
     #[error(
         "{} is the journal of another engine: it has {found}, this engine has {wanted}; start the engine \
          with the journal's settings, or use another directory", path.display()
@@ -67,19 +67,19 @@ pub enum JournalError {
     OtherEngine {
         /// The file.
         path: PathBuf,
-        /// What it is for.
+        /// The engine of the file.
         found: Identity,
-        /// What it was to be for.
+        /// The given engine.
         wanted: Identity,
     },
 
-    /// A file of another log of an engine of the same shape.
+    /// The file belongs to another log of the same kind of engine.
     #[error(
         "{} belongs to another log than the other files in its directory: move it elsewhere", .0.display()
     )]
     OtherLog(PathBuf),
 
-    /// What stands in a file can't have been left there by a writer, nor by a power failure.
+    /// The file has content that neither a writer nor a power failure leaves.
     #[error(
         "{} is damaged at byte {byte}, input {sequence}: {what}; restore the file from a copy, or move it \
          and all later files elsewhere and lose their inputs", path.display()
@@ -87,18 +87,18 @@ pub enum JournalError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Bytes from its begin.
+        /// Offset from its begin.
         byte: u64,
-        /// The input that was to stand there.
+        /// The input that should be there.
         sequence: u64,
         /// The fault.
         what: String,
     },
 
-    /// A segment has fewer bytes than it was made with. Segments are allocated whole before they
-    /// get their name.
+    /// A segment is shorter than when it was created. Segments are fully allocated before they get
+    /// their name.
     #[error(
-        "{} has {found} bytes, but had {made} when it was created: the file was cut later; restore it from a \
+        "{} has {found} bytes, but had {made} when it was created: the file was truncated later; restore it from a \
          copy, or run 'truncate -s {made} {}' and lose the inputs that were there", path.display(), path.display()
     )]
     Shrunken {
@@ -106,11 +106,11 @@ pub enum JournalError {
         path: PathBuf,
         /// Bytes of the file now.
         found: u64,
-        /// Bytes that it was made with.
+        /// Bytes when it was created.
         made: u64,
     },
 
-    /// The log ends before inputs that had been durable.
+    /// The log ends before inputs that were durable.
     #[error(
         "the log in {} ends before input {next}, but all inputs before {durable} had been made durable: {} are \
          missing; restore its segments from a copy, or remove {} to continue without them",
@@ -119,17 +119,17 @@ pub enum JournalError {
     CutShort {
         /// The journal's directory.
         directory: PathBuf,
-        /// The first input that is not there.
+        /// The first missing input.
         next: u64,
-        /// The first input that need not be there.
+        /// The first input that may be missing.
         durable: u64,
-        /// The file that says so.
+        /// The file with that mark.
         mark: PathBuf,
     },
 
-    /// The mark of how far the log was durable can't be read.
+    /// The mark of durability can't be read.
     #[error(
-        "cannot read from {} how far the log was durable: {why}; restore it from a copy, or remove it to \
+        "cannot read the mark of durability in {}: {why}; restore it from a copy, or remove it to \
          accept the log as it is", path.display()
     )]
     Mark {
@@ -139,18 +139,18 @@ pub enum JournalError {
         why: &'static str,
     },
 
-    /// A whole record that this program can't read.
+    /// A record is complete but has unknown content.
     #[error("input {sequence} in {} is whole, but {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Which input.
+        /// The input.
         sequence: u64,
-        /// Why not.
+        /// The fault.
         source: DecodeError,
     },
 
-    /// A part of the log is gone.
+    /// A segment of the log is missing.
     #[error(
         "no segment in {} has input {sequence}: restore it from a copy, or restore a snapshot of a later \
          input", path.display()
@@ -158,45 +158,44 @@ pub enum JournalError {
     Missing {
         /// The directory.
         path: PathBuf,
-        /// The first input that is missing.
+        /// The first missing input.
         sequence: u64,
     },
 
-    /// What was asked for is not there yet.
+    /// The requested inputs do not exist yet.
     #[error(
         "the log ends before input {end}, but {asked} inputs were requested: request at most {end}"
     )]
     NotYet {
-        /// The input up to which it was to be read.
+        /// The end of the request, exclusive.
         asked: u64,
-        /// The first that is not there.
+        /// The first input that does not exist.
         end: u64,
     },
 
-    /// A snapshot that is whole, but gives another state than it says, or none.
+    /// A snapshot is complete, but can't be restored or gives another state.
     #[error("cannot restore the snapshot {}: {why}; recover from an older one and the log", path.display())]
     Snapshot {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The fault.
         why: String,
     },
 
-    /// The file system has no room.
+    /// The file system is full.
     #[error(
         "no room for {bytes} bytes at {}: {source}; free disk space, or use smaller segments", path.display()
     )]
     NoRoom {
         /// The file.
         path: PathBuf,
-        /// What was to be there.
+        /// The required size.
         bytes: u64,
         /// The system's reason.
         source: io::Error,
     },
 
-    /// A `fdatasync` failed: what it was to make durable may be lost although a later one would
-    /// succeed.
+    /// A `fdatasync` failed. The data may be lost even if a later sync succeeds.
     #[error(
         "cannot make {} durable: {source}; inputs since the last success may be lost, and the \
          journal writes no more: check the disk, then open the journal again", path.display()
@@ -208,20 +207,20 @@ pub enum JournalError {
         source: io::Error,
     },
 
-    /// Limits that no engine can have.
+    /// The engine limits are invalid.
     #[error(transparent)]
     Limits(#[from] LimitsError),
 
-    /// The ring between the engine and the writer.
+    /// The ring between engine and writer failed.
     #[error(transparent)]
     Ring(#[from] IpcError),
 
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     System {
         /// The failed action, such as "open".
         doing: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -229,12 +228,12 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// A refusal of the system.
+    /// The error of a failed system call.
     pub(crate) fn system(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         JournalError::System { doing, path: path.to_owned(), source: source.into() }
     }
 
-    /// As [`JournalError::system`], told apart where bytes were refused for want of room.
+    /// As [`JournalError::system`], or [`JournalError::NoRoom`] if the disk is full.
     pub(crate) fn writing(path: &Path, bytes: u64, source: io::Error) -> Self {
         if is_no_room(&source) {
             return JournalError::NoRoom { path: path.to_owned(), bytes, source };
@@ -242,7 +241,7 @@ impl JournalError {
         JournalError::system("write", path, source)
     }
 
-    /// Whether what a file holds was refused, not the call.
+    /// Whether the fault is in a file's content, not in a call.
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -258,8 +257,8 @@ impl JournalError {
     }
 }
 
-/// Whether there may be room later: the disk is full, or a quota or the size that a file may have
-/// is used up.
+/// Whether there may be room later: the disk is full, or a quota or the maximum file size is
+/// reached.
 fn is_no_room(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))

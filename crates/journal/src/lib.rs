@@ -22,37 +22,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # In which order
+//! # Order of steps
 //!
-//! Append, then apply, then acknowledge what [`Appender::acknowledged`] covers. An input that is
-//! refused by [`Appender::try_append`] is not applied. The writer ([`Options`]) is a thread of its
-//! own behind a ring: it takes all that is in the ring, makes records of it, and makes them
-//! durable with one `write` and one `fdatasync`, while the next group gathers.
+//! Append, then apply, then acknowledge inputs below [`Appender::acknowledged`]. Never apply an
+//! input that [`Appender::try_append`] rejects. The writer ([`Options`]) is a thread that reads a
+//! ring: it takes all inputs from the ring, encodes records, and makes them durable with one
+//! `write` and one `fdatasync`, while the next group gathers.
 //!
 //! # Contents of the directory
 //!
-//! Segments, each with room for a number of inputs that is allocated when it is made; the next one
-//! is made while one is written. A full disk is known that early. Orders take the rest of the
-//! allocated room except the last [`Options::reserve_inputs`], which are kept for cancels and the
-//! operator's commands. So no accepted input finds the disk full. Orders are accepted again
-//! when there is room. (On file systems that copy on write, allocation promises nothing: there a
-//! write that finds no room waits for some, and the ring fills.)
+//! Segments, each with room for a number of inputs that is allocated when it is made. The next one
+//! is made while one is written, so a full disk is detected early. Orders may use the allocated
+//! room except the last [`Options::reserve_inputs`], which are reserved for cancels and the
+//! operator's commands. So no accepted input finds the disk full. Orders are accepted again when
+//! there is room. (File systems that copy on write don't guarantee allocated room: there a write
+//! waits for room, and the ring fills.)
 //!
-//! Snapshots, by [`Snapshotter`]. [`remove_old`] removes what is not needed any more; nobody else
-//! does.
+//! Snapshots, by [`Snapshotter`]. Only [`remove_old`] removes old files.
 //!
-//! The mark `durable.mark`: how far the log was durable. Recovery refuses a log that ends before
-//! it.
+//! The mark of durability, `durable.mark`. Recovery rejects a log that ends before it.
 //!
 //! # Losses
 //!
 //! | | `Sync` | `Async` |
 //! |---|---|---|
-//! | the process dies | nothing that was acknowledged | what was not written |
-//! | the machine loses power | nothing that was acknowledged | what was not durable |
+//! | the process dies | no acknowledged input | inputs not yet written |
+//! | the machine loses power | no acknowledged input | inputs not yet durable |
 //!
-//! The log is always a prefix of the accepted inputs. `fdatasync` that fails is the end
-//! ([`JournalState::Failed`]): it is never tried again.
+//! The log is always a prefix of the accepted inputs. A failed `fdatasync` ends the journal
+//! ([`JournalState::Failed`]); it is never tried again.
 //!
 //! See docs/decisions/009-journal-and-recovery.md.
 

@@ -33,9 +33,9 @@ const SLACK_NS: u64 = 500;
 /// A part of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whose it is.
+    /// Its cause.
     pub cause: Cause,
-    /// How long, ns.
+    /// Its length, ns.
     pub length_ns: u64,
 }
 
@@ -62,7 +62,7 @@ pub fn attribute(gaps: &[Gap], spans: &[Span]) -> Vec<Vec<Part>> {
     gaps.iter().zip(seen).map(|(gap, seen)| parts(*gap, seen, usual_ns)).collect()
 }
 
-/// Gaps with an interrupt that are needed to tell what is usual.
+/// Minimum number of gaps with an interrupt for the usual time.
 const USUAL_FROM: usize = 20;
 
 /// The usual uncovered time of a gap with an interrupt; 0 if there are too few.

@@ -74,7 +74,7 @@ fn a_slice_of_another_thread_is_one_thing() {
         (WorkKind::Hrtimer, 1_001_000, 1_002_000, "tick"),
     ];
     check(3_001_000, &spans, expect!["thread.cargo 3001000"]);
-    // Two slices are two.
+    // Two slices are two disturbances.
     let spans = [
         (WorkKind::Thread, 1_000, 1_000_000, "thread.cargo"),
         (WorkKind::Thread, 1_000_000, 3_000_000, "thread.rustc"),
@@ -145,7 +145,7 @@ fn what_each_interrupt_costs_below_is_the_interrupts() {
     let line = |part: &Part| format!("{} {}", ids[part.cause.index()], part.length_ns);
     expect!["irq_vector.local_timer 13000"].assert_eq(&line(&parts[0][0]));
     assert_eq!(parts[0].len(), 1);
-    // Once it took much longer: the host was busy otherwise. 13 us of 203 are a small part.
+    // Once it took much longer, because the host was busy. 13 us of 203 are a small part.
     expect!["host 203000"].assert_eq(&line(&parts[30][0]));
 }
 
@@ -157,7 +157,7 @@ fn without_an_end_it_lasts_as_long_as_its_gap() {
         (WorkKind::Vector, 4_000, 8_000, "irq_vector.local_timer"),
     ];
     check(8_500, &spans, expect!["page_fault 4500, irq_vector.local_timer 4000"]);
-    // In another gap it is over.
+    // In another gap it has ended.
     let mut causes = Causes::default();
     let spans = spans_of_one_fault(&mut causes);
     let gaps = [(10_000, 11_000), (20_000, 21_000)];

@@ -1,7 +1,7 @@
 //! `run --noise`: attributes the hiccup stretches, and keeps the kernel's events of the measured
 //! cores while a subject is measured.
 //!
-//! Under load a core is not idle. There, time counts that the kernel's events give to other
+//! Under load a core is not idle. There, only time counts that the kernel's events assign to other
 //! processes than the measured ones. A softirq without a preceding interrupt is the subject's own
 //! (loopback delivers in the sender) and is left out.
 
@@ -41,7 +41,7 @@ pub struct DisturbanceCollector {
     attribution: Attribution,
     has_fair_server: bool,
     own: &'static str,
-    /// Idle looks so far: one before each run, and one after the last.
+    /// Idle measurements so far: one before each run, and one after the last.
     looks: u32,
 }
 
@@ -54,7 +54,7 @@ impl DisturbanceCollector {
         let trace = trace.ok();
         attribution.traced = trace.is_some();
         if let Some(trace) = &trace {
-            attribution.missing.extend(profile::refused(trace.missing()));
+            attribution.missing.extend(profile::missing_tracepoints(trace.missing()));
         }
         DisturbanceCollector {
             trace,
@@ -70,7 +70,7 @@ impl DisturbanceCollector {
         }
     }
 
-    /// What [`hiccup::look`] returns, with causes; for [`hiccup::write`].
+    /// The result of [`hiccup::look`], with causes; for [`hiccup::write`].
     ///
     /// # Errors
     /// If a thread can't be placed.
@@ -113,8 +113,8 @@ impl DisturbanceCollector {
     }
 
     /// Runs `work`, during which other processes measure `subject` and this one sleeps. Keeps the
-    /// kernel's events of the measured part only, as the log at `hlog` tells it: before and after,
-    /// other programs may use the cores.
+    /// kernel's events only of the measured part, which the log at `hlog` defines: before and after
+    /// it, other programs may use the cores.
     pub fn during<T>(
         &mut self,
         run: u32,
@@ -209,8 +209,8 @@ fn within((from_ns, to_ns): (u64, u64), spans: &[Span]) -> Vec<Span> {
     spans.iter().filter_map(cut).collect()
 }
 
-/// The times in which something else had the core; spans that touch, or nearly do, are one. The
-/// length of spans without an end is unknown. Events while the subject itself waits (`blocked`)
+/// The times in which something else had the core; spans that touch, or nearly do, count as one.
+/// The length of spans without an end is unknown. Events while the subject itself waits (`blocked`)
 /// take nothing from it.
 fn disturbances(spans: &[Span], blocked: Cause) -> Vec<Gap> {
     let mut found: Vec<(Gap, bool)> = Vec::new();
@@ -271,14 +271,14 @@ mod tests {
         assert_eq!(found, [(10_000, 14_000), (30_000, 40_000)]);
     }
 
-    /// With readable events, a thread on the core is visible during another one's load.
+    /// If events are readable, a thread on the core is visible under load.
     #[test]
     fn who_takes_a_core_under_load_is_kept_with_its_run() {
         let core = *host::thread::allowed().unwrap().last().unwrap();
         if !crate::injected_tests::is_quiet(core) {
             return;
         }
-        // A name that nobody has: other tests start tickpath as well.
+        // A name that no thread has, because other tests start tickpath too.
         let mut beside = DisturbanceCollector {
             own: "no such name",
             ..DisturbanceCollector::open(&[core], true)
@@ -296,7 +296,7 @@ mod tests {
             };
             let (started, start_ns) = (SystemTime::now(), clock.now_ns());
             intruder.spawn(busy).unwrap().join().unwrap();
-            // The measured part ends here; events after it took nothing from a message.
+            // The measured part ends here; later events took nothing from a message.
             log(&hlog, started, clock.now_ns() - start_ns);
             let busy = move || {
                 host::thread::pin(core).unwrap();
@@ -321,13 +321,13 @@ mod tests {
         assert!(intruder.is_some_and(|cause| cause.lost_ns > 1_000_000), "{:?}", noise.under_load);
         assert!(noise.longest.iter().all(|stall| stall.run == 3 && stall.subject == "rust"));
         assert!(noise.causes.is_empty());
-        // A stall of 371 ms was once reported for a run whose largest latency was 29 ms: it came
-        // after the last message.
+        // Once a stall of 371 ms was reported for a run whose largest latency was 29 ms, because it
+        // came after the last message.
         let afterwards = noise.under_load.iter().find(|cause| cause.cause == "thread.afterwards");
         assert!(afterwards.is_none_or(|cause| cause.lost_ns < 50_000_000), "{afterwards:?}");
     }
 
-    /// The log of a client that measured for so long.
+    /// The log of a client that measured for `length_ns`.
     fn log(hlog: &Path, started: SystemTime, length_ns: u64) {
         let series = [Series::new("order", record::Kind::Response)];
         let (mut recorder, drain) = recorder(&series, 5.0);

@@ -1,7 +1,7 @@
 //! Causes of lost time on a core, as stable ids: records contain them, and settings name the causes
 //! that they remove.
 //!
-//! | id | what had the core |
+//! | id | holder of the core |
 //! |---|---|
 //! | `tick` | the scheduler's tick: the periodic timer of this kernel (`CONFIG_HZ`) |
 //! | `irq_vector.NAME` | an interrupt of the processor's own: `local_timer`, `reschedule`, `call_function`, `call_function_single`, `irq_work`, … |
@@ -16,9 +16,9 @@
 //! | `rt_throttling` | the kernel's limit for real-time threads (`kernel.sched_rt_runtime_us`) |
 //! | `fair_server` | the share that other threads get beside a real-time one, from Linux 6.12 |
 //! | `cgroup_quota` | the control group's limit (`cpu.max`) |
-//! | `blocked` | nobody: the thread itself waited |
+//! | `blocked` | none: the thread itself waited |
 //! | `host` | no event of this kernel: hypervisor, firmware, or an interrupt that can't be traced (NMI) |
-//! | `untraced` | not known: events were lost, or nothing was traced |
+//! | `untraced` | unknown: events were lost, or nothing was traced |
 
 use std::collections::HashMap;
 

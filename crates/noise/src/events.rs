@@ -1,9 +1,8 @@
-//! What the kernel did on given cores while others measure, event by event: interrupts, softirqs,
-//! other threads. It is for the slowest samples of a run; [`crate::beside`] sums up the same
-//! events.
+//! The kernel's events on given cores while others measure: interrupts, softirqs, other threads.
+//! For the slowest samples of a run; [`crate::beside`] sums up the same events.
 //!
 //! Tracepoints cost each event on those cores about 100 ns, so this is only for requested traces.
-//! Linux 6.18 here delivers no event of the idle thread: a thread that begins on an idle core has
+//! Linux 6.18 delivers no event of the idle thread here: a thread that begins on an idle core has
 //! no span. A core whose measured thread spins is never idle.
 
 use crate::beside::OWN;

@@ -1,5 +1,5 @@
 //! The hiccup row of a run: how late an idle thread would have met the schedule of the load. The
-//! machine alone adds this to a response time: no message sent on this core could have left
+//! machine alone adds this to a response time, because no message of this core could have left
 //! earlier.
 //!
 //! The gap meter looks at the clock; the lateness of each intended time follows from its gaps.
@@ -27,7 +27,7 @@ pub const RATE_PER_SECOND_MAX: f64 = 1e6;
 /// a lateness.
 const THRESHOLD_NS: u64 = 50;
 
-/// Where, how often and how long to look.
+/// Cores, rate and duration of the measurement.
 #[derive(Clone, Debug)]
 pub struct HiccupSettings {
     /// One thread on each; the series is `coreN`.
@@ -36,7 +36,7 @@ pub struct HiccupSettings {
     pub scheduling: Scheduling,
     /// The rate of the load to compare with, at most [`RATE_PER_SECOND_MAX`].
     pub rate_per_second: f64,
-    /// How long, at most [`SECONDS_IN_MEMORY_MAX`].
+    /// Duration, at most [`SECONDS_IN_MEMORY_MAX`].
     pub seconds: f64,
 }
 
@@ -51,7 +51,7 @@ pub enum HiccupError {
     Log {
         /// Its path.
         path: String,
-        /// What the file system said.
+        /// The system's reason.
         source: io::Error,
     },
 }
@@ -82,7 +82,7 @@ impl HiccupSettings {
     }
 }
 
-/// Appends what the meter saw for `look` to the log at `hlog`, one series per core.
+/// Appends the results of `look` to the log at `hlog`, one series per core.
 ///
 /// # Errors
 /// If the log can't be written.
@@ -188,7 +188,7 @@ mod tests {
         let counted = counts(&seen(&gaps, 9_500_000, 2));
         assert_eq!(counted[0], (10, 7));
         assert_eq!(counted[1..], three);
-        // One gap was not kept: nothing is known after the last that was.
+        // One gap was not kept, so everything after the last kept one is unknown.
         let counted = counts(&seen(&gaps[..1], 9_500_000, 2));
         assert_eq!(counted[0], (10, 1));
         assert_eq!(counted[1..], three);

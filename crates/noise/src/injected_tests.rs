@@ -1,7 +1,6 @@
-//! Disturbances made on purpose on the measured core: do they get the right name? The tests need
-//! readable kernel events, and are skipped visibly without. The ignored test measures the figures
-//! of the target on a quiet machine: `cargo test --release -p noise -- --ignored --nocapture
-//! --test-threads 1`.
+//! Injects disturbances on the measured core and checks their names. The tests need readable kernel
+//! events, and are skipped visibly without. The ignored test measures the figures of the target on
+//! a quiet machine: `cargo test --release -p noise -- --ignored --nocapture --test-threads 1`.
 
 use crate::attribute::{Part, attribute};
 use crate::cause::{self, Causes, HOST};
@@ -20,14 +19,14 @@ use std::time::Duration;
 /// One test at a time has the core.
 static CORE: Mutex<()> = Mutex::new(());
 
-/// What the core's thread saw, and the parts of each gap.
+/// Result of the core's thread, and the parts of each gap.
 struct Observed {
     seen: MeterResult,
     parts: Vec<Vec<Part>>,
     ids: Vec<String>,
 }
 
-/// How well the disturbances were attributed.
+/// Quality of the attribution.
 #[derive(Debug, Default)]
 struct Score {
     /// Gaps with a disturbance.
@@ -67,8 +66,8 @@ fn core() -> usize {
     *host::thread::allowed().unwrap().last().unwrap()
 }
 
-/// Whether nothing else wants the core: beside busy loops a third of the disturbances got the right
-/// name.
+/// Whether nothing else wants the core: next to busy loops, only a third of the disturbances got
+/// the right name.
 pub(crate) fn is_quiet(core: usize) -> bool {
     testing::cores::is_quiet_by(0.05, || {
         let looking = std::thread::spawn(move || {
@@ -84,8 +83,8 @@ fn may_be_real_time() -> bool {
     tried.join().unwrap()
 }
 
-/// Looks at the clock, with `harm` in the same thread after each look, and `beside` in a thread of
-/// its own on the same core until its flag is set. Both note when they disturbed.
+/// Looks at the clock, with `harm` in the same thread after each look, and `beside` in its own
+/// thread on the same core until its flag is set. Both note the times of their disturbances.
 fn observe(
     seconds: f64,
     harm: impl FnMut(u64) + Send,
@@ -278,8 +277,8 @@ fn faults(seconds: f64) -> Option<Score> {
     Some(observed.score(&harm, &["page_fault"]))
 }
 
-/// Disturbs for half a second, up to three times. Another program may have the core meanwhile (a
-/// compiler and this machine's own agents made a test fail once each); wrong attribution is wrong
+/// Disturbs for half a second, up to three times. Another program may have the core in a try (a
+/// compiler and this machine's own agents made a test fail once each); wrong attribution fails
 /// every time.
 fn check(what: &str, harm: fn(f64) -> Option<Score>) {
     let _alone = CORE.lock();

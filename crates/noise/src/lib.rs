@@ -1,9 +1,9 @@
-//! What interrupts a core that should be left alone, and what caused it.
+//! Disturbances of a core that should be left alone, and their causes.
 //!
 //! ```text
 //!   meter      a spinning thread per core               -> gaps between looks at the clock
 //!   trace      tracepoints of the same cores (perf)     -> records in memory
-//!     catalog    which they are, what they say (tracefs)
+//!     catalog    their fields and meanings (tracefs)
 //!     spans      records                              -> spans of time in which something ran
 //!   attribute  gaps, spans                              -> the causes of each gap
 //!   periods    times of one cause                       -> its period
@@ -11,14 +11,13 @@
 //!   profile    joins them; `run` makes a record of it
 //!   hiccup     gaps                                     -> lateness of a schedule
 //!   beside     hiccup with causes, and the kernel's events while a run measures
-//!   account    which threads ran on the measured cores  -> windows of disturbance
+//!   occupancy  which threads ran on the measured cores  -> windows of disturbance
 //!   watch      when given threads were switched out or faulted; needs no privilege
 //! ```
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod account;
 mod attribute;
 pub mod beside;
 pub mod cause;
@@ -27,6 +26,7 @@ pub mod hiccup;
 #[cfg(test)]
 mod injected_tests;
 pub mod meter;
+pub mod occupancy;
 pub mod periods;
 pub mod profile;
 pub mod run;

@@ -40,7 +40,7 @@ impl Gap {
     }
 }
 
-/// Where and how long to look.
+/// Core and duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct MeterSettings {
     /// The core.
@@ -49,13 +49,13 @@ pub struct MeterSettings {
     pub scheduling: Scheduling,
     /// How much longer than usual a look must be to be a gap, ns.
     pub threshold_ns: u64,
-    /// How long, at most [`SECONDS_MAX`].
+    /// Duration, at most [`SECONDS_MAX`].
     pub seconds: f64,
     /// Gaps to store; [`GAPS_MAX`].
     pub gaps_max: usize,
 }
 
-/// What one thread saw.
+/// Result of one thread.
 #[derive(Clone, Debug)]
 pub struct MeterResult {
     /// Its core.
@@ -108,13 +108,13 @@ pub const SIZES_NS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// Sums over all gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Their lengths together, ns.
+    /// Their total length, ns.
     pub length_ns: u64,
     /// The longest, ns.
     pub max_ns: u64,
-    /// How many were at least as long as each of [`SIZES_NS`].
+    /// Number of gaps at least as long as each of [`SIZES_NS`].
     pub at_least: [u64; SIZES_NS.len()],
 }
 
@@ -130,8 +130,8 @@ impl Totals {
     }
 }
 
-/// Pins the calling thread and looks until the time is over or `stop` is set. It does not allocate
-/// or call the system meanwhile.
+/// Pins the calling thread and looks until the time is over or `stop` is set. Between looks it does
+/// not allocate or call the system.
 ///
 /// # Errors
 /// If the thread can't be pinned, or get its scheduling class.
@@ -265,10 +265,11 @@ fn usual_look_ns(clock: Clock, stop: &AtomicBool) -> f64 {
     batches[BATCHES / 2] as f64 / f64::from(BATCH_LOOKS)
 }
 
-/// As [`look`] on several cores at once, with a thread each; the calling thread does `meanwhile`,
-/// which should sleep unless it has a core of its own. Each thread calls `ended` at its end.
+/// As [`look`] on several cores at once, with a thread each. The calling thread runs `meanwhile`,
+/// which should sleep unless it has its own core. Each thread calls `ended` at its end.
 ///
 /// # Errors
+/// If a thread can't be pinned, or get its scheduling class.
 /// If a thread can't be pinned, or get its scheduling class.
 pub fn look_on_each(
     looks: &[MeterSettings],

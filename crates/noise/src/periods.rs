@@ -74,7 +74,7 @@ fn slack_ns(distance: u64) -> u64 {
     ((distance as f64 * TOLERANCE) as u64).min(SLACK_NS_MAX)
 }
 
-/// How far `distance` is a period.
+/// How well `distance` fits as a period.
 fn at(starts: &[u64], distance: u64) -> Option<Period> {
     let slack = slack_ns(distance);
     let neighbour = |start: u64| {
@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(period(&starts), None);
     }
 
-    /// The property below found this: for a tick that is missed one time in five, twice its
-    /// distance is as frequent. The true one was no candidate, or just below the limit.
+    /// Found by the property below: for a tick that is missed one time in five, twice its distance
+    /// is as frequent. The true one was no candidate, or just below the limit.
     #[test]
     fn a_tick_that_is_often_missed_is_not_taken_for_twice_itself() {
         for seed in (1..=2_000).chain([8_744_783_794_895_587_293]) {

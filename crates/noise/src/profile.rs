@@ -19,7 +19,7 @@ const CONTROL_SHARE: f64 = 0.05;
 /// Whether tracing is on in each control stretch: drift affects both alike.
 const CONTROL: [bool; 4] = [false, true, true, false];
 
-/// Where, how long and how closely to look.
+/// Cores, duration and threshold of a profile.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// One thread on each.
@@ -28,9 +28,10 @@ pub struct Plan {
     pub scheduling: Scheduling,
     /// Threshold of a gap, ns; [`meter::THRESHOLD_NS`].
     pub threshold_ns: u64,
-    /// How long, at most [`meter::SECONDS_MAX`].
+    /// Duration, at most [`meter::SECONDS_MAX`].
     pub seconds: f64,
-    /// The kernel gives other threads a share beside a real-time one (Linux 6.12 and later).
+    /// Whether the kernel gives other threads a share next to a real-time one (Linux 6.12 and
+    /// later).
     pub has_fair_server: bool,
 }
 
@@ -39,9 +40,9 @@ pub struct Plan {
 pub struct Profile {
     /// For the record.
     pub noise: Noise,
-    /// What each core's thread saw, for the log.
+    /// The result of each core's thread, for the log.
     pub seen: Vec<MeterResult>,
-    /// It lasted as long as planned.
+    /// Whether it lasted as long as planned.
     pub complete: bool,
 }
 
@@ -58,9 +59,9 @@ pub enum ProfileError {
     Wait(io::Error),
 }
 
-/// Measures. The calling thread sleeps meanwhile; it should not be on a measured core, if there is
-/// another. Without permission for the kernel's events everything is `untraced`, and the record
-/// gives the reason.
+/// Measures. The calling thread sleeps in the meantime; it should not be on a measured core, if
+/// there is another. Without permission for the kernel's events everything is `untraced`, and the
+/// record gives the reason.
 ///
 /// # Errors
 /// If a thread can't be placed.
@@ -81,17 +82,17 @@ pub fn profile(plan: &Plan, clock: Clock, stop: &AtomicBool) -> Result<Profile, 
     let (seen, told, causes) = stretch.measure(plan.seconds, trace.as_mut())?;
     attribution.traced = trace.is_some();
     if let Some(trace) = &trace {
-        attribution.missing.extend(refused(trace.missing()));
+        attribution.missing.extend(missing_tracepoints(trace.missing()));
     }
     let noise = joined(&seen, &told, &causes, attribution);
     Ok(Profile { noise, seen, complete: !stop.load(Ordering::Relaxed) })
 }
 
-/// The consequence of tracepoints that are refused.
-pub(crate) fn refused(missing: &[String]) -> Option<String> {
+/// The consequence of missing tracepoints.
+pub(crate) fn missing_tracepoints(missing: &[String]) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!(
-            "the kernel does not let {} be read: an interrupt without its exit is taken to last as long as \
+            "the kernel does not allow reading {}: an interrupt without its exit is taken to last as long as \
              its gap",
             missing.join(", ")
         )
@@ -215,7 +216,7 @@ pub(crate) fn named(causes: &Causes, attribution: &mut Attribution) -> Vec<Strin
     }
     if attribution.events_lost > 0 {
         attribution.missing.push(format!(
-            "{} of the kernel's records found no room: the time around them is untraced",
+            "{} of the kernel's records were lost: the time around them is untraced",
             attribution.events_lost
         ));
     }

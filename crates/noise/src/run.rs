@@ -22,12 +22,12 @@ pub const NAME: &str = "noise";
 /// The series of each core: lengths of its gaps.
 const SERIES: &str = "gap";
 
-/// What to measure, and where the record goes.
+/// A measurement, and the place of its record.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Where and how long to look.
+    /// Cores and duration.
     pub plan: Plan,
-    /// Where run directories go.
+    /// The directory of run directories.
     pub runs_directory: PathBuf,
     /// `tickpath 0.1.0`.
     pub tool: String,
@@ -48,13 +48,13 @@ pub enum RunError {
     Record {
         /// The directory.
         path: String,
-        /// What the file system said.
+        /// The system's reason.
         source: io::Error,
     },
 }
 
 impl Run {
-    /// Measures and leaves a record. If `stop` interrupts it, the record has what was measured so
+    /// Measures and writes a record. If `stop` interrupts it, the record has the part measured so
     /// far, and is void.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::cause::{HOST, TICK, UNTRACED};
 use crate::meter::{Gap, MeterResult};
 use crate::periods::{is_tick, period};
 use crate::trace::spans::{CoreSpans, Span};
-use record::noise::{self, Cause, PeriodIs, Stall};
+use record::noise::{self, Cause, PeriodSource, Stall};
 use stats::{is_supported, median};
 use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
@@ -29,7 +29,7 @@ pub(crate) struct GapOwner {
 }
 
 /// A long gap.
-struct Long {
+struct LongGap {
     core: usize,
     at_seconds: f64,
     at_unix_seconds: f64,
@@ -44,7 +44,7 @@ pub(crate) struct Tally {
     entries: BTreeMap<usize, Vec<Entry>>,
     /// Number and time of gaps that were not stored.
     not_kept: (u64, u64),
-    long: Vec<Long>,
+    long: Vec<LongGap>,
 }
 
 impl Tally {
@@ -98,7 +98,7 @@ impl Tally {
         for (length_ns, number) in long.into_iter().take(STALLS_MAX) {
             let at_seconds = gaps[number].start_ns.saturating_sub(origin_ns) as f64 / 1e9;
             let of_part = |part: &Part| (part.cause.index(), part.length_ns);
-            self.long.push(Long {
+            self.long.push(LongGap {
                 core,
                 at_seconds,
                 at_unix_seconds: origin_unix_seconds + at_seconds,
@@ -155,7 +155,7 @@ impl Tally {
             cause: ids[cause].clone(),
             length_ns,
         };
-        let stall = |long: &Long| Stall {
+        let stall = |long: &LongGap| Stall {
             core: long.core,
             run: long.whose.run,
             subject: long.whose.subject.clone(),
@@ -185,8 +185,8 @@ fn row(id: &str, mut entries: Vec<Entry>) -> Cause {
         period_ns: period.map(|period| period.period_ns),
         period_share: period.map_or(0.0, |period| period.share),
         period_is: period.filter(|period| is_tick(period.period_ns)).and(match id {
-            TICK => Some(PeriodIs::OurTick),
-            HOST => Some(PeriodIs::HostTick),
+            TICK => Some(PeriodSource::OurTick),
+            HOST => Some(PeriodSource::HostTick),
             _ => None,
         }),
     }

@@ -1,25 +1,25 @@
-//! When given threads were off their cores, or faulted. This needs no privilege: at
-//! `kernel.perf_event_paranoid` 2 the kernel tells every user when their own threads were switched
-//! out.
+//! Times at which given threads were off their cores, or faulted. This needs no privilege: at
+//! `kernel.perf_event_paranoid` 2 the kernel reports the switches of a user's own threads to that
+//! user.
 
 use crate::trace::perf::{self, Event, Ring, Timeline};
 use crate::trace::records::{Record, records};
 use clock::monotonic_ns;
 use std::io;
 
-/// Limit on the threads of one watch.
+/// Maximum number of threads of one watch.
 pub const THREADS_MAX: usize = 256;
 /// Size of a thread's ring: 16 384 records. It is smaller if less can be locked: without privilege
 /// all threads share `kernel.perf_event_mlock_kb` (516) per core.
 const RING_BYTES: usize = 256 << 10;
 
-/// What took a thread's time.
+/// Kind of a disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisturbanceKind {
     /// It was off its core, voluntarily or not.
     Switch,
-    /// It faulted in user mode. The kernel tells when a fault began, not when it ended: start and
-    /// end are equal.
+    /// It faulted in user mode. The kernel reports the begin of a fault, not its end: start and end
+    /// are equal.
     Fault,
 }
 
@@ -36,12 +36,12 @@ pub struct Disturbance {
     pub what: DisturbanceKind,
 }
 
-/// Everything that a watch saw.
+/// Result of a watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchResult {
     /// By thread, then by start.
     pub disturbances: Vec<Disturbance>,
-    /// Records without room: at least this many switches and faults are missing.
+    /// Records lost because the ring was full: at least this many switches and faults are missing.
     pub lost_records: u64,
 }
 
@@ -92,7 +92,7 @@ impl Watch {
     /// Threads that they start are not watched.
     ///
     /// # Errors
-    /// If the kernel doesn't allow it, a thread is gone, or there are more than [`THREADS_MAX`].
+    /// If the kernel doesn't allow it, a thread has ended, or there are more than [`THREADS_MAX`].
     pub fn start(tids: &[i32]) -> Result<Watch, WatchError> {
         Watch::with_room(tids, RING_BYTES)
     }
@@ -103,7 +103,7 @@ impl Watch {
         }
         let open = |&thread: &i32| {
             let failed = |source| WatchError::Open { thread, source };
-            // Nobody waits for records, so no wake-up disturbs the watched threads.
+            // No thread waits for records, so no wake-up disturbs the watched threads.
             let event =
                 Event::open(perf::PerfTarget::Thread(thread), Timeline::Monotonic, u32::MAX);
             let event = event.map_err(failed)?;
@@ -120,7 +120,7 @@ impl Watch {
         Ok(Watch { threads, start_ns })
     }
 
-    /// Ends the watch and returns what it saw.
+    /// Ends the watch and returns its result.
     pub fn finish(self) -> WatchResult {
         for thread in &self.threads {
             // If this fails it just continues until it is closed.
@@ -147,7 +147,7 @@ impl Watch {
 const RECORD_BYTES_MAX: usize = 64;
 
 /// Adds the disturbances of thread number `thread` from `bytes`. Returns the number of lost
-/// records. A disturbance that is open at a loss ends there, because nobody knows its end.
+/// records. A disturbance that is open at a loss ends there, because its end is unknown.
 fn add(to: &mut Vec<Disturbance>, thread: usize, bytes: &[u8], during: (u64, u64)) -> u64 {
     let (start_ns, end_ns) = during;
     let first = to.len();

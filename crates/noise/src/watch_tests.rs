@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// `None`, with a visible skip, if this kernel or emulator has no such events for us.
+/// `None`, with a visible skip, if this kernel or emulator does not allow such events.
 fn watch(tids: &[i32]) -> Option<Watch> {
     watch_with_room(tids, RING_BYTES)
 }
@@ -106,7 +106,7 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
-fn a_thread_that_is_not_there_is_refused_with_advice() {
+fn a_missing_thread_is_rejected_with_advice() {
     let Err(error) = Watch::start(&[i32::MAX]) else { panic!("there is no such thread") };
     let text = error.to_string();
     assert!(text.contains("kernel.perf_event_paranoid must be 2 or less"), "{text}");
@@ -152,7 +152,7 @@ fn intervals_are_closed_at_the_edges_and_where_records_are_lost() {
         (switch, 0, &[300]),
         (switch, OUT, &[800]),
     ]));
-    // Out, then a hole in which it came back: nobody knows when.
+    // Out, then a hole in which it came back at an unknown time.
     expect![[r#"
         lost 7
         3 200-400 Switch"#]]

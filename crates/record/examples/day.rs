@@ -28,7 +28,7 @@ const SERIES: [(&str, Kind, f64); 5] = [
     ("send", Kind::Lateness, 400.0),
 ];
 
-/// As many different seconds there are; a day repeats them.
+/// Number of different seconds; a day repeats them.
 const SECONDS_DIFFERENT: usize = 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A line a second and series. Each second has its own median, which drifts over the day, and a
+/// A line per second and series. Each second has its own median, which drifts over the day, and a
 /// tail.
 fn write_log(path: &Path, seconds: u64, rate: u64) -> Result<(), Box<dyn Error>> {
     let mut random = SplitMix64::new(42);
@@ -81,7 +81,7 @@ fn write_log(path: &Path, seconds: u64, rate: u64) -> Result<(), Box<dyn Error>>
         for (name, _, typical) in SERIES {
             let mut histogram = histogram();
             for _ in 0..if name == "send" { rate } else { rate / 2 } {
-                // A log-logistic body, with one in 50 000 that the machine kept waiting.
+                // A log-logistic body, and one in 50 000 messages delayed by the machine.
                 let (body, tail): (f64, f64) = (uniform(), uniform());
                 let spread = (body / (1.0 - body).max(1e-9)).powf(0.18);
                 let stall = if tail < 2e-5 { 1e6 * (1.0 + 3.0 * uniform()) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What `tickpath audit --json` prints: what is in an audit log.
+//! The output of `tickpath audit --json`: a summary of an audit log.
 //!
 //! Readers ignore keys they don't know and take absent ones at their default.
 
@@ -7,14 +7,14 @@ use clock::utc::Utc;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of [`Audited`].
+/// Version of [`AuditSummary`].
 pub const SCHEMA: u32 = 1;
 
 /// An audit log, read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Audited {
+pub struct AuditSummary {
     /// [`SCHEMA`].
     pub schema: u32,
     /// The version of tickpath that read it.
@@ -27,21 +27,21 @@ pub struct Audited {
     pub scenario: String,
     /// The subject's name.
     pub subject: String,
-    /// Which counter the trader's stamps are of.
+    /// The counter behind the trader's stamps.
     pub clock: String,
     /// The exchange's stamps are on the same clock.
     pub same_clock: bool,
-    /// How the log ends.
+    /// The end of the log.
     pub end: End,
-    /// Records by kind, those that the logger itself wrote among them.
+    /// Records by kind, including those that the logger itself wrote.
     pub records: BTreeMap<String, u64>,
-    /// Records that found no room on their way to the logger, as far as the log tells.
+    /// Records lost because the ring to the logger was full, as far as the log tells.
     pub lost: u64,
     /// The times of the first and of the last record.
     pub span: Option<Span>,
-    /// Decisions that risk refused, by reason.
+    /// Decisions that risk rejected, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// From the read of a tick to the decision that it led to, passed or refused by risk, ns.
+    /// From the read of a tick to the decision that it led to, passed or rejected by risk, ns.
     pub decision: Percentiles,
     /// From the read of a tick to the write of the order that it led to, ns.
     pub tick_to_trade: Percentiles,
@@ -49,24 +49,24 @@ pub struct Audited {
     pub order_to_ack: Percentiles,
 }
 
-/// How a log ends.
+/// The end of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum End {
-    /// By the logger's own word.
+    /// With the logger's end record.
     Finished,
-    /// Without it: the logger was killed, or the disk was full.
+    /// Without an end record: the logger was killed, or the disk was full.
     #[default]
     Unfinished,
-    /// In a record that was not written whole.
+    /// With an incomplete record.
     Torn {
-        /// Bytes that are no whole record.
+        /// Length of the incomplete record.
         bytes: u64,
     },
 }
 
-/// From when to when, and how far these times may be off.
+/// First and last time of a log, and the errors of these times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -79,11 +79,10 @@ pub struct Span {
     pub begin_wall_ns: u64,
     /// By the wall clock, nanoseconds since 1970.
     pub end_wall_ns: u64,
-    /// By how much a stamp that is laid on the wall clock may be off it, ns, as far as the log's
-    /// readings tell.
+    /// Largest error of a stamp converted to the wall clock, ns, as far as the log's readings tell.
     pub wall_bound_ns: u64,
-    /// How often the wall clock was set meanwhile.
+    /// How often the wall clock was set in between.
     pub wall_steps: u64,
-    /// How far the wall clock may have been off UTC.
+    /// Largest distance of the wall clock from UTC.
     pub utc: Utc,
 }

@@ -1,4 +1,4 @@
-//! The directory of a record: where its files are, and how they are written whole.
+//! The directory of a record: its files, and writing them whole.
 
 use crate::comparison::Comparison;
 use crate::hlog::{Totals, totals};
@@ -12,17 +12,17 @@ use std::fs;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Whether a name is safe as one of a directory: it has letters, digits, `-` and `_`.
+/// Whether a name is safe as a directory's name: letters, digits, `-` and `_`.
 pub fn is_plain(name: &str) -> bool {
     let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
     !name.is_empty() && name.chars().all(plain)
 }
 
-/// Makes `runs/2026-11-21T19-40-03Z-NAME`, or with `-2`, `-3`, … behind it if that is there.
+/// Makes `runs/2026-11-21T19-40-03Z-NAME`, or the same with `-2`, `-3`, … if that exists.
 ///
 /// # Errors
-/// If the file system refuses, or `name` is not of letters, digits, `-` and `_`: a record from
-/// outside could name another place.
+/// If the file system returns one, or `name` has other characters than letters, digits, `-` and
+/// `_`: a name from elsewhere could lead out of the directory.
 pub fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
     if !is_plain(name) {
         let why = format!("{name:?} is no scenario's name: those are of letters, digits, - and _");
@@ -42,7 +42,7 @@ pub fn create(runs: &Path, name: &str) -> io::Result<PathBuf> {
     unreachable!("the loop ends by returning")
 }
 
-/// The directory of the record in `path`: that itself, or the one that its run.json stands in.
+/// The directory of the record in `path`: the path itself, or the directory of its run.json.
 pub fn of(path: &Path) -> PathBuf {
     match path.parent() {
         _ if path.is_dir() => path.to_owned(),
@@ -56,7 +56,7 @@ pub fn hlog(directory: &Path, run: u32) -> PathBuf {
     directory.join(format!("{run:03}.hlog"))
 }
 
-/// The logs of a record's runs in `directory`, in order; not those of void runs.
+/// The logs of a record's runs in `directory`, in order, without void runs.
 ///
 /// # Errors
 /// If the directory can't be read.
@@ -78,17 +78,17 @@ pub fn hlogs(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// Writes `run.json` and `machine.json`, each whole or not at all.
 ///
 /// # Errors
-/// If the file system refuses.
+/// If the file system returns one.
 pub fn save_record(directory: &Path, record: &RunRecord, machine: &Machine) -> io::Result<()> {
     write_whole(&directory.join("machine.json"), &serde_json::to_string_pretty(machine)?)?;
     write_whole(&directory.join("run.json"), &serde_json::to_string_pretty(record)?)
 }
 
-/// Writes `text` and a line's end to `path`, whole or not at all. Anything but a file, such as a
-/// device or a link, stays what it is and is written to.
+/// Writes `text` and a newline to `path`, whole or not at all. A device or a link is kept and
+/// written to directly.
 ///
 /// # Errors
-/// If the file system refuses.
+/// If the file system returns one.
 pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let text = format!("{text}\n");
     if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
@@ -102,8 +102,8 @@ pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// A document that tickpath keeps in a directory.
-pub enum Kept {
+/// A document in a record's directory.
+pub enum Document {
     /// run.json.
     Run(Box<RunRecord>),
     /// compare.json.
@@ -112,12 +112,11 @@ pub enum Kept {
     Sweep(Box<SweepRecord>),
 }
 
-/// The document in `path`, a directory or the file itself; `None` if it is a directory that holds
-/// none.
+/// The document in `path`, a directory or the file itself; `None` for a directory without one.
 ///
 /// # Errors
-/// If there is one and it can't be read.
-pub fn load(path: &Path) -> io::Result<Option<Kept>> {
+/// If there is a document that can't be read.
+pub fn load(path: &Path) -> io::Result<Option<Document>> {
     let name = path.file_name().unwrap_or_default();
     let is = |file: &str| match path.is_dir() {
         true => path.join(file).is_file(),
@@ -134,19 +133,19 @@ pub fn load(path: &Path) -> io::Result<Option<Kept>> {
     if is("compare.json") {
         let (text, file) = read("compare.json")?;
         let comparison = serde_json::from_str(&text).map_err(|error| invalid(&file, error))?;
-        return Ok(Some(Kept::Comparison(Box::new(comparison))));
+        return Ok(Some(Document::Comparison(Box::new(comparison))));
     }
     if is("sweep.json") {
         let (text, file) = read("sweep.json")?;
         let sweep = serde_json::from_str(&text).map_err(|error| invalid(&file, error))?;
-        return Ok(Some(Kept::Sweep(Box::new(sweep))));
+        return Ok(Some(Document::Sweep(Box::new(sweep))));
     }
-    // Logs without a run.json are what is left of a record: say so.
+    // Logs without a run.json are the remains of a record, which the error should say.
     let is_directory = path.is_dir() && !is("run.json");
     if is_directory && hlogs(path).is_ok_and(|logs| logs.is_empty()) {
         return Ok(None);
     }
-    Ok(Some(Kept::Run(Box::new(load_record(path)?))))
+    Ok(Some(Document::Run(Box::new(load_record(path)?))))
 }
 
 /// The text of an error for `path`, which can't be written. The remedy is last, so that the option
@@ -174,7 +173,7 @@ fn remedy(error: &io::Error) -> &'static str {
 /// Reads the record in `path`: a run directory or its run.json.
 ///
 /// # Errors
-/// If it isn't there, or was written by a later, incompatible version.
+/// If there is none, or if a later, incompatible version wrote it.
 pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_owned() };
     let text = fs::read_to_string(&file)?;
@@ -194,7 +193,7 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
     if record.as_ref().is_ok_and(|record| record.schema <= SCHEMA) {
         return record.map_err(no_record);
     }
-    // A later version may have what this one can't read: then that is what to say.
+    // Check the version first: parsing a later version's record could fail with a misleading error.
     let value: serde_json::Value = serde_json::from_str(&text).map_err(no_record)?;
     let schema = value["schema"].as_u64().unwrap_or(0);
     if schema > u64::from(SCHEMA) {
@@ -211,7 +210,7 @@ pub fn load_record(path: &Path) -> io::Result<RunRecord> {
 /// order.
 ///
 /// # Errors
-/// If there are none, or one of them can't be read as a whole.
+/// If there are none, or if one is incomplete.
 pub fn load_runs(path: &Path) -> io::Result<Vec<Totals>> {
     let read = |log: &PathBuf| {
         totals(BufReader::new(fs::File::open(log)?)).map_err(|error| {
@@ -225,7 +224,7 @@ pub fn load_runs(path: &Path) -> io::Result<Vec<Totals>> {
 /// Reads the fingerprints of the record in `path`: a run directory or its run.json.
 ///
 /// # Errors
-/// If they aren't there or can't be read.
+/// If they are missing or can't be read.
 pub fn load_machine(path: &Path) -> io::Result<Machine> {
     let file = of(path).join("machine.json");
     serde_json::from_str(&fs::read_to_string(&file)?).map_err(|error| {
@@ -255,7 +254,7 @@ mod tests {
         }
     }
 
-    /// `--html /dev/stdout`, as root, would otherwise have put a file in the device's place.
+    /// As root, `--html /dev/stdout` would otherwise replace the device by a file.
     #[test]
     fn what_is_no_file_is_written_to_and_stays() {
         let directory = tempfile::tempdir().unwrap();
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_future_is_refused_with_advice() {
+    fn a_record_of_the_future_is_rejected_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let text = r#"{"schema": 99, "tool": "tickpath 9.0.0", "scenario": "x", "complete": true,
             "valid": true, "invalid_because": [], "runs": 1, "runs_void": 0, "warnings": [],

@@ -1,4 +1,4 @@
-//! How much of a series was disturbed, and what that says of its figures.
+//! The share of a series that was disturbed, and which of its figures hold.
 
 use crate::{Kind, Series};
 use hdrhistogram::Histogram;
@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use stats::PERCENTILES;
 use stats::bracket::{bracket, holds};
 
-/// Share of a series' messages in one run that something else than the subject disturbed, and the
-/// parts that it came from. Shares are from 0 to 1; docs/METHODOLOGY.md says how each is worked
-/// out.
+/// Share of a series' messages in one run that anything except the subject disturbed, and its
+/// parts. Shares are from 0 to 1; docs/METHODOLOGY.md defines each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Disturbed {
+pub struct DisturbedShare {
     /// All parts together, at most 1.
     pub share: f64,
     /// Messages that the pacer sent late.
@@ -21,15 +20,15 @@ pub struct Disturbed {
     pub preempted: f64,
     /// Messages that a page fault of a measured thread hit.
     pub faulted: f64,
-    /// Messages that an interrupt or the hypervisor hit, by idle looks beside the run and by steal
-    /// during it.
+    /// Messages hit by an interrupt or by the hypervisor, from the idle checks around the run and
+    /// from steal time during it.
     pub interrupted: f64,
-    /// Why the share is not known; empty where it is.
+    /// Why the share is unknown; empty if it is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unknown: String,
 }
 
-/// The program, or whatever else, that took most of the measured cores' time from the main series.
+/// The program, or other cause, that took most of the measured cores' time from the main series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -38,19 +37,19 @@ pub struct Disturber {
     pub name: String,
     /// The cores that it took.
     pub cores: Vec<usize>,
-    /// Share of the measured time that it had, of the core where that was most, 0 to 1.
+    /// Largest share of a core's measured time that it took, 0 to 1.
     pub time_share: f64,
-    /// Times that it came, all runs.
+    /// Number of times it ran, all runs.
     pub times: u64,
-    /// The longest of them, ns.
+    /// The longest of these times, ns.
     pub longest_ns: u64,
-    /// What to do about it.
+    /// How to remove it.
     pub remedy: String,
 }
 
-impl Disturbed {
-    /// Nothing was.
-    pub const NONE: Disturbed = Disturbed {
+impl DisturbedShare {
+    /// No message was disturbed.
+    pub const NONE: DisturbedShare = DisturbedShare {
         share: 0.0,
         late: 0.0,
         preempted: 0.0,
@@ -61,12 +60,12 @@ impl Disturbed {
 }
 
 impl Series {
-    /// Judges its figures: `sample` is all runs merged, and the largest share of its runs counts.
-    /// `spread` takes the runs' own figures into each bracket, where the machine changed between
-    /// them.
+    /// Sets brackets and the highest rank that holds: `sample` is all runs merged, and the largest
+    /// share of its runs counts. With `spread` (the machine changed between runs), each bracket
+    /// includes the runs' own figures.
     pub(crate) fn judge(&mut self, sample: &Histogram<u64>, spread: bool) {
         if matches!(self.kind, Kind::Noise | Kind::Lateness) {
-            // What disturbs is what these measure.
+            // These series measure the disturbance itself.
             self.hold_all();
             return;
         }
@@ -95,15 +94,15 @@ impl Series {
         self.holds_to = Some(holds_to);
     }
 
-    /// Says that every figure holds: of series of which nothing can be disturbed, and of records
-    /// that were judged as a whole.
+    /// Marks every figure as holding: for series that can't be disturbed, and for records that were
+    /// judged as a whole.
     pub fn hold_all(&mut self) {
         let supported = PERCENTILES.iter().zip(self.pooled.values());
         let last = supported.rev().find(|(_, value)| value.is_some());
         self.holds_to = Some(last.map_or(0.0, |((_, quantile), _)| *quantile));
     }
 
-    /// Whether the percentile of that rank holds.
+    /// Whether the percentile of rank `quantile` holds.
     pub fn holds(&self, quantile: f64) -> bool {
         self.holds_to.is_some_and(|to| quantile <= to)
     }
@@ -119,7 +118,8 @@ mod tests {
     fn series(share: f64, unknown: &str) -> (Series, Histogram<u64>) {
         let mut sample = histogram();
         (10_000..20_000).for_each(|value| sample.record(value).unwrap());
-        let disturbed = Disturbed { share, unknown: unknown.to_owned(), ..Disturbed::default() };
+        let disturbed =
+            DisturbedShare { share, unknown: unknown.to_owned(), ..DisturbedShare::default() };
         let series = Series {
             name: "order".to_owned(),
             kind: Kind::Response,
@@ -132,7 +132,7 @@ mod tests {
             holds_to: None,
             moves: Moves::Up,
             not_judged: String::new(),
-            disturbed: vec![Disturbed::default(), disturbed],
+            disturbed: vec![DisturbedShare::default(), disturbed],
         };
         (series, sample)
     }
@@ -150,8 +150,8 @@ mod tests {
         assert!(undisturbed.holds(0.5) && !undisturbed.holds(0.9999));
         // 10 % of ranks are 1 000 ns, less than a tenth of p50.
         assert_eq!(judged(0.1, "", false).holds_to, Some(0.999));
-        // 17 % are 1 700 ns: more than a tenth of 15 000, less than one of 19 000, which no more
-        // counts.
+        // 17 % are 1 700 ns: more than a tenth of 15 000. It is less than a tenth of 19 000, but a
+        // figure above one that does not hold does not count.
         let disturbed = judged(0.17, "", false);
         assert_eq!(disturbed.holds_to, Some(0.0));
         let [low, high] = disturbed.bracket["p90"];

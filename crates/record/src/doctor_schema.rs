@@ -1,5 +1,5 @@
-//! docs/doctor.schema.json is what the types in `doctor` say, and says what `tickpath doctor
-//! --json` prints.
+//! Tests that docs/doctor.schema.json matches the types in `doctor` and the output of `tickpath
+//! doctor --json`.
 
 use crate::doctor::{Finding, Findings, Grade, SCHEMA};
 use crate::schema::{check_file, schema_of};
@@ -11,12 +11,12 @@ const ID: &str = "https://github.com/tickpath/tickpath/blob/main/docs/doctor.sch
 
 fn generated() -> Value {
     let mut schema = schema_of::<Findings>(ID, SCHEMA);
-    schema["title"] = json!("what tickpath doctor --json prints");
+    schema["title"] = json!("the output of tickpath doctor --json");
     schema["description"] = json!(
-        "Whether a machine is fit to measure on, and what speaks against it. Keys may be added without a \
+        "Whether a machine is fit to measure on, and its problems. Keys may be added without a \
          new version: readers ignore those that they don't know, and take absent ones at their default."
     );
-    // All the others have a default; what has no version is something else.
+    // All other keys have a default; a document without a version is something else.
     schema["required"] = json!(["schema"]);
     schema
 }

@@ -1,12 +1,12 @@
-//! What a matching engine did in a run, beside its latencies.
+//! Results of a matching engine in a run, apart from its latencies.
 
 use serde::{Deserialize, Serialize};
 use stats::{median, median_interval};
 
-/// The row of no engine at all: one report an operation through the same loop.
+/// The row without an engine: one report per operation through the same loop.
 pub const EMPTY_DISPATCH: &str = "empty-dispatch";
-/// The row of a server that takes as long for each operation as the engine does, and is never
-/// disturbed by its own doing.
+/// The row of an ideal server: it takes as long for each operation as the engine and never disturbs
+/// itself.
 pub const IDEAL: &str = "ideal";
 
 /// One run of one subject.
@@ -14,44 +14,43 @@ pub const IDEAL: &str = "ideal";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EngineRun {
-    /// Operations of a pass; of a soak all of the run.
+    /// Operations of a pass; of the whole run in a soak.
     pub operations: u64,
-    /// What became of them.
+    /// Their results.
     pub counts: Counts,
-    /// How long each pass took that was timed as a whole, ns.
+    /// Duration of each pass that was timed as a whole, ns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passes_ns: Vec<u64>,
-    /// The engine's state in the end, 16 hex digits; empty where there is no engine.
+    /// Hash of the engine's state at the end, 16 hex digits; empty without an engine.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state_hash: String,
-    /// Passes over the same operations that were compared by state and number of reports.
+    /// Passes over the same operations whose state and number of reports were compared.
     pub replays: u32,
-    /// How many of these came out otherwise than the first.
+    /// Number of these that differ from the first.
     pub replays_unequal: u32,
-    /// How much of the process lay in huge pages with its engine filled, bytes; `None` where the
-    /// system doesn't say.
+    /// Memory of the process in huge pages after the engine was filled, bytes; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_page_bytes: Option<u64>,
-    /// How long the ideal server takes for each operation, ns: the p50 of service time of the
+    /// Time that the ideal server takes for each operation, ns: the p50 of the service time of the
     /// engine that it follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burn_ns: Option<u64>,
-    /// Operations before this run, of a soak that was resumed.
+    /// Operations before this run, in a resumed soak.
     #[serde(skip_serializing_if = "stats::is_zero")]
     pub operations_before: u64,
-    /// In a soak, the time in its blocks of operations, ns: without making them, and without the
-    /// reference.
+    /// In a soak, the time in its blocks of operations, ns, without the time to generate them and
+    /// without the reference.
     #[serde(skip_serializing_if = "stats::is_zero")]
     pub busy_ns: u64,
-    /// What a journal was written to; `None` without a journal, or where the system doesn't say.
+    /// Storage of the journal; `None` without a journal, or if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
-    /// In a soak, its stretches of it in their order.
+    /// The stretches of a soak, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stretches: Vec<Stretch>,
 }
 
-/// What a directory lies on.
+/// Storage under a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -62,42 +61,42 @@ pub struct Storage {
     pub mount_point: String,
     /// `ext4`, `tmpfs`, …
     pub file_system: String,
-    /// Its block device, or whatever it says that it is mounted from.
+    /// Its block device, or whatever it is mounted from.
     pub device: String,
-    /// Options of the mount, and behind `;` those of the file system.
+    /// Options of the mount; after `;`, options of the file system.
     pub mount_options: String,
-    /// Whether the block device turns; `None` where there is none, or it doesn't say.
+    /// Whether the block device rotates; `None` without a device or if unknown.
     pub is_rotational: Option<bool>,
 }
 
-/// What became of the operations of workload W1, by their reports.
+/// Results of the operations of workload W1, from their reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counts {
     /// New orders that were accepted.
     pub acks: u64,
-    /// Trades, each of two orders.
+    /// Trades, each between two orders.
     pub trades: u64,
     /// Orders that were cancelled on request.
     pub cancel_acks: u64,
-    /// Orders of which a part neither traded nor was to rest. Published counts of cancel acks hold
-    /// these.
+    /// Orders with a remainder that neither traded nor rested. Published counts of cancel acks
+    /// include them.
     pub expired: u64,
     /// Orders that were amended.
     pub modify_acks: u64,
-    /// Cancels of orders that were done already.
+    /// Cancels of orders that were already done.
     pub cancel_rejects: u64,
-    /// Amendments of orders that were done already.
+    /// Amendments of orders that were already done.
     pub modify_rejects: u64,
-    /// Operations that were refused for another reason: of risk, of a limit. There should be none.
+    /// Operations that were rejected for another reason, such as risk or a limit. 0 is expected.
     pub refused: u64,
-    /// Operations without any report. There should be none.
+    /// Operations without a report. 0 is expected.
     pub unanswered: u64,
 }
 
-/// A part of a soak, and the reference between its blocks: a fresh small engine that does the same
-/// every time, and tells a drift of the machine from one of the engine.
+/// A part of a soak, and the reference between its blocks: a fresh small engine with constant work,
+/// which tells a drift of the machine from a drift of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -106,25 +105,25 @@ pub struct Stretch {
     pub end_seconds: f64,
     /// Operations in it.
     pub operations: u64,
-    /// Percentile of their service time, ns; `None` where there are too few.
+    /// Percentile of their service time, ns; `None` if there are too few.
     pub p50_ns: Option<u64>,
-    /// The same.
+    /// 99th percentile of their service time.
     pub p99_ns: Option<u64>,
     /// Operations of the reference in it.
     pub reference_operations: u64,
-    /// Percentile of their service time, ns; `None` where there are too few.
+    /// Percentile of their service time, ns; `None` if there are too few.
     pub reference_p50_ns: Option<u64>,
-    /// The same.
+    /// 99th percentile of their service time.
     pub reference_p99_ns: Option<u64>,
-    /// Memory of the process in use at its end, bytes; `None` where the system doesn't say.
+    /// Memory of the process at its end, bytes; `None` if unknown.
     pub resident_bytes: Option<u64>,
 }
 
-/// Operations a second of the passes that were timed as a whole: of each run the median pass, and
-/// of these the median, with its interval where there are runs enough. `None` without such passes.
+/// Operations a second of the passes that were timed as a whole: the median over runs of each run's
+/// median pass, with its interval if there are enough runs. `None` without such passes.
 pub fn operations_per_second(runs: &[EngineRun]) -> Option<(f64, Option<[f64; 2]>)> {
     let of_run = |run: &EngineRun| {
-        // In picoseconds an operation: a median of whole numbers then loses nothing that counts.
+        // In picoseconds per operation, so that a median of whole numbers stays precise.
         let pass_ns = median(&run.passes_ns)?;
         (run.operations > 0).then(|| (pass_ns as f64 / run.operations as f64 * 1e3) as u64)
     };
@@ -157,7 +156,7 @@ mod tests {
         assert_eq!(operations_per_second(&[]), None);
         assert_eq!(operations_per_second(&[run(&[])]), None);
         assert_eq!(operations_per_second(&[EngineRun::default()]), None);
-        // A record from elsewhere may hold anything.
+        // A record from elsewhere may contain any numbers.
         assert_eq!(operations_per_second(&[run(&[0])]), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What a directory of records holds: a summary of each, from its run.json and machine.json; logs
-//! are not read.
+//! The records of a directory: a summary of each, from its run.json and machine.json, without
+//! reading logs.
 
 use crate::directory::{hlogs, load_machine, load_record};
 use crate::identity::{letters, switched_on};
@@ -13,9 +13,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Entries that are looked at: the last ones by name, which are the newest.
+/// Largest number of entries to read: the last ones by name, which are the newest.
 pub const ENTRIES_MAX: usize = 10_000;
-/// Files by which the directory of something else is known.
+/// Files that mark a directory as something other than a record.
 const OTHERS: [(&str, &str); 3] =
     [("sweep.json", "a sweep"), ("compare.json", "a comparison"), ("selftest.json", "a self-test")];
 
@@ -23,11 +23,11 @@ const OTHERS: [(&str, &str); 3] =
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct History {
-    /// As it was asked for.
+    /// As the user named it.
     pub directory: String,
     /// Newest first.
     pub entries: Vec<Entry>,
-    /// Entries beyond [`ENTRIES_MAX`], which were not looked at.
+    /// Entries beyond [`ENTRIES_MAX`], which were not read.
     pub left_out: usize,
 }
 
@@ -37,28 +37,28 @@ pub struct History {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EntryContent,
 }
 
-/// What a directory holds.
+/// The content of a directory.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum What {
+pub enum EntryContent {
     /// A record.
     Record(Box<Summary>),
     /// Something else, or a record that can't be read.
     Other {
-        /// What it is, in words.
+        /// A description.
         is: String,
         /// Whether it has a page, `report.html`.
         has_page: bool,
     },
 }
 
-/// A record in one line.
+/// A summary of a record.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
@@ -66,10 +66,10 @@ pub struct Summary {
     pub started: String,
     /// The scenario's name.
     pub scenario: String,
-    /// Four letters, the same for records of the same scenario as resolved, but for what may differ
-    /// in a merge ([`crate::merge`]).
+    /// Four letters, the same for records of the same resolved scenario, except for the keys that
+    /// may differ in a merge ([`crate::merge`]).
     pub settings: String,
-    /// [`Fixed::identity`]; `mixed` where it was merged from several; `None` without a
+    /// [`Fixed::identity`]; `mixed` if it was merged from different machines; `None` without a
     /// machine.json.
     pub machine: Option<String>,
     /// All runs were made.
@@ -82,40 +82,41 @@ pub struct Summary {
     pub injected: Vec<String>,
     /// Runs that count.
     pub runs: u32,
-    /// Its first figures, if it has any.
+    /// Its first figures, if any.
     pub headline: Option<Headline>,
-    /// What [`Summary::settings`] is made of.
+    /// The settings behind [`Summary::settings`].
     #[serde(skip)]
     pub resolved: Value,
-    /// What [`Summary::machine`] is made of.
+    /// The facts behind [`Summary::machine`].
     #[serde(skip)]
     pub fixed: Option<Fixed>,
 }
 
 impl Summary {
-    /// Whether it is a result: complete, not void, no smoke test, and its p50 holds.
+    /// Whether it is a result: complete, not void, not a smoke test, and its p50 holds.
     pub fn is_result(&self) -> bool {
         let holds = self.headline.as_ref().is_some_and(|headline| headline.series.holds(0.5));
         self.complete && self.void_because.is_empty() && !self.smoke_test && holds
     }
 }
 
-/// The figures that stand for a record: the first subject's orders, in response time or, where
-/// there is none (ping-pong), in service time.
+/// The figures that represent a record: the first subject's orders, in response time, or in service
+/// time if there is none (ping-pong).
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Headline {
-    /// Whose.
+    /// Its subject's name.
     pub subject: String,
     /// Its figures, without those of each run.
     #[serde(flatten)]
     pub series: Series,
-    /// For `p50` and `p99` the lowest and the highest of all runs, ns; absent where there is only
-    /// one run, or one without a value.
+    /// For `p50` and `p99` the lowest and the highest of all runs, ns; absent with one run, or if a
+    /// run has no value.
     pub over_runs: BTreeMap<String, [u64; 2]>,
 }
 
-/// Reads what `directory` holds. Nothing in it is fatal: what is no record says so.
+/// Reads the entries of `directory`. An unreadable entry is not an error but
+/// [`EntryContent::Other`].
 ///
 /// # Errors
 /// If the directory itself can't be read.
@@ -134,20 +135,20 @@ pub fn read(directory: &Path) -> io::Result<History> {
     Ok(History { directory: directory.display().to_string(), entries, left_out })
 }
 
-/// What to sort by: the start, written as in the names of directories.
+/// The sort key: the start time, written as in the names of directories.
 fn moment(entry: &Entry) -> String {
     match &entry.what {
-        What::Record(summary) => summary.started.replace(':', "-"),
-        What::Other { .. } => entry.name.clone(),
+        EntryContent::Record(summary) => summary.started.replace(':', "-"),
+        EntryContent::Other { .. } => entry.name.clone(),
     }
 }
 
 impl History {
-    /// Only the records of one scenario.
+    /// Keeps only the records of one scenario.
     #[must_use]
     pub fn of_scenario(mut self, scenario: &str) -> History {
         self.entries.retain(
-            |entry| matches!(&entry.what, What::Record(summary) if summary.scenario == scenario),
+            |entry| matches!(&entry.what, EntryContent::Record(summary) if summary.scenario == scenario),
         );
         self
     }
@@ -155,18 +156,18 @@ impl History {
     /// The records, newest first.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &Summary> {
         self.entries.iter().filter_map(|entry| match &entry.what {
-            What::Record(summary) => Some(&**summary),
-            What::Other { .. } => None,
+            EntryContent::Record(summary) => Some(&**summary),
+            EntryContent::Other { .. } => None,
         })
     }
 }
 
-fn what(path: &Path) -> What {
+fn what(path: &Path) -> EntryContent {
     let has = |name: &str| path.join(name).exists();
-    let other = |is: String| What::Other { is, has_page: has("report.html") };
+    let other = |is: String| EntryContent::Other { is, has_page: has("report.html") };
     if has("run.json") {
         return match load_record(path) {
-            Ok(record) => What::Record(Box::new(summary(&record, path))),
+            Ok(record) => EntryContent::Record(Box::new(summary(&record, path))),
             Err(error) => {
                 let here = format!("{}/", path.display());
                 other(format!("no record: {}", error.to_string().replace(&here, "")))
@@ -195,7 +196,7 @@ fn summary(record: &RunRecord, path: &Path) -> Summary {
     summarise(record, load_machine(path).ok().map(|machine| machine.before.fixed))
 }
 
-/// A record that was read already, with the fixed part of its machine.
+/// Summarises a record, with the fixed part of its machine.
 pub(crate) fn summarise(record: &RunRecord, fixed: Option<Fixed>) -> Summary {
     let mut machines: Vec<_> = record.merged_from.iter().map(|from| from.machine.clone()).collect();
     machines.dedup();
@@ -204,7 +205,7 @@ pub(crate) fn summarise(record: &RunRecord, fixed: Option<Fixed>) -> Summary {
         _ => Some("mixed".to_owned()),
     };
     let mut resolved = what_counts(&record.resolved);
-    // A longer run of the same is another point of the same line.
+    // Runs of another length belong to the same series over time.
     if let Some(keys) = resolved.as_object_mut() {
         keys.retain(|key, _| key != "runs" && !key.ends_with("seconds"));
     }
@@ -248,14 +249,14 @@ fn headline(record: &RunRecord) -> Option<Headline> {
     })
 }
 
-/// Key, what it is here, what it is there.
+/// Path of the key, our value, their value.
 pub type Change = (String, String, String);
 
-/// In which settings two records of one scenario differ.
+/// Settings in which two records of one scenario differ.
 pub fn settings_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
     let mut changes = Vec::new();
     machine::collect_changes(String::new(), &ours.resolved, &theirs.resolved, &mut changes);
-    // An absent key is switched off.
+    // An absent key means "off".
     for (_, ours, theirs) in &mut changes {
         for value in [ours, theirs] {
             if *value == machine::shown(&Value::Null) {
@@ -266,7 +267,7 @@ pub fn settings_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
     changes
 }
 
-/// In which fixed parts the machines of two records differ; empty where one was not kept.
+/// Fixed facts in which the machines of two records differ; empty if either has no machine.json.
 pub fn machine_changes(ours: &Summary, theirs: &Summary) -> Vec<Change> {
     match (&ours.fixed, &theirs.fixed) {
         (Some(ours), Some(theirs)) => machine::fixed_changes(ours, theirs),

@@ -47,8 +47,8 @@ fn records_come_newest_first_and_others_say_what_they_are() {
         .entries
         .iter()
         .map(|entry| match &entry.what {
-            What::Record(summary) => format!("{}: {}", entry.name, summary.started),
-            What::Other { is, .. } => format!("{}: {is}", entry.name),
+            EntryContent::Record(summary) => format!("{}: {}", entry.name, summary.started),
+            EntryContent::Other { is, .. } => format!("{}: {is}", entry.name),
         })
         .collect();
     expect_test::expect![[r#"
@@ -70,7 +70,7 @@ fn records_come_newest_first_and_others_say_what_they_are() {
 fn the_headline_is_the_first_subjects_orders() {
     let response = headline(&record("", |_| ())).unwrap();
     assert_eq!((response.series.kind, response.series.pooled.p50), (Kind::Response, Some(5)));
-    // One run has no p99: there is no range of it.
+    // One run has no p99, so there is no range.
     assert_eq!(response.over_runs, BTreeMap::from([("p50".to_owned(), [4, 7])]));
     let ping_pong = record("", |value| {
         value["subjects"][0]["series"].as_array_mut().unwrap().pop();

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Letters that are the same for the same `value`, and for two others the same once in 456 976
-/// times. They stay the same over versions of tickpath and of Rust.
+/// Four letters, the same for the same `value`; two other values share them once in 456 976 times.
+/// They don't depend on the versions of tickpath and Rust.
 pub(crate) fn letters(value: &Value) -> String {
-    // serde_json writes keys in the order of their names; FNV-1a, 64 bits.
+    // serde_json sorts keys by name, so the text is unique. FNV-1a, 64 bits.
     let mut hash = value.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -17,8 +17,8 @@ pub(crate) fn letters(value: &Value) -> String {
     [letter(), letter(), letter(), letter()].into_iter().collect()
 }
 
-/// `value` without what is zero, empty, false or null, at any depth, so that a key that a later
-/// version adds, switched off, changes no letters. `None` if nothing is left.
+/// `value` without zero, empty, false or null parts, at any depth, so that a key that a later
+/// version adds (switched off) does not change the letters. `None` if nothing is left.
 pub(crate) fn switched_on(value: Value) -> Option<Value> {
     match value {
         Value::Null | Value::Bool(false) => None,
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Written down: old listings and notes must stay readable.
+    /// Fixed here because old listings and notes must stay readable.
     #[test]
     fn letters_stay_as_they_are() {
         assert_eq!(

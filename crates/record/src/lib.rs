@@ -1,6 +1,6 @@
-//! What a measurement leaves on disk: the schemas of run.json, machine.json, compare.json and
-//! sweep.json, the logs of latencies, run directories; and what is read out of them again: merging,
-//! comparison, gates, history.
+//! The results of a measurement on disk: the schemas of run.json, machine.json, compare.json and
+//! sweep.json, latency logs, run directories. Also merging, comparison, gates and history of
+//! records.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

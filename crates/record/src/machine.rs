@@ -1,10 +1,9 @@
-//! `machine.json`: what the machine was before and after a run, and what changed in between.
+//! `machine.json`: the machine before and after a run, and the changes in between.
 //!
-//! Three kinds of facts. [`Fixed`] must be equal before and after, or the run is void. [`Probes`]
-//! are short measurements that tell a quiet machine from a contended one; they may differ by a
-//! ratio. [`Load`] is noted and never judged. What could not be read is `None` and stands so in the
-//! record. Readers ignore keys they don't know and fill in those that are missing, so that records
-//! of other versions open.
+//! There are three kinds of facts. [`Fixed`] must be equal before and after, or the run is void.
+//! [`Probes`] are short measurements that tell a quiet machine from a contended one; they may
+//! differ by a ratio. [`Load`] is recorded but never judged. A fact that could not be read is
+//! `None`. Readers ignore keys they don't know and take absent ones at their default.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use crate::instance::Instance;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How far the probes of one machine in one regime may differ.
+/// Largest ratio of the probes of one machine in one regime.
 pub const PROBE_RATIO_MAX: f64 = 1.5;
 
 /// The content of `machine.json`.
@@ -21,7 +20,7 @@ pub const PROBE_RATIO_MAX: f64 = 1.5;
 pub struct Machine {
     /// Taken before the first run.
     pub before: Fingerprint,
-    /// Taken after the last run; `None` while it lasts, or where it was interrupted.
+    /// Taken after the last run; `None` until then, and if the runs were interrupted.
     pub after: Option<Fingerprint>,
 }
 
@@ -29,17 +28,17 @@ pub struct Machine {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fingerprint {
-    /// What must not change during a run.
+    /// Facts that must not change during a run.
     pub fixed: Fixed,
-    /// Measurements that tell the machine's regime.
+    /// Measurements that show the machine's regime.
     pub probes: Probes,
-    /// What else went on.
+    /// Other activity on the machine.
     pub load: Load,
-    /// Where in a cloud it is.
+    /// Its place in a cloud.
     pub instance: Instance,
 }
 
-/// What must be equal before and after a run. A field is `None` where it could not be read.
+/// Facts that must be equal before and after a run. A field is `None` if it could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fixed {
@@ -51,22 +50,22 @@ pub struct Fixed {
     pub cpu_vendor: Option<String>,
     /// Microcode revision.
     pub microcode: Option<String>,
-    /// Cores that are online.
+    /// Online cores.
     pub cores_online: Option<Vec<usize>>,
-    /// Cores that the scheduler leaves alone (`isolcpus`, isolated cpuset partitions).
+    /// Cores without load balancing (`isolcpus`, isolated cpuset partitions).
     pub cores_isolated: Option<Vec<usize>>,
-    /// Cores without a scheduling tick while one thread runs on them.
+    /// Cores without a scheduling tick while a single thread runs on them (`nohz_full`).
     pub cores_nohz_full: Option<Vec<usize>>,
-    /// Simultaneous multithreading as the kernel names it: `on`, `off`, `forceoff`,
-    /// `notsupported`, `notimplemented`.
+    /// Simultaneous multithreading in the kernel's words: `on`, `off`, `forceoff`, `notsupported`,
+    /// `notimplemented`.
     pub smt: Option<String>,
     /// For each online core, the cores that share its execution units, itself included.
     pub siblings: BTreeMap<usize, Vec<usize>>,
-    /// NUMA node to its cores.
+    /// Cores of each NUMA node.
     pub numa_nodes: Option<BTreeMap<usize, Vec<usize>>>,
     /// Frequency driver, for example `intel_pstate`.
     pub frequency_driver: Option<String>,
-    /// Frequency governor of each online core; `None` where there is no cpufreq.
+    /// Frequency governor of each online core; `None` without cpufreq.
     pub governors: BTreeMap<usize, Option<String>>,
     /// Whether the processor may exceed its nominal frequency.
     pub turbo: Option<bool>,
@@ -80,20 +79,20 @@ pub struct Fixed {
     pub kernel_release: Option<String>,
     /// Kernel version: build number, options, date.
     pub kernel_version: Option<String>,
-    /// The command line that the kernel was started with.
+    /// The kernel's command line.
     pub kernel_command_line: Option<String>,
-    /// Processor vulnerability to the kernel's word about it.
+    /// The kernel's status of each processor vulnerability.
     pub mitigations: Option<BTreeMap<String, String>>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
     /// Clock sources that the kernel could use.
     pub clock_sources_available: Option<Vec<String>>,
-    /// Real-time threads may run this long per period, us; -1 is without limit.
+    /// Run time of real-time threads per period, us; -1 is unlimited.
     pub rt_runtime_us: Option<i64>,
     /// The period of `rt_runtime_us`, us.
     pub rt_period_us: Option<i64>,
-    /// What the kernel keeps, per second, for threads that a real-time thread starves, ns: the
-    /// largest over the cores. Linux 6.12 and later; readable by root where debugfs is mounted.
+    /// Time per second that the kernel reserves for threads starved by a real-time thread, ns: the
+    /// largest of all cores. Linux 6.12 and later; readable by root if debugfs is mounted.
     pub fair_server_runtime_ns: Option<u64>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
@@ -102,30 +101,30 @@ pub struct Fixed {
     /// Congestion control of new TCP connections (`net.ipv4.tcp_congestion_control`). BBR paces its
     /// sends with timers, on loopback too.
     pub tcp_congestion_control: Option<String>,
-    /// The tightest processor limit on this process's control groups, as cgroup v2 writes it:
-    /// quota and period in us (`200000 100000`), or `max 100000` without a limit.
+    /// The tightest processor limit of this process's control groups, as cgroup v2 writes it: quota
+    /// and period in us (`200000 100000`), or `max 100000` without a limit.
     pub cgroup_cpu_max: Option<String>,
-    /// Whether a hypervisor is underneath.
+    /// Whether it is a virtual machine.
     pub is_virtual: Option<bool>,
-    /// The hypervisor's name where it shows one: `kvm`, `xen`, `hyper-v`.
+    /// The hypervisor's name if it reveals it: `kvm`, `xen`, `hyper-v`.
     pub hypervisor: Option<String>,
     /// The machine's vendor in its firmware tables, for example `Amazon EC2`.
     pub dmi_vendor: Option<String>,
     /// The product in its firmware tables; in clouds often the instance type.
     pub dmi_product: Option<String>,
-    /// The kind of container this process is in; `None` where nothing hints at one.
+    /// The kind of container of this process; `None` if there is no sign of one.
     pub container: Option<String>,
-    /// Memory the kernel manages, KiB.
+    /// Memory of the kernel, KiB.
     pub memory_total_kib: Option<u64>,
-    /// `lo` and the interfaces that stand on hardware. Others come and go with containers: see
+    /// `lo` and the interfaces with hardware. Others come and go with containers: see
     /// [`Load::interfaces_virtual`].
     pub nics: Option<Vec<Nic>>,
 }
 
 impl Fixed {
-    /// Four letters that are the same for the same machine with the same settings, and for others
-    /// hardly ever (one pair in 456 976). What could not be read counts for nothing, so that a
-    /// field that a later version adds leaves old records their letters.
+    /// Four letters, the same for the same machine with the same settings; two others share them
+    /// once in 456 976 times. Ignores facts that could not be read, so that a field that a later
+    /// version adds does not change the letters of old records.
     pub fn identity(&self) -> String {
         let mut fields = serde_json::to_value(self).unwrap_or_default();
         if let Value::Object(fields) = &mut fields {
@@ -141,7 +140,7 @@ impl Fixed {
 pub struct IdleState {
     /// For example `C6`.
     pub name: String,
-    /// Whether the core must not enter it; `None` where it can't be read.
+    /// Whether it is disabled; `None` if unknown.
     pub is_disabled: Option<bool>,
     /// Time to leave it, us, as the driver states it.
     pub exit_latency_us: Option<u64>,
@@ -155,24 +154,24 @@ pub struct Nic {
     pub name: String,
     /// Driver; `None` for `lo` and virtual interfaces.
     pub driver: Option<String>,
-    /// The driver's version where its module states one.
+    /// The driver's version if its module states one.
     pub driver_version: Option<String>,
-    /// Link speed, Mb/s; `None` where the driver doesn't know.
+    /// Link speed, Mb/s; `None` if the driver doesn't know.
     pub speed_mbit: Option<u64>,
     /// Largest packet, bytes.
     pub mtu_bytes: Option<u64>,
 }
 
-/// Measurements that tell the regime a machine is in, quiet or contended.
+/// Measurements that show a machine's regime, quiet or contended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Probes {
-    /// The two cores that the round trips were taken on.
+    /// The two cores of the round trips.
     pub cores: Option<(usize, usize)>,
-    /// Two pinned threads pass one cache line to and fro: median over batches of a batch's mean
+    /// Two pinned threads pass one cache line back and forth: median over batches of a batch's mean
     /// round trip, ns.
     pub cache_line_round_trip_ns_p50: Option<u64>,
-    /// Two pinned threads exchange 120 bytes over loopback TCP and block: median round trip, ns.
+    /// Two pinned threads exchange 120 bytes over loopback TCP, blocking: median round trip, ns.
     pub blocking_round_trip_ns_p50: Option<u64>,
     /// Median cost of one reading of the clock, ns.
     pub clock_cost_ns: Option<u64>,
@@ -182,49 +181,49 @@ pub struct Probes {
     pub missing_because: Vec<String>,
 }
 
-/// What went on around the run: noted, never judged.
+/// Activity around the run: recorded but never judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Load {
     /// Load average over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
-    /// Threads that ran or wanted to.
+    /// Threads that were running or runnable.
     pub threads_runnable: Option<u64>,
-    /// Since the machine started, seconds.
+    /// Time since boot, seconds.
     pub uptime_seconds: Option<f64>,
-    /// Core to its time counters.
+    /// Time counters of each core.
     pub ticks: BTreeMap<usize, Ticks>,
-    /// Interfaces other than `lo` without hardware of their own: veth, bridges, bonds.
+    /// Interfaces other than `lo` without hardware: veth, bridges, bonds.
     pub interfaces_virtual: Vec<Nic>,
 }
 
-/// Time counters of a core since the machine started, in ticks of 1/`USER_HZ` s (10 ms).
+/// Time counters of a core since boot, in ticks of 1/`USER_HZ` s (10 ms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ticks {
     /// Ticks in which the hypervisor ran something else.
     pub steal: u64,
-    /// Ticks in which nothing ran, those that waited for a disk included. 0 in older records.
+    /// Ticks in which nothing ran, including waits for a disk. 0 in older records.
     pub idle: u64,
     /// All ticks.
     pub total: u64,
 }
 
-/// Probes closer than this are equal whatever their ratio, ns: one tick of the slowest counter
-/// that a clock may read, a 25 MHz ARM generic timer.
+/// Probes that differ by less count as equal, ns: one tick of the slowest counter, a 25 MHz ARM
+/// generic timer.
 pub const PROBE_SLACK_NS: u64 = 40;
 
-/// What changed between two fingerprints that must not: a sentence for every fixed field that is
-/// not equal and every probe that differs by more than `probe_ratio_max` (1.5 by the rules of
-/// validity) and more than [`PROBE_SLACK_NS`]. Empty when the machine stayed the same.
+/// Forbidden changes between two fingerprints: a sentence for every fixed field that is not equal
+/// and every probe that differs by more than `probe_ratio_max` (1.5 by the rules of validity) and
+/// more than [`PROBE_SLACK_NS`]. Empty if the machine stayed the same.
 pub fn differences(before: &Fingerprint, after: &Fingerprint, probe_ratio_max: f64) -> Vec<String> {
     let mut sentences = fixed_differences(&before.fixed, &after.fixed);
     sentences.extend(probe_differences(&before.probes, &after.probes, probe_ratio_max));
     sentences
 }
 
-/// A sentence for every field that is not equal. Compares the JSON of both, so that a field added
-/// to [`Fixed`] can't be forgotten here.
+/// A sentence for every unequal field. Compares the JSON of both, so that no field of [`Fixed`] can
+/// be forgotten here.
 fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
     if before == after {
         return Vec::new();
@@ -232,13 +231,15 @@ fn fixed_differences(before: &Fixed, after: &Fixed) -> Vec<String> {
     let (Ok(Value::Object(before)), Ok(Value::Object(after))) =
         (serde_json::to_value(before), serde_json::to_value(after))
     else {
-        return vec!["the machine changed, in a way that can't be written as JSON".to_owned()];
+        return vec![
+            "the machines can't be compared, because one can't be written as JSON".to_owned(),
+        ];
     };
     before.iter().filter_map(|(name, old)| field_difference(name, old, &after[name])).collect()
 }
 
-/// The fields in which two machines differ, each with what it is in either; empty for the same
-/// machine with the same settings.
+/// The fields in which two machines differ, with both values; empty for the same machine with the
+/// same settings.
 pub(crate) fn fixed_changes(ours: &Fixed, theirs: &Fixed) -> Vec<(String, String, String)> {
     let mut changes = Vec::new();
     let json = |fixed| serde_json::to_value(fixed).unwrap_or_default();
@@ -258,8 +259,8 @@ fn field_difference(name: &str, before: &Value, after: &Value) -> Option<String>
     Some(format!("{path} changed: {old} before, {new} after{more}"))
 }
 
-/// Descends into objects, and into arrays of objects, to name the leaf that changed; arrays of
-/// numbers (lists of cores) are shown whole.
+/// Descends into objects and arrays of objects to name the changed leaf. Arrays of numbers (lists
+/// of cores) stay whole.
 pub(crate) fn collect_changes(
     path: String,
     before: &Value,

@@ -93,7 +93,7 @@ fn the_same_machine_has_no_differences_whatever_its_load() {
     assert_eq!(differences(&before, &after, 1.5), Vec::<String>::new());
 }
 
-/// Takes each field away in turn: a field that `differences` forgets fails here.
+/// Removes each field in turn: fails if `differences` forgets one.
 #[test]
 fn every_fixed_field_that_changes_gives_one_sentence_with_its_name() {
     let before = filled();

@@ -1,11 +1,11 @@
-//! The names that a misspelt one may mean.
+//! Suggestions for misspelt names.
 
-/// Names that are offered at most.
+/// Maximum number of suggestions.
 const OFFERED_MAX: usize = 3;
-/// Similarity (Jaro-Winkler, 0 to 1) below which a name is no suggestion.
+/// Lowest similarity of a suggestion (Jaro-Winkler, 0 to 1).
 const SIMILARITY_MIN: f64 = 0.75;
 
-/// The `known` names that are most like `asked`, the closest first; none if nothing is like it.
+/// The `known` names most similar to `asked`, the closest first; empty if none is similar.
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let alike = |name: &'a str| (strsim::jaro_winkler(asked, name), name);
     let mut close: Vec<(f64, &str)> =
@@ -16,8 +16,8 @@ pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec
     close.into_iter().map(|(_, name)| name).collect()
 }
 
-/// ` Did you mean order-to-ack or order-entry?`, to stand after a sentence; empty if nothing is
-/// close.
+/// ` Did you mean order-to-ack or order-entry?`, to append to a sentence; empty if no name is
+/// similar.
 pub fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let names = nearest(asked, known);
     if names.is_empty() { String::new() } else { format!(" Did you mean {}?", names.join(" or ")) }

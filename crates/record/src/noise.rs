@@ -1,45 +1,45 @@
-//! What disturbed the measured cores, and who: the part `noise` of a run record.
+//! Disturbances of the measured cores and their causes: the part `noise` of a run record.
 
 use serde::{Deserialize, Serialize};
 
-/// What the gap meter saw on the cores, or the kernel's events during the runs told.
+/// Disturbances that the gap meter saw on idle cores, or that the kernel's events showed during
+/// runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Noise {
     /// Each measured core.
     pub cores: Vec<Core>,
-    /// The causes that took the time, all cores together; the most first. Their lost times add up
-    /// to the cores'.
+    /// The causes that took the time, over all cores, the largest first. Their lost times add up to
+    /// the cores'.
     pub causes: Vec<Cause>,
-    /// While subjects were measured: what others than them took of the cores, by the kernel's
-    /// account alone.
+    /// During runs, time that others took from the subjects' cores, by the kernel's events only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub under_load: Vec<Cause>,
-    /// How well that is known.
+    /// Quality of the attribution.
     pub attribution: Attribution,
     /// The longest gaps, the longest first.
     pub longest: Vec<Stall>,
 }
 
-/// What a spinning thread saw on one core.
+/// Gaps that a spinning thread saw on one core.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Core {
     /// Its number.
     pub core: usize,
-    /// How long it was looked at.
+    /// Duration of the measurement.
     pub seconds: f64,
-    /// How often.
+    /// Number of clock readings ("looks").
     pub looks: u64,
-    /// The usual time from look to look, ns: the meter's own resolution.
+    /// The usual time from look to look, ns: the meter's resolution.
     pub look_ns: f64,
-    /// From look to look longer than this is a gap, ns.
+    /// A longer time from look to look is a gap, ns.
     pub gap_from_ns: u64,
-    /// Gaps.
+    /// Number of gaps.
     pub gaps: u64,
-    /// Gaps that were counted but not kept: they are in no cause and not in the log.
+    /// Gaps that were counted but not kept: they have no cause and are not in the log.
     pub gaps_not_kept: u64,
     /// Gaps of at least 1 us.
     pub gaps_1us: u64,
@@ -51,10 +51,10 @@ pub struct Core {
     pub gaps_1ms: u64,
     /// The longest, ns.
     pub max_ns: u64,
-    /// What the gaps took together, without a usual look each, ns.
+    /// Total of the gaps, less a usual look each, ns.
     pub lost_ns: u64,
-    /// What the thread's time exceeds its looks and gaps by, ns: looks a little longer than usual
-    /// that are no gaps; below 0 where they were shorter.
+    /// Rest of the thread's time after usual looks and gaps, ns: from looks that took a little
+    /// longer than usual; below 0 if they were shorter.
     pub unaccounted_ns: i64,
 }
 
@@ -67,61 +67,61 @@ pub struct Cause {
     pub cause: String,
     /// Gaps, or parts of gaps.
     pub count: u64,
-    /// What they took together, ns.
+    /// Total time, ns.
     pub lost_ns: u64,
-    /// That as a share of all lost time.
+    /// Share of all lost time.
     pub share: f64,
-    /// The median length, ns; `None` where there are too few.
+    /// The median length, ns; `None` if there are too few.
     pub p50_ns: Option<u64>,
     /// The longest, ns.
     pub max_ns: u64,
-    /// They come at this distance, ns, on the core that has most of them; `None` where at none.
+    /// Period on the core with most of them, ns; `None` if they are not periodic.
     pub period_ns: Option<u64>,
-    /// The share of them that does.
+    /// The share of them with this period.
     pub period_share: f64,
-    /// What a period of this length may be.
-    pub period_is: Option<PeriodIs>,
+    /// Possible source of this period.
+    pub period_is: Option<PeriodSource>,
 }
 
-/// What a period may be.
+/// Possible source of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum PeriodIs {
+pub enum PeriodSource {
     /// The tick of this kernel (`CONFIG_HZ`).
     OurTick,
-    /// No event of this kernel, at the distance of a kernel's tick: that of the machine below.
+    /// No event of this kernel, but a typical tick period: the host's tick.
     HostTick,
 }
 
-/// How well causes are known.
+/// Quality of the attribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Attribution {
-    /// The kernel's events were read.
+    /// Whether the kernel's events were read.
     pub traced: bool,
-    /// What could not be attributed, why, and what to do, a sentence each.
+    /// Causes that could not be found, why, and what to do, a sentence each.
     pub missing: Vec<String>,
     /// Records of the kernel that were read.
     pub events: u64,
-    /// Records for which there was no room; the time around them is `untraced`.
+    /// Records lost because the kernel's buffer was full; the time around them is `untraced`.
     pub events_lost: u64,
-    /// Among the kernel's events that are longer than a gap, the share that begins in one: near 1
-    /// where both timelines are one.
+    /// Share of the kernel's events longer than a gap that begin in a gap: near 1 if both use the
+    /// same timeline.
     pub aligned_share: Option<f64>,
-    /// The same cores with and without tracing, in turns: what tracing adds.
+    /// The same cores with and without tracing, in turns: the overhead of tracing.
     pub cost: Option<Cost>,
 }
 
-/// What tracing adds.
+/// Overhead of tracing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cost {
-    /// Stretches without it.
+    /// Without tracing.
     pub off: Stretch,
-    /// Stretches with it.
+    /// With tracing.
     pub on: Stretch,
 }
 
@@ -134,9 +134,9 @@ pub struct Stretch {
     pub seconds: f64,
     /// Gaps.
     pub gaps: u64,
-    /// What they took together, ns.
+    /// Total time, ns.
     pub lost_ns: u64,
-    /// The median gap, ns; `None` where there are too few.
+    /// The median gap, ns; `None` if there are too few.
     pub p50_ns: Option<u64>,
 }
 
@@ -147,17 +147,17 @@ pub struct Stretch {
 pub struct Stall {
     /// The core.
     pub core: usize,
-    /// The run, from 1; 0 where there were none.
+    /// The run, from 1; 0 outside of runs.
     pub run: u32,
-    /// The subject that was measured then; empty where only the meter was.
+    /// The measured subject; empty if only the meter ran.
     pub subject: String,
-    /// When it began: seconds after the meter, or the subject's processes, were started.
+    /// Its begin: seconds after the start of the meter or of the subject's processes.
     pub at_seconds: f64,
-    /// The same, seconds since the Unix epoch, in which the logs state their begin.
+    /// Its begin, seconds since the Unix epoch, as in the logs.
     pub at_unix_seconds: f64,
-    /// How long it was, ns.
+    /// Its length, ns.
     pub length_ns: u64,
-    /// Whose it was, the most first.
+    /// Its causes, the longest first.
     pub parts: Vec<Part>,
 }
 
@@ -166,8 +166,8 @@ pub struct Stall {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Part {
-    /// Whose.
+    /// Its cause.
     pub cause: String,
-    /// How long, ns.
+    /// Its length, ns.
     pub length_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! An objective: a bound for a figure of a record, such as `p99 < 100us`.
+//! An objective: a limit for a figure of a record, such as `p99 < 100us`.
 
 use crate::RunRecord;
 use crate::comparison::selector::{BadSelector, Selector};
@@ -10,28 +10,28 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
-    /// Which figure.
+    /// The figure.
     pub selector: Selector,
-    /// The bound, ns.
+    /// The limit, ns.
     pub limit_ns: u64,
-    /// Whether the bound itself is still good.
+    /// Whether the limit itself is allowed.
     pub or_equal: bool,
     /// As it was written.
     text: String,
 }
 
-/// The longest latency that is measured: an hour.
+/// The longest measurable latency: an hour.
 const LIMIT_NS_MAX: f64 = 3.6e12;
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Objective {
-    /// The pooled figure that is meant, in `record`, ns; `None` if the record lacks it or the
-    /// sample can't support it.
+    /// The pooled figure in `record`, ns; `None` if the record lacks it or the sample can't support
+    /// it.
     pub fn value_ns(&self, record: &RunRecord) -> Option<u64> {
         self.selector.value(record)
     }
 
-    /// Whether so many ns meet it.
+    /// Whether `ns` meets it.
     pub fn is_met_by(&self, ns: u64) -> bool {
         ns < self.limit_ns || self.or_equal && ns == self.limit_ns
     }
@@ -58,17 +58,17 @@ impl TryFrom<String> for Objective {
     }
 }
 
-/// Not an objective.
+/// The text is not an objective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadObjective {
-    /// Something else than a figure, a comparison and a limit.
+    /// It is not a figure, a comparison and a limit.
     Malformed {
         /// As given.
         text: String,
         /// The reason.
         why: &'static str,
     },
-    /// The figure is none that is measured.
+    /// The figure is not one that tickpath measures.
     Selector(BadSelector),
 }
 
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,40}") {
+        fn any_text_is_read_or_rejected(text in ".{0,40}") {
             let _ = text.parse::<Objective>();
         }
 

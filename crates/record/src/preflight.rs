@@ -10,12 +10,12 @@ pub struct Preflight {
     pub scenario: Value,
     /// The subjects, floors included, with the cores of each and of its exchange.
     pub subjects: Vec<(String, Vec<usize>)>,
-    /// Duration of all runs by plan; processes that start and end come on top.
+    /// Planned duration of all runs, without starting and ending processes.
     pub seconds: f64,
-    /// Free space that the record needs, roughly.
+    /// Free space that the record needs, approximately.
     pub bytes: u64,
-    /// What makes the figures poor.
+    /// Reasons why the figures will be poor.
     pub warnings: Vec<String>,
-    /// What makes the runs fail or void: with any of these, nothing is started.
+    /// Reasons why the runs will fail or be void. With any of these, no run is started.
     pub refusals: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! What a client prints while it measures: one line of JSON a second on stdout
-//! (clients/CONTRACT.md). Nothing in a record comes from here.
+//! The progress of a client during its run: one line of JSON a second on stdout
+//! (clients/CONTRACT.md). No part of a record comes from it.
 //!
 //! See docs/decisions/004-report-page-and-live-view.md.
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 /// The latest second of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
-    /// Seconds of the measured part so far, this one included.
+    /// Seconds of the measured part so far, including this one.
     pub seconds: f64,
-    /// Messages sent in it, a second.
+    /// Messages per second sent in it.
     pub messages_per_second: f64,
-    /// What the percentiles are of, `order.response` or `order.service`.
+    /// Series of the percentiles, `order.response` or `order.service`.
     pub series: String,
-    /// Median of this second, ns; `None` where it has too few samples.
+    /// Median of this second, ns; `None` if it has too few samples.
     #[serde(default)]
     pub p50_ns: Option<u64>,
-    /// 99th percentile of this second, ns; `None` where it has too few samples.
+    /// 99th percentile of this second, ns; `None` if it has too few samples.
     #[serde(default)]
     pub p99_ns: Option<u64>,
-    /// Its latencies by bucket ([`stats::buckets`]), of clients that report them.
+    /// Its latencies by bucket ([`stats::buckets`]), if the client reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<(i32, u64)>,
     /// Sum of the latencies in `buckets`, ns.
     #[serde(default, skip_serializing_if = "stats::is_zero")]
     pub sum_ns: u64,
-    /// The seconds left of the measured part, where the client knows it better than its plan.
+    /// The remaining seconds of the measured part, if the client knows better than its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_left: Option<f64>,
 }
@@ -34,7 +34,7 @@ pub struct Second {
 /// The line: `{"progress":{"seconds":3.0,…}}`. A client's result has no such key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgressLine {
-    /// The second that it tells of.
+    /// The second.
     pub progress: Second,
 }
 

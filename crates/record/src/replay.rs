@@ -1,4 +1,4 @@
-//! What `tickpath replay --json` prints: what a journal of inputs comes to.
+//! The output of `tickpath replay --json`: the state after a journal of inputs.
 //!
 //! Readers ignore keys they don't know and take absent ones at their default.
 
@@ -20,11 +20,9 @@ pub struct Replay {
     pub journal: String,
     /// The engine's state hash at the end, 16 hexadecimal digits.
     pub state_hash: String,
-    /// How many inputs the log has, all those before the snapshot among them: the next one gets
-    /// this number.
+    /// Inputs in the log, including those before the snapshot: the next one gets this number.
     pub next_sequence: u64,
-    /// How many of them are in the snapshot that the replay began with; `null`: it began with the
-    /// first input.
+    /// Inputs in the snapshot from which the replay began; `null` if it began with the first input.
     pub from_snapshot: Option<u64>,
     /// The engine's instruments.
     pub instruments: u16,
@@ -32,17 +30,17 @@ pub struct Replay {
     pub open_orders: u32,
     /// The inputs that were replayed, by kind.
     pub inputs: BTreeMap<String, u64>,
-    /// The events that they led to, by kind.
+    /// The resulting events, by kind.
     pub events: BTreeMap<String, u64>,
-    /// What stood behind the last whole record; `null`: nothing.
+    /// Incomplete data after the last record; `null` without.
     pub cut: Option<Cut>,
-    /// Why later snapshots were not used.
+    /// Reasons why later snapshots were not used.
     pub snapshots_refused: Vec<String>,
-    /// The file of the snapshot that was written at the end, if one was.
+    /// The file of the snapshot written at the end, if any.
     pub snapshot: Option<String>,
 }
 
-/// What a write that was cut off left at the end of a log.
+/// The rest of an interrupted write at the end of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cut {
@@ -50,6 +48,6 @@ pub struct Cut {
     pub segment: String,
     /// The first input that is not in the log.
     pub sequence: u64,
-    /// Bytes that are no whole record.
+    /// Length of the incomplete record.
     pub bytes: u64,
 }

@@ -1,9 +1,9 @@
-//! The run record: what `run.json` holds, and what a client process says when it is done.
+//! The run record, `run.json`, and the result that a client process prints at its end.
 //!
-//! Values of latencies are integers in the series' `unit`. Readers ignore keys that they don't know
-//! and fill absent ones with their default, so that old and new records open alike.
+//! Latencies are integers in the series' `unit`. Readers ignore keys they don't know and take
+//! absent ones at their default, so that old and new records open.
 
-pub use crate::disturbed::{Disturbed, Disturber};
+pub use crate::disturbed::{DisturbedShare, Disturber};
 pub use clock::kind::Kind;
 use serde::{Deserialize, Serialize};
 pub use stats::Percentiles;
@@ -31,7 +31,7 @@ pub struct Series {
     /// Names of the pooled percentiles with fewer than 100 samples beyond them.
     #[serde(default)]
     pub uncertain: Vec<String>,
-    /// Each run alone, in order; without samples where a run has none of it.
+    /// Each run alone, in order; without samples for a run that lacks the series.
     #[serde(default)]
     pub per_run: Vec<Percentiles>,
     /// Per percentile, a confidence interval of at least 95 % for the median over runs; absent with
@@ -42,18 +42,18 @@ pub struct Series {
     #[serde(default)]
     pub bracket: BTreeMap<String, [u64; 2]>,
     /// The highest printed percentile up to which all brackets are narrower than 10 %, as a rank
-    /// from 0 to 1; 0 if p50 does not hold; `None` where it can't be judged.
+    /// from 0 to 1; 0 if p50 does not hold; `None` if it can't be judged.
     #[serde(default)]
     pub holds_to: Option<f64>,
-    /// Where disturbance may have moved its values to.
+    /// The direction in which disturbance may move its values.
     #[serde(default)]
     pub moves: Moves,
-    /// Why it can't be judged; empty where it is.
+    /// Why it can't be judged; empty if it can.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub not_judged: String,
-    /// How much of each run was disturbed, in order.
+    /// The disturbed share of each run, in order.
     #[serde(default)]
-    pub disturbed: Vec<Disturbed>,
+    pub disturbed: Vec<DisturbedShare>,
 }
 
 /// Mean length of each message on the stream, frame headers included.
@@ -71,59 +71,61 @@ pub struct MessageBytes {
     pub cancel_reply: u64,
 }
 
-/// What was sent and what came back, over the measured part of one or several runs.
+/// Messages sent and received, over the measured part of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Load {
-    /// `open` or `ping-pong`; empty where nothing was sent.
+    /// `open` or `ping-pong`; empty if nothing was sent.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// Messages a second that the schedule asked for; `None` in ping-pong.
+    /// Messages per second of the schedule; `None` in ping-pong.
     pub rate_per_second_offered: Option<f64>,
-    /// Messages a second that were sent.
+    /// Messages per second that were sent.
     pub rate_per_second_achieved: f64,
     /// Orders and cancels written.
     pub sent: u64,
     /// Replies to them.
     pub received: u64,
-    /// Messages without a reply when the run had drained.
+    /// Messages without a reply after the run had drained.
     pub lost: u64,
-    /// Messages that a newer one of the same key replaced before they were read; the reader knew.
+    /// Messages that the reader knows it skipped, because a newer one of the same key replaced
+    /// them.
     #[serde(skip_serializing_if = "stats::is_zero")]
     pub conflated: u64,
-    /// Replies to what had been answered already, or never sent.
+    /// Replies to messages that were already answered, or never sent.
     pub duplicated: u64,
-    /// Replies on one connection that came in another order than their messages were sent.
+    /// Replies on one connection in another order than that of their messages.
     pub out_of_order: u64,
-    /// Cancels that were sent before the ack of their order was read.
+    /// Cancels sent before the ack of their order was read.
     pub overtakes: u64,
-    /// Orders or cancels that were refused.
+    /// Orders or cancels that were rejected.
     pub rejected: u64,
     /// Messages that answer nothing: fills of orders that were meant to rest, errors.
     pub unexpected: u64,
-    /// Messages that waited because too many were unanswered; their wait is in the response time.
+    /// Messages that waited because too many were unanswered; the wait is part of the response
+    /// time.
     pub held_back: u64,
-    /// How often an end of a queue waited for a block that was not ready; its wait is in the
+    /// How often an end of a queue waited for a block that was not ready; the wait is part of the
     /// response time.
     pub blocks_late: u64,
-    /// How long messages were.
+    /// Mean lengths of the messages.
     pub message_bytes: MessageBytes,
-    /// Messages sent in the warm-up, which is thrown away.
+    /// Messages sent in the warm-up, which do not count.
     pub warm_up_sent: u64,
-    /// The longest delay behind the schedule of 99 % of messages, ns; of the worst run.
+    /// The p99 of the delay behind the schedule, ns; of the worst run.
     pub lateness_ns_p99: Option<u64>,
-    /// Times the kernel took the measuring thread off its core, all runs.
+    /// Involuntary context switches of the measuring thread, all runs.
     pub context_switches_involuntary: u64,
     /// Page faults of the measuring thread in the measured part, all runs.
     pub page_faults: u64,
-    /// Where operations went through a matching engine, what it did, of each run in order.
+    /// Results of a matching engine, of each run in order.
     #[serde(alias = "matching", skip_serializing_if = "Vec::is_empty")]
     pub engine: Vec<crate::engine::EngineRun>,
-    /// Where a feed was read, what came of it, of each run in order.
+    /// Results of reading a feed, of each run in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tick: Vec<crate::tick::Tick>,
-    /// Where the client ran on a virtual machine, what that did, of each run in order.
+    /// Activity of the client's virtual machine, of each run in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runtime: Vec<crate::runtime::Runtime>,
 }
@@ -134,31 +136,30 @@ pub struct Load {
 pub struct Subject {
     /// Its name in the scenario; `floor`, `bare` and `hiccup` are tickpath's own.
     pub name: String,
-    /// How it waits and reads: `spin`, `block`, …
+    /// Its way of waiting and reading: `spin`, `block`, …
     #[serde(default)]
     pub backend: String,
     /// The class of its measuring thread: `other`, `fifo:PRIORITY`, …
     #[serde(default)]
     pub scheduling: String,
-    /// It spoke TLS; of a floor: its messages were as long as TLS records.
+    /// Whether it used TLS; for a floor, whether its messages were as long as TLS records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
-    /// The cores that its exchange and its measuring thread ran on, in this order.
+    /// The cores of its exchange and of its measuring thread, in this order.
     #[serde(default)]
     pub cores: Vec<usize>,
-    /// What it sent and received.
+    /// Its messages.
     #[serde(default)]
     pub load: Load,
     /// Its latencies.
     #[serde(default)]
     pub series: Vec<Series>,
-    /// For ticks that became orders, what the way was made of around its percentiles, over all
-    /// runs.
+    /// For ticks that led to orders, the mean stages around percentiles of the path, over all runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attribution: Vec<crate::tick::Attribution>,
-    /// The worst of them, the worst first; as many as were asked for.
+    /// The worst of these ticks, the worst first, as many as requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub traced: Vec<crate::tick::Traced>,
+    pub traced: Vec<crate::tick::TracedTick>,
 }
 
 impl Subject {
@@ -172,7 +173,7 @@ impl Subject {
         self.name.starts_with("bare")
     }
 
-    /// Whether it is a floor or the bare echo below one: no subject of the scenario.
+    /// Whether it is a floor or the bare echo below one, not a subject of the scenario.
     pub fn is_reference(&self) -> bool {
         self.is_floor() || self.is_bare()
     }
@@ -183,32 +184,32 @@ impl Subject {
     }
 }
 
-/// How a validity rule came out.
+/// Result of a validity rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It was checked and holds.
     Held,
-    /// It was checked and does not hold: the record is no result.
+    /// It was checked and does not hold: the record is not a result.
     Broken,
-    /// It can't be checked here; `detail` says why.
+    /// It can't be checked; `detail` says why.
     NotApplicable,
 }
 
-/// One validity rule, for one subject or for the whole.
+/// One validity rule, for one subject or for the whole record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rule {
     /// Its name, as in docs/METHODOLOGY.md.
     pub rule: String,
-    /// How it came out.
+    /// Its result.
     pub verdict: Verdict,
-    /// The figures it was decided on, in words.
+    /// The figures behind the verdict, in words.
     pub detail: String,
 }
 
-/// The clock that stamped everything.
+/// The clock of all stamps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -235,9 +236,9 @@ pub struct MergedFrom {
     pub name: String,
     /// When it started, UTC, RFC 3339.
     pub started: String,
-    /// [`crate::machine::Fixed::identity`] of its machine; `None` where that was not kept.
+    /// [`crate::machine::Fixed::identity`] of its machine; `None` without a machine.json.
     pub machine: Option<String>,
-    /// Runs that it gave.
+    /// Number of its runs.
     pub runs: u32,
 }
 
@@ -257,49 +258,50 @@ pub struct RunRecord {
     /// The command line that repeats it.
     #[serde(default)]
     pub command: Vec<String>,
-    /// All runs were made without an interruption.
+    /// Whether all runs were made without an interruption.
     pub complete: bool,
-    /// The broken rules, in words: the record is void and no result. Empty for a good record.
+    /// The broken rules, in words: the record is void. Empty for a valid record.
     #[serde(default, alias = "invalid_because")]
     pub void_because: Vec<String>,
-    /// What disturbed the main series most, where anything did.
+    /// The strongest disturbance of the main series, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturber: Option<Disturber>,
-    /// Runs that were left out because more of them was disturbed than of those that count; their
-    /// logs are kept.
+    /// Runs that were left out because they were more disturbed than those that count. Their logs
+    /// are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutRun>,
     /// Every rule with its verdict.
     #[serde(default)]
     pub rules: Vec<Rule>,
     /// Runs that count.
     pub runs: u32,
-    /// One short run that only shows that everything works (`--quick`): no figure of it counts.
+    /// Made with `--quick`: one short run that only shows that everything works. Its figures don't
+    /// count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub smoke_test: bool,
-    /// Faults that were injected on purpose, a line each: the process and the fault.
+    /// Faults that were injected on purpose: the process and the fault, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<String>,
-    /// What the reader should know, and what to do about it.
+    /// Warnings, with advice.
     pub warnings: Vec<String>,
     /// The clock.
     #[serde(default)]
     pub clock: Clock,
-    /// By how much two of its stamps differ at least that are not equal, ns; the coarsest where
-    /// several stamped. 0 in records of before it was kept.
+    /// Smallest difference of two different stamps of the clock, ns; the coarsest of several
+    /// clocks. 0 in older records.
     #[serde(default)]
     pub clock_step_ns: u64,
     /// The scenario as resolved: defaults filled in, overrides applied, cores chosen.
     #[serde(default)]
     pub resolved: serde_json::Value,
-    /// The records that this one was merged from, in order of start, each with those of its runs
-    /// that follow each other; empty where it was measured as one.
+    /// The records that this one was merged from, in order of start, each with its consecutive
+    /// runs; empty for a record that was measured as one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged_from: Vec<MergedFrom>,
-    /// What disturbed the measured cores, with causes; where `--noise` asked for it.
+    /// Disturbances of the measured cores with causes, if `--noise` was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<crate::noise::Noise>,
-    /// What the exchange said of itself at the end of the first run, where it was asked: its tool,
+    /// The exchange's description of itself at the end of the first run, if requested: its tool,
     /// its machine, the hash of its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<serde_json::Value>,
@@ -307,16 +309,16 @@ pub struct RunRecord {
     pub subjects: Vec<Subject>,
 }
 
-/// A run that was measured and does not count.
+/// A run that was measured but does not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct LeftOut {
-    /// Its number, in the order in which runs were made, from 1.
+pub struct LeftOutRun {
+    /// Its number, in the order of the runs, from 1.
     pub run: u32,
-    /// The share of its main series that was disturbed, from 0 to 1.
+    /// The disturbed share of its main series, from 0 to 1.
     pub disturbed_share: f64,
-    /// Its log, beside run.json.
+    /// Its log, next to run.json.
     pub log: String,
 }
 
@@ -324,7 +326,7 @@ impl RunRecord {
     /// Reads a record of this schema or of an earlier one.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is no such record.
     pub fn from_json(text: &str) -> Result<RunRecord, serde_json::Error> {
         let mut record: RunRecord = serde_json::from_str(text)?;
         if record.schema < 2 {
@@ -336,20 +338,20 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// Whether it broke a rule of integrity: then it is no result.
+    /// Whether it broke a rule of integrity and so is not a result.
     pub fn is_void(&self) -> bool {
         !self.void_because.is_empty()
     }
 
-    /// The series for which the first line speaks: the response time of the first subject's first
-    /// answer, or its service time where there is no response.
+    /// The series behind the headline: the response time of the first subject's first answer, or
+    /// its service time if there is no response time.
     pub fn main_series(&self) -> Option<&Series> {
         let subject = self.subjects.first()?;
         let of = |kind| subject.series.iter().find(|series| series.kind == kind);
         of(Kind::Response).or_else(|| of(Kind::Service)).or_else(|| of(Kind::Noise))
     }
 
-    /// Whether it is a result whose main series holds to the percentile of rank `quantile`.
+    /// Whether it is a result whose main series holds up to rank `quantile`.
     pub fn holds(&self, quantile: f64) -> bool {
         !self.is_void() && self.main_series().is_some_and(|series| series.holds(quantile))
     }
@@ -360,48 +362,48 @@ impl RunRecord {
     }
 }
 
-/// What a client process prints on stdout, as one line of JSON, when its run is over; the latencies
-/// themselves stand in the .hlog that it wrote. See clients/CONTRACT.md.
+/// The result that a client process prints on stdout, as one line of JSON, after its run. Its
+/// latencies are in the .hlog that it wrote. See clients/CONTRACT.md.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientResult {
-    /// The run lasted as long as it was meant to and everything was drained.
+    /// Whether the run lasted its full time and everything was drained.
     pub complete: bool,
-    /// Why not, or what else went wrong, one sentence each.
+    /// Failures, a sentence each.
     pub failures: Vec<String>,
-    /// What was sent and received.
+    /// Its messages.
     pub load: Load,
-    /// The clock that stamped it.
+    /// The clock of its stamps.
     pub clock: Clock,
-    /// What the exchange said of itself in the end (DESCRIPTION on the wire), where it was asked.
+    /// The exchange's description of itself at the end (DESCRIPTION on the wire), if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<serde_json::Value>,
 }
 
 impl ClientResult {
-    /// It is not complete, above all for this reason.
+    /// Marks the result as incomplete, with this as the first reason.
     pub fn fail(&mut self, why: String) {
         self.complete = false;
         self.failures.insert(0, why);
     }
 }
 
-/// What an exchange that was started for a run prints on stdout, as one line of JSON, when it is
+/// The result that an exchange started for a run prints on stdout, as one line of JSON, when it is
 /// told to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExchangeResult {
-    /// Orders that reached the gateway, whatever became of them.
+    /// Orders that reached the gateway, accepted or not.
     pub orders: u64,
-    /// Cancels that reached the gateway, whatever became of them.
+    /// Cancels that reached the gateway, accepted or not.
     pub cancels: u64,
-    /// The state of all books, as 16 hex digits.
+    /// Hash of the state of all books, 16 hex digits.
     pub state_hash: String,
-    /// Whether a replay of all inputs gives the same state; `None` where it can't be told.
+    /// Whether a replay of all inputs gives the same state; `None` if unknown.
     pub replay_equal: Option<bool>,
-    /// How, or why it can't be told.
+    /// How that was checked, or why it is unknown.
     pub replay_detail: String,
-    /// Everything it counted.
+    /// All of its counters.
     pub counts: serde_json::Value,
 }
 

@@ -1,8 +1,8 @@
-//! What a record opens.
+//! Which records open.
 
 use super::*;
 
-/// The example of the design document: what stands there must open.
+/// The example of the design document must open.
 #[test]
 fn a_record_with_few_and_with_unknown_keys_opens() {
     let text = r#"{"schema": 2, "tool": "tickpath 0.1.0", "scenario": "order-to-ack",
@@ -32,7 +32,7 @@ fn kinds_have_one_name_each() {
     }
 }
 
-/// Records of schema 1 were valid as a whole, or not at all.
+/// A record of schema 1 was valid or invalid as a whole.
 #[test]
 fn a_record_of_schema_1_keeps_its_verdict() {
     let record = |valid: bool, because: &str| {
@@ -50,7 +50,7 @@ fn a_record_of_schema_1_keeps_its_verdict() {
     assert!(bad.is_void() && !bad.holds(0.5));
 }
 
-/// What an engine did was once called by another name than its kind's.
+/// The key `engine` was once `matching`.
 #[test]
 fn an_engines_run_opens_by_its_old_name() {
     let load: Load = serde_json::from_str(r#"{"matching": [{"operations": 7}]}"#).unwrap();

@@ -1,4 +1,4 @@
-//! What the virtual machine below a client did meanwhile; clients without one have none.
+//! Activity of a client's virtual machine during a run; clients without one have none.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,16 @@ use serde::{Deserialize, Serialize};
 pub struct Runtime {
     /// Its name and version.
     pub name: String,
-    /// How the client reached the kernel: `epoll`, `io_uring`, `nio`.
+    /// The client's I/O interface: `epoll`, `io_uring`, `nio`.
     pub transport: String,
     /// Bytes that the measuring thread allocated.
     pub allocated_bytes: u64,
     /// Garbage collections of the process.
     pub collections: u64,
-    /// Time that they took, ms.
+    /// Time of these collections, ms.
     pub collecting_ms: u64,
-    /// Time that compilers worked, ms.
+    /// Time of the compilers, ms.
     pub compiling_ms: u64,
-    /// How often the measuring thread waited because the ring to the thread with the histograms was
-    /// full.
+    /// How often the measuring thread waited because the ring to the histogram thread was full.
     pub recorder_waits: u64,
 }

@@ -1,6 +1,6 @@
-//! docs/run.schema.json is what the types in `record` say, and says what a record is.
+//! Tests that docs/run.schema.json and the other schemas match the types in `record`.
 
-use crate::audited::Audited;
+use crate::audited::AuditSummary;
 use crate::comparison::Comparison;
 use crate::directory::load_record;
 use crate::history::History;
@@ -16,11 +16,11 @@ const SHIPPED: &str = include_str!("../../../docs/run.schema.json");
 const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/schema-1.json");
 
 const ID: &str = "https://github.com/tickpath/tickpath/blob/main/docs/run.schema.json";
-const DESCRIPTION: &str = "What one `tickpath run` measured, with its verdict. Latencies are integers in \
+const DESCRIPTION: &str = "The measurements of one `tickpath run`, with its verdict. Latencies are integers in \
     the `unit` of their series. Keys may be added without a new version: readers ignore those that they \
     don't know, and take absent ones at their default.";
 
-/// The schema of the types as they are.
+/// The schema of the current types.
 fn generated() -> Value {
     let mut schema = schema_of::<RunRecord>(ID, SCHEMA);
     schema["title"] = json!("run.json, the run record of tickpath");
@@ -28,7 +28,7 @@ fn generated() -> Value {
     schema
 }
 
-/// The schema of a type that has no version of its own.
+/// The schema of a type without a version of its own.
 fn unversioned<T: schemars::JsonSchema>(id: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
@@ -45,8 +45,8 @@ pub(crate) fn schema_of<T: schemars::JsonSchema>(id: &str, version: u32) -> Valu
     schema
 }
 
-/// Takes out what only Rust knows: its names of number formats, its word for null, the lines of a
-/// comment, and defaults that repeat those of their keys.
+/// Removes details of Rust: names of number formats, the newlines of comments, and defaults that
+/// repeat those of their keys.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(keys) => {
@@ -72,8 +72,8 @@ fn the_schema_in_docs_is_that_of_the_types() {
     check_file(FILE, SHIPPED, generated());
 }
 
-/// compare.json, sweep.json, trial.json, and what `report --json` prints of a directory and of an
-/// audit log.
+/// compare.json, sweep.json, trial.json, and the output of `report --json` for a directory and for
+/// an audit log.
 #[test]
 fn the_other_schemas_in_docs_are_those_of_their_types() {
     let id = |name: &str| ID.replace("run.schema", &format!("{name}.schema"));
@@ -81,7 +81,7 @@ fn the_other_schemas_in_docs_are_those_of_their_types() {
         ("compare", schema_of::<Comparison>(&id("compare"), crate::comparison::SCHEMA)),
         ("sweep", schema_of::<SweepRecord>(&id("sweep"), crate::sweep::SCHEMA)),
         ("history", unversioned::<History>(&id("history"))),
-        ("audit", unversioned::<Audited>(&id("audit"))),
+        ("audit", unversioned::<AuditSummary>(&id("audit"))),
         ("trial", schema_of::<Trial>(&id("trial"), TRIAL_SCHEMA)),
     ];
     for (name, schema) in of_types {
@@ -91,11 +91,11 @@ fn the_other_schemas_in_docs_are_those_of_their_types() {
     }
 }
 
-/// Writes the schema where the environment asks for it.
+/// Compares the schema with the file, or writes the file if the environment says so.
 #[track_caller]
 pub(crate) fn check_file(file: &str, shipped: &str, generated: Value) {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        // Through its own type, which puts the keys in the order that a reader expects.
+        // Convert to schemars' type, which sorts the keys as readers expect.
         let schema = schemars::Schema::try_from(generated).unwrap();
         let text = serde_json::to_string_pretty(&schema).unwrap();
         std::fs::write(file, text + "\n").unwrap();
@@ -103,12 +103,12 @@ pub(crate) fn check_file(file: &str, shipped: &str, generated: Value) {
     }
     assert!(
         generated == serde_json::from_str::<Value>(shipped).unwrap(),
-        "{file} is not what its types say any more; \
+        "{file} no longer matches its types; \
          UPDATE_EXPECT=1 cargo test -p record schema writes it anew"
     );
 }
 
-/// What of `record` the schema in docs does not allow.
+/// Violations of the shipped schema in `record`.
 pub(crate) fn faults(record: &Value) -> Vec<String> {
     let schema: Value = serde_json::from_str(SHIPPED).unwrap();
     testing::schema::faults(&schema, record)
@@ -118,12 +118,12 @@ fn old_record() -> Value {
     serde_json::from_str(&std::fs::read_to_string(OLD).unwrap()).unwrap()
 }
 
-/// The same as it would be written today.
+/// The old record as it would be written today.
 fn any_record() -> Value {
     serde_json::to_value(load_record(Path::new(OLD)).unwrap()).unwrap()
 }
 
-/// A record that tickpath 0.1.0 wrote (tests/records/README.md) opens for good.
+/// A record of tickpath 0.1.0 (tests/records/README.md) must always open.
 #[test]
 fn an_old_record_opens_and_validates() {
     let record = load_record(Path::new(OLD)).unwrap();
@@ -133,7 +133,7 @@ fn an_old_record_opens_and_validates() {
     assert_eq!(record.holds(0.99), !record.is_void());
     let order = record.subject("rust").unwrap().series("order", Kind::Response).unwrap();
     assert!(order.pooled.p50.is_some() && order.pooled.p99_999.is_none());
-    // What we would write of it today is a record too.
+    // Written again, it still matches the schema.
     assert_eq!(faults(&serde_json::to_value(record).unwrap()), [""; 0]);
 }
 

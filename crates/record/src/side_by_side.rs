@@ -1,5 +1,5 @@
-//! Several records side by side, grouped by what differs between them: the machine (instance type,
-//! zone, placement group, kernel), and the settings. It describes; `compare` judges.
+//! Several records side by side, grouped by their differences: the machine (instance type, zone,
+//! placement group, kernel) and the settings. It describes; `compare` judges.
 
 use crate::history::{Summary, settings_changes, summarise};
 use crate::machine::Machine;
@@ -8,42 +8,42 @@ use serde::Serialize;
 use stats::{PERCENTILES, median};
 use std::collections::BTreeMap;
 
-/// Where more settings differ, their letters stand for all of them.
+/// If more settings differ, four letters represent all of them.
 pub const SETTINGS_MAX: usize = 4;
-/// Records that are set side by side at most.
+/// Maximum number of records in one table.
 pub const RECORDS_MAX: usize = 10_000;
 
 /// A record to set beside others.
 pub struct Member {
-    /// Its directory, as it was named.
+    /// Its directory, as the user named it.
     pub name: String,
     /// Its run.json.
     pub record: RunRecord,
-    /// Its machine.json, where there is one.
+    /// Its machine.json, if any.
     pub machine: Option<Machine>,
 }
 
-/// Records, grouped.
+/// Records in groups.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SideBySide {
-    /// The names of what differs: `zone`, `load.connections`; `record` where nothing does.
+    /// Names of the differences: `zone`, `load.connections`; `record` if there are none.
     pub by: Vec<String>,
-    /// In the order in which they were named first.
+    /// In the order in which they were first named.
     pub groups: Vec<Group>,
-    /// Records that are no result, a sentence each.
+    /// Records that are not results, a sentence each.
     pub left_out: Vec<String>,
-    /// What letters stand for, a sentence each.
+    /// Meanings of the letters, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Records that agree in everything that differs between groups.
+/// Records that agree in all of these differences.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Group {
-    /// Its values, one for each of [`SideBySide::by`].
+    /// Its values, one per entry of [`SideBySide::by`].
     pub values: Vec<String>,
     /// Its records.
     pub records: Vec<String>,
-    /// Runs of all of them.
+    /// Total number of runs.
     pub runs: u32,
     /// Its latencies.
     pub rows: Vec<Row>,
@@ -73,13 +73,13 @@ pub struct Figure {
     pub name: String,
     /// From 0 to 1.
     pub rank: f64,
-    /// The figure of the record; of several records the median of theirs, ns.
+    /// The figure of the record, or the median of several records' figures, ns.
     pub value: u64,
     /// The lowest and the highest of all runs, ns.
     pub over_runs: [u64; 2],
-    /// It holds in at least half of the records.
+    /// Whether it holds in at least half of the records.
     pub holds: bool,
-    /// A record has fewer than 100 samples beyond it.
+    /// Whether a record has fewer than 100 samples beyond it.
     pub is_uncertain: bool,
 }
 
@@ -90,7 +90,7 @@ impl Row {
     }
 }
 
-/// Sets `members` side by side. Records that are no result are left out.
+/// Groups `members`. Leaves out records that are not results.
 pub fn side_by_side(members: Vec<Member>) -> SideBySide {
     let mut left_out = Vec::new();
     let mut kept = Vec::new();
@@ -117,7 +117,7 @@ pub fn side_by_side(members: Vec<Member>) -> SideBySide {
     SideBySide { by, groups: groups.into_iter().map(group).collect(), left_out, notes }
 }
 
-/// Why nothing can be read from a record.
+/// Why a record is not a result; `None` if it is.
 fn no_result(record: &RunRecord) -> Option<String> {
     if record.is_void() {
         return Some(format!("void: {}", record.void_because.join("; ")));
@@ -125,7 +125,7 @@ fn no_result(record: &RunRecord) -> Option<String> {
     record.smoke_test.then(|| "a smoke test (--quick)".to_owned())
 }
 
-/// The names of what differs, its values for each member, and what letters stand for.
+/// The names of the differences, their values for each member, and the meanings of letters.
 fn what_differs(members: &[Member]) -> (Vec<String>, Vec<Vec<String>>, Vec<String>) {
     let summaries: Vec<Summary> = members
         .iter()
@@ -151,7 +151,7 @@ fn what_differs(members: &[Member]) -> (Vec<String>, Vec<Vec<String>>, Vec<Strin
     (columns.into_iter().map(|(name, _)| name).collect(), rows, notes)
 }
 
-/// What says which kind of machine it was; its letters only where that doesn't tell two apart.
+/// Columns for the kind of machine; the machine's letters only if nothing else tells two apart.
 fn machines(members: &[Member], summaries: &[Summary]) -> Vec<(String, Vec<String>)> {
     let column = |name: &str, value: fn(&Machine) -> Option<&String>| {
         let of = |one: &Member| value(one.machine.as_ref()?).cloned();
@@ -161,7 +161,7 @@ fn machines(members: &[Member], summaries: &[Summary]) -> Vec<(String, Vec<Strin
     let mut columns = vec![
         column("instance type", |machine| {
             let before = &machine.before;
-            // EC2 writes it into the firmware tables.
+            // EC2 puts the instance type into the firmware tables.
             let is_ec2 = before.fixed.dmi_vendor.as_deref() == Some("Amazon EC2");
             let product = before.fixed.dmi_product.as_ref().filter(|_| is_ec2);
             before.instance.instance_type.as_ref().or(product)
@@ -185,7 +185,7 @@ fn machines(members: &[Member], summaries: &[Summary]) -> Vec<(String, Vec<Strin
     columns
 }
 
-/// A column for every setting that differs, or one of letters if there are many.
+/// A column for every setting that differs, or one column of letters if they are many.
 fn settings(summaries: &[Summary], notes: &mut Vec<String>) -> Vec<(String, Vec<String>)> {
     let Some(first) = summaries.first() else { return Vec::new() };
     let mut columns: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
@@ -197,7 +197,7 @@ fn settings(summaries: &[Summary], notes: &mut Vec<String>) -> Vec<(String, Vec<
             firsts.insert(path, of_first);
         }
     }
-    // The scenario's name has a column of its own.
+    // The scenario's name has its own column.
     columns.remove("name");
     if columns.len() > SETTINGS_MAX {
         let mut known = vec![&first.settings];
@@ -215,7 +215,7 @@ fn settings(summaries: &[Summary], notes: &mut Vec<String>) -> Vec<(String, Vec<
                     n => format!("; {n} more"),
                 };
                 notes.push(format!(
-                    "settings {}, beside {}: {}{more}",
+                    "settings {}, compared with {}: {}{more}",
                     other.settings,
                     first.settings,
                     shown.join("; ")
@@ -236,7 +236,7 @@ fn settings(summaries: &[Summary], notes: &mut Vec<String>) -> Vec<(String, Vec<
         .collect()
 }
 
-/// A record's main series for every subject and floor that all of the group have.
+/// The main series of every subject and floor that all members of the group have.
 fn rows(members: &[&Member]) -> Vec<Row> {
     let Some(first) = members.first() else { return Vec::new() };
     let Some(main) = first.record.main_series() else { return Vec::new() };
@@ -337,7 +337,7 @@ mod tests {
         ]);
         assert_eq!(found.by, ["zone", "kernel"]);
         assert_eq!(values(&found), ["euc1-az1 6.1", "euc1-az2 6.1", "euc1-az2 6.8"]);
-        // Two that only their letters tell apart.
+        // Two records that differ only in their letters.
         let found = side_by_side(vec![
             on("euc1-az1", "6.1", 7, member("a", 4, 100)),
             on("euc1-az1", "6.1", 8, member("b", 4, 100)),

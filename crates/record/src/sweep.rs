@@ -1,5 +1,5 @@
-//! A sweep: one scenario at several rates, and which of them met an objective. What `sweep.json`
-//! holds; each rate has a run record of its own beside it.
+//! A sweep, `sweep.json`: one scenario at several rates, and which rates met an objective. Each
+//! rate has its own run record in a directory next to it.
 
 use crate::directory::write_whole;
 use crate::objective::Objective;
@@ -10,10 +10,10 @@ use std::path::Path;
 
 /// Version of the schema that this code writes.
 pub const SCHEMA: u32 = 1;
-/// Sent over offered, below which the load was another one than asked.
+/// Below this ratio of sent to offered messages, the load was not the requested one.
 pub const RATE_SHARE_MIN: f64 = 0.999;
 
-/// How a rate came out.
+/// Result of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -21,15 +21,15 @@ pub enum Outcome {
     /// The upper end of the figure's bracket is within the objective; without an objective, p50
     /// holds.
     Met,
-    /// The lower end of its bracket is not.
+    /// The lower end of its bracket is not within the objective.
     Missed,
-    /// The limit lies within the bracket, or p50 does not hold: the machine was too disturbed to
-    /// say.
+    /// The limit lies within the bracket, or p50 does not hold, because the machine was too
+    /// disturbed.
     Undecided,
-    /// Less than 99.9 % of the rate was reached, and not by one pause at the end: more than this
-    /// trader or that exchange can take.
+    /// Less than 99.9 % of the rate was reached, not only because of a pause at the end: more than
+    /// this trader or that exchange can handle.
     Overloaded,
-    /// No result: a rule of integrity was broken.
+    /// A rule of integrity was broken.
     Void,
 }
 
@@ -37,19 +37,19 @@ pub enum Outcome {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
-    /// Messages a second that the schedule asked for.
+    /// Messages per second of the schedule.
     pub rate_per_second_offered: f64,
-    /// Messages a second that were sent, by the subject that the objective is about.
+    /// Messages per second sent by the subject of the objective.
     pub rate_per_second_achieved: f64,
-    /// Directory of its run record, beside `sweep.json`.
+    /// Directory of its run record, next to `sweep.json`.
     pub record: String,
-    /// Why its record is void, or says nothing of the objective; empty otherwise.
+    /// Why its record is void, or can't decide the objective; empty otherwise.
     #[serde(default, alias = "invalid_because")]
     pub void_because: Vec<String>,
-    /// How it came out.
+    /// Its result.
     pub outcome: Outcome,
-    /// The objective's figure, ns, pooled over runs; `None` without an objective, or where the
-    /// sample can't support it.
+    /// The objective's figure, ns, pooled over runs; `None` without an objective, or if the sample
+    /// can't support it.
     #[serde(default)]
     pub objective_ns: Option<u64>,
     /// The subjects and floors of its record, with response and service times only.
@@ -72,14 +72,14 @@ pub struct SweepRecord {
     /// The command line that repeats it.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Every rate was measured without an interruption.
+    /// Whether every rate was measured without an interruption.
     pub complete: bool,
-    /// What ended it early, in words.
+    /// Why it ended early.
     #[serde(default)]
     pub failures: Vec<String>,
     /// Runs at each rate.
     pub runs: u32,
-    /// What a rate must meet, such as `p99 < 100us`.
+    /// The condition for a rate, such as `p99 < 100us`.
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub objective: Option<Objective>,
     /// Faults that were injected on purpose.
@@ -90,7 +90,7 @@ pub struct SweepRecord {
 }
 
 impl Point {
-    /// The point that `record` makes; `directory` is where it is.
+    /// The point of `record` in `directory`.
     pub fn of(
         record: &RunRecord,
         directory: String,
@@ -109,7 +109,7 @@ impl Point {
             .is_some_and(|subject| is_overloaded(&subject.load, rate_per_second, record.runs));
         let bracket = objective.and_then(|objective| objective.selector.bracket(record));
         let outcome = match (objective, bracket) {
-            // Unsent messages count as lost too, but the load is the reason.
+            // Unsent messages count as lost, but the load is the cause.
             _ if is_overloaded => Outcome::Overloaded,
             _ if record.is_void() => Outcome::Void,
             (None, _) if record.holds(0.5) => Outcome::Met,
@@ -119,7 +119,7 @@ impl Point {
             (Some(_), Some(_)) => Outcome::Undecided,
             (Some(objective), None) if objective_ns.is_none() => {
                 let figure = objective.selector.figure.name();
-                void_because.push(format!("the sample is too small to tell its {figure}"));
+                void_because.push(format!("the sample is too small to give its {figure}"));
                 Outcome::Void
             }
             (Some(_), None) => Outcome::Undecided,
@@ -137,7 +137,7 @@ impl Point {
 }
 
 impl Point {
-    /// Whether it says something of the objective: the load was too much, or it was met or missed.
+    /// Whether it decides the objective: met, missed, or overloaded.
     pub fn is_decided(&self) -> bool {
         !matches!(self.outcome, Outcome::Void | Outcome::Undecided)
     }
@@ -145,12 +145,12 @@ impl Point {
 
 /// Whether the load of `runs` runs fell behind its rate.
 ///
-/// The achieved rate counts to the last send, so one pause at the end of a short run lowers it. A
-/// backlog grows until then: it delays a hundredth of the messages, too, by as much as the rate
-/// lacks.
+/// The achieved rate is measured up to the last send, so one pause at the end of a short run lowers
+/// it. A real backlog grows until the end, and so also delays 1 % of the messages by the missing
+/// share of the run.
 fn is_overloaded(load: &Load, rate_per_second: f64, runs: u32) -> bool {
     let achieved = load.rate_per_second_achieved;
-    // Not every tick leads to an order: orders over ticks say nothing of a load.
+    // Not every tick leads to an order, so orders per tick are no measure of the load.
     let of_ticks = !load.tick.is_empty();
     if of_ticks || achieved <= 0.0 || achieved >= rate_per_second * RATE_SHARE_MIN {
         return false;
@@ -160,33 +160,33 @@ fn is_overloaded(load: &Load, rate_per_second: f64, runs: u32) -> bool {
     load.lateness_ns_p99.is_none_or(|p99| p99 as f64 > late_ns)
 }
 
-/// A subject with its response and service times; `None` if it has none.
+/// The subject with only its response and service times; `None` if it has none.
 fn timed(subject: &Subject) -> Option<Subject> {
     let mut subject = subject.clone();
     subject.series.retain(|series| matches!(series.kind, Kind::Response | Kind::Service));
     (!subject.series.is_empty()).then_some(subject)
 }
 
-/// The highest rate that was good, and the one above it that was not.
+/// The highest rate that met the objective, and the next one that did not.
 #[derive(Clone, Copy, Debug)]
 pub struct Knee<'a> {
-    /// The last point before the first that did not meet the objective.
+    /// The last point before the first one that did not meet the objective.
     pub met: Option<&'a Point>,
-    /// That first one.
+    /// The first point that did not meet it.
     pub next: Option<&'a Point>,
-    /// A higher rate met it again: between runs the machine changes more than between rates.
+    /// A higher rate that met it again: between runs the machine changes more than between rates.
     pub again: Option<&'a Point>,
 }
 
 impl SweepRecord {
-    /// Adds a point where its rate belongs.
+    /// Inserts a point in order of rate.
     pub fn insert(&mut self, point: Point) {
         let rate = point.rate_per_second_offered;
         let at = self.points.partition_point(|other| other.rate_per_second_offered < rate);
         self.points.insert(at, point);
     }
 
-    /// Where the sweep bends.
+    /// The knee of the sweep.
     pub fn knee(&self) -> Knee<'_> {
         let bad = |point: &&Point| point.outcome != Outcome::Met;
         let at = self.points.iter().take_while(|point| !bad(point)).count();
@@ -195,7 +195,7 @@ impl SweepRecord {
         Knee { met: below.last(), next: above.first(), again }
     }
 
-    /// Whether it is one that can be used: complete, and at least one rate was decided.
+    /// Whether it is usable: complete, with at least one decided rate.
     pub fn is_result(&self) -> bool {
         self.complete && self.points.iter().any(Point::is_decided)
     }
@@ -203,7 +203,7 @@ impl SweepRecord {
     /// Writes `sweep.json`, whole or not at all.
     ///
     /// # Errors
-    /// If the file system refuses.
+    /// If the file system returns one.
     pub fn save(&self, directory: &Path) -> io::Result<()> {
         write_whole(&directory.join("sweep.json"), &serde_json::to_string_pretty(self)?)
     }
@@ -251,12 +251,12 @@ mod tests {
         assert_eq!(point(1000.0, &of_ticks).outcome, Outcome::Void);
         assert_eq!(outcome(true, 1000.0, None), Outcome::Void);
         let untold = point(1000.0, &record(true, 1000.0, None));
-        assert!(untold.void_because[0].contains("too small to tell its p99"));
+        assert!(untold.void_because[0].contains("too small to give its p99"));
         let free = Point::of(&record(true, 1000.0, None), "x".to_owned(), 1000.0, None);
         assert_eq!(free.outcome, Outcome::Met);
     }
 
-    /// Three runs of a second at 1000/s, of which 99.8 % was achieved: the last send was 2 ms late.
+    /// Three runs of a second at 1000/s, which achieved 99.8 %: the last send was 2 ms late.
     #[test]
     fn a_pause_at_the_end_of_a_run_is_no_overload() {
         let with = |achieved: f64, sent: u64, lateness_ns_p99: Option<u64>| {
@@ -266,13 +266,13 @@ mod tests {
             point(1000.0, &record).outcome
         };
         assert_eq!(with(998.0, 3000, Some(60_000)), Outcome::Met);
-        // A backlog that grows steadily to 2 ms, and the least one that lowers the rate enough.
+        // A backlog that grows steadily to 2 ms: the smallest one that lowers the rate enough.
         assert_eq!(with(998.0, 3000, Some(1_980_000)), Outcome::Overloaded);
         assert_eq!(with(998.9, 3000, Some(1_089_000)), Outcome::Overloaded);
-        // The same lateness matters less in a longer run, as it does in the rate.
+        // In a longer run the same lateness lowers the rate less.
         assert_eq!(with(998.0, 30_000, Some(1_980_000)), Outcome::Met);
         assert_eq!(with(998.0, 30_000, Some(19_800_000)), Outcome::Overloaded);
-        // Too few messages to tell, and a schedule that was given up before its end.
+        // Too few messages to decide, and a schedule that was abandoned before its end.
         assert_eq!(with(998.0, 300, None), Outcome::Overloaded);
         assert_eq!(with(500.0, 1500, Some(990_000_000)), Outcome::Overloaded);
         assert_eq!(with(999.0, 3000, Some(1_980_000)), Outcome::Met);

@@ -1,9 +1,9 @@
-//! Latencies over time, from the logs of a record however long it was: a bounded number of columns,
-//! each with its percentiles, its maximum and a few rows of counts.
+//! Latencies over time, from the logs of a record of any length: a bounded number of columns, each
+//! with its percentiles, its maximum and a few rows of counts.
 //!
 //! ```text
-//!  log ── index: where each line is, when it began ──> columns ── workers: one column at a time ─>
-//!          percentiles of the column, added to the sum of the run
+//!  log ── index: position and start of each line ──> columns ── workers: one column at a time ──>
+//!         percentiles of the column, added to the sum of the run
 //! ```
 
 use crate::Percentiles;
@@ -18,17 +18,17 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// About as many columns hold all runs; each run has at least one.
+/// Approximate number of columns of all runs together; each run has at least one.
 pub const COLUMNS_MAX: usize = 480;
-/// Series of one record; what further tags hold is left out, and said.
+/// Maximum number of series of a record; further tags are left out, with a message.
 pub const TAGS_MAX: usize = 256;
 /// Rows of counts per power of ten of the latency.
 pub const ROWS_PER_DECADE: usize = 10;
-/// Sentences about lines that could not be read.
+/// Maximum number of messages about unreadable lines.
 const DAMAGES_MAX: usize = 5;
 /// The shortest column, seconds.
 const COLUMN_SECONDS_MIN: f64 = 0.001;
-/// The log is read in pieces of this size.
+/// Size of the pieces in which the log is read.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The logs of a record over time.
@@ -36,12 +36,12 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub struct Timeline {
     /// Width of a column, seconds.
     pub column_seconds: f64,
-    /// The runs, in order: the number of their columns. The first column of a run is the sum of
-    /// those before it.
+    /// Number of columns of each run, in order. The first column of a run is the sum of those
+    /// before it.
     pub runs: Vec<usize>,
     /// By tag, `subject.series.kind`.
     pub series: BTreeMap<String, OverTime>,
-    /// What could not be read, a sentence each; everything else is in here.
+    /// Messages about unreadable lines; all other lines are included.
     pub damage: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct Timeline {
 pub struct OverTime {
     /// Columns with samples, ascending.
     pub columns: Vec<Column>,
-    /// Per run that has it, its number from 0 and the curve of [`stats::curve`].
+    /// For each run that has it: the run's index from 0 and the curve of [`stats::curve`].
     pub curves: Vec<(usize, Vec<(f64, u64)>)>,
     /// The curve of all runs merged.
     pub pooled: Vec<(f64, u64)>,
@@ -58,19 +58,19 @@ pub struct OverTime {
     pub summary: Percentiles,
 }
 
-/// Some time of one series.
+/// One series in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its place, over all runs.
+    /// Its index, over all runs.
     pub index: usize,
-    /// Its percentiles, those that its sample supports, and its maximum.
+    /// Its maximum, and the percentiles that its sample supports.
     pub summary: Percentiles,
     /// Row and count, ascending: row r holds latencies from `10^(r / ROWS_PER_DECADE)` ns to the
-    /// next.
+    /// next row.
     pub rows: Vec<(u16, u64)>,
 }
 
-/// Where a line of a log is.
+/// Position of a line in a log.
 #[derive(Clone, Copy)]
 struct Place {
     tag: u32,
@@ -82,8 +82,8 @@ struct Place {
 }
 
 impl Place {
-    /// The moment that decides on its column. The rest of an interval when a run ends
-    /// belongs to the interval before it.
+    /// The time that decides on the column. The partial interval at the end of a run belongs to the
+    /// interval before it.
     fn moment(&self, usual_seconds: f64) -> f64 {
         let is_rest = self.length_seconds < usual_seconds / 2.0;
         let from_start = if is_rest { -usual_seconds } else { self.length_seconds };
@@ -91,12 +91,12 @@ impl Place {
     }
 }
 
-/// How time is cut.
+/// The division of time into columns.
 #[derive(Clone, Copy)]
 struct Cuts {
     /// Length of the usual interval.
     usual_seconds: f64,
-    /// A whole number of those.
+    /// A multiple of `usual_seconds`.
     column_seconds: f64,
 }
 
@@ -106,11 +106,10 @@ struct Index {
     span_seconds: f64,
 }
 
-/// Reads `logs`, one a run. Takes as many threads as there are cores.
+/// Reads `logs`, one per run, with as many threads as there are cores.
 ///
 /// # Errors
-/// If a log can't be read at all. Lines that are damaged are left out and stand in
-/// [`Timeline::damage`].
+/// If a log can't be read at all. Damaged lines are left out and reported in [`Timeline::damage`].
 pub fn read(logs: &[PathBuf]) -> io::Result<Timeline> {
     let mut timeline = Timeline::default();
     let (mut tags, mut lengths, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -165,7 +164,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Where the lines of one log are. New tags are added to `tags`, the lengths of intervals to
+/// Positions of the lines of one log. Adds new tags to `tags`, and the lengths of intervals to
 /// `lengths`.
 fn index(
     path: &Path,
@@ -202,7 +201,7 @@ fn index(
                         continue;
                     }
                 };
-                // Others' logs count from 1970, ours from before the warm-up.
+                // Other writers' times are since 1970; ours are since before the warm-up.
                 let start_seconds = start - *origin.get_or_insert(start);
                 index.span_seconds = index.span_seconds.max(start_seconds + length);
                 lengths.push(length);
@@ -215,7 +214,7 @@ fn index(
                     length_seconds: length,
                 });
             }
-            // Here another process of the run appended its log.
+            // The log of the run's next process begins.
             Ok(None) if line.starts_with(b"#[StartTime") => origin = None,
             Ok(None) => {}
             Err(why) => wrong.push(format!("{} line {number}: {why}", name(path))),
@@ -229,7 +228,7 @@ fn index(
     Ok(index)
 }
 
-/// The width of column that makes no more than about [`COLUMNS_MAX`] of them.
+/// The column width that gives about [`COLUMNS_MAX`] columns.
 fn cuts(indices: &[Index], lengths: &mut [f64]) -> Cuts {
     let middle = lengths.len() / 2;
     let usual = match lengths.is_empty() {
@@ -239,7 +238,7 @@ fn cuts(indices: &[Index], lengths: &mut [f64]) -> Cuts {
     let usual_seconds = ((usual * 1e3).round() / 1e3).max(COLUMN_SECONDS_MIN);
     let all: f64 = indices.iter().map(|index| index.span_seconds).sum();
     let at_most = COLUMNS_MAX.saturating_sub(indices.len()).max(1) as f64;
-    // A hair of slack: the last interval of a run ends some microseconds late.
+    // The tolerance is for the last interval of a run, which ends some microseconds late.
     let intervals = (all / at_most / usual_seconds - 1e-3).ceil().max(1.0);
     Cuts { usual_seconds, column_seconds: usual_seconds * intervals }
 }
@@ -247,17 +246,17 @@ fn cuts(indices: &[Index], lengths: &mut [f64]) -> Cuts {
 /// Percentiles and rows of one column.
 type Cut = (Percentiles, Vec<(u16, u64)>);
 
-/// What the workers found in one run.
+/// A worker's result for one run.
 #[derive(Default)]
-struct Read {
+struct RunColumns {
     columns: usize,
-    /// Tag, column, what is in it.
+    /// Tag, column, and its content.
     read: Vec<(usize, usize, Cut)>,
     totals: Vec<Option<Histogram<u64>>>,
     damage: Vec<String>,
 }
 
-fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<Read> {
+fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<RunColumns> {
     let column_of =
         |place: &Place| (place.moment(cuts.usual_seconds) / cuts.column_seconds) as usize;
     let columns = index.places.iter().map(column_of).max().map_or(1, |last| last + 1);
@@ -268,12 +267,12 @@ fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<Read> {
     }
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(columns);
-    let found: Vec<io::Result<Read>> = std::thread::scope(|scope| {
+    let found: Vec<io::Result<RunColumns>> = std::thread::scope(|scope| {
         let work = || read_columns(&index.path, &by_column, &next, tags);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect()
     });
-    let mut all = Read { columns, totals: vec![None; tags], ..Read::default() };
+    let mut all = RunColumns { columns, totals: vec![None; tags], ..RunColumns::default() };
     for one in found {
         let one = one?;
         all.read.extend(one.read);
@@ -288,15 +287,15 @@ fn read_run(index: &Index, cuts: Cuts, tags: usize) -> io::Result<Read> {
     Ok(all)
 }
 
-/// A worker: takes columns until there are none left.
+/// A worker: reads columns until none are left.
 fn read_columns(
     path: &Path,
     columns: &[Vec<Place>],
     next: &AtomicUsize,
     tags: usize,
-) -> io::Result<Read> {
+) -> io::Result<RunColumns> {
     let log = File::open(path)?;
-    let mut found = Read { totals: vec![None; tags], ..Read::default() };
+    let mut found = RunColumns { totals: vec![None; tags], ..RunColumns::default() };
     let (mut decoder, mut line) = (Decoder::new(), Vec::new());
     let mut sums: Vec<Option<Sum>> = (0..tags).map(|_| None).collect();
     loop {

@@ -18,7 +18,7 @@ fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// The columns of a tag as the hdrhistogram crate's own parser and deserialiser give them.
+/// The columns of a tag by the hdrhistogram crate's own parser and deserialiser.
 fn judged(logs: &[PathBuf], timeline: &Timeline, tag: &str) -> Vec<(usize, Histogram<u64>)> {
     let mut columns: BTreeMap<usize, Histogram<u64>> = BTreeMap::new();
     for (run, log) in logs.iter().enumerate() {
@@ -98,7 +98,7 @@ fn a_damaged_line_is_said_and_the_rest_counts() {
     }
 }
 
-/// As of each two of many cores. A known series stays whole, also after what is not.
+/// Like a series for each pair of many cores. Known series stay complete, even after unknown ones.
 #[test]
 fn series_beyond_the_limit_are_left_out_and_said_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn a_foreign_log_that_counts_from_1970_begins_at_0() {
     assert_eq!(columns, [0, 1, 2, 3]);
 }
 
-/// The processes of a run append to one file; each has had its own warm-up.
+/// The processes of a run append to one file, each with its own warm-up.
 #[test]
 fn each_log_in_a_file_begins_at_0_and_its_rest_makes_no_column() {
     let directory = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn no_logs_and_empty_logs_are_no_error() {
     assert!(read(&[directory.path().join("none.hlog")]).is_err());
 }
 
-/// Times that lie years apart must not make years of columns.
+/// Lines that are years apart must not give years of columns.
 #[test]
 fn absurd_times_are_bounded() {
     let directory = tempfile::tempdir().unwrap();

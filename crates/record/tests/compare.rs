@@ -1,20 +1,20 @@
-//! Whether the comparison can be trusted: A against A under the noise of a real machine, and shifts
-//! that are really there.
+//! Tests whether the comparison can be trusted: A with A under the noise of a real machine, and
+//! real shifts.
 
 use clock::random::SplitMix64;
-use record::comparison::compared::Compared;
+use record::comparison::compared::ComparedFigure;
 use record::comparison::selector::Figure;
 use record::comparison::{Question, Runs, compare};
 use record::{Kind, Percentiles, RunRecord, Series, Subject};
 use stats::compare::{Design, Outcome};
 
-/// Runs that follow each other in the real series and are kept together when it is drawn from: the
-/// autocorrelation of p50 has fallen to nothing within ten, that of p99 to a third.
+/// Length of a block of consecutive runs when drawing from the real series: within ten runs, the
+/// autocorrelation of p50 falls to zero and that of p99 to a third.
 const BLOCK: usize = 10;
 const PAIRS: usize = 12;
 const EXPERIMENTS: usize = 200;
 
-/// p50 and p99 of order and cancel, run by run, as a machine really gave them.
+/// p50 and p99 of order and cancel, run by run, as a real machine gave them.
 struct Machine {
     runs: Vec<[u64; 4]>,
 }
@@ -33,15 +33,15 @@ impl Machine {
         Machine { runs }
     }
 
-    /// So many runs one after the other, such as this machine may give on another day: blocks of
-    /// real ones, in another order.
+    /// Consecutive runs, as this machine might give on another day: blocks of real runs in another
+    /// order.
     fn day(&self, random: &mut SplitMix64, runs: usize) -> Vec<[u64; 4]> {
         let mut day = Vec::new();
         while day.len() < runs {
             let start = (random.bits() % self.runs.len() as u64) as usize;
             day.extend((0..BLOCK).map(|at| self.runs[(start + at) % self.runs.len()]));
         }
-        // Not every experiment begins with a block.
+        // Start some experiments in the middle of a block.
         let skip = (random.bits() % BLOCK as u64) as usize;
         day.rotate_left(skip);
         day.truncate(runs);
@@ -49,7 +49,7 @@ impl Machine {
     }
 }
 
-/// A record as the experiment makes it: one run.
+/// A record of one run, as the experiment makes it.
 fn record([order_p50, order_p99, cancel_p50, cancel_p99]: [u64; 4], factor: f64) -> RunRecord {
     let series = |name: &str, p50: u64, p99: u64| Series {
         name: name.to_owned(),
@@ -87,8 +87,8 @@ fn record([order_p50, order_p99, cancel_p50, cancel_p99]: [u64; 4], factor: f64)
     record
 }
 
-/// A B B A A B B A … over a day; B's latencies are `factor` times what they would be.
-fn interleaved(day: &[[u64; 4]], factor: f64) -> Vec<Compared> {
+/// A B B A A B B A … over a day; B's latencies are multiplied by `factor`.
+fn interleaved(day: &[[u64; 4]], factor: f64) -> Vec<ComparedFigure> {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for (pair, runs) in day.chunks_exact(2).enumerate() {
         let (of_a, of_b) = if pair % 2 == 0 { (runs[0], runs[1]) } else { (runs[1], runs[0]) };
@@ -110,11 +110,11 @@ fn the_real_series_is_autocorrelated() {
         logs.iter().zip(&logs[lag..]).map(|(x, y)| (x - mean) * (y - mean)).sum()
     };
     assert_eq!(logs.len(), 240);
-    assert!(product(1) / product(0) > 0.3, "or the tests below prove little");
+    assert!(product(1) / product(0) > 0.3, "otherwise the tests below prove little");
 }
 
-/// The target of this tool: A against A says better or worse at most once in twenty, all figures of
-/// a comparison together, with the noise of a real machine.
+/// The target: A compared with A says better or worse at most once in twenty, over all figures of a
+/// comparison together, with the noise of a real machine.
 #[test]
 fn a_against_a_is_inconclusive() {
     let machine = Machine::real();
@@ -130,8 +130,7 @@ fn a_against_a_is_inconclusive() {
     assert!(told_apart * 20 <= EXPERIMENTS, "{told_apart} of {EXPERIMENTS}");
 }
 
-/// A shift of three times the noise floor that the comparison itself states is found nine times of
-/// ten.
+/// A shift of three times the stated noise floor is found nine times of ten.
 #[test]
 fn a_shift_of_three_noise_floors_is_found() {
     let shifts = [("p50", Outcome::Worse), ("p50", Outcome::Better), ("p99", Outcome::Worse)];
@@ -142,8 +141,8 @@ fn a_shift_of_three_noise_floors_is_found() {
         let day = machine.day(&mut random, 2 * PAIRS);
         let nothing = interleaved(&day, 1.0);
         for (found, (figure, direction)) in found.iter_mut().zip(shifts) {
-            let of = |figures: &[Compared]| {
-                let is = |one: &&Compared| one.figure == figure && one.series == "order";
+            let of = |figures: &[ComparedFigure]| {
+                let is = |one: &&ComparedFigure| one.figure == figure && one.series == "order";
                 figures.iter().find(is).unwrap().clone()
             };
             let factor = match direction {

@@ -4,7 +4,7 @@ use crate::text::number::latency;
 use crate::text::terminal::{Terminal, wrap};
 use clock::calendar::utc;
 use record::Percentiles;
-use record::audited::{Audited, End, Span};
+use record::audited::{AuditSummary, End, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use std::fmt::Write;
 const SAYS: usize = 14;
 
 /// An audit log as text. Counts are exact: they are for comparing.
-pub fn audit(audited: &Audited, columns: usize) -> String {
+pub fn audit(audited: &AuditSummary, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let _ = writeln!(
         out,
@@ -137,8 +137,8 @@ mod tests {
         counts.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
     }
 
-    fn audited() -> Audited {
-        Audited {
+    fn audited() -> AuditSummary {
+        AuditSummary {
             file: "001.audit".to_owned(),
             written_by: "tickpath 0.1.0".to_owned(),
             scenario: "tick-to-trade".to_owned(),
@@ -162,7 +162,7 @@ mod tests {
                 max: 1_234,
                 ..Percentiles::default()
             },
-            ..Audited::default()
+            ..AuditSummary::default()
         }
     }
 
@@ -208,7 +208,7 @@ audit · 001.audit · tick-to-trade · rust · written by tickpath 0.1.0
                 "{said}: {text}"
             );
         }
-        let text = audit(&Audited { file: "x".to_owned(), ..Audited::default() }, 100);
+        let text = audit(&AuditSummary { file: "x".to_owned(), ..AuditSummary::default() }, 100);
         assert!(text.contains("UNFINISHED") && text.contains("nothing was told"), "{text}");
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::text::terminal::{Terminal, clip, wrap};
 use crate::text::words::cores;
-use record::tune::{Account, NotTried, SettingState, State, Step, Survey, Trial, Tried, Unit};
+use record::tune::{
+    SettingState, State, Step, Survey, Trial, TriedSetting, TuneReport, Unit, UntriedSetting,
+};
 use stats::compare::{Effect, Outcome};
 use std::fmt::Write;
 
@@ -120,7 +122,7 @@ fn persistence(out: &mut Terminal, survey: &Survey) {
 }
 
 /// The outcome of each step, or its present state.
-pub fn account(account: &Account, columns: usize) -> String {
+pub fn account(account: &TuneReport, columns: usize) -> String {
     let mut out = Terminal::new(columns);
     let mut words: Vec<(&str, usize)> = Vec::new();
     for one in &account.results {
@@ -193,9 +195,9 @@ pub fn trial(trial: &Trial, columns: usize) -> String {
 }
 
 /// One line for each reason.
-fn not_tried(out: &mut Terminal, settings: &[NotTried]) {
+fn not_tried(out: &mut Terminal, settings: &[UntriedSetting]) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for NotTried { id, why } in settings {
+    for UntriedSetting { id, why } in settings {
         match reasons.iter_mut().find(|(reason, _)| reason == why) {
             Some((_, ids)) => ids.push(id),
             None => reasons.push((why, vec![id])),
@@ -208,7 +210,7 @@ fn not_tried(out: &mut Terminal, settings: &[NotTried]) {
     }
 }
 
-fn tried(out: &mut Terminal, one: &Tried) {
+fn tried(out: &mut Terminal, one: &TriedSetting) {
     let pairs = format!("{} pairs", one.pairs);
     let note = if one.why.is_empty() { pairs } else { format!("{pairs} · {}", one.why) };
     wrap(out, &format!("{:<14}{} ", one.outcome.name(), one.id), &format!("({note})"));

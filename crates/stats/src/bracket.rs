@@ -1,4 +1,4 @@
-//! How far a figure holds: between which two values the undisturbed percentile lies, if at most a
+//! Bracket of a figure: the two values between which the undisturbed percentile lies, if at most a
 //! given share of the sample was disturbed. docs/METHODOLOGY.md derives it.
 
 use hdrhistogram::Histogram;
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 /// A figure holds if its bracket is narrower than this share of the figure.
 pub const WIDTH_SHARE_MAX: f64 = 0.1;
 
-/// Where disturbance may have moved values to.
+/// Direction in which a disturbance may move a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Moves {
-    /// It only adds.
+    /// Only up: it adds time.
     #[default]
     Up,
-    /// It may also subtract: something kept a blocking end awake, or messages left in one batch
-    /// after a stall.
+    /// Up or down: it may also keep a blocking end awake, or gather messages in one batch after a
+    /// stall.
     UpOrDown,
 }
 
 /// The two values between which the undisturbed `quantile` of `sample` lies, if at most `share` of
 /// it was disturbed.
 ///
-/// Whatever happened to so many values, the undisturbed percentile keeps its rank to within that
-/// share. Where values only grew, it is not above the one that was seen.
+/// A disturbance of that share moves the percentile's rank by at most that share. If values only
+/// grew, the undisturbed percentile is not above the measured one.
 pub fn bracket(sample: &Histogram<u64>, quantile: f64, share: f64, moves: Moves) -> [u64; 2] {
     let at = |rank: f64| match rank {
         rank if rank <= 0.0 => sample.min(),
@@ -71,8 +71,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any values of a sample are disturbed, by anything: the undisturbed percentile lies in
-        /// the bracket.
+        /// For any disturbed values, the undisturbed percentile lies in the bracket.
         #[test]
         fn it_holds_whatever_is_disturbed(
             seed: u64, disturbed in 0usize..200, quantile in 0.05f64..0.95, both: bool

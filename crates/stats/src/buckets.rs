@@ -1,5 +1,5 @@
-//! Buckets of latencies as Prometheus' native histograms have them: bucket `i` holds what is longer
-//! than `2^((i-1)/8)` s and not longer than `2^(i/8)` s, so each is 9 % wider than the one before.
+//! Buckets of latencies as Prometheus' native histograms have them: bucket `i` holds latencies
+//! above `2^((i-1)/8)` s and up to `2^(i/8)` s, so each is 9 % wider than the one before.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ pub fn bucket(ns: u64) -> i32 {
     (seconds.log2() * f64::from(PER_DOUBLING)).ceil() as i32
 }
 
-/// Bucket and count of every bucket that has values, ascending. A value that is within 0.1 % of a
-/// bound may be counted on its other side.
+/// Index and count of every bucket that has values, ascending. A value within 0.1 % of a bound may
+/// count in the neighbour.
 pub fn buckets(values: &Histogram<u64>) -> Vec<(i32, u64)> {
     let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
     for value in values.iter_recorded() {

@@ -1,12 +1,13 @@
-//! Is B different from A, or is it the machine? Three answers: better, worse, inconclusive.
+//! Tells a difference between A and B from the machine's noise: better, worse or inconclusive.
 //!
-//! The unit is a run, not a message: the millions of messages of one run share one moment of the
-//! machine. A run gives one value a percentile; this module compares the runs of A with those of B.
+//! The unit is a run, not a message, because the millions of messages of one run share one state of
+//! the machine. A run gives one value per percentile; this module compares the runs of A with those
+//! of B.
 //!
-//! A difference is believed if it passes two hurdles. It must be more than chance: a permutation
-//! test over runs, corrected for the number of percentiles that are looked at (Holm 1979). And it
-//! must be more than the machine's own noise: what the same estimator says, 95 times of 100, when
-//! it compares runs of A with runs of A.
+//! A difference counts if it passes two hurdles. It must be more than chance: a permutation test
+//! over runs, corrected for the number of percentiles tested (Holm 1979). And it must exceed the
+//! machine's own noise: the size that the same estimator stays below in 95 of 100 comparisons of A
+//! with A.
 //!
 //! See docs/decisions/003-runs-and-records.md.
 
@@ -15,31 +16,30 @@ use crate::permutation::{SEED, all_choices, all_flips, below, critical, ranks, t
 use clock::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-/// A difference is believed if chance would show it less often than this, over all figures
-/// together.
+/// A difference counts if chance would show it less often than this, over all figures together.
 pub const SIGNIFICANCE: f64 = 0.05;
-/// With fewer runs of each no difference can be told from chance.
+/// With fewer runs of each, no difference can be told from chance.
 pub const RUNS_MIN: usize = 6;
-/// Histograms keep three digits: differences below this are not seen at all.
+/// Histograms keep three digits: smaller differences are invisible.
 const RESOLUTION: f64 = 0.001;
-/// They keep whole nanoseconds: no clock's step is less.
+/// Histograms keep whole nanoseconds, so no clock's step is smaller.
 const STEP_NS_MIN: u64 = 1;
-/// Comparisons of A with A that the noise floor is taken from; with very many runs fewer.
+/// Comparisons of A with A from which the noise floor is taken; fewer with very many runs.
 const NOISE_DRAWS: usize = 999;
 const NOISE_DRAWS_MIN: usize = 49;
 const NOISE_DIFFERENCES_MAX: usize = 10_000_000;
-/// How the runs of A and B belong together.
+/// How the runs of A and B were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
-    /// Interleaved A B B A A B …: run i of A was made beside run i of B.
+    /// Interleaved, A B B A A B …: run i of A was made next to run i of B.
     Interleaved,
     /// One after the other, or on another day.
     Apart,
 }
 
-/// What a comparison says of B against A.
+/// Result of a comparison of B with A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -48,12 +48,12 @@ pub enum Outcome {
     Better,
     /// B's latency is higher.
     Worse,
-    /// Neither can be said.
+    /// Neither could be shown.
     Inconclusive,
 }
 
 impl Outcome {
-    /// As in a record.
+    /// The name in a record.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Better => "better",
@@ -63,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// One figure of A against B, before it is known how many figures are looked at.
+/// One figure of A and B, before the correction for the number of figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
@@ -71,26 +71,26 @@ pub struct Effect {
     pub a: u64,
     /// Median over B's runs, ns.
     pub b: u64,
-    /// By how much B is above A, as a share of A: 0.05 is 5 % slower. The Hodges-Lehmann estimate
-    /// over the logarithms of the runs.
+    /// B less A as a share of A: 0.05 is 5 % slower. The Hodges-Lehmann estimate over the
+    /// logarithms of the runs.
     pub change: f64,
     /// Confidence interval of `change`, at least 95 %.
     pub interval: [f64; 2],
-    /// By how much B is above A, ns, estimated in the same way.
+    /// B less A, ns, by the same estimate.
     pub added_ns: i64,
     /// Confidence interval of `added_ns`, at least 95 %.
     pub added_ns_interval: [i64; 2],
-    /// What the same estimate says of A against A on this machine, 95 times of 100, as a share.
+    /// Size of the same estimate that 95 of 100 comparisons of A with A stay below, as a share.
     pub noise_floor: f64,
-    /// How often chance alone would show as much, two-sided.
+    /// Probability that chance alone shows as much, two-sided.
     pub p: f64,
 }
 
-/// Compares a figure's values of A's runs with those of B's, each in order of time, ns. `control`
-/// is the change of something that cannot have changed (the raw echo), where there is such a
-/// thing: the noise floor is at least as high. So it is as one step of the clock that stamped,
-/// `step_ns`: half a nanosecond may move every run over it. `None` if there are fewer than
-/// [`RUNS_MIN`] of either, or, if interleaved, not as many of each.
+/// Compares a figure's values of A's runs with those of B's, each in order of time, ns. The noise
+/// floor is at least `control`, the change of something that cannot have changed (the raw echo),
+/// and at least one step of the clock, `step_ns`, because half a nanosecond may move every run by a
+/// step. `None` if either has fewer than [`RUNS_MIN`] runs or, when interleaved, if their numbers
+/// differ.
 pub fn effect(
     design: Design,
     a: &[u64],
@@ -112,10 +112,10 @@ pub fn effect(
         Design::Interleaved => beside(&pairs(&plain_a, &plain_b)),
         Design::Apart => apart(&plain_a, &plain_b),
     };
-    // In logarithms a halving is as far as a doubling.
+    // In logarithms, halving is as large as doubling.
     let control = control.map_or(0.0, |change| share(change.ln_1p().abs()));
     let (a, b) = (median(a)?, median(b)?);
-    // A hair of slack: one step is not more than one step.
+    // The extra 1e-9 keeps one step from counting as more than one step after rounding.
     let step = step_ns.max(STEP_NS_MIN) as f64 / a.min(b).max(1) as f64 * (1.0 + 1e-6);
     Some(Effect {
         a,
@@ -129,7 +129,7 @@ pub fn effect(
     })
 }
 
-/// What runs say on some scale.
+/// An effect on some scale.
 struct ScaledEffect {
     estimate: Estimate,
     p: f64,
@@ -150,10 +150,10 @@ fn found(design: Design, a: &[f64], b: &[f64]) -> ScaledEffect {
     }
 }
 
-/// As [`effect`], of shares in parts per million. What adds to a share adds as much to a small one
-/// as to a large one, so `change`, its interval and the noise floor are differences: 0.05 is five
-/// points more. `added_ns` is the same in parts per million. A change of less than `step_ppm` is
-/// not seen.
+/// As [`effect`], for shares in parts per million. A disturbance adds the same to a small share as
+/// to a large one, so `change`, its interval and the noise floor are differences: 0.05 is five
+/// percentage points more. `added_ns` is the same in parts per million. A change of less than
+/// `step_ppm` is invisible.
 pub fn effect_on_share(design: Design, a: &[u64], b: &[u64], step_ppm: u64) -> Option<Effect> {
     if a.len().min(b.len()) < RUNS_MIN || (design == Design::Interleaved && a.len() != b.len()) {
         return None;
@@ -174,7 +174,7 @@ pub fn effect_on_share(design: Design, a: &[u64], b: &[u64], step_ppm: u64) -> O
     })
 }
 
-/// As [`outcome`], of [`effect_on_share`].
+/// As [`outcome`], for [`effect_on_share`].
 pub fn outcome_on_share(effect: &Effect, p_adjusted: f64) -> Outcome {
     match p_adjusted < SIGNIFICANCE && effect.change.abs() > effect.noise_floor {
         false => Outcome::Inconclusive,
@@ -183,7 +183,7 @@ pub fn outcome_on_share(effect: &Effect, p_adjusted: f64) -> Outcome {
     }
 }
 
-/// A difference of logarithms as a share.
+/// Converts a difference of logarithms to a share.
 fn share(log: f64) -> f64 {
     log.exp_m1()
 }
@@ -196,8 +196,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// From the differences of all that could be paired, of which `below` from either end lie
-    /// outside the interval.
+    /// From the differences of all pairs. The interval leaves out `below` of them at either end.
     fn of(mut differences: Vec<f64>, below: usize) -> Estimate {
         differences.sort_unstable_by(f64::total_cmp);
         let last = differences.len() - 1;
@@ -215,14 +214,14 @@ fn middle(sorted: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
-/// B less A, run by run. Rounded far below what is resolved, so that equal differences are equal
-/// to the last bit.
+/// B less A, run by run. Rounded far below the resolution, so that equal differences are equal to
+/// the last bit.
 fn pairs(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect()
 }
 
-/// Hodges and Lehmann's estimate over pairs. The interval holds what the test below would not
-/// reject.
+/// Hodges and Lehmann's estimate over pairs. The interval holds the values that the test below
+/// would not reject.
 fn beside(pairs: &[f64]) -> Estimate {
     let places: Vec<f64> = (1..=pairs.len()).map(|place| place as f64).collect();
     let by_chance = all_flips(pairs.len(), |flips| signed_sum(&places, flips));
@@ -230,7 +229,7 @@ fn beside(pairs: &[f64]) -> Estimate {
     Estimate::of(walsh_averages(pairs), (outside.ceil() as usize).saturating_sub(1))
 }
 
-/// Wilcoxon's signed-rank test: if nothing differs, each pair is as likely the other way round.
+/// Wilcoxon's signed-rank test: if nothing differs, swapping any pair is as likely.
 fn p_beside(pairs: &[f64]) -> f64 {
     let sizes: Vec<f64> = pairs.iter().map(|difference| difference.abs()).collect();
     let signed = |(rank, difference): (f64, &f64)| match *difference == 0.0 {
@@ -247,9 +246,8 @@ fn signed_sum(ranks: &[f64], flips: &dyn Fn(usize) -> bool) -> f64 {
     ranks.iter().enumerate().map(signed).sum()
 }
 
-/// What the estimate over pairs says of A against A: from neighbours in time that were made the
-/// same way (in A B B A A B the two in the middle of each turn), and from how the pairs scatter
-/// about their own estimate.
+/// The estimate over pairs for A against A: from neighbours in time made the same way (in A B B A A
+/// B the middle two of each turn), and from the scatter of the pairs about their own estimate.
 fn noise_beside(a: &[f64], b: &[f64], differences: &[f64], estimate: f64) -> f64 {
     let neighbours = (1..a.len()).map(|at| {
         let same = if at % 2 == 1 { b } else { a };
@@ -269,13 +267,14 @@ fn noise_beside(a: &[f64], b: &[f64], differences: &[f64], estimate: f64) -> f64
     })
 }
 
-/// The means of all pairs, each with itself too. Their median is the Hodges-Lehmann estimate.
+/// The means of all pairs, including each value with itself. Their median is the Hodges-Lehmann
+/// estimate.
 fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     let pairs = differences.iter().enumerate();
     pairs.flat_map(|(at, x)| differences[at..].iter().map(move |y| f64::midpoint(*x, *y))).collect()
 }
 
-/// Hodges and Lehmann's estimate over runs that were made apart. The interval holds what the test
+/// Hodges and Lehmann's estimate over runs made apart. The interval holds the values that the test
 /// below would not reject.
 fn apart(a: &[f64], b: &[f64]) -> Estimate {
     let (n, m) = (a.len(), b.len());
@@ -285,7 +284,7 @@ fn apart(a: &[f64], b: &[f64]) -> Estimate {
     Estimate::of(differences(a, b), (outside.ceil() as usize).saturating_sub(1))
 }
 
-/// Wilcoxon's rank-sum test: if nothing differs, each run may as well be one of the other's.
+/// Wilcoxon's rank-sum test: if nothing differs, any assignment of runs to A and B is as likely.
 fn p_apart(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len(), b.len());
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
@@ -295,7 +294,7 @@ fn p_apart(a: &[f64], b: &[f64]) -> f64 {
     two_sided(rank_sum(&ranks, &of_b), &relabelled)
 }
 
-/// The sum of the chosen ranks, less what chance gives.
+/// The sum of the chosen ranks, less its expected value.
 fn rank_sum(ranks: &[f64], chosen: &[usize]) -> f64 {
     let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
     chosen.iter().map(|at| ranks[*at] - mean).sum()
@@ -305,7 +304,7 @@ fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
     b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect()
 }
 
-/// What the estimate over runs made apart says of A against A: each record about its own median.
+/// The estimate over runs made apart for A against A: each record about its own median.
 fn noise_within(a: &[f64], b: &[f64]) -> f64 {
     let about_median = |values: &[f64]| -> Vec<f64> {
         let middle = middle_of(values.to_vec());
@@ -327,7 +326,7 @@ fn middle_of(mut values: Vec<f64>) -> f64 {
     middle(&values)
 }
 
-/// The size that 95 of 100 draws stay below. A draw looks at so many differences.
+/// The size that 95 of 100 draws stay below. Each draw compares `differences` differences.
 fn noise(differences: usize, mut draw: impl FnMut() -> f64) -> f64 {
     let draws = (NOISE_DIFFERENCES_MAX / differences).clamp(NOISE_DRAWS_MIN, NOISE_DRAWS);
     let mut sizes: Vec<f64> = (0..draws).map(|_| draw().abs()).collect();

@@ -33,7 +33,7 @@ fn p_is_that_of_the_permutation_test() {
     assert_eq!(effect(Design::Apart, &QUIET, &QUIET, None, 1).unwrap().p, 1.0);
 }
 
-/// Certain, and still nothing: a hundredth of a percent is below what the histograms resolve.
+/// A certain difference of 0.01 % is below the resolution of the histograms.
 #[test]
 fn a_difference_below_the_noise_is_inconclusive_however_certain() {
     let exact = [1_000_000u64; 8];
@@ -42,7 +42,7 @@ fn a_difference_below_the_noise_is_inconclusive_however_certain() {
     assert_eq!(outcome(&effect, effect.p), Outcome::Inconclusive);
 }
 
-/// The raw echo can't have changed. If it moved by a tenth, so may have everything.
+/// The raw echo can't have changed. If it moved by a tenth, the machine may have moved everything.
 #[test]
 fn what_the_control_moved_by_is_noise() {
     let slow = times(&QUIET, 1.1);
@@ -55,7 +55,7 @@ fn what_the_control_moved_by_is_noise() {
     assert_eq!(judged(Some(-0.12)), Outcome::Inconclusive);
 }
 
-/// Everything became faster, the raw echo by more: 40 us to 20 is further than 100 to 60.
+/// Everything became faster, the raw echo most: 40 us to 20 is a larger change than 100 to 60.
 #[test]
 fn what_improved_by_less_than_the_control_is_not_believed() {
     for (factor, control) in [(0.6, -0.5), (0.72, -0.3), (0.905, -0.1)] {
@@ -68,7 +68,7 @@ fn what_improved_by_less_than_the_control_is_not_believed() {
     }
 }
 
-/// A tenth of a nanosecond over the edge of a bin moves every run, and none of them scatters.
+/// A tenth of a nanosecond across the edge of a bin moves every run by a step, without scatter.
 #[test]
 fn one_step_of_the_clock_is_no_difference() {
     let judged = |design, a: u64, b: u64, step_ns| {
@@ -77,7 +77,7 @@ fn one_step_of_the_clock_is_no_difference() {
         outcome(&effect, effect.p)
     };
     for design in [Design::Interleaved, Design::Apart] {
-        // Without a value in the record, a step is a nanosecond.
+        // If the record has no value, a step is a nanosecond.
         for (a, b, step_ns) in [(21, 22, 0), (22, 21, 1), (40, 80, 40), (999, 1_000, 1)] {
             assert_eq!(judged(design, a, b, step_ns), Outcome::Inconclusive, "{a} {b}");
         }
@@ -102,11 +102,11 @@ fn many_runs_are_no_trouble() {
 }
 
 proptest! {
-    /// Whatever the values: no panic, the estimate lies in its interval, and turning A and B round
-    /// turns the answer round.
+    /// For any values: no panic, the estimate lies in its interval, and swapping A and B swaps the
+    /// answer.
     #[test]
     fn turning_a_and_b_round_turns_the_answer_round(
-        // Up to nine, of which every relabelling is looked at.
+        // At most nine, so that the test looks at every relabelling.
         a in prop::collection::vec(0u64..1_000_000_000_000, 6..10),
         shift in 1u64..1_000_000,
         apart: bool,
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// A tenth of all messages more is a tenth more, whether little or much was disturbed before.
+/// Adding a tenth of all messages counts the same whether few or many were disturbed before.
 #[test]
 fn what_adds_to_a_share_adds_as_much_to_any() {
     let before: Vec<u64> = (0..12).map(|run| 1_000 + run % 4 * 100_000 + run * 37).collect();

@@ -1,17 +1,18 @@
-//! What a sample, and a handful of runs, can say.
+//! Percentiles, curves and medians of a sample or of a few runs, as far as their size supports
+//! them.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// A percentile is given if at least this many samples lie beyond it.
 pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
-/// And is marked as uncertain if fewer than this many do.
+/// A percentile is marked as uncertain if fewer than this many samples lie beyond it.
 pub const SAMPLES_BEYOND_CERTAIN: f64 = 100.0;
 
 /// Fewer runs have no interval: see [`median_interval`].
 pub const RUNS_FOR_INTERVAL_MIN: usize = 6;
 
-/// The percentiles that tickpath knows: name in a record and quantile.
+/// The percentiles of a record: name and quantile.
 pub const PERCENTILES: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -55,14 +56,14 @@ impl Percentiles {
     }
 }
 
-/// For counts that stand in a record only if there is something to count.
+/// For serde: leaves a count of zero out of a record.
 pub fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 /// How many of `count` samples lie beyond `quantile`.
 fn samples_beyond(count: u64, quantile: f64) -> f64 {
-    // A hair of slack: 10 000 * (1 - 0.999) is 9.99..9 in binary.
+    // The factor makes up for rounding: 10 000 * (1 - 0.999) is 9.99..9 in binary.
     count as f64 * (1.0 - quantile) * (1.0 + 1e-9)
 }
 
@@ -76,8 +77,8 @@ pub fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
     is_supported(histogram.len(), quantile).then(|| histogram.value_at_quantile(quantile))
 }
 
-/// Percentiles of `histogram`, those that `n (1 - p) >= 10` supports (invariant 8), with the names
-/// of those that are uncertain, `n (1 - p) < 100`.
+/// Percentiles of `histogram` that `n (1 - p) >= 10` supports (invariant 8), and the names of the
+/// uncertain ones, `n (1 - p) < 100`.
 pub fn percentiles(histogram: &Histogram<u64>) -> (Percentiles, Vec<String>) {
     let count = histogram.len();
     let mut uncertain = Vec::new();
@@ -127,9 +128,9 @@ pub fn median(values: &[u64]) -> Option<u64> {
     }
 }
 
-/// A confidence interval of at least 95 % for the median of the distribution that `values` were
-/// drawn from, by order statistics: no assumption about its shape. `None` for fewer than six
-/// values, for which even the whole range covers less.
+/// A confidence interval of at least 95 % for the median of the distribution behind `values`, by
+/// order statistics: no assumption about its shape. `None` for fewer than six values, because even
+/// their whole range covers less.
 ///
 /// The interval between the k-th smallest and the k-th largest of n covers the median with
 /// probability `1 - 2 * P(Binomial(n, 1/2) < k)`; six values give 96.9 %.
@@ -212,8 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// Over many draws of a known distribution the interval covers its median at least as often
-        /// as it says (95 %), less five standard errors of 400 draws.
+        /// Over many draws of a known distribution, the interval covers its median at least 95 % of
+        /// the time, less five standard errors of 400 draws.
         #[test]
         fn the_interval_covers_the_true_median(seed: u64, n in 6usize..30) {
             let mut random = clock::random::SplitMix64::new(seed);

@@ -1,11 +1,11 @@
-//! Permutation tests: what chance alone would show, by looking at every way to relabel what was
-//! measured (or at a fixed sample of them). No assumption about the shape of anything.
+//! Permutation tests: the differences that chance alone would show, from every way to relabel the
+//! measured values, or from a fixed sample of them. No assumption about any distribution.
 
 use clock::random::SplitMix64;
 
-/// Up to so many relabellings are all looked at; of more, so many are drawn.
+/// Up to this number, all relabellings are tested; above it, this many random ones.
 const RELABELLINGS_MAX: usize = 65_536;
-/// Seed of everything that is drawn, so that the same runs give the same answer.
+/// Seed of all random draws, so that the same runs give the same answer.
 pub const SEED: u64 = 42;
 
 /// Each value's place in the order, from 1; equal values share the mean of their places.
@@ -15,7 +15,7 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| below(*value) as f64 + (equal(*value) as f64 + 1.0) / 2.0).collect()
 }
 
-/// The statistic under every way to turn `n` pairs round.
+/// The statistic under every way to change the signs of `n` pairs.
 pub fn all_flips(n: usize, statistic: impl Fn(&dyn Fn(usize) -> bool) -> f64) -> Vec<f64> {
     if n < usize::BITS as usize && 1 << n <= RELABELLINGS_MAX {
         return (0..1usize << n).map(|bits| statistic(&|at| bits >> at & 1 == 1)).collect();
@@ -41,7 +41,7 @@ pub fn all_choices(n: usize, m: usize, statistic: impl Fn(&[usize]) -> f64) -> V
         chosen[at] += 1;
         (at + 1..m).for_each(|next| chosen[next] = chosen[next - 1] + 1);
     }
-    // Too many to look at all of them.
+    // Too many to test all of them.
     let mut random = SplitMix64::new(SEED);
     let mut shuffled: Vec<usize> = (0..n).collect();
     statistics.clear();
@@ -54,15 +54,15 @@ pub fn all_choices(n: usize, m: usize, statistic: impl Fn(&[usize]) -> f64) -> V
     statistics
 }
 
-/// The share of relabellings that show at least as much as was seen, in either direction.
+/// The share of relabellings with at least the measured size, in either direction.
 pub fn two_sided(seen: f64, relabelled: &[f64]) -> f64 {
-    // A hair of slack: the same sum in another order differs in its last bit.
+    // The tolerance absorbs rounding: the same sum in another order differs in its last bit.
     let as_much = relabelled.iter().filter(|one| one.abs() >= seen.abs() - 1e-9).count();
-    // What was seen is one of the relabellings, be it drawn or not.
+    // The measured order is itself one of the relabellings, drawn or not.
     as_much.max(1) as f64 / relabelled.len() as f64
 }
 
-/// The size that chance exceeds at most `significance` of the time.
+/// The size that chance exceeds in at most `significance` of all cases.
 pub fn critical(mut by_chance: Vec<f64>, significance: f64) -> f64 {
     by_chance.iter_mut().for_each(|one| *one = one.abs());
     by_chance.sort_unstable_by(f64::total_cmp);
@@ -75,9 +75,9 @@ pub fn below(random: &mut SplitMix64, n: usize) -> usize {
     ((u128::from(random.bits()) * n as u128) >> 64) as usize
 }
 
-/// Holm's correction: p values of several questions, such that all "yes" together are wrong at
-/// most as often as one of them alone. Smallest first, each times the number of those not yet
-/// answered.
+/// Holm's correction: adjusts the p values of several questions, so that all of them together give
+/// a wrong "yes" no more often than one alone. Multiplies the p values, smallest first, by the
+/// number of questions not yet answered.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));
@@ -119,7 +119,7 @@ mod tests {
         assert!((heads.iter().sum::<f64>() / RELABELLINGS_MAX as f64 - 20.0).abs() < 0.1);
     }
 
-    /// The example in Holm's paper's spirit: each p times the number of questions still open.
+    /// Each p value times the number of questions still open.
     #[test]
     fn holm_corrects_the_smallest_most() {
         assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);

@@ -1,18 +1,18 @@
-//! Which messages a disturbance touched, where messages are served in turn.
+//! Finds the messages that a disturbance touched, if messages are served in turn.
 
-/// The disturbed times of a run, against which its messages are held one after the other.
+/// The disturbed times of a run. Messages are checked against them one after the other.
 #[derive(Clone, Debug)]
 pub struct Touch {
     /// Begin and end, in order of time; they don't overlap.
     windows: Vec<(u64, u64)>,
-    /// The first window that has not ended before the messages that are still to come.
+    /// The first window that had not ended when the last message began.
     next: usize,
-    /// When the last message that was touched had passed.
+    /// When the last touched message ended.
     behind_until: u64,
 }
 
 impl Touch {
-    /// `windows` are begins and ends, in any order, ns on the clock of the messages.
+    /// `windows` are begins and ends, in any order, in ns on the clock of the messages.
     pub fn new(mut windows: Vec<(u64, u64)>) -> Touch {
         windows.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::new();
@@ -26,7 +26,7 @@ impl Touch {
     }
 
     /// Whether the message that was due or under way from `from` to `to`, both included, met a
-    /// window, or waited behind one that did. Messages come in order of `from`.
+    /// window or waited behind a message that did. Messages come in order of `from`.
     pub fn touches(&mut self, from: u64, to: u64) -> bool {
         while self.windows.get(self.next).is_some_and(|(_, end)| *end < from) {
             self.next += 1;
@@ -60,7 +60,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as asking every window about every message, and every message that came before.
+        /// Compares with a check of every window against every message and all messages before it.
         #[test]
         fn it_agrees_with_looking_at_everything(
             windows in prop::collection::vec((0u64..1_000, 0u64..50), 0..20),

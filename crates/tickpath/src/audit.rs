@@ -6,7 +6,7 @@ use crate::print::{columns, show};
 use crate::tool::TOOL;
 use anyhow::Context;
 use audit::{ReadError, Reader, Record, summarise};
-use record::audited::Audited;
+use record::audited::AuditSummary;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -33,7 +33,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> anyhow::Result<u8> {
         printer.end()?;
     }
     let audited = match read {
-        Ok(audited) => Audited { tool: TOOL.to_owned(), file: path.to_string(), ..audited },
+        Ok(audited) => AuditSummary { tool: TOOL.to_owned(), file: path.to_string(), ..audited },
         Err(error) => return unreadable(&path.to_string(), error),
     };
     if arguments.json {

@@ -8,7 +8,7 @@ use crate::project::Project;
 use crate::tool::command_line;
 use anyhow::{Context, bail};
 use record::directory;
-use record::merge::{Invalid, MergeError, Merged, Part};
+use record::merge::{MergeError, MergeResult, Part, VoidParts};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ pub(crate) fn merge(arguments: &ReportArguments) -> anyhow::Result<u8> {
         bail!("--merge needs two records or more; name two or more");
     }
     let parts = arguments.runs.iter().map(|path| part(path)).collect::<anyhow::Result<Vec<_>>>()?;
-    let invalid = if arguments.force { Invalid::Taken } else { Invalid::Refused };
-    let mut merged = match record::merge::merge(&parts, invalid) {
+    let void_parts = if arguments.force { VoidParts::Merge } else { VoidParts::Reject };
+    let mut merged = match record::merge::merge(&parts, void_parts) {
         Ok(merged) => merged,
-        Err(error @ MergeError::Invalid(_)) => {
+        Err(error @ MergeError::Void(_)) => {
             eprintln!("error: {error}");
             return Ok(NO_RESULT);
         }
@@ -59,7 +59,7 @@ fn part(path: &Path) -> anyhow::Result<Part> {
 }
 
 /// Writes the merged record whole, or leaves nothing.
-fn write(arguments: &ReportArguments, merged: &Merged) -> anyhow::Result<PathBuf> {
+fn write(arguments: &ReportArguments, merged: &MergeResult) -> anyhow::Result<PathBuf> {
     let out = Project::find()?.directory(arguments.out.as_deref());
     let path = crate::errors::make_directory(&out, &merged.record.scenario)?;
     let written = fill(&path, arguments, merged);
@@ -70,7 +70,7 @@ fn write(arguments: &ReportArguments, merged: &Merged) -> anyhow::Result<PathBuf
     Ok(path)
 }
 
-fn fill(path: &Path, arguments: &ReportArguments, merged: &Merged) -> std::io::Result<()> {
+fn fill(path: &Path, arguments: &ReportArguments, merged: &MergeResult) -> std::io::Result<()> {
     let logs = arguments
         .runs
         .iter()

@@ -51,7 +51,11 @@ fn summary_of(replayed: &ReplayedJournal, saved: Option<&Snapshot>) -> Replay {
             sequence: cut.sequence,
             bytes: cut.bytes,
         }),
-        snapshots_refused: replayed.snapshots_refused.iter().map(JournalError::to_string).collect(),
+        snapshots_refused: replayed
+            .snapshots_rejected
+            .iter()
+            .map(JournalError::to_string)
+            .collect(),
         snapshot: saved.map(|saved| saved.path.display().to_string()),
         ..Replay::default()
     }

@@ -9,8 +9,8 @@ use crate::print::{columns, print_json, show};
 use crate::side_by_side::side_by_side;
 use anyhow::{Context, bail};
 use record::RunRecord;
-use record::directory::{self, Kept};
-use record::history::{History, What};
+use record::directory::{self, Document};
+use record::history::{EntryContent, History};
 use report::export::Exported;
 use std::path::{Path, PathBuf};
 
@@ -40,10 +40,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
         }
         let is_result = match &kept {
             None => true,
-            Some(Kept::Run(record)) => record.holds(P50),
-            Some(Kept::Sweep(sweep)) => sweep.is_result(),
+            Some(Document::Run(record)) => record.holds(P50),
+            Some(Document::Sweep(sweep)) => sweep.is_result(),
             // Its answer is the result, whatever it is.
-            Some(Kept::Comparison(_)) => true,
+            Some(Document::Comparison(_)) => true,
         };
         if !is_result {
             status = NO_RESULT;
@@ -53,16 +53,16 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
         } else if arguments.json {
             documents.push(match &kept {
                 None => serde_json::to_value(history(path, arguments)?)?,
-                Some(Kept::Run(record)) => serde_json::to_value(record)?,
-                Some(Kept::Comparison(comparison)) => serde_json::to_value(comparison)?,
-                Some(Kept::Sweep(sweep)) => serde_json::to_value(sweep)?,
+                Some(Document::Run(record)) => serde_json::to_value(record)?,
+                Some(Document::Comparison(comparison)) => serde_json::to_value(comparison)?,
+                Some(Document::Sweep(sweep)) => serde_json::to_value(sweep)?,
             });
         } else {
             show(&match &kept {
                 None => report::history(&history(path, arguments)?, columns()),
-                Some(Kept::Run(record)) => report::table(record, columns()),
-                Some(Kept::Comparison(comparison)) => report::comparison(comparison, columns()),
-                Some(Kept::Sweep(sweep)) => report::sweep::table(sweep, columns()),
+                Some(Document::Run(record)) => report::table(record, columns()),
+                Some(Document::Comparison(comparison)) => report::comparison(comparison, columns()),
+                Some(Document::Sweep(sweep)) => report::sweep::table(sweep, columns()),
             })?;
         }
     }
@@ -77,14 +77,14 @@ pub(crate) fn report(arguments: &ReportArguments) -> anyhow::Result<u8> {
 
 fn write_html(
     path: &Path,
-    kept: Option<&Kept>,
+    kept: Option<&Document>,
     file: &Path,
     arguments: &ReportArguments,
 ) -> anyhow::Result<()> {
     let page = match kept {
-        Some(Kept::Run(record)) => return write_page(path, record, file),
-        Some(Kept::Comparison(comparison)) => comparison_page(comparison)?,
-        Some(Kept::Sweep(sweep)) => report::sweep::page(sweep),
+        Some(Document::Run(record)) => return write_page(path, record, file),
+        Some(Document::Comparison(comparison)) => comparison_page(comparison)?,
+        Some(Document::Sweep(sweep)) => report::sweep::page(sweep),
         None => {
             let history = history(path, arguments)?;
             let json = serde_json::to_string(&history)?;
@@ -124,13 +124,13 @@ pub(crate) fn all_records(
         match directory::load(path)
             .with_context(|| format!("cannot read a record in {}", path.display()))?
         {
-            Some(Kept::Run(record)) => records.push((path.clone(), *record)),
+            Some(Document::Run(record)) => records.push((path.clone(), *record)),
             Some(_) => records.extend(beneath(path)?),
             None => records.extend(
                 history(path, arguments)?
                     .entries
                     .iter()
-                    .filter(|entry| matches!(entry.what, What::Record(_)))
+                    .filter(|entry| matches!(entry.what, EntryContent::Record(_)))
                     .map(|entry| path.join(&entry.name))
                     .map(|run| Ok((run.clone(), directory::load_record(&run)?)))
                     .collect::<anyhow::Result<Vec<_>>>()?,

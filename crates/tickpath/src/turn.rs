@@ -2,7 +2,7 @@
 
 use crate::tool::command_line;
 use anyhow::bail;
-use host::core_lock::{self, Busy, CoreLocks};
+use host::core_lock::{self, BusyCore, CoreLocks};
 use std::time::Duration;
 
 /// Interval between two checks whether the cores are free.
@@ -43,10 +43,10 @@ impl Turn {
             };
             match taken {
                 Ok(locks) => return Ok(Some(Turn { _locks: Some(locks) })),
-                Err(Busy { core, holder }) if no_wait => {
+                Err(BusyCore { core, holder }) if no_wait => {
                     bail!("{holder} measures on core {core}: wait for it, or choose other cores");
                 }
-                Err(Busy { core, holder }) => {
+                Err(BusyCore { core, holder }) => {
                     if !std::mem::replace(&mut told, true) {
                         eprintln!("waiting for {holder}, which measures on core {core}");
                     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use record::tune::{NOISE_SHARE, Trial, Tried};
+use record::tune::{NOISE_SHARE, Trial, TriedSetting};
 use stats::compare::Outcome;
 use tempfile::TempDir;
 use testing::skip;
@@ -136,7 +136,7 @@ fn read_trial(done: &Output) -> Trial {
     })
 }
 
-fn of<'a>(trial: &'a Trial, id: &str) -> &'a Tried {
+fn of<'a>(trial: &'a Trial, id: &str) -> &'a TriedSetting {
     trial.tried.iter().find(|one| one.id == id).unwrap_or_else(|| panic!("no {id}: {trial:?}"))
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use record::tune::{Account, State, Survey};
+use record::tune::{State, Survey, TuneReport};
 use tempfile::TempDir;
 use testing::skip;
 
@@ -26,7 +26,7 @@ fn tickpath(arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).args(arguments).output().unwrap()
 }
 
-fn account(done: &Output) -> Account {
+fn account(done: &Output) -> TuneReport {
     serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
         panic!("{error}: {}{}", text(&done.stdout), text(&done.stderr));
     })
@@ -230,7 +230,7 @@ fn queues_go_there_and_back() {
     assert!(read("before").contains("generic-receive-offload: on"), "{}", read("before"));
     assert!(read("applied").contains("generic-receive-offload: off"), "{}", read("applied"));
     assert_ne!(read("before").split("Channel").nth(1), Some(&*read("fewer")));
-    let status: Account = serde_json::from_str(&read("status")).unwrap();
+    let status: TuneReport = serde_json::from_str(&read("status")).unwrap();
     assert!(status.ok && !status.results.is_empty(), "{status:?}");
 }
 

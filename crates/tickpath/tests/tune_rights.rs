@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::Scheduling;
-use record::tune::{Account, Survey};
+use record::tune::{Survey, TuneReport};
 use tempfile::TempDir;
 use testing::skip;
 
@@ -42,7 +42,7 @@ fn in_mounts(state: &TempDir, script: &str) -> Option<Output> {
     (!text(&done.stderr).contains("Operation not permitted")).then_some(done)
 }
 
-fn account(done: &Output) -> Account {
+fn account(done: &Output) -> TuneReport {
     serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
         panic!("{error}: {}{}", text(&done.stdout), text(&done.stderr));
     })

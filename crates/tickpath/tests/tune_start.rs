@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use record::tune::{Account, NOISE_SHARE, Survey, Trial};
+use record::tune::{NOISE_SHARE, Survey, Trial, TuneReport};
 use stats::compare::Outcome;
 use tempfile::TempDir;
 use testing::skip;
@@ -34,7 +34,7 @@ fn read(state: &TempDir, name: &str) -> String {
     fs::read_to_string(state.path().join(name)).unwrap_or_default()
 }
 
-fn account(state: &TempDir, name: &str) -> Account {
+fn account(state: &TempDir, name: &str) -> TuneReport {
     let said = read(state, name);
     serde_json::from_str(&said).unwrap_or_else(|error| panic!("{name}: {error}: {said}"))
 }

@@ -1,5 +1,5 @@
-//! Changes places one after the other. Before each, the journal says what is there; so the work
-//! can be cut anywhere.
+//! Changes places one after the other. The journal records each previous value first, so that the
+//! work can be interrupted anywhere.
 
 use clock::calendar::utc;
 use clock::wall_ms;
@@ -8,21 +8,21 @@ use record::tune::{Step, StepResult as Outcome, Survey};
 
 use crate::journal::{Journal, JournalError, JournalLine};
 use crate::place::Place;
-use crate::revert::{self, Which};
+use crate::revert::{self, StepSelection};
 use crate::system::System;
 use crate::wish::same;
 
-/// What to do when a place refuses.
+/// What to do when a change fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// Say so and go on with the next.
+    /// Report it and continue.
     #[default]
     GoOn,
-    /// Take back what this apply has changed.
+    /// Revert the changes of this apply.
     RollBack,
 }
 
-/// The name by which one start of the machine is told from another.
+/// Identifies this boot of the machine.
 pub fn boot_id(root: &Root) -> String {
     root.read("proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
@@ -34,7 +34,7 @@ pub(crate) fn identity(root: &Root, place: &Place) -> Option<String> {
     all.into_iter().find(|one| one.id == number).map(|one| one.name)
 }
 
-/// Applies a plan: its settings in order, then the files that bring them back after a reboot.
+/// Applies a plan: its settings in order, then the files that restore them at boot.
 ///
 /// # Errors
 /// If the journal can't be written. Nothing is changed after that.
@@ -68,7 +68,7 @@ pub fn apply(
         let has_failed = outcome.outcome == "failed";
         outcomes.push(outcome);
         if has_failed && on_failure == OnFailure::RollBack {
-            let back = revert::revert(system, root, journal, &Which::From(first), true)?;
+            let back = revert::revert(system, root, journal, &StepSelection::From(first), true)?;
             outcomes.extend(back);
             break;
         }
@@ -79,7 +79,7 @@ pub fn apply(
     Ok(outcomes)
 }
 
-/// What a file of ours or of the boot loader is for.
+/// The kind of a file of ours or of the boot loader.
 fn kind_of_file(place: &str) -> &'static str {
     let kinds = [("sysctl.d", "sysctl.d"), ("udev", "udev"), ("systemd", "systemd")];
     kinds.into_iter().find(|(part, _)| place.contains(part)).map_or("boot", |(_, kind)| kind)
@@ -135,8 +135,8 @@ fn one(
     })
 }
 
-/// The journal's line of a step. After a reboot the same change is made again, and the journal
-/// has it already.
+/// Writes the journal's line of a step. After a reboot the same change may be made again, and the
+/// journal already has it.
 fn announce(
     system: &mut dyn System,
     root: &Root,
@@ -178,14 +178,14 @@ pub(crate) fn holds(place: &Place, now: Option<&str>, value: Option<&str>) -> bo
     }
 }
 
-/// The system's reason, with ours where the kernel's word says too little.
+/// The system's reason, with an explanation if it says too little.
 pub(crate) fn explained(place: &Place, error: &std::io::Error) -> String {
     use rustix::io::Errno;
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    let refuses = [Errno::PERM, Errno::IO, Errno::INVAL].into_iter().any(is);
+    let rejects = [Errno::PERM, Errno::IO, Errno::INVAL].into_iter().any(is);
     let why = match place {
-        // Without the right to write at all, opening the file gives EACCES.
-        Place::Kernel(path) if path.starts_with("/proc/irq/") && refuses => {
+        // Without any write permission, opening the file gives EACCES.
+        Place::Kernel(path) if path.starts_with("/proc/irq/") && rejects => {
             "; the kernel manages this interrupt itself: isolcpus=managed_irq keeps it away"
         }
         _ if is(Errno::PERM) || is(Errno::ACCESS) => "; run as root, outside of a container",

@@ -1,8 +1,8 @@
-//! The kernel's command line in the configuration of boot loaders: words are merged into what is
-//! there, and everything else stays byte for byte.
+//! The kernel's command line in the configuration of boot loaders: merges words into it, and keeps
+//! everything else byte for byte.
 //!
-//! - GRUB: `/etc/default/grub`, or a file of ours in `/etc/default/grub.d` (cloud images set the
-//!   line anew there); and the generated `grub.cfg`, so that no generator has to run.
+//! - GRUB: `/etc/default/grub`, or a file of ours in `/etc/default/grub.d` (cloud images overwrite
+//!   the line there); and the generated `grub.cfg`, so that no generator has to run.
 //! - Boot Loader Specification (GRUB with `blscfg`, systemd-boot): `loader/entries/*.conf`, and
 //!   `/etc/kernel/cmdline` for kernels that are installed later.
 
@@ -11,12 +11,12 @@ use host::topology::{format_core_list, parse_core_list};
 
 use crate::place::Place;
 
-/// How a file holds the command line.
+/// The format of a file with the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loader {
     /// `GRUB_CMDLINE_LINUX_DEFAULT="…"`, a shell's assignment.
     GrubDefaults,
-    /// A file of ours that is read after others and adds to the same variable.
+    /// A file of ours that is read after others and appends to the same variable.
     GrubDropIn,
     /// Lines `linux /vmlinuz…` of a generated `grub.cfg`.
     GrubConfig,
@@ -26,14 +26,13 @@ pub enum Loader {
     Plain,
 }
 
-/// The first line of every file that is ours.
+/// The first line of all of our files.
 pub const MARK: &str = "# Written by tickpath tune. `tickpath tune revert` takes it back.";
 const DEFAULTS: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 const ALWAYS: &str = "GRUB_CMDLINE_LINUX";
 const DROP_IN: &str = "etc/default/grub.d/99-tickpath.cfg";
 
-/// Every file that this machine's loaders may read the command line from; empty where none is
-/// known.
+/// Every file from which this machine's loaders may read the command line; empty if none is known.
 pub fn files(root: &Root) -> Vec<(Place, Loader)> {
     let text = |path: &str| Place::Text(format!("/{path}"));
     let mut found = Vec::new();
@@ -93,14 +92,14 @@ impl Loader {
     }
 }
 
-/// A kernel that is started as usual: entries for repairs stay as they are.
+/// Whether a line starts a kernel normally: rescue entries stay as they are.
 fn is_kernel(line: &str) -> bool {
     let mut words = line.split_whitespace();
     matches!(words.next(), Some("linux" | "linux16" | "linuxefi"))
         && !words.any(|word| matches!(word, "single" | "recovery" | "rescue"))
 }
 
-/// Merges into the lines for which `of` gives the end of the command line and the words.
+/// Merges into the lines for which `of` returns the end of the command line and the words.
 fn each_line(text: &str, of: impl Fn(&str) -> Option<(usize, Vec<String>)>) -> String {
     let merge = |whole: &str| {
         let line = whole.trim_end_matches(['\n', '\r']);
@@ -114,7 +113,7 @@ fn each_line(text: &str, of: impl Fn(&str) -> Option<(usize, Vec<String>)>) -> S
     text.split_inclusive('\n').map(merge).collect()
 }
 
-/// Where a key stands already, its word is merged; the others go to the variable for usual starts.
+/// A word whose key exists is merged there; the others go to the variable for normal starts.
 fn grub_defaults(text: &str, words: &[String]) -> String {
     let quoted = |line: &str, name: &str| -> Option<(usize, usize)> {
         let rest = line.strip_prefix(name)?.strip_prefix('=')?;
@@ -159,11 +158,11 @@ fn key(word: &str) -> &str {
     word.split_once('=').map_or(word, |(key, _)| key)
 }
 
-/// Where the last word with this key stands; words end at spaces outside of quotes.
+/// Position of the last word with this key; words end at spaces outside of quotes.
 fn last_word(line: &str, wanted: &str) -> Option<(usize, usize)> {
     let mut found = None;
     let (mut start, mut is_quoted) = (None, false);
-    // A quote without a partner quotes nothing.
+    // A quote without a partner is no quote.
     let has_pairs = line.matches('"').count().is_multiple_of(2);
     for (at, c) in line.char_indices().chain([(line.len(), ' ')]) {
         if c == '"' && has_pairs {
@@ -183,7 +182,7 @@ fn last_word(line: &str, wanted: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// The line with the words in it: in place of the same key, or behind everything else.
+/// The line with the words merged: in place of the same key, or after everything else.
 fn merged(line: &str, words: &[String]) -> String {
     let mut line = line.to_owned();
     for word in words {
@@ -202,7 +201,7 @@ fn merged(line: &str, words: &[String]) -> String {
     line
 }
 
-/// Lists of cores are united, so that nobody's cores are given back; other values are replaced.
+/// Lists of cores are united, so that all cores stay in them; other values are replaced.
 fn united(old: &str, new: &str) -> String {
     let lists = ["isolcpus", "nohz_full", "rcu_nocbs"];
     let name = key(new);
@@ -225,7 +224,7 @@ fn united(old: &str, new: &str) -> String {
             } else if let Some(list) = parse_core_list(part) {
                 cores.extend(list);
             } else {
-                // Not to be understood: not to be changed.
+                // Keep a value that we can't parse.
                 return old.to_owned();
             }
         }

@@ -1,9 +1,9 @@
-//! Is this machine fit to measure on? The settings of the catalogue that bear on it, and beside
-//! them what can't be set.
+//! Decides whether this machine is fit to measure on, from the settings of the catalogue that
+//! matter for it, and from facts that can't be set.
 //!
-//! The rule: a machine is fit if no finding is bad. Bad is what makes figures mislead that are
-//! read as usual, p99 included; warn is what makes the tail wider than it has to be, or hides
-//! something; unknown is said and never counts as ok.
+//! A machine is fit if no finding is bad. Bad means that usual figures, p99 included, would
+//! mislead; warn means that the tail is wider than necessary, or that something is hidden; unknown
+//! is reported and never counts as ok.
 
 use host::Root;
 use record::doctor::{Finding, Findings, Grade, SCHEMA};
@@ -13,7 +13,7 @@ use crate::inspection::Inspection;
 use crate::setting::{JudgedSetting, Judgement, Value};
 use crate::settings;
 
-/// The readings that are no settings.
+/// A check that is not a setting.
 struct Check {
     id: &'static str,
     why: &'static str,
@@ -21,7 +21,7 @@ struct Check {
     judge: fn(&Inspection) -> Judgement,
 }
 
-/// All of them, those that mislead most first.
+/// All of them, the most important first.
 static CHECKS: [Check; 17] = [
     Check {
         id: "cores.count",
@@ -136,14 +136,14 @@ static CHECKS: [Check; 17] = [
     },
     Check {
         id: "permission.real_time",
-        why: "Without it scheduling = \"fifo\" is refused, and on shared cores any thread may interrupt.",
+        why: "Without it scheduling = \"fifo\" is rejected, and on shared cores any thread may interrupt.",
         what_to_do: "Run as root, setcap cap_sys_nice+ep on the binary, or `ulimit -r 99`; in a container \
                      --cap-add SYS_NICE.",
         judge: permission::real_time,
     },
 ];
 
-/// Looks at everything. `tool` is who looks.
+/// Runs all checks. `tool` is the program's name and version.
 pub fn examine(root: &Root, seen: &Inspection, tool: &str) -> Findings {
     let settings = settings::all().filter_map(|setting| setting.judge(root, seen).map(of_setting));
     let findings: Vec<Finding> =

@@ -1,4 +1,4 @@
-//! The machine as a few lines of text: nodes, caches, cores and who has them, network interfaces.
+//! The machine as a few lines of text: nodes, caches, cores and their users, network interfaces.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use host::topology::format_core_list;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
 
-/// Interrupts that are named for one core.
+/// Maximum number of interrupts that are listed for one core.
 const NAMED_MAX: usize = 3;
 
 /// A line for each node, each level 3 cache and each physical core.
@@ -43,7 +43,7 @@ fn socket(root: &Root, cores: &[usize]) -> String {
     socket.map_or(String::new(), |socket| format!("socket {socket}  "))
 }
 
-/// Interfaces of a node; those that don't say where they are stand on the first.
+/// Interfaces of a node; those with an unknown node are on the first.
 fn nics(seen: &Inspection, goal: &Goal, node: usize) -> String {
     let is_here = |nic: &&String| seen.nic_nodes.get(*nic).copied().unwrap_or(0) == node;
     let queues = |nic: &String| {
@@ -60,7 +60,7 @@ fn core(seen: &Inspection, goal: &Goal, core: usize) -> String {
     let role = if measured { "measured" } else { "housekeeping" };
     let comes = |one: &&Interrupt| {
         let cores = one.cores().unwrap_or_default();
-        // One that may go anywhere says nothing about a core.
+        // An interrupt that may go to any core says nothing about this one.
         one.kind == InterruptKind::Device && cores.len() == 1 && siblings.contains(&cores[0])
     };
     let here: Vec<&str> =

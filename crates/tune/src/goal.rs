@@ -1,4 +1,4 @@
-//! What the machine is tuned for: a purpose, the cores to leave alone, the network interfaces.
+//! The goal of tuning: a purpose, the cores to keep free, the network interfaces.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,20 +9,20 @@ use host::topology::format_core_list;
 
 use crate::inspection::Inspection;
 
-/// Cores that are left alone unless told otherwise: the exchange's and the client's.
+/// Default number of cores to keep free: the exchange's and the client's.
 pub const CORES_DEFAULT: usize = 2;
 
-/// What the machine is for.
+/// The purpose of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// A trader's host: the tail of few small messages, whatever it costs in throughput.
+    /// A trader's host: the tail of few small messages, at the cost of throughput.
     #[default]
     TickToTrade,
     /// An exchange's host: the tail at high rates and many connections.
     Exchange,
-    /// A host to measure on: steady rather than fast.
+    /// A host for measurements: steady rather than fast.
     Measure,
-    /// A host that others use too: nothing that touches the whole host or needs a reboot.
+    /// A host with other users: nothing that affects the whole host or needs a reboot.
     HostShared,
 }
 
@@ -31,7 +31,7 @@ impl Profile {
     pub const ALL: [Profile; 4] =
         [Profile::TickToTrade, Profile::Exchange, Profile::Measure, Profile::HostShared];
 
-    /// As on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Profile::TickToTrade => "tick-to-trade",
@@ -60,22 +60,22 @@ impl FromStr for Profile {
     }
 }
 
-/// What the machine is tuned for.
+/// The goal of tuning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Goal {
-    /// What it is for.
+    /// Its purpose.
     pub profile: Profile,
-    /// Cores to leave alone, ascending.
+    /// Cores to keep free, ascending.
     pub cores: Vec<usize>,
-    /// Cores for everything else: online, and not a sibling of those.
+    /// Cores for everything else: online, and no siblings of the free ones.
     pub housekeeping: Vec<usize>,
-    /// Network interfaces that messages go through.
+    /// Network interfaces of the messages.
     pub nics: Vec<String>,
 }
 
 impl Goal {
-    /// By the machine's topology: on the network interface's NUMA node, no two siblings, and at
-    /// least one physical core for everything else. `nics` empty: all with hardware.
+    /// Chooses by the machine's topology: on the network interface's NUMA node, no two siblings,
+    /// with at least one physical core for everything else. Empty `nics`: all with hardware.
     ///
     /// # Errors
     /// A sentence, if the cores can't be used or none is left.
@@ -111,7 +111,7 @@ impl Goal {
         Ok(Goal { profile, cores, housekeeping, nics })
     }
 
-    /// Housekeeping cores on a network interface's NUMA node; all of them where there are none.
+    /// Housekeeping cores on a network interface's NUMA node; all of them if there are none.
     pub fn near(&self, seen: &Inspection, nic: &str) -> Vec<usize> {
         let nodes = seen.topology.nodes.as_ref();
         let node = seen.nic_nodes.get(nic).and_then(|node| nodes?.get(node));
@@ -142,8 +142,8 @@ fn siblings(seen: &Inspection, core: usize) -> Vec<usize> {
     seen.topology.siblings.get(&core).cloned().unwrap_or_else(|| vec![core])
 }
 
-/// The last physical cores of the first network interface's node (interrupts and the boot core
-/// are at the front), one thread of each, at most all but one.
+/// The last physical cores of the first network interface's node (the first ones have interrupts
+/// and the boot core), one thread of each, at most all but one.
 fn chosen(seen: &Inspection, online: &[usize], nics: &[String]) -> Vec<usize> {
     let nodes = seen.topology.nodes.as_ref();
     let node = nics.iter().find_map(|nic| nodes?.get(seen.nic_nodes.get(nic)?));

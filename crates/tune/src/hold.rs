@@ -1,5 +1,5 @@
-//! `/dev/cpu_dma_latency` counts while a process holds it open: a process of ours does, and a file
-//! in `/run` says which. It opens the device and waits to be ended; nothing else.
+//! `/dev/cpu_dma_latency` counts while a process holds it open. A process of ours opens it and
+//! waits to be ended; a file in `/run` identifies that process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,12 +12,12 @@ use clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
-/// The process that holds it, by its number and start time.
+/// Number and start time of the holding process.
 const HOLDER: &str = "/run/tickpath-cpu-dma-latency";
-/// How long the process may take to come up or to end.
+/// Time limit for the process to start or to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The latency that a process of ours holds, us, or `free`. `None` without the device.
+/// The latency that our process holds, us, or `free`. `None` without the device.
 pub(crate) fn held() -> io::Result<Option<String>> {
     if !Path::new(DEVICE).exists() {
         return Ok(None);
@@ -25,7 +25,7 @@ pub(crate) fn held() -> io::Result<Option<String>> {
     Ok(Some(holder().map_or("free".to_owned(), |(_, latency)| latency)))
 }
 
-/// Starts a process that holds the device at `value` us, or ends it: `free`.
+/// Starts a process that holds the device at `value` us, or ends it for `free`.
 pub(crate) fn hold(value: Option<&str>) -> io::Result<()> {
     release()?;
     let Some(latency) = value.map(str::trim).filter(|value| *value != "free") else {
@@ -52,7 +52,7 @@ pub(crate) fn hold(value: Option<&str>) -> io::Result<()> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Ends the process, if it is there.
+/// Ends the process, if it runs.
 fn release() -> io::Result<()> {
     if let Some((pid, _)) = holder() {
         kill_process(pid, Signal::TERM)?;
@@ -67,7 +67,7 @@ fn release() -> io::Result<()> {
     }
 }
 
-/// The process that the file names, if it is still that one.
+/// The process in the file, if it still runs.
 fn holder() -> Option<(Pid, String)> {
     let text = fs::read_to_string(HOLDER).ok()?;
     let mut words = text.split_whitespace();
@@ -76,21 +76,21 @@ fn holder() -> Option<(Pid, String)> {
     (start_time(pid)? == started).then_some((Pid::from_raw(number)?, latency.to_owned()))
 }
 
-/// When a process started, in ticks since the machine did; `None` if it has ended.
+/// Start time of a process, in ticks since boot; `None` if it has ended.
 fn start_time(pid: &str) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold spaces. State is field 3, the start time field 22 (proc(5)).
+    // The name in brackets may contain spaces. State is field 3, the start time field 22 (proc(5)).
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     (!matches!(state, "Z" | "X")).then(|| fields.nth(18).map(str::to_owned)).flatten()
 }
 
-/// What the process does: opens the device, says so, waits to be ended.
+/// The work of the holding process: opens the device, reports that, waits to be ended.
 ///
 /// # Errors
 /// If the device or the file can't be written.
 pub fn run(latency_us: u32) -> io::Result<()> {
-    // The terminal that started this process may close; it goes on.
+    // It must survive the terminal of the process that started it.
     let _ = rustix::process::setsid();
     let mut device = OpenOptions::new().read(true).write(true).open(DEVICE)?;
     device.write_all(&latency_us.to_ne_bytes())?;
@@ -102,10 +102,10 @@ pub fn run(latency_us: u32) -> io::Result<()> {
     }
 }
 
-/// The latency that all processes together ask for, us: what the kernel goes by.
+/// The smallest latency that any process requests, us, which the kernel obeys.
 ///
 /// # Errors
-/// Without the device, or without the right to open it.
+/// Without the device, or without permission to open it.
 pub fn effective_us() -> io::Result<u32> {
     let mut bytes = [0; 4];
     File::open(DEVICE)?.read_exact(&mut bytes)?;

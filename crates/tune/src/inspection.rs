@@ -1,4 +1,4 @@
-//! Everything about a machine that settings and doctor judge, read once.
+//! All facts of a machine for settings and doctor, read once.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -14,37 +14,37 @@ use crate::place::Place;
 use crate::system::{Machine, System};
 use crate::watch::Activity;
 
-/// What was read and measured. Rules are functions of this and nothing else.
+/// Facts and measurements. All checks are functions of this alone.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
-    /// Cores that are, or would be, measured on; each once.
+    /// Cores to measure on; each once.
     pub cores: Vec<usize>,
     /// Cores that this process may use.
     pub allowed: Vec<usize>,
-    /// How all cores lie to each other.
+    /// Topology of all cores.
     pub topology: Topology,
     /// Fixed facts, load and probes.
     pub machine: Fingerprint,
-    /// Whether control groups (v2) are there to be read.
+    /// Whether control groups (v2) can be read.
     pub has_control_groups: bool,
-    /// Interrupts since the machine started; `None` where they can't be read.
+    /// Interrupts since boot; `None` if they can't be read.
     pub interrupts: Option<Vec<Interrupt>>,
-    /// NUMA node of each network interface that says one.
+    /// NUMA node of each network interface that has one.
     pub nic_nodes: BTreeMap<String, usize>,
     /// Attributes of each network interface that only `ethtool` shows, by its names.
     pub nic_attributes: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Limits and capabilities of this process.
+    /// Resource limits and capabilities of this process.
     pub permissions: Permissions,
-    /// Whether a thread got a real-time class when it asked, with the system's answer where not;
-    /// `None` where nobody asked.
+    /// Whether a thread could get a real-time class, with the system's error if not; `None` if not
+    /// tried.
     pub real_time: Option<Result<(), String>>,
-    /// What went on while nobody measured; `None` where nobody watched.
+    /// Activity of the machine during a watch; `None` without a watch.
     pub watched: Option<Activity>,
 }
 
 impl Inspection {
-    /// Reads what stands in files; what has to be tried or watched is left out. `cores` are those
-    /// to measure on, of those `allowed` to this process.
+    /// Reads everything from files; leaves out trials and watches. `cores` are those to measure on,
+    /// of those `allowed` to this process.
     pub fn read(
         root: &Root,
         machine: Fingerprint,
@@ -70,12 +70,12 @@ impl Inspection {
         }
     }
 
-    /// An attribute of a network interface; `None` where its driver has none.
+    /// An attribute of a network interface; `None` if its driver lacks it.
     pub fn nic_value(&self, nic: &str, attribute: &str) -> Option<u64> {
         self.nic_attributes.get(nic)?.get(attribute).copied()
     }
 
-    /// Those measured cores that are not in `list`.
+    /// Measured cores that are not in `list`.
     pub(crate) fn cores_outside(&self, list: &[usize]) -> Vec<usize> {
         self.cores.iter().copied().filter(|core| !list.contains(core)).collect()
     }
@@ -90,7 +90,7 @@ impl Inspection {
         others
     }
 
-    /// Whether all measured cores are isolated: then what is left of noise is the kernel's own.
+    /// Whether all measured cores are isolated: then the remaining noise is the kernel's own.
     pub(crate) fn is_isolated(&self) -> bool {
         let isolated = self.topology.isolated.as_deref().unwrap_or_default();
         !self.cores.is_empty() && self.cores_outside(isolated).is_empty()
@@ -117,8 +117,8 @@ fn nic_attributes(root: &Root, machine: &Fingerprint) -> BTreeMap<String, BTreeM
     hardware.map(|nic| (nic.name.clone(), of_nic(&nic.name))).collect()
 }
 
-/// Whether a thread may take a real-time class, by asking for it: on a thread of its own that ends
-/// at once and never spins. The system's answer where it may not.
+/// Tries to give a thread a real-time class. The thread ends at once and never spins. Returns the
+/// system's error if it may not.
 pub fn ask_for_real_time() -> Result<(), String> {
     let ask = || match set_scheduling(Scheduling::Fifo(PRIORITY_MIN)) {
         Ok(()) => Ok(()),

@@ -1,8 +1,8 @@
-//! The journal: a line for each change, written before it. It is the way back, also after a crash
-//! or a reboot.
+//! The journal: a line for each change, written before the change, so that it can be reverted, also
+//! after a crash or a reboot.
 //!
-//! A file of JSON lines. A line is on disk before what it announces is written, so a torn last
-//! line announces nothing that happened.
+//! A file of JSON lines. A line is on disk before its change is written, so a torn last line
+//! belongs to no change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::place::Place;
 use crate::system::System;
 
-/// Where the journal and the lock are unless told otherwise.
+/// Default directory of journal and lock.
 pub const STATE_DEFAULT: &str = "/var/lib/tickpath/tune";
 const FILE: &str = "journal.jsonl";
 const LOCK: &str = "lock";
@@ -29,20 +29,20 @@ pub enum JournalError {
          name a directory: --state DIR"
     )]
     Unwritable {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
     },
-    /// It is there and can't be read.
+    /// The file exists and can't be read.
     #[error("cannot read the journal {path}: {why}; it is the way back: do not remove it")]
     Unreadable {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The reason.
         why: String,
     },
-    /// Another process has it.
+    /// Another process has locked it.
     #[error("another tickpath tune is at work here ({0}); wait until it has ended")]
     Locked(PathBuf),
 }
@@ -63,36 +63,36 @@ pub(crate) enum JournalLine {
         before: Option<String>,
         after: Option<String>,
     },
-    /// It has changed, and reads so.
+    /// It has changed; `now` is the value read back.
     Done { step: usize, now: Option<String> },
-    /// It refused.
+    /// The change failed.
     Failed { step: usize, error: String },
-    /// It holds again what it held before.
+    /// It has its old value again.
     Reverted { step: usize },
 }
 
-/// One step, with what became of it.
+/// One step and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its number.
     pub step: usize,
     /// The setting, or the kind of file.
     pub setting: String,
-    /// Where.
+    /// Its place.
     pub place: Place,
     /// Name of the device behind a number.
     pub identity: Option<String>,
-    /// The boot that it was made in.
+    /// The boot in which it was made.
     pub boot_id: String,
     /// The value before.
     pub before: Option<String>,
     /// The value to write.
     pub after: Option<String>,
-    /// The value as read back; `None` if the step was cut or failed.
+    /// The value as read back; `None` if the step was interrupted or failed.
     pub now: Option<Option<String>>,
     /// Why it failed.
     pub error: Option<String>,
-    /// Whether it was taken back.
+    /// Whether it was reverted.
     pub is_reverted: bool,
 }
 
@@ -101,15 +101,15 @@ pub struct Entry {
 pub struct Journal {
     path: PathBuf,
     entries: BTreeMap<usize, Entry>,
-    /// Released by the kernel when this process ends, however it ends.
+    /// The kernel releases it when this process ends in any way.
     _lock: Option<File>,
 }
 
 impl Journal {
-    /// Opens it to write; makes the directory if need be.
+    /// Opens it for writing; makes the directory if necessary.
     ///
     /// # Errors
-    /// If another process has it, or it can't be read or written.
+    /// If another process has locked it, or it can't be read or written.
     pub fn open(state: &Path) -> Result<Journal, JournalError> {
         let unwritable = |source| JournalError::Unwritable { path: state.to_owned(), source };
         let mut builder = fs::DirBuilder::new();
@@ -123,10 +123,10 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Reads it, whoever writes it meanwhile.
+    /// Reads it without a lock.
     ///
     /// # Errors
-    /// If it is there and can't be read.
+    /// If it exists and can't be read.
     pub fn read(state: &Path) -> Result<Journal, JournalError> {
         let path = state.join(FILE);
         let text = match fs::read_to_string(&path) {
@@ -152,7 +152,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// A line that a crash cut must not run into the next one.
+    /// An incomplete line of a crash must not join the next one.
     fn cut_torn_line(&self) -> std::io::Result<()> {
         let Ok(bytes) = fs::read(&self.path) else { return Ok(()) };
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
@@ -215,17 +215,17 @@ impl Journal {
         self.entries.last_key_value().map_or(1, |(last, _)| last + 1)
     }
 
-    /// Steps in order, those that were taken back included.
+    /// Steps in order, including reverted ones.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.values()
     }
 
-    /// Steps that still count.
+    /// Steps that are not reverted.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries().filter(|entry| !entry.is_reverted)
     }
 
-    /// Removes the file once everything was taken back.
+    /// Removes the file once everything was reverted.
     pub(crate) fn end(&mut self) -> Result<(), JournalError> {
         self.entries.clear();
         match fs::remove_file(&self.path) {

@@ -1,10 +1,10 @@
-//! Settings of the operating system that shape the tail of a latency: what they are now, what a
-//! host that is to be fast wants and why, and the way there and back.
+//! Settings of the operating system that affect the tail of a latency: their present and
+//! recommended values, and how to apply and revert them.
 //!
 //! - [`settings`] is the catalogue; [`doctor`] is a view of it.
-//! - [`survey`] looks at a machine: `inspect` and `plan`.
-//! - [`apply`](mod@apply) changes places, [`journal`] keeps the way back, [`revert`](mod@revert)
-//!   goes it. [`system`] is the one way to read and write.
+//! - [`survey`] inspects a machine: `inspect` and `plan`.
+//! - [`apply`](mod@apply) changes places, [`journal`] records the old values,
+//!   [`revert`](mod@revert) restores them. [`system`] does all reading and writing.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

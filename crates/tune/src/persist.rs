@@ -1,5 +1,5 @@
-//! Files that bring settings back when the machine starts again: our own in `sysctl.d`, udev's
-//! rules and systemd's units, and words among the boot loader's.
+//! Files that restore settings at boot: our own in `sysctl.d`, udev's rules and systemd's units,
+//! and words of the boot loader.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ const UDEV: &str = "/etc/udev/rules.d";
 const UNITS: &str = "/etc/systemd/system";
 const WANTS: &str = "/etc/systemd/system/multi-user.target.d";
 
-/// The file that brings a place's value back.
+/// The file that restores a place's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Sysctl,
     Udev,
     Unit,
-    /// It stays by itself.
+    /// It persists without a file.
     Itself,
 }
 
@@ -48,23 +48,23 @@ impl Carrier {
     }
 }
 
-/// What the unit runs, without the program: `tune apply --yes …`.
+/// The arguments of the unit's program: `tune apply --yes …`.
 #[derive(Clone, Debug, Default)]
-pub struct AtStart {
-    /// The program, on this machine or the one to come.
+pub struct BootUnit {
+    /// The path of the program, on this machine or a future one.
     pub program: String,
-    /// The settings by name, if they were chosen so.
+    /// The settings, if they were chosen by name.
     pub ids: Vec<String>,
 }
 
-/// The steps for these wishes, as far as the directories are there; then the boot loader's.
+/// The steps for these wishes, as far as the directories exist; then the boot loader's.
 pub(crate) fn steps(
     system: &dyn System,
     root: &Root,
     goal: &Goal,
     wishes: &[Wish],
     words: &[String],
-    start: &AtStart,
+    start: &BootUnit,
 ) -> Vec<Step> {
     let of = |carrier: Carrier| -> Vec<&Wish> {
         wishes.iter().filter(|wish| Carrier::of(&wish.place) == carrier).collect()
@@ -107,7 +107,7 @@ pub(crate) fn steps(
     steps
 }
 
-/// What a value shall be when the machine starts, whatever it is by then.
+/// The value at boot, independent of the value by then.
 fn wanted(want: &WantedValue) -> Option<String> {
     match want {
         WantedValue::Is(value) => Some(value.clone()),
@@ -116,16 +116,16 @@ fn wanted(want: &WantedValue) -> Option<String> {
     }
 }
 
-/// Names with dots, of interfaces mostly, are written with slashes (sysctl.d(5)).
+/// In names with dots (mostly interfaces), dots are written as slashes (sysctl.d(5)).
 fn sysctl_line(wish: &Wish) -> Option<String> {
     let Place::Kernel(path) = &wish.place else { return None };
     let name = path.strip_prefix("/proc/sys/")?;
     let name = if name.contains('.') { name.to_owned() } else { name.replace('/', ".") };
-    // A kernel without it is no error at boot.
+    // The dash: a missing sysctl is no error at boot.
     Some(format!("-{name} = {}\n", wanted(&wish.want)?))
 }
 
-/// Subsystem, device and attribute of a file below a disk or a network interface.
+/// Subsystem, device and attribute of a file of a disk or a network interface.
 fn udev_parts(path: &str) -> Option<(&'static str, &str, &str)> {
     let of = |prefix: &str| path.strip_prefix(prefix)?.split_once('/');
     match (of("/sys/block/"), of("/sys/class/net/")) {
@@ -145,8 +145,8 @@ fn udev_line(wish: &Wish) -> Option<String> {
     ))
 }
 
-/// Applies the settings that only a program can write, by the topology that it finds then.
-fn unit(goal: &Goal, start: &AtStart) -> String {
+/// Applies settings that only a program can write, with the topology at boot.
+fn unit(goal: &Goal, start: &BootUnit) -> String {
     let mut line = format!("{} tune apply --yes --live-only", start.program);
     line += &format!(" --profile {}", goal.profile);
     line += &format!(" --cores {}", host::topology::format_core_list(&goal.cores));
@@ -163,7 +163,7 @@ fn unit(goal: &Goal, start: &AtStart) -> String {
     )
 }
 
-/// Whether a program can be named in a unit.
+/// Whether a program's path can be used in a unit.
 pub fn is_program(path: &Path) -> bool {
     path.is_absolute() && !path.to_string_lossy().contains(char::is_whitespace)
 }

@@ -1,19 +1,19 @@
-//! Where a setting stands.
+//! The places of settings.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A place that holds one value.
+/// A place with one value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// A file of the kernel below `/proc` or `/sys`: one write sets it, and the kernel decides how
-    /// it reads afterwards.
+    /// A file of the kernel below `/proc` or `/sys`: one write sets it, and the kernel may change
+    /// its form.
     Kernel(String),
-    /// A file on disk, replaced as a whole. Not to be there is a value too.
+    /// A file on disk, replaced as a whole. Its absence is a value too.
     Text(String),
-    /// A directory: `there`, or not.
+    /// A directory: `there` or absent.
     Directory(String),
-    /// An attribute of a network interface that only `ethtool` reaches.
+    /// An attribute of a network interface that only `ethtool` can set.
     Nic {
         /// The interface.
         nic: String,
@@ -22,7 +22,7 @@ pub enum Place {
     },
     /// A systemd unit: `active enabled`, `inactive disabled`.
     Service(String),
-    /// `/dev/cpu_dma_latency`, us, which holds for as long as a process holds it open.
+    /// `/dev/cpu_dma_latency`, us, which holds while a process holds it open.
     DmaLatency,
 }
 
@@ -62,12 +62,12 @@ impl FromStr for Place {
 }
 
 impl Place {
-    /// Whether its value is gone when the machine starts again.
+    /// Whether its value is lost at reboot.
     pub fn is_live(&self) -> bool {
         matches!(self, Place::Kernel(_) | Place::Nic { .. } | Place::DmaLatency)
     }
 
-    /// The number of the interrupt that a file below `/proc/irq` steers.
+    /// The number of the interrupt that a file below `/proc/irq` controls.
     pub fn interrupt(&self) -> Option<&str> {
         let Place::Kernel(path) = self else { return None };
         path.strip_prefix("/proc/irq/")?.split('/').next()

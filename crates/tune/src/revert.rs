@@ -1,4 +1,4 @@
-//! Takes changes back from the journal, the last one first.
+//! Reverts changes from the journal, the last one first.
 
 use host::Root;
 use record::tune::StepResult as Outcome;
@@ -9,29 +9,29 @@ use crate::place::Place;
 use crate::system::{System, clear_beside};
 use crate::wish::undone;
 
-/// Which steps to take back.
+/// The steps to revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum StepSelection {
     /// All of them.
     All,
     /// This one and later ones.
     From(usize),
-    /// Those of these settings.
+    /// The steps of these settings.
     Settings(Vec<String>),
 }
 
-impl Which {
+impl StepSelection {
     fn takes(&self, entry: &Entry) -> bool {
         match self {
-            Which::All => true,
-            Which::From(first) => entry.step >= *first,
-            Which::Settings(ids) => ids.contains(&entry.setting),
+            StepSelection::All => true,
+            StepSelection::From(first) => entry.step >= *first,
+            StepSelection::Settings(ids) => ids.contains(&entry.setting),
         }
     }
 }
 
-/// Takes steps back. A file that somebody changed since is kept unless `force`. When nothing is
-/// left, the journal is removed.
+/// Reverts steps. Keeps a file that was changed since, unless `force`. Removes the journal when
+/// nothing is left.
 ///
 /// # Errors
 /// If the journal can't be written.
@@ -39,7 +39,7 @@ pub fn revert(
     system: &mut dyn System,
     root: &Root,
     journal: &mut Journal,
-    which: &Which,
+    which: &StepSelection,
     force: bool,
 ) -> Result<Vec<Outcome>, JournalError> {
     let boot_id = boot_id(root);
@@ -90,15 +90,15 @@ fn one(
     };
     match place {
         Place::Kernel(_) | Place::Nic { .. } if now.is_none() => {
-            return ("already", "it is gone".to_owned());
+            return ("already", "it no longer exists".to_owned());
         }
-        // It came and goes with its directory.
+        // It exists only with its directory.
         Place::Kernel(_) if entry.before.is_none() => return ("already", String::new()),
         place if place.is_live() && is_other_boot && !was_ours(now.as_deref()) => {
             return ("already", "the reboot has reset it".to_owned());
         }
         Place::Text(_) if !force && !was_ours(now.as_deref()) => {
-            return ("kept", "somebody changed it since: edit it, or --force".to_owned());
+            return ("kept", "it was changed since: edit it, or use --force".to_owned());
         }
         _ => {}
     }

@@ -1,5 +1,4 @@
-//! What a setting of the operating system is: how it is read, what its value means, how it is
-//! written, what it costs and where that stands.
+//! A setting of the operating system: how to read, judge and write it, its cost and its source.
 
 use host::Root;
 use record::doctor::Grade;
@@ -8,21 +7,21 @@ use crate::goal::{Goal, Profile};
 use crate::inspection::Inspection;
 use crate::wish::Wish;
 
-/// What a setting is now.
+/// The present value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// As the kernel writes it, or a list of cores.
     Is(String),
     /// The kernel has no such setting.
     Absent,
-    /// It may be there, but not for this process to read.
+    /// It may exist, but this process can't read it.
     Unreadable,
 }
 
-/// A grade and what was found, in words.
+/// A grade and an observation, in words.
 pub type Judgement = (Grade, String);
 
-/// How much of a machine a setting changes.
+/// The scope of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The measured cores.
@@ -34,7 +33,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The word for it, as in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Cores => "cores",
@@ -44,10 +43,10 @@ impl Scope {
     }
 }
 
-/// What may go wrong.
+/// The risk of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
-    /// Nothing but the cost.
+    /// Only the cost.
     Low,
     /// Traffic may pause, or other programs become slower.
     Medium,
@@ -56,7 +55,7 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// The word for it, as in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Risk::Low => "low",
@@ -69,53 +68,53 @@ impl Risk {
 /// One setting of the operating system.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name here, for ever.
+    /// Its name, which must not change.
     pub id: &'static str,
-    /// Where it stands in the default order: 1 shows at p99 on most machines, 2 beyond p99.9 or
-    /// under load, 3 seldom, or only together with others.
+    /// Its tier in the default order: 1 shows at p99 on most machines, 2 beyond p99.9 or under
+    /// load, 3 seldom, or only together with others.
     pub tier: u8,
-    /// What a host that is to be fast wants, in words.
+    /// Recommended value for a fast host, in words.
     pub wanted: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// What one pays for it.
+    /// Its disadvantages.
     pub cost: &'static str,
-    /// What to do about it by hand.
+    /// How to change it by hand.
     pub what_to_do: &'static str,
-    /// The kernel's document or the vendor's guide that describes it.
+    /// The kernel's document or the vendor's guide.
     pub source: &'static str,
-    /// Ids of the noise causes that the wanted value removes or makes rarer; names in capitals
+    /// Ids of the noise causes that the recommended value removes or reduces; names in capitals
     /// stand for any name.
     pub removes: &'static [&'static str],
-    /// How much of the machine it changes.
+    /// Its scope.
     pub scope: Scope,
-    /// What may go wrong.
+    /// Its risk.
     pub risk: Risk,
-    /// Settings that make no sense beside it.
+    /// Settings that make no sense together with it.
     pub conflicts: &'static [&'static str],
-    /// What a plan takes it for unless it is named. Empty: only by name.
+    /// Profiles whose plans include it. Empty: only by name.
     pub profiles: &'static [Profile],
-    /// How it is judged; those that are judged are doctor's findings too.
+    /// How it is judged; judged settings are doctor's findings too.
     pub(crate) check: Option<Check>,
     /// How it is written.
     pub(crate) wishes: Wishes,
 }
 
-/// How a setting is read and judged.
+/// How to read and judge a setting.
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// How it is read.
+    /// Reads it.
     pub(crate) read: fn(&Root, &Inspection) -> Value,
-    /// What its value means on this machine.
+    /// Judges its value on this machine.
     pub(crate) judge: fn(&str, &Inspection) -> Judgement,
-    /// What it means that the kernel has no such setting.
+    /// The judgement if the kernel lacks the setting.
     pub(crate) absent: (Grade, &'static str),
 }
 
-/// How a setting is written.
+/// How to write a setting.
 #[derive(Debug)]
 pub(crate) enum Wishes {
-    /// It can't be set from here: `what_to_do` is all there is.
+    /// It can't be set from here; there is only `what_to_do`.
     Advice,
     /// One value of a file below `/proc/sys`.
     Sysctl(&'static str, ValueBound),
@@ -123,13 +122,13 @@ pub(crate) enum Wishes {
     File(&'static str, ValueBound),
     /// Words on the kernel's command line.
     Boot(fn(&Goal) -> Vec<String>),
-    /// Stopped and not started again: these systemd units, as far as they are there.
+    /// Stops and disables these systemd units, as far as they exist.
     Stopped(&'static [&'static str]),
-    /// Whatever fits this machine.
+    /// Depends on the machine.
     Of(fn(&Root, &Inspection, &Goal) -> Vec<Wish>),
 }
 
-/// What a value must be.
+/// The required value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValueBound {
     Is(&'static str),
@@ -137,7 +136,7 @@ pub(crate) enum ValueBound {
     AtMost(u64),
 }
 
-/// What most settings have in common.
+/// Defaults of most settings.
 pub(crate) const BASE: Setting = Setting {
     id: "",
     tier: 3,
@@ -155,21 +154,21 @@ pub(crate) const BASE: Setting = Setting {
     wishes: Wishes::Advice,
 };
 
-/// One setting as it is on one machine.
+/// One setting on one machine.
 #[derive(Clone, Debug)]
 pub struct JudgedSetting {
-    /// Which.
+    /// The setting.
     pub setting: &'static Setting,
-    /// What it is.
+    /// Its value.
     pub value: Value,
-    /// What that means here.
+    /// Its grade on this machine.
     pub grade: Grade,
-    /// The finding, in words.
+    /// The observation, in words.
     pub found: String,
 }
 
 impl Setting {
-    /// Reads it and judges what was read; `None` of settings that aren't judged.
+    /// Reads and judges it; `None` for settings that aren't judged.
     pub fn judge(&'static self, root: &Root, seen: &Inspection) -> Option<JudgedSetting> {
         let check = self.check.as_ref()?;
         let value = (check.read)(root, seen);
@@ -185,7 +184,7 @@ impl Setting {
         Some(JudgedSetting { setting: self, value, grade, found })
     }
 
-    /// Whether it takes effect with the next start of the machine only.
+    /// Whether it takes effect only after a reboot.
     pub fn needs_reboot(&self) -> bool {
         matches!(self.wishes, Wishes::Boot(_))
     }

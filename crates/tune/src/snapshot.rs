@@ -1,5 +1,5 @@
-//! What an inspection has read, as JSON, and a directory that holds it again: so a plan for one
-//! machine can be made on another.
+//! The files of an inspection as JSON, and a directory restored from it, so that one machine can
+//! make a plan for another.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -20,12 +20,12 @@ pub fn taken(root: &Root) -> BTreeMap<String, Read> {
     root.notes().into_iter().map(|(path, noted)| (path, as_read(noted))).collect()
 }
 
-/// A directory with what was read; removed when it goes out of scope.
+/// A directory with the files; removed on drop.
 #[derive(Debug)]
 pub struct Snapshot(PathBuf);
 
 impl Snapshot {
-    /// Writes the files to a directory below that for temporary files.
+    /// Writes the files to a directory for temporary files.
     ///
     /// # Errors
     /// If it can't be written, or a path leads out of it.
@@ -38,7 +38,7 @@ impl Snapshot {
             let is_plain =
                 Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
             if !is_plain {
-                let why = format!("{path:?} is no path of a machine");
+                let why = format!("{path:?} is not a path of a machine");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, why));
             }
             snapshot.write(Path::new(path), read)?;
@@ -47,7 +47,7 @@ impl Snapshot {
     }
 
     fn write(&self, path: &Path, read: &Read) -> io::Result<()> {
-        // A link on the way would lead elsewhere: what is below it goes into a directory instead.
+        // A link on the way would lead elsewhere: put its contents into a directory instead.
         let mut directory = self.0.clone();
         for part in path.parent().unwrap_or(Path::new("")).components() {
             directory.push(part);
@@ -67,7 +67,7 @@ impl Snapshot {
         }
     }
 
-    /// The machine that it shows.
+    /// The machine's root.
     pub fn root(&self) -> Root {
         Root::at(&self.0)
     }

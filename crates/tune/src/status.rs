@@ -1,4 +1,4 @@
-//! What has become of what was applied.
+//! The present state of applied steps.
 
 use host::Root;
 use record::tune::StepResult as Outcome;
@@ -8,7 +8,7 @@ use crate::journal::Journal;
 use crate::place::Place;
 use crate::system::System;
 
-/// Each step that stands: as applied, drifted, failed then, or waiting for a reboot.
+/// Each step that was not reverted: as applied, drifted, failed, or waiting for a reboot.
 pub fn status(system: &dyn System, root: &Root, journal: &Journal) -> Vec<Outcome> {
     let boot_id = boot_id(root);
     // The last of several steps of one place counts.

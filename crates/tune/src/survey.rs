@@ -1,5 +1,5 @@
-//! Every setting on this machine: what it is, what would be better, what that takes. The same
-//! survey is what `inspect` shows, what `plan` shows a part of, and what `apply` carries out.
+//! A survey of every setting on this machine: its value, a better one, and the requirements.
+//! `inspect` shows it, `plan` shows a part of it, and `apply` executes that.
 
 use host::Root;
 use host::topology::format_core_list;
@@ -10,50 +10,50 @@ use crate::boot;
 use crate::draw::draw;
 use crate::goal::Goal;
 use crate::inspection::Inspection;
-use crate::persist::{self, AtStart, Carrier};
+use crate::persist::{self, BootUnit, Carrier};
 use crate::place::Place;
 use crate::setting::{Setting, Value, Wishes};
 use crate::settings;
 use crate::system::System;
 use crate::wish::{WantedValue, Wish};
 
-/// Found where only the boot loader's files have a setting.
+/// The state of a setting that only the boot loader's files have.
 pub const WAITS: &str = "set, waits for a reboot";
 
-/// What lasts how long.
+/// How long changes last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lasting {
-    /// Now, and after each start of the machine.
+pub enum Persistence {
+    /// Now, and after each reboot.
     #[default]
     Always,
-    /// Until the machine starts again; no file on disk is touched.
+    /// Until the next reboot; changes no file on disk.
     LiveOnly,
-    /// From the next start on: for an image.
+    /// From the next boot on: for an image.
     PersistOnly,
 }
 
-/// Which settings, and for how long.
+/// The chosen settings, and how long they last.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// By name; empty: those of the profile.
     pub ids: Vec<String>,
     /// For how long.
-    pub lasting: Lasting,
-    /// What the unit runs.
-    pub start: AtStart,
+    pub lasting: Persistence,
+    /// The unit's program.
+    pub start: BootUnit,
 }
 
-/// A machine, and who looks at it for what.
+/// A machine, and the goal of its inspection.
 pub struct Surveyor<'a> {
     /// Reads places.
     pub system: &'a dyn System,
-    /// Where files are.
+    /// The root of all files.
     pub root: &'a Root,
-    /// The values that were read already.
+    /// The inspected values.
     pub seen: &'a Inspection,
-    /// What for.
+    /// The goal.
     pub goal: &'a Goal,
-    /// The tool that looks, with its version.
+    /// The program's name and version.
     pub tool: &'a str,
 }
 
@@ -64,10 +64,10 @@ impl Surveyor<'_> {
         self.survey(states, Vec::new())
     }
 
-    /// What to change: settings chosen by name or by the profile.
+    /// The changes to make: settings chosen by name or by the profile.
     ///
     /// # Errors
-    /// A sentence, if a name is none.
+    /// A sentence, if a name is unknown.
     pub fn plan(&self, choice: &Choice) -> Result<Survey, String> {
         if let Some(id) = choice.ids.iter().find(|id| settings::find(id).is_none()) {
             return Err(format!("there is no setting {id:?}; `tickpath tune inspect` lists them"));
@@ -91,8 +91,9 @@ impl Surveyor<'_> {
                 states.push(state);
                 continue;
             }
-            let is_wanted = choice.lasting == Lasting::PersistOnly || state.state == State::Better;
-            if is_wanted && choice.lasting != Lasting::LiveOnly {
+            let is_wanted =
+                choice.lasting == Persistence::PersistOnly || state.state == State::Better;
+            if is_wanted && choice.lasting != Persistence::LiveOnly {
                 wishes.extend(its_wishes);
                 words.extend(state.boot_words.iter().cloned());
             }
@@ -104,7 +105,7 @@ impl Surveyor<'_> {
         Ok(self.survey(states, files))
     }
 
-    /// On a shared host nothing that others would notice, unless it was named.
+    /// On a shared host, leaves out everything that others would notice, unless it was named.
     fn is_fit(&self, setting: &Setting) -> bool {
         use crate::goal::Profile::HostShared;
         self.goal.profile != HostShared || !setting.needs_reboot()
@@ -126,7 +127,7 @@ impl Surveyor<'_> {
         }
     }
 
-    /// How one setting stands, and what all of its places shall hold.
+    /// The state of one setting, and the wanted values of all of its places.
     pub(crate) fn state(&self, setting: &'static Setting) -> (SettingState, Vec<Wish>) {
         let wishes = self.wishes(setting);
         let looked = self.look(&wishes);
@@ -140,7 +141,7 @@ impl Surveyor<'_> {
         let is_booted = !words.is_empty() && words.iter().all(|word| self.is_booted(word));
         (state.state, state.found) = match (judged, &setting.wishes) {
             (Some(judged), _) if judged.grade == Grade::Ok => (State::AsWanted, judged.found),
-            // Words that the kernel is not built for do nothing.
+            // Words that the kernel was not built for have no effect.
             (Some(judged), Wishes::Boot(_)) if judged.value == Value::Absent => {
                 (State::NotApplicable, judged.found)
             }
@@ -199,7 +200,7 @@ impl Surveyor<'_> {
         line.split_whitespace().any(|there| there == word)
     }
 
-    /// Whether every file of the boot loader has the word already.
+    /// Whether every file of the boot loader already has the word.
     fn is_configured(&self, word: &str) -> bool {
         let files = boot::files(self.root);
         let words = [word.to_owned()];
@@ -291,12 +292,12 @@ fn of_grade(grade: Grade) -> State {
     }
 }
 
-fn lasts(step: &Step, lasting: Lasting) -> bool {
+fn lasts(step: &Step, lasting: Persistence) -> bool {
     let is_file = step.place.starts_with("file:");
     match lasting {
-        Lasting::Always => true,
-        Lasting::LiveOnly => !is_file,
-        Lasting::PersistOnly => is_file || step.place.starts_with("service:"),
+        Persistence::Always => true,
+        Persistence::LiveOnly => !is_file,
+        Persistence::PersistOnly => is_file || step.place.starts_with("service:"),
     }
 }
 
@@ -347,7 +348,7 @@ fn blank(setting: &Setting) -> SettingState {
     }
 }
 
-/// `2-3`, for headlines.
+/// `2-3`, for headings.
 pub fn list(cores: &[usize]) -> String {
     format_core_list(cores)
 }

@@ -1,5 +1,4 @@
-//! The one way to read and write places. Tests put a kernel of their own, or one that fails, in
-//! its stead.
+//! All reading and writing of places. Tests replace it by their own kernel, or one that fails.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -16,31 +15,31 @@ use crate::wish::restorable;
 
 /// Reads and writes places.
 pub trait System {
-    /// What a place holds; `None` where it is absent.
+    /// The value of a place; `None` if it is absent.
     ///
     /// # Errors
-    /// The system's own.
+    /// The system's error.
     fn read(&self, place: &Place) -> io::Result<Option<String>>;
 
-    /// Makes a place hold `value`, or nothing.
+    /// Sets a place to `value`, or removes it.
     ///
     /// # Errors
-    /// The system's own: EPERM, EINVAL, EBUSY, ENOENT, EIO.
+    /// The system's error: EPERM, EINVAL, EBUSY, ENOENT, EIO.
     fn write(&mut self, place: &Place, value: Option<&str>) -> io::Result<()>;
 
     /// Appends a line to a file of our own, durably.
     ///
     /// # Errors
-    /// The system's own.
+    /// The system's error.
     fn append(&mut self, file: &Path, line: &str) -> io::Result<()> {
         append(file, line)
     }
 }
 
-/// Where attributes and units stand below a root that is not this machine.
+/// Directory of attributes and units below a root that is not this machine.
 const STAND_INS: &str = ".stand-ins";
 
-/// This machine, or a directory that looks like one.
+/// This machine, or a directory in its form.
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: Root,
@@ -52,12 +51,12 @@ impl Machine {
         Machine { root }
     }
 
-    /// Where files are.
+    /// The root of all files.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Below another root only.
+    /// Only below another root.
     fn stand_in(&self, place: &Place) -> Option<PathBuf> {
         let path = stand_in(place).filter(|_| !self.root.is_system())?;
         Some(self.root.path(path))
@@ -88,7 +87,7 @@ impl System for Machine {
             (Place::Kernel(path), Some(value)) => {
                 overwrite(&self.root.path(path), &restorable(value))
             }
-            // It can't be made or removed: it is there, or it isn't.
+            // It can't be made or removed: it exists or not.
             (Place::Kernel(_), None) => Err(io::ErrorKind::NotFound.into()),
             (Place::Text(path), value) => replace(&self.root.path(path), value),
             (Place::Directory(path), Some(_)) => fs::create_dir(self.root.path(path)),
@@ -103,7 +102,7 @@ impl System for Machine {
     }
 }
 
-/// The file that stands for what is no file.
+/// The file that replaces a place that is not a file.
 fn stand_in(place: &Place) -> Option<String> {
     let name = match place {
         Place::Nic { nic, attribute } => format!("nic/{nic}/{attribute}"),
@@ -138,12 +137,12 @@ impl Machine {
     }
 }
 
-/// A file that isn't there is no error, and neither is a kernel without the feature.
+/// A missing file is no error, and neither is a missing feature of the kernel.
 fn absent(read: io::Result<String>) -> io::Result<Option<String>> {
     match read {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A queue that has no XPS, a parameter of a driver that is off.
+        // A queue without XPS, or a disabled parameter of a driver.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()) => {
             Ok(None)
         }
@@ -151,14 +150,14 @@ fn absent(read: io::Result<String>) -> io::Result<Option<String>> {
     }
 }
 
-/// One write to a file that is there.
+/// One write to an existing file.
 fn overwrite(path: &Path, value: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
-    // As `echo` does; an empty value would be no write at all.
+    // With a newline, like `echo`; an empty value would be no write at all.
     file.write_all(format!("{}\n", value.trim_end()).as_bytes())
 }
 
-/// Replaces a file as a whole: whoever looks sees the old one or the new one, also after a crash.
+/// Replaces a file as a whole: readers see the old or the new one, also after a crash.
 fn replace(path: &Path, value: Option<&str>) -> io::Result<()> {
     if path.is_symlink() {
         let why = format!("{} is a link; edit the file that it leads to", path.display());
@@ -197,14 +196,13 @@ fn replace(path: &Path, value: Option<&str>) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Where a new text is written before it takes the file's place; what a crash leaves there, the
-/// next write or revert takes away.
+/// The temporary path of a new text. The next write or revert removes what a crash leaves there.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.tickpath-new"))
 }
 
-/// Takes away what a crash left beside a file.
+/// Removes the remains of a crash next to a file.
 pub(crate) fn clear_beside(root: &Root, place: &Place) {
     if let Place::Text(path) = place {
         let _ = fs::remove_file(beside(&root.path(path)));
@@ -242,7 +240,7 @@ fn service(unit: &str) -> io::Result<Option<String>> {
     Ok(Some(format!("{active} {}", of("UnitFileState"))))
 }
 
-/// Units that are started by others (`static`) are only stopped.
+/// Units that others start (`static`) are only stopped.
 fn set_service(unit: &str, wanted: &str) -> io::Result<()> {
     let (active, enabled) = wanted.split_once(' ').unwrap_or((wanted, "static"));
     let systemctl = |verb: &str| -> io::Result<()> {

@@ -1,5 +1,4 @@
-//! Whether what was applied has an effect in the kernel: do the interrupts stay away, is the tick
-//! gone, do the cores stay awake.
+//! Checks whether applied settings have an effect in the kernel: interrupts, the tick, idle states.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -13,14 +12,14 @@ use record::tune::StepResult as Outcome;
 
 use crate::goal::Goal;
 
-/// How long is watched.
+/// Duration of the check.
 const WATCHED: Duration = Duration::from_secs(1);
 /// A core without a tick still has one a second for its statistics, and some at the edges.
 const TICKS_MAX: u64 = 20;
 /// As `wishes::IDLE_EXIT_US_MAX`.
 const IDLE_EXIT_US_MAX: u64 = 10;
 
-/// Watches the measured cores for a second and says of each effect whether it is there.
+/// Watches the measured cores for a second and reports each effect.
 pub fn effects(root: &Root, goal: &Goal, applied: &[Outcome]) -> Vec<Outcome> {
     let is_applied = |id: &str| applied.iter().any(|one| one.setting == id);
     let mut outcomes = Vec::new();
@@ -51,8 +50,8 @@ fn told(setting: &str, place: &str, outcome: &str, detail: String) -> Outcome {
     }
 }
 
-/// Interrupts that came to the measured cores while they were watched. One that never comes says
-/// nothing: the kernel moves an interrupt when it comes the next time.
+/// Interrupts on the measured cores during the check. An interrupt that does not occur says
+/// nothing, because the kernel moves it at its next occurrence.
 fn moved(before: &[Interrupt], after: &[Interrupt], cores: &[usize]) -> Outcome {
     let place = format!("interrupts on cores {}", format_core_list(cores));
     let devices = |all: &[Interrupt]| -> BTreeMap<String, (u64, u64)> {
@@ -78,16 +77,19 @@ fn moved(before: &[Interrupt], after: &[Interrupt], cores: &[usize]) -> Outcome 
     let elsewhere: u64 = came.iter().map(|(_, (_, all))| all).sum();
     match (strays.is_empty(), elsewhere) {
         (false, _) => told("irq.affinity", &place, "not_effective", strays.join(", ")),
-        (true, 0) => {
-            told("irq.affinity", &place, "unknown", "no device raised one meanwhile".to_owned())
-        }
+        (true, 0) => told(
+            "irq.affinity",
+            &place,
+            "unknown",
+            "no device raised one during the check".to_owned(),
+        ),
         (true, all) => {
             told("irq.affinity", &place, "effective", format!("all {all} came to other cores"))
         }
     }
 }
 
-/// How often the cores entered states that take long to leave; `None` where no core has any.
+/// How often the cores entered states with a long exit latency; `None` without such states.
 fn deep_entries(root: &Root, cores: &[usize]) -> Option<u64> {
     let mut entries = None;
     for core in cores {
@@ -108,10 +110,10 @@ fn awake(before: Option<u64>, after: Option<u64>) -> Outcome {
     let place = "idle states of the measured cores";
     let (outcome, detail) = match (before, after) {
         (Some(before), Some(after)) if after > before => {
-            ("not_effective", format!("{} deep sleeps meanwhile", after - before))
+            ("not_effective", format!("{} deep sleeps during the check", after - before))
         }
-        (Some(_), Some(_)) => ("effective", "no deep sleep meanwhile".to_owned()),
-        _ => ("unknown", "no state here takes long to leave".to_owned()),
+        (Some(_), Some(_)) => ("effective", "no deep sleep during the check".to_owned()),
+        _ => ("unknown", "no idle state has a long exit latency".to_owned()),
     };
     told("cpu.idle_states", place, outcome, detail)
 }

@@ -1,4 +1,4 @@
-//! Watching the machine do its own things for a while: load and interrupts between two readings.
+//! Watches the machine for a while: load and interrupts between two readings.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -11,21 +11,20 @@ use host::interrupts::{self, Interrupt};
 use host::processes::{self, Process};
 use record::machine::Ticks;
 
-/// How long [`watch`] watches. The kernel counts in ticks of 10 ms, so that a share is good to
-/// half a percent.
+/// Duration of [`watch`]. The kernel counts in ticks of 10 ms, so a share is exact to half a
+/// percent.
 pub const WATCH: Duration = Duration::from_secs(2);
-/// Fewer ticks than this in a watch say nothing: where a sandbox makes up `/proc/stat`, they stand
-/// still.
+/// With fewer ticks the watch says nothing: in a sandbox with a fake `/proc/stat` they stand still.
 const TICKS_MIN: u64 = 50;
 
-/// What the counters of the kernel show at one moment.
+/// The kernel's counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Core to its time counters.
+    /// Time counters of each core.
     pub ticks: BTreeMap<usize, Ticks>,
-    /// Each interrupt's counts; `None` where they can't be read.
+    /// Counts of each interrupt; `None` if they can't be read.
     pub interrupts: Option<Vec<Interrupt>>,
-    /// Number to each process; `None` where they can't be listed.
+    /// Processes by number; `None` if they can't be listed.
     pub processes: Option<BTreeMap<usize, Process>>,
 }
 
@@ -40,22 +39,21 @@ impl Reading {
     }
 }
 
-/// What happened between two readings.
+/// Differences between two readings.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
-    /// How long it took, seconds; more than 0.
+    /// Its duration, seconds; more than 0.
     pub seconds: f64,
-    /// Core to the ticks that passed.
+    /// Ticks of each core.
     pub ticks: BTreeMap<usize, Ticks>,
-    /// Each interrupt with how often it came.
+    /// Each interrupt with its count.
     pub interrupts: Option<Vec<Interrupt>>,
-    /// Number of and what was used by each process that used anything, on whatever core, the
-    /// busiest first.
+    /// Number and time of each process that ran, on any core, the busiest first.
     pub busy: Vec<(usize, Process)>,
 }
 
 impl Activity {
-    /// The difference between two readings that lie `seconds` apart.
+    /// The difference between two readings that are `seconds` apart.
     pub fn between(before: &Reading, after: &Reading, seconds: f64) -> Activity {
         let passed = |(&core, now): (&usize, &Ticks)| {
             let then = before.ticks.get(&core)?;
@@ -76,24 +74,23 @@ impl Activity {
         }
     }
 
-    /// The share of the time in which a core ran something, 0 to 1. `None` where it was not
-    /// counted.
+    /// The share of the time in which a core was busy, 0 to 1. `None` if unknown.
     pub fn busy_share(&self, core: usize) -> Option<f64> {
         let ticks = self.ticks.get(&core).filter(|ticks| ticks.total >= TICKS_MIN)?;
         let busy = ticks.total.saturating_sub(ticks.idle).saturating_sub(ticks.steal);
         Some(busy as f64 / ticks.total as f64)
     }
 
-    /// How often a second `count` is.
+    /// `count` as a rate per second.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.seconds
     }
 }
 
-/// Sleeps for [`WATCH`] and tells what the others did meanwhile.
+/// Sleeps for [`WATCH`] and returns the activity in that time.
 pub fn watch(root: &Root, clock: &Clock) -> Activity {
     let before = Reading::take(root);
-    // Once more: reading a thousand processes is load of our own.
+    // Read the load again last: reading a thousand processes is a load of our own.
     let (before, start_ns) = (Reading { ticks: load(root).ticks, ..before }, clock.now_ns());
     thread::sleep(WATCH);
     let elapsed_ns = clock.now_ns().saturating_sub(start_ns);

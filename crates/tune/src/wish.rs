@@ -1,4 +1,4 @@
-//! What a place shall hold, and whether it does.
+//! Wanted values of places.
 
 use host::topology::{parse_core_list, parse_core_mask};
 
@@ -6,16 +6,16 @@ use crate::boot::Loader;
 use crate::place::Place;
 use crate::setting::ValueBound;
 
-/// A place and what it shall hold.
+/// A place and its wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What.
+    /// The value.
     pub want: WantedValue,
 }
 
-/// What a place shall hold.
+/// A wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedValue {
     /// This value.
@@ -24,17 +24,17 @@ pub enum WantedValue {
     AtLeast(u64),
     /// This number or a lower one.
     AtMost(u64),
-    /// These words among those of the kernel's command line.
+    /// These words on the kernel's command line.
     Words(Vec<String>, Loader),
 }
 
 impl Wish {
-    /// A file of the kernel with a value.
+    /// A value for a file of the kernel.
     pub(crate) fn kernel(path: impl Into<String>, value: impl Into<String>) -> Wish {
         Wish { place: Place::Kernel(path.into()), want: WantedValue::Is(value.into()) }
     }
 
-    /// An attribute of a network interface with a value.
+    /// A value for an attribute of a network interface.
     pub(crate) fn nic(nic: &str, attribute: &str, value: impl Into<String>) -> Wish {
         let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
         Wish { place, want: WantedValue::Is(value.into()) }
@@ -52,7 +52,7 @@ impl From<ValueBound> for WantedValue {
 }
 
 impl WantedValue {
-    /// Whether `now`, as it was read from `place`, is what is wanted.
+    /// Whether `now`, as read from `place`, is the wanted value.
     pub fn is_met(&self, place: &Place, now: &str) -> bool {
         match self {
             WantedValue::Is(value) => same(place, value, now),
@@ -62,7 +62,7 @@ impl WantedValue {
         }
     }
 
-    /// What to write in place of `now`.
+    /// The value to write, given the present one.
     pub fn written(&self, now: &str) -> String {
         match self {
             WantedValue::Is(value) => value.clone(),
@@ -76,8 +76,8 @@ fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Whether two texts are one value of a place: the kernel pads masks, brackets choices and ends
-/// with a new line.
+/// Whether two texts are the same value of a place: the kernel pads masks, brackets choices and
+/// appends a newline.
 pub fn same(place: &Place, one: &str, other: &str) -> bool {
     let Place::Kernel(path) = place else { return one.trim_end() == other.trim_end() };
     let (one, other) = (restorable(one), restorable(other));
@@ -85,7 +85,7 @@ pub fn same(place: &Place, one: &str, other: &str) -> bool {
     if is_mask(path) {
         return one == other || parse_core_mask(&one) == parse_core_mask(&other);
     }
-    // Controllers of a control group are added and taken away one by one.
+    // Controllers of a control group are added and removed one by one.
     if let Some(controller) = one.strip_prefix('+') {
         return other.split_whitespace().any(|there| there == controller);
     }
@@ -95,21 +95,21 @@ pub fn same(place: &Place, one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// Files that hold a mask of cores in hexadecimal words. `watchdog_cpumask` holds a list.
+/// Files with a mask of cores in hexadecimal words. `watchdog_cpumask` has a list.
 fn is_mask(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let masks = ["rps_cpus", "xps_cpus", "smp_affinity", "default_smp_affinity"];
     masks.contains(&name) || (name == "cpumask" && path.contains("workqueue"))
 }
 
-/// What to write so that a kernel's file reads as `read` again: of a list of choices the one in
-/// brackets.
+/// The value to write so that a kernel's file reads as `read` again: of a list of choices, the one
+/// in brackets.
 pub fn restorable(read: &str) -> String {
     let chosen = read.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     chosen.map_or(read.trim(), |(chosen, _)| chosen).to_owned()
 }
 
-/// What to write so that `place` holds `before` again, which holds `now`.
+/// The value to write so that `place`, which has `now`, has `before` again.
 pub fn undone(place: &Place, before: &str, now: &str) -> String {
     match place {
         Place::Kernel(path) if path.ends_with("/cgroup.subtree_control") => {

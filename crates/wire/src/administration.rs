@@ -1,5 +1,5 @@
-//! What an exchange says of itself and of its order flow, and of what it could not send again on
-//! its feed. All of it is ours, and rare.
+//! The exchange's messages about itself, its order flow, and replays and snapshots of its feed. All
+//! of them are our extensions, and rare.
 
 use crate::fault::MessageFault;
 use crate::reply::ReplyError;
@@ -10,31 +10,31 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Notice<'a> {
-    /// `FLOW` is under way.
+    /// `FLOW` has started.
     #[serde(rename = "FLOW_STARTED")]
     FlowStarted,
-    /// The flow is over, and all that it led to has been published.
+    /// The flow has ended, and all of its effects have been published.
     #[serde(rename = "FLOW_ENDED")]
     FlowEnded(FlowEnded),
-    /// What `FEED_REPLAY` or `FEED_SNAPSHOT` asked for is not sent.
+    /// The exchange does not send what `FEED_REPLAY` or `FEED_SNAPSHOT` requested.
     #[serde(rename = "FEED_REFUSED")]
-    FeedRefused {
-        /// Why, for a person.
+    FeedRejected {
+        /// The reason, in words.
         #[serde(borrow)]
         reason: Cow<'a, str>,
     },
-    /// `DESCRIBE` answered.
+    /// The answer to `DESCRIBE`.
     #[serde(rename = "DESCRIPTION")]
     Description(Box<Description>),
 }
 
-/// What became of a flow.
+/// Counts of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowEnded {
     /// Inputs of the flow that were executed.
     pub inputs: u64,
-    /// Datagrams with new messages that were published on [`crate::request::Depth::Orders`] since
-    /// it began, whatever led to them.
+    /// Datagrams with new messages published on [`crate::request::Depth::Orders`] since it began,
+    /// for any cause.
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
@@ -42,7 +42,7 @@ pub struct FlowEnded {
     pub feed_sequence: u64,
 }
 
-/// What exchange it is, and in what state.
+/// The exchange and its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The program and its version.
@@ -51,15 +51,15 @@ pub struct Description {
     pub session: String,
     /// The engine's state, 16 hex digits.
     pub state_hash: String,
-    /// By depth.
+    /// One for each depth.
     pub feeds: Vec<FeedState>,
-    /// By what it stamps, read when it was asked: `measure`'s `TimeBase`; null without a clock.
+    /// The clock of its stamps, read for this message: `clock`'s `TimeBase`; null without a clock.
     pub time_base: serde_json::Value,
-    /// The machine's fingerprint; null if it was not given.
+    /// The machine's fingerprint; null if the exchange has none.
     pub machine: serde_json::Value,
 }
 
-/// Where a feed stands.
+/// State of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
     /// `ORDERS` or `LEVELS`.
@@ -72,14 +72,14 @@ pub struct FeedState {
 
 /// Appends a notice.
 pub fn encode_notice(out: &mut Vec<u8>, notice: &Notice<'_>) {
-    // Into memory, and of types that JSON has: it can't fail.
+    // It can't fail: it writes to memory, and JSON has all of these types.
     let _ = serde_json::to_writer(out, notice);
 }
 
 /// Decodes a notice.
 ///
 /// # Errors
-/// If it is not JSON, or none of these messages.
+/// If it is not JSON, or not one of these messages.
 pub fn decode_notice(bytes: &[u8]) -> Result<Notice<'_>, ReplyError> {
     serde_json::from_slice(bytes)
         .map_err(|error| ReplyError(MessageFault::Malformed { at_byte: error.column() }))

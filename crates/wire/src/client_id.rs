@@ -1,16 +1,16 @@
-//! The name a client gives its order.
+//! The client's name for an order.
 
 use std::fmt;
 
 /// The longest client id, in bytes of UTF-8. A UUID's text has 36.
 pub const CLIENT_ID_BYTES_MAX: usize = 63;
 
-/// A client order id: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without control characters, held
-/// in one cache line's worth of bytes so that a book can keep it beside the order without a
+/// A client order id: 1 to [`CLIENT_ID_BYTES_MAX`] bytes of UTF-8 without control characters.
+/// Stored in the bytes of one cache line, so that a book can keep it in the order without a
 /// pointer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ClientId {
-    /// The text, zeros behind it, and its length in the last byte. Equal texts are equal arrays.
+    /// The text, padded with zeros, and its length in the last byte. Equal texts are equal arrays.
     bytes: [u8; CLIENT_ID_BYTES_MAX + 1],
 }
 
@@ -29,7 +29,7 @@ pub enum ClientIdError {
 }
 
 impl ClientId {
-    /// Takes the text over.
+    /// Copies the text.
     pub fn new(text: &str) -> Result<ClientId, ClientIdError> {
         if text.is_empty() {
             return Err(ClientIdError::Empty);
@@ -37,7 +37,7 @@ impl ClientId {
         if text.len() > CLIENT_ID_BYTES_MAX {
             return Err(ClientIdError::TooLong);
         }
-        // Folded rather than searched, so that the compiler can test many bytes at a time.
+        // A fold instead of a search, so that the compiler can test many bytes at a time.
         let plain = text.bytes().fold(true, |plain, b| plain & (b' '..=b'~').contains(&b));
         if !plain && text.chars().any(char::is_control) {
             return Err(ClientIdError::NotPrintable);
@@ -53,22 +53,21 @@ impl ClientId {
         &self.bytes[..usize::from(self.bytes[CLIENT_ID_BYTES_MAX])]
     }
 
-    /// The text. Checks the UTF-8 again, some nanoseconds: on the hot path use
+    /// The text. Checks the UTF-8 again, which takes some nanoseconds: on the hot path use
     /// [`ClientId::as_bytes`].
     pub fn as_str(&self) -> &str {
-        // Only `new` makes a ClientId, from a str: the fallback is never taken.
+        // Only `new` makes a ClientId, from a str, so the default is never used.
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// A well-mixed hash of the text, the same in every process: its low bits and its high bits
-    /// alike can index a table. Four folded 64x64-bit products over the padded bytes, without a
-    /// branch.
+    /// A well-mixed hash of the text, the same in every process: both its low and its high bits can
+    /// index a table. Four folded 64x64-bit products over the padded bytes, without a branch.
     ///
-    /// It is not keyed: a client that wants collisions can make them. A table that serves clients
-    /// who distrust each other keys by account first, so that a client can harm but itself.
+    /// It has no secret key, so a client can produce collisions. A table for several clients must
+    /// include the account in its key, so that a client can harm only itself.
     pub fn hash64(&self) -> u64 {
-        // The constants of wyhash (Wang Yi, public domain). No text can cancel one to zero, as each
-        // holds a byte sequence that is no printable UTF-8.
+        // The constants of wyhash (Wang Yi, public domain). No text can cancel one to zero, because
+        // each contains bytes that are not printable UTF-8.
         const KEYS: [u64; 2] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db];
         let (words, _) = self.bytes.as_chunks::<8>();
         let mut hash = KEYS[1];

@@ -1,24 +1,24 @@
-//! Exact decimal numbers: prices and amounts as they stand on the wire.
+//! Exact decimal numbers: prices and amounts as they are on the wire.
 //!
-//! A price never becomes a float. It is read into a mantissa and a scale, and turned into an
-//! integer number of ticks (an amount: of lots) by exact division, or refused.
+//! A price never becomes a float. It is read into a mantissa and a scale, and then either divided
+//! exactly into a number of ticks (an amount: of lots), or rejected.
 
 use crate::digits::{DIGITS_MAX, count, put_u64};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The most digits a mantissa has. Every such mantissa fits an `i64`, ten of them in sum too.
+/// Maximum number of digits of a mantissa. Every such mantissa, and the sum of ten, fits an `i64`.
 pub const DECIMAL_DIGITS_MAX: usize = 18;
 
-/// The longest text that is read: what lies beyond is padding with zeros.
+/// Longest text; a longer one could only be padding with zeros.
 pub const DECIMAL_BYTES_MAX: usize = 40;
 
 const MANTISSA_END: i64 = 10i64.pow(DECIMAL_DIGITS_MAX as u32);
 
 /// `mantissa / 10^scale`, exact.
 ///
-/// Always in its canonical form (no trailing zero behind the point, and no negative zero), so that
-/// two equal numbers are equal as values: `"1.50"` and `"1.5"` are the same `Decimal`.
+/// Always canonical (no trailing zero after the point, no negative zero), so that equal numbers are
+/// equal values: `"1.50"` and `"1.5"` are the same `Decimal`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     mantissa: i64,
@@ -31,7 +31,7 @@ pub enum DecimalError {
     /// Not of the form `-?digits(.digits)?`.
     #[error("not a decimal number: write digits with at most one point between them, such as 0.25")]
     NotANumber,
-    /// More than [`DECIMAL_DIGITS_MAX`] digits, before or behind the point or both together.
+    /// More than [`DECIMAL_DIGITS_MAX`] digits, before or after the point or in total.
     #[error("more than {DECIMAL_DIGITS_MAX} digits (limit decimal_digits_max)")]
     TooManyDigits,
     /// A text longer than [`DECIMAL_BYTES_MAX`].
@@ -57,15 +57,14 @@ impl Decimal {
     /// Zero.
     pub const ZERO: Decimal = Decimal { mantissa: 0, scale: 0 };
 
-    /// `mantissa / 10^scale` in canonical form; `None` if it needs more than
-    /// [`DECIMAL_DIGITS_MAX`] digits before the point and behind it, or behind it alone.
+    /// `mantissa / 10^scale` in canonical form; `None` if it needs more than [`DECIMAL_DIGITS_MAX`]
+    /// digits in total or after the point.
     pub fn new(mantissa: i64, scale: u8) -> Option<Decimal> {
         Decimal::normalised(i128::from(mantissa), scale)
     }
 
     fn normalised(mut wide: i128, mut scale: u8) -> Option<Decimal> {
-        // A wide division costs as much as the rest of a price's encoding, and is hardly ever
-        // needed.
+        // A wide division costs as much as the rest of a price's encoding, and is rarely needed.
         let mut mantissa = loop {
             match i64::try_from(wide) {
                 Ok(narrow) => break narrow,
@@ -84,8 +83,8 @@ impl Decimal {
         fits.then_some(Decimal { mantissa, scale })
     }
 
-    /// Reads `-?digits(.digits)?`. No exponent, no plus sign, no bare point; zeros in front and at
-    /// the end are allowed and mean nothing.
+    /// Parses `-?digits(.digits)?`. No exponent, no plus sign, no bare point; leading and trailing
+    /// zeros are allowed.
     pub fn parse(text: &str) -> Result<Decimal, DecimalError> {
         let bytes = text.as_bytes();
         if bytes.len() > DECIMAL_BYTES_MAX {
@@ -103,8 +102,7 @@ impl Decimal {
         if whole.is_empty() || (point.is_some() && fraction.is_empty()) {
             return Err(DecimalError::NotANumber);
         }
-        // The zeros at the end go before the digits are counted, so the result is canonical at
-        // once.
+        // Remove trailing zeros before counting the digits, so that the result is canonical.
         let kept = fraction.iter().rposition(|&b| b != b'0').map_or(0, |at| at + 1);
         let mut mantissa = 0u64;
         let mut too_many = kept > DECIMAL_DIGITS_MAX;
@@ -129,17 +127,17 @@ impl Decimal {
         self.mantissa
     }
 
-    /// How many of the mantissa's digits stand behind the point; at most 18.
+    /// Number of the mantissa's digits after the point; at most 18.
     pub fn scale(self) -> u8 {
         self.scale
     }
 
-    /// How many `unit`s this number is, exactly: a price in ticks, an amount in lots.
+    /// This number in `unit`s, exactly: a price in ticks, an amount in lots.
     pub fn in_units_of(self, unit: Decimal) -> Result<i64, UnitError> {
         if unit.mantissa <= 0 {
             return Err(UnitError::UnitNotPositive);
         }
-        // The normal case needs no wide division: a price with no more places than its tick has.
+        // The usual case needs no wide division: a price has no more decimal places than its tick.
         if unit.scale >= self.scale {
             let factor = 10i64.pow(u32::from(unit.scale - self.scale));
             if let Some(scaled) = self.mantissa.checked_mul(factor) {
@@ -160,7 +158,7 @@ impl Decimal {
         }
     }
 
-    /// `n` times `unit`; the inverse of [`Decimal::in_units_of`], which can't fail on its results.
+    /// `n` times `unit`; the inverse of [`Decimal::in_units_of`], whose results never fail here.
     pub fn from_units(n: i64, unit: Decimal) -> Result<Decimal, UnitError> {
         if unit.mantissa <= 0 {
             return Err(UnitError::UnitNotPositive);
@@ -173,14 +171,14 @@ impl Decimal {
             .ok_or(UnitError::Overflow)
     }
 
-    /// Appends the canonical text: no trailing zero behind the point, `0.5` and not `.5`.
+    /// Appends the canonical text: no trailing zero after the point, `0.5` and not `.5`.
     #[inline]
     pub fn write_to(self, out: &mut Vec<u8>) {
         write_scaled(out, self.mantissa, self.scale);
     }
 
-    /// Appends the canonical text of `n` times `unit`, as [`Decimal::from_units`] and
-    /// [`Decimal::write_to`] do together, in half of the time.
+    /// Appends the canonical text of `n` times `unit`, like [`Decimal::from_units`] and
+    /// [`Decimal::write_to`] together, in half of the time.
     #[inline]
     pub fn write_units(out: &mut Vec<u8>, n: i64, unit: Decimal) -> Result<(), UnitError> {
         match n.checked_mul(unit.mantissa) {
@@ -198,8 +196,8 @@ fn fits(mantissa: i64) -> bool {
     mantissa.unsigned_abs() < MANTISSA_END as u64
 }
 
-/// Straight to where it will be sent from: a copy of what was written byte by byte a moment ago
-/// has to wait for it.
+/// Writes directly to the final place: copying bytes that were just written one by one would wait
+/// for them.
 #[inline]
 fn write_scaled(out: &mut Vec<u8>, mantissa: i64, scale: u8) {
     let (mut digits, mut scale) = (mantissa.unsigned_abs(), usize::from(scale));
@@ -210,7 +208,7 @@ fn write_scaled(out: &mut Vec<u8>, mantissa: i64, scale: u8) {
     let is_negative = usize::from(mantissa < 0);
     let length = is_negative + count(digits).max(scale + 1) + usize::from(scale > 0);
     let start = out.len();
-    // The sign is there already.
+    // The sign is already written.
     out.extend_from_slice(&[b'-'; DIGITS_MAX + 2]);
     let text = &mut out[start..start + length];
     let mut at = length;
@@ -262,7 +260,7 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// From a string only: a number in a configuration file has already been a float.
+/// Only as a string: a number in a configuration file would already be a float.
 impl serde::Serialize for Decimal {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,4 +1,4 @@
-//! Why a message is refused, in words that its sender can act on.
+//! Why a message is rejected, with advice for its sender.
 
 use crate::client_id::ClientIdError;
 use crate::decimal::DecimalError;
@@ -6,71 +6,71 @@ use crate::decimal::DecimalError;
 /// Why a message can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageFault {
-    /// Not text. A WebSocket peer is closed with 1007 for it.
+    /// It is not UTF-8. A WebSocket peer is closed with 1007 for it.
     #[error("the message is not UTF-8 from byte {at_byte} on; send JSON in a text frame")]
     NotUtf8 {
-        /// How many bytes were.
+        /// Number of valid bytes before the fault.
         at_byte: usize,
     },
     /// Not JSON.
     #[error("malformed JSON at byte {at_byte}")]
     Malformed {
-        /// Where what can't be read begins, from 0.
+        /// Position of the fault, from 0.
         at_byte: usize,
     },
-    /// A key that means something to us stands twice in an object: which one counts is not known.
+    /// A known key stands twice in an object, so its value is ambiguous.
     #[error("a field stands twice, the second time at byte {at_byte}; send it once")]
     Duplicate {
-        /// Where the second one's value begins, from 0.
+        /// Position of the second value, from 0.
         at_byte: usize,
     },
-    /// No such field.
+    /// A required field is missing.
     #[error("field {field} is missing")]
     Missing {
-        /// Its name, with the object's in front.
+        /// Its path.
         field: &'static str,
     },
-    /// A number where a string is due, and the like.
+    /// A value of another kind, such as a number for a string.
     #[error("field {field} is not {expected}")]
     WrongKind {
-        /// Its name, with the object's in front.
+        /// Its path.
         field: &'static str,
         /// The expected kind.
         expected: &'static str,
     },
-    /// A string that is none of those allowed.
+    /// A string that is not one of the allowed values.
     #[error("field {field} is none of {allowed}")]
     UnknownValue {
-        /// Its name, with the object's in front.
+        /// Its path.
         field: &'static str,
         /// The allowed values.
         allowed: &'static str,
     },
-    /// A field beside another that rules it out.
+    /// A field that another field rules out.
     #[error("field {field} does not go with {with}; leave it out")]
     NotWith {
-        /// Its name, with the object's in front.
+        /// Its path.
         field: &'static str,
-        /// What rules it out.
+        /// The other field.
         with: &'static str,
     },
-    /// A `type` that we don't serve.
+    /// An unknown `type`.
     #[error(
         "unknown type; send AUTHENTICATE, SUBSCRIBE, CREATE_ORDER, AMEND_ORDER, CANCEL_ORDER or MASS_CANCEL"
     )]
     UnknownType,
-    /// A price or amount that is no decimal number.
+    /// A price or amount that is not a decimal number.
     #[error("field {field}: {why}")]
     BadDecimal {
-        /// Its name, with the object's in front.
+        /// Its path.
         field: &'static str,
         /// The fault.
         why: DecimalError,
     },
-    /// A client id that can't be one.
+    /// An invalid client id.
     #[error("{0}")]
     BadClientId(ClientIdError),
-    /// More than a limit allows.
+    /// A value above its limit.
     #[error("field {field} is over limit {limit} = {max}")]
     Limit {
         /// The field.

@@ -1,6 +1,7 @@
 //! WebSocket frames (RFC 6455, section 5): headers and masking.
 //!
-//! Our own code, since it runs twice a message on both ends; tungstenite is its judge in the tests.
+//! Our own code, because it runs twice per message at both ends. The tests compare it with
+//! tungstenite.
 
 /// The longest header: two bytes, eight of length, four of mask.
 pub const FRAME_HEADER_BYTES_MAX: usize = 14;
@@ -8,7 +9,7 @@ pub const FRAME_HEADER_BYTES_MAX: usize = 14;
 /// The longest payload of a close, ping or pong (RFC 6455, section 5.5).
 pub const CONTROL_PAYLOAD_BYTES_MAX: usize = 125;
 
-/// What a frame carries.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
@@ -20,7 +21,7 @@ pub enum Opcode {
     Binary = 0x2,
     /// The end of the connection.
     Close = 0x8,
-    /// A question that wants its payload back as a pong.
+    /// Asks for a pong with the same payload.
     Ping = 0x9,
     /// The answer to a ping.
     Pong = 0xA,
@@ -45,8 +46,8 @@ impl Opcode {
     }
 }
 
-/// What the peer did against the protocol or past a limit. The connection can't go on: send a close
-/// with [`FrameError::close_code`] and drop it.
+/// A violation of the protocol or of a limit by the peer. The connection can't continue: send a
+/// close with [`FrameError::close_code`] and drop it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A client's frame without a mask.
@@ -67,7 +68,7 @@ pub enum FrameError {
     /// A close, ping or pong without the final bit.
     #[error("a control frame is fragmented")]
     ControlFragmented,
-    /// A length that a shorter form could say, or one with its highest bit set.
+    /// A length not in its shortest form, or with its highest bit set.
     #[error("a frame's length is not in its shortest form")]
     LengthForm,
     /// A continuation with no message to continue.
@@ -82,10 +83,10 @@ pub enum FrameError {
     /// A close whose reason is not UTF-8.
     #[error("a close frame's reason is not UTF-8")]
     CloseReason,
-    /// A message, its fragments together, of more bytes than the reader takes.
+    /// A message, all fragments together, that is longer than the reader's limit.
     #[error("a message is longer than {message_bytes_max} bytes (limit message_bytes_max)")]
     MessageTooBig {
-        /// The limit that was passed.
+        /// The limit.
         message_bytes_max: usize,
     },
 }
@@ -105,20 +106,20 @@ impl FrameError {
 /// A decoded frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// Whether this is a message's last frame.
+    /// Whether this is the last frame of a message.
     pub fin: bool,
-    /// What the frame carries.
+    /// Kind of the frame.
     pub opcode: Opcode,
-    /// The key the payload is masked with, if it is.
+    /// The key of a masked payload.
     pub mask: Option<[u8; 4]>,
     /// The payload's length.
     pub payload_bytes: u64,
-    /// The header's own length: the payload begins this far behind the frame's first byte.
+    /// The header's own length: the payload's offset from the frame's first byte.
     pub header_bytes: usize,
 }
 
-/// Decodes the header that `bytes` begins with; `None` until all of it is there. What can be
-/// refused is refused at the second byte.
+/// Decodes the header at the start of `bytes`; `None` until it is complete. Rejects most invalid
+/// headers at the second byte.
 pub fn decode_header(bytes: &[u8]) -> Result<Option<FrameHeader>, FrameError> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
     if first & 0x70 != 0 {
@@ -159,7 +160,7 @@ pub fn decode_header(bytes: &[u8]) -> Result<Option<FrameHeader>, FrameError> {
     Ok(Some(FrameHeader { fin, opcode, mask, payload_bytes, header_bytes }))
 }
 
-/// Appends a header: with a mask as a client must, without one as a server must.
+/// Appends a header: with a mask for a client, without one for a server.
 pub fn write_header(
     out: &mut Vec<u8>,
     fin: bool,
@@ -181,7 +182,7 @@ fn header_bytes(masked: bool, payload_bytes: usize) -> usize {
     2 + length_bytes + if masked { 4 } else { 0 }
 }
 
-/// Puts a header where there is exactly room for it, so that its parts are copied nowhere.
+/// Writes a header into exactly its room, without copying its parts.
 #[inline]
 fn put_header(
     room: &mut [u8],
@@ -221,11 +222,11 @@ pub fn mask_in_place(payload: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// Appends a whole frame whose payload `write` appends, straight behind the header: the payload is
-/// written once, where it will be sent from, and masked there.
+/// Appends a whole frame. `write` appends the payload directly after the header, so that it is
+/// written once in its final place, and masked there.
 ///
-/// Room is left for the header of a payload of 126 to 65 535 bytes, as orders and acks have; a
-/// shorter or longer payload (a cancel has 103) is moved by the difference.
+/// Reserves room for the header of a payload of 126 to 65 535 bytes, the size of orders and acks. A
+/// shorter or longer payload (a cancel has 103 bytes) is moved by the difference.
 pub fn write_frame_with(
     out: &mut Vec<u8>,
     opcode: Opcode,
@@ -266,7 +267,7 @@ pub fn write_frame(
     }
 }
 
-/// Appends a close frame. A reason that does not fit a control frame is cut at a character's end.
+/// Appends a close frame. Cuts a reason that is too long at the end of a character.
 pub fn write_close(out: &mut Vec<u8>, code: u16, reason: &str, mask: Option<[u8; 4]>) {
     let mut payload = [0; CONTROL_PAYLOAD_BYTES_MAX];
     let reason = &reason[..reason.floor_char_boundary(CONTROL_PAYLOAD_BYTES_MAX - 2)];

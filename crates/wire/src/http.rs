@@ -1,5 +1,5 @@
-//! The head of a connection: the upgrade to WebSocket (RFC 6455, section 4), and the few plain
-//! requests that stand on the same port. Only `GET`, no bodies.
+//! The HTTP head of a connection: the upgrade to WebSocket (RFC 6455, section 4), and a few plain
+//! requests on the same port. Only `GET`, no bodies.
 
 use tungstenite::handshake::derive_accept_key;
 
@@ -11,27 +11,27 @@ pub const HTTP_HEADERS_MAX: usize = 64;
 
 const BALANCES_PREFIX: &str = "/private/account/user/balances/";
 
-/// What a head asks for.
+/// The request of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// `GET /` with a proper WebSocket handshake: answer with [`accept_response`].
     Upgrade {
         /// The client's nonce.
         key: UpgradeKey,
-        /// A browser sends it for a page of another origin than this server.
+        /// Whether a browser sends it for a page of another origin.
         is_foreign: bool,
     },
     /// `GET /health`: answer 200 `OK`.
     Health,
-    /// `GET /private/account/user/balances/{user}/{currency}/{amount}`, with which the incumbent's
-    /// Java client funds its accounts: answer 200 and a line of text. Segments are as sent, not
-    /// decoded.
+    /// `GET /private/account/user/balances/{user}/{currency}/{amount}`, by which the incumbent's
+    /// Java client funds its accounts: answer 200 and a line of text. Segments are not
+    /// percent-decoded.
     Balances {
-        /// Whose balance.
+        /// The user.
         user: &'a str,
         /// The currency.
         currency: &'a str,
-        /// How much, decimal text, unchecked.
+        /// The amount as decimal text, unchecked.
         amount: &'a str,
     },
     /// Any other path: answer 404.
@@ -41,66 +41,70 @@ pub enum Request<'a> {
 /// A request's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// What it asks for.
+    /// The request.
     pub request: Request<'a>,
-    /// Its length: what follows it in the same read (frames, the next request) begins here.
+    /// Length of the head; the remaining bytes (frames, the next request) follow it.
     pub head_bytes: usize,
-    /// Whether the connection stays after a plain response: HTTP/1.1's default, unless `Connection:
-    /// close`. Meaningless after an upgrade.
+    /// Whether the connection stays open after a plain response: HTTP/1.1's default, unless
+    /// `Connection: close`. Meaningless after an upgrade.
     pub keep_alive: bool,
 }
 
-/// A head that is refused: answer with [`error_response`] and close.
+/// An invalid head: answer with [`error_response`] and close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{status} {}: {reason}", status_text(*status))]
 pub struct HttpError {
     /// 400, 403, 405, 426 or 431.
     pub status: u16,
-    /// What was wrong and what to send instead.
+    /// The fault, with advice.
     pub reason: &'static str,
 }
 
-const fn refused(status: u16, reason: &'static str) -> HttpError {
+const fn http_error(status: u16, reason: &'static str) -> HttpError {
     HttpError { status, reason }
 }
 
 const HEAD_TOO_LONG: HttpError =
-    refused(431, "the head is longer than 8192 bytes (limit http_head_bytes_max)");
-const TOO_MANY_HEADERS: HttpError = refused(431, "more than 64 headers (limit http_headers_max)");
-const MALFORMED: HttpError = refused(400, "not an HTTP/1.1 request (is the client speaking TLS?)");
+    http_error(431, "the head is longer than 8192 bytes (limit http_head_bytes_max)");
+const TOO_MANY_HEADERS: HttpError =
+    http_error(431, "more than 64 headers (limit http_headers_max)");
+const MALFORMED: HttpError =
+    http_error(400, "not an HTTP/1.1 request (is the client speaking TLS?)");
 
 const BARE_LINE_FEED: HttpError =
-    refused(400, "a line ends with LF alone; lines of HTTP end with CR LF");
-/// For a server on which any page could trade that a browser shows.
-pub const FOREIGN_ORIGIN: HttpError = refused(
+    http_error(400, "a line ends with LF alone; lines of HTTP end with CR LF");
+/// For a server on which any web page in a browser could trade.
+pub const FOREIGN_ORIGIN: HttpError = http_error(
     403,
     "header Origin names another site, and this exchange takes any token; start it with --tokens, or send no Origin",
 );
 
-/// For a TLS client where there is no TLS.
-pub const TLS: HttpError =
-    refused(400, "this port has no TLS: use ws://, or start the exchange with --tls-certificate");
+/// For a TLS client of a server without TLS.
+pub const TLS: HttpError = http_error(
+    400,
+    "this port has no TLS: use ws://, or start the exchange with --tls-certificate",
+);
 
 /// The nonce of a handshake: 16 bytes in base64.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UpgradeKey([u8; 24]);
 
 impl UpgradeKey {
-    /// Takes a `Sec-WebSocket-Key` over; `None` if it is not 16 bytes in base64.
+    /// Copies a `Sec-WebSocket-Key`; `None` if it is not 16 bytes in base64.
     pub fn parse(text: &[u8]) -> Option<UpgradeKey> {
         let key: [u8; 24] = text.try_into().ok()?;
         let base64 = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
         (key[..22].iter().all(base64) && key[22..] == *b"==").then_some(UpgradeKey(key))
     }
 
-    /// Encodes a nonce that the caller drew at random.
+    /// Encodes a random nonce.
     pub fn from_nonce(nonce: [u8; 16]) -> UpgradeKey {
         const BASE64: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let bits = u128::from_be_bytes(nonce);
         let mut key = [b'='; 24];
         for (at, letter) in key[..22].iter_mut().enumerate() {
-            // Six bits from the top; the last letter has two, and zeros below them.
+            // Six bits from the top; the last letter has two, followed by zeros.
             let sextet = if at < 21 { bits >> (122 - 6 * at) } else { bits << 4 };
             *letter = BASE64[sextet as usize & 63];
         }
@@ -119,11 +123,11 @@ impl std::fmt::Debug for UpgradeKey {
     }
 }
 
-/// Parses the head that `bytes` begins with; `None` until all of it is there.
+/// Parses the head at the start of `bytes`; `None` until it is complete.
 pub fn parse_head(bytes: &[u8]) -> Result<Option<Head<'_>>, HttpError> {
     let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
-    // Only the head's own bytes are looked at, however much follows.
+    // Never look beyond the longest head.
     let window = &bytes[..bytes.len().min(HTTP_HEAD_BYTES_MAX)];
     let head_bytes = match parsed.parse(window) {
         Ok(httparse::Status::Complete(head_bytes)) => head_bytes,
@@ -134,7 +138,7 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<Head<'_>>, HttpError> {
         Err(httparse::Error::TooManyHeaders) => return Err(TOO_MANY_HEADERS),
         Err(_) => return Err(MALFORMED),
     };
-    // A proxy before us may see other lines in it than we do.
+    // A proxy in front of us may split such a head into other lines.
     let mut before = b'\r';
     for &byte in &window[..head_bytes] {
         if byte == b'\n' && before != b'\r' {
@@ -147,13 +151,13 @@ pub fn parse_head(bytes: &[u8]) -> Result<Option<Head<'_>>, HttpError> {
         return Err(MALFORMED);
     };
     if method != "GET" {
-        return Err(refused(405, "only GET is served"));
+        return Err(http_error(405, "only GET is served"));
     }
     let headers = Headers(parsed.headers);
-    // A body that we don't read would be taken for the next request.
+    // We would read the body as the next request.
     let length = headers.get("content-length").unwrap_or(b"0");
     if headers.get("transfer-encoding").is_some() || length.iter().any(|&b| b != b'0') {
-        return Err(refused(400, "a request with a body; GET has none"));
+        return Err(http_error(400, "a request with a body; GET has none"));
     }
     let closes = headers.has_token("connection", "close");
     let keep_alive = version == 1 && !closes;
@@ -176,29 +180,29 @@ fn balances(path: &str) -> Option<Request<'_>> {
     segments.next().is_none().then_some(Request::Balances { user, currency, amount })
 }
 
-/// Holds the handshake against RFC 6455, section 4.2.1.
+/// Checks the handshake by RFC 6455, section 4.2.1.
 fn check_upgrade(headers: &Headers<'_, '_>, version: u8) -> Result<UpgradeKey, HttpError> {
     if !headers.has_token("upgrade", "websocket") || !headers.has_token("connection", "upgrade") {
-        return Err(refused(426, "this is the order gateway; connect with a WebSocket client"));
+        return Err(http_error(426, "this is the order gateway; connect with a WebSocket client"));
     }
     if version != 1 {
-        return Err(refused(400, "a WebSocket handshake needs HTTP/1.1"));
+        return Err(http_error(400, "a WebSocket handshake needs HTTP/1.1"));
     }
     for (name, reason) in [
         ("host", "header Host is missing, or there are two"),
         ("sec-websocket-key", "header Sec-WebSocket-Key is missing, or there are two"),
     ] {
         if headers.count(name) != 1 {
-            return Err(refused(400, reason));
+            return Err(http_error(400, reason));
         }
     }
     if headers.get("sec-websocket-version") != Some(b"13") {
-        return Err(refused(426, "header Sec-WebSocket-Version must be 13"));
+        return Err(http_error(426, "header Sec-WebSocket-Version must be 13"));
     }
     headers
         .get("sec-websocket-key")
         .and_then(UpgradeKey::parse)
-        .ok_or(refused(400, "header Sec-WebSocket-Key must be 16 bytes in base64"))
+        .ok_or(http_error(400, "header Sec-WebSocket-Key must be 16 bytes in base64"))
 }
 
 struct Headers<'h, 'b>(&'h [httparse::Header<'b>]);
@@ -213,9 +217,9 @@ impl<'b> Headers<'_, 'b> {
         self.0.iter().filter(|header| header.name.eq_ignore_ascii_case(name)).count()
     }
 
-    /// Whether there is an `Origin` that is not this server. It is this server if it names the
-    /// same host and port as `Host` does, and no name that could be made to point here (DNS
-    /// rebinding): an address, or `localhost`.
+    /// Whether `Origin` names another site. It is this server if it has the same host and port as
+    /// `Host`, and the host is an address or `localhost`: any other name could be made to point
+    /// here (DNS rebinding).
     fn is_foreign(&self) -> bool {
         let Some(origin) = self.get("origin") else { return false };
         let is_own = self.count("origin") == 1
@@ -225,7 +229,8 @@ impl<'b> Headers<'_, 'b> {
         !is_own
     }
 
-    /// Whether a comma-separated list, over all headers of this name, has `token`, in any case.
+    /// Whether the comma-separated list in all headers with this name contains `token`, ignoring
+    /// case.
     fn has_token(&self, name: &str, token: &str) -> bool {
         let named = self.0.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
         named
@@ -234,8 +239,8 @@ impl<'b> Headers<'_, 'b> {
     }
 }
 
-/// Whether the host of `host:port` is an address or `localhost`, and no name that somebody could
-/// let point anywhere.
+/// Whether the host of `host:port` is an address or `localhost`, not a name that may point
+/// anywhere.
 fn is_fixed(authority: &[u8]) -> bool {
     let Ok(authority) = std::str::from_utf8(authority) else { return false };
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
@@ -279,8 +284,8 @@ pub fn response(out: &mut Vec<u8>, status: u16, body: &str, keep_alive: bool) {
     out.extend_from_slice(body.as_bytes());
 }
 
-/// Appends the response to a head that was refused. The connection is to be closed behind it: where
-/// the next request would begin is not known.
+/// Appends the response to an invalid head. Close the connection after it, because the position of
+/// the next request is unknown.
 pub fn error_response(out: &mut Vec<u8>, error: &HttpError) {
     response(out, error.status, error.reason, false);
 }
@@ -300,8 +305,7 @@ fn status_text(status: u16) -> &'static str {
     }
 }
 
-/// Appends a client's request to upgrade. `host` (`name:port`) and `path` are the caller's own
-/// configuration.
+/// Appends a client's upgrade request. `host` (`name:port`) and `path` must be valid.
 pub fn upgrade_request(out: &mut Vec<u8>, host: &str, path: &str, key: &UpgradeKey) {
     out.extend_from_slice(b"GET ");
     out.extend_from_slice(path.as_bytes());
@@ -315,13 +319,13 @@ pub fn upgrade_request(out: &mut Vec<u8>, host: &str, path: &str, key: &UpgradeK
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// Why a server's answer to an upgrade is not one.
+/// Why a server's answer to an upgrade is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
     /// Any status but 101.
     #[error("the server answered the WebSocket handshake with status {status}, not 101")]
-    Refused {
-        /// The status it sent.
+    Rejected {
+        /// The server's status.
         status: u16,
     },
     /// Not HTTP, or a head past the limits.
@@ -330,7 +334,8 @@ pub enum UpgradeError {
     /// A 101 without the headers of RFC 6455, section 4.1.
     #[error("the server's answer lacks Upgrade: websocket or Connection: Upgrade")]
     NotWebSocket,
-    /// The proof does not fit the key: an answer from a cache, or from no WebSocket server.
+    /// The proof does not match the key: the answer comes from a cache, or from a server without
+    /// WebSocket.
     #[error("the server's Sec-WebSocket-Accept does not fit the key that was sent")]
     WrongAccept,
     /// An extension or a subprotocol that was not offered.
@@ -338,7 +343,7 @@ pub enum UpgradeError {
     NotOffered,
 }
 
-/// Checks the answer to [`upgrade_request`]. `None` until the head is whole, then its length:
+/// Checks the answer to [`upgrade_request`]. `None` until the head is complete, then its length;
 /// frames may follow it in the same read.
 pub fn check_upgrade_response(
     bytes: &[u8],
@@ -354,7 +359,7 @@ pub fn check_upgrade_response(
     };
     match parsed.code {
         Some(101) => {}
-        Some(status) => return Err(UpgradeError::Refused { status }),
+        Some(status) => return Err(UpgradeError::Rejected { status }),
         None => return Err(UpgradeError::Malformed),
     }
     let headers = Headers(parsed.headers);

@@ -5,13 +5,13 @@
 //! | [`http`] | the head of a connection | an upgrade, or a plain request |
 //! | [`frame`] | payload | WebSocket frames (RFC 6455), both sides |
 //! | [`reader`] | bytes as they come from a socket | whole messages, with the stamp of their first byte |
-//! | [`request`] | client's JSON | orders, amendments, cancels, authentication, what an operator sends; and the encoders a client needs |
-//! | [`reply`] | exchange's facts | JSON; and the decoder a client needs |
-//! | [`market_data`] | what the feed says | JSON, for who subscribes to it |
-//! | [`administration`] | what the exchange says of itself | JSON |
+//! | [`request`] | client's JSON | orders, amendments, cancels, authentication, operators' requests; and a client's encoders |
+//! | [`reply`] | exchange's facts | JSON; and a client's decoder |
+//! | [`market_data`] | the feed | JSON for its subscribers |
+//! | [`administration`] | the exchange's state | JSON |
 //!
-//! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from the bytes they read.
-//! In the normal case neither allocates: a test with a counting allocator holds them to it.
+//! Encoders append to a `Vec<u8>` that the caller reuses; decoders borrow from their input. In the
+//! usual case neither allocates, which a test checks with a counting allocator.
 //!
 //! See docs/decisions/010-wire-extensions.md.
 #![forbid(unsafe_code)]

@@ -1,8 +1,7 @@
-//! Market data as JSON: what who subscribes to `BOOK`, `TRADES` or `TOP` is sent. All of it is
-//! ours.
+//! Market data as JSON for subscribers of `BOOK`, `TRADES` and `TOP`. All of it is our extension.
 //!
-//! `feed_sequence` is the number of the message of the feed of [`crate::request::Depth::Levels`]
-//! that it is made from: a client that reads both can tell what it has had.
+//! `feed_sequence` is the number of the source message on the feed of
+//! [`crate::request::Depth::Levels`], so that a client of both can relate them.
 
 use crate::decimal::Decimal;
 use crate::digits::{write_i64, write_u64};
@@ -13,7 +12,7 @@ use crate::request::Side;
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// A price, and what is shown there.
+/// A price and the amount shown there.
 pub type PriceAndAmount = (Decimal, Decimal);
 
 /// Market data.
@@ -23,7 +22,7 @@ pub enum MarketData<'a> {
     /// The whole book: first on channel `BOOK`, and again after a gap.
     #[serde(rename = "BOOK_SNAPSHOT", borrow)]
     Snapshot(BookSnapshot<'a>),
-    /// The total shown at one price now.
+    /// The present total amount at one price.
     #[serde(rename = "BOOK", borrow)]
     Level(Level<'a>),
     /// Two orders traded.
@@ -32,7 +31,7 @@ pub enum MarketData<'a> {
     /// The best bid and the best ask.
     #[serde(rename = "TOP", borrow)]
     Top(Top<'a>),
-    /// What came in between is not sent to this client, which did not read fast enough.
+    /// A range of messages that this client missed, because it did not read fast enough.
     #[serde(rename = "GAP", borrow)]
     Gap(Gap<'a>),
 }
@@ -43,18 +42,18 @@ pub struct BookSnapshot<'a> {
     /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
-    /// The highest first.
+    /// From the highest price.
     pub bids: Vec<PriceAndAmount>,
-    /// The lowest first.
+    /// From the lowest price.
     pub asks: Vec<PriceAndAmount>,
-    /// The last message that is in it.
+    /// Number of the last message included.
     pub feed_sequence: u64,
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
     pub time_ms: i64,
 }
 
-/// A price, and what is shown there now.
+/// A price and the present amount there.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Level<'a> {
     /// The instrument.
@@ -65,9 +64,9 @@ pub struct Level<'a> {
     pub side: Side,
     /// The price.
     pub price: Decimal,
-    /// All that is shown there now; 0: nothing any more.
+    /// Total amount shown there; 0 if none is left.
     pub amount: Decimal,
-    /// The message's number.
+    /// Number of its message.
     pub feed_sequence: u64,
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
@@ -82,14 +81,14 @@ pub struct Trade<'a> {
     pub instrument_code: Cow<'a, str>,
     /// The exchange's name for the trade, as in `FILL`.
     pub trade_id: u64,
-    /// Side of the order that arrived.
+    /// Side of the aggressive order.
     #[serde(deserialize_with = "side")]
     pub side: Side,
     /// The price.
     pub price: Decimal,
-    /// How much changed hands.
+    /// Traded amount.
     pub amount: Decimal,
-    /// The message's number.
+    /// Number of its message.
     pub feed_sequence: u64,
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
@@ -102,37 +101,36 @@ pub struct Top<'a> {
     /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
-    /// The highest price somebody buys at, and how much; `None` without bids.
+    /// The highest bid price and its amount; `None` without bids.
     pub bid: Option<PriceAndAmount>,
-    /// The lowest price somebody sells at, and how much; `None` without asks.
+    /// The lowest ask price and its amount; `None` without asks.
     pub ask: Option<PriceAndAmount>,
-    /// The last message that is in it.
+    /// Number of the last message included.
     pub feed_sequence: u64,
     /// Milliseconds since 1970.
     #[serde(rename = "time")]
     pub time_ms: i64,
 }
 
-/// What was left out.
+/// A range of missed messages.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Gap<'a> {
-    /// On which channel.
+    /// The channel.
     #[serde(borrow)]
     pub channel: Cow<'a, str>,
     /// The instrument.
     #[serde(borrow)]
     pub instrument_code: Cow<'a, str>,
-    /// The first message of the feed that it may have missed.
+    /// Number of the first message that may be missing.
     pub from: u64,
-    /// The last.
+    /// Number of the last one.
     pub to: u64,
 }
 
-/// Decodes market data. For clients that have the time: it is no codec for a hot path, which reads
-/// the feed.
+/// Decodes market data. Not for a hot path, which should read the feed.
 ///
 /// # Errors
-/// If it is not JSON, or none of these messages.
+/// If it is not JSON, or not one of these messages.
 pub fn decode_market_data(bytes: &[u8]) -> Result<MarketData<'_>, ReplyError> {
     serde_json::from_slice(bytes)
         .map_err(|error| ReplyError(MessageFault::Malformed { at_byte: error.column() }))

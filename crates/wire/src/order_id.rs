@@ -9,15 +9,15 @@ pub const ORDER_ID_BYTES: usize = 36;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrderId(pub u128);
 
-/// Version 8 (vendor's own, RFC 9562 section 5.8) and the variant's bits: what makes ours
-/// well-formed.
+/// Version 8 (vendor-specific, RFC 9562 section 5.8) and the variant's bits, which make our ids
+/// valid UUIDs.
 const OURS: u128 = 0x0000_0000_0000_8000_8000_0000_0000_0000;
 const LOW_48: u64 = (1 << 48) - 1;
-/// Where the hyphens stand in the text, and the two digits of each byte.
+/// Positions of the hyphens in the text.
 const HYPHENS_AT: [usize; 4] = [8, 13, 18, 23];
 const PAIRS_AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-/// A hexadecimal digit's value by its byte; 0xff for what is none.
+/// A hexadecimal digit's value by its byte; 0xff for other bytes.
 const NIBBLES: [u8; 256] = {
     let mut nibbles = [0xff; 256];
     let mut value = 0;
@@ -31,21 +31,21 @@ const NIBBLES: [u8; 256] = {
 
 impl OrderId {
     /// The UUID of order number `n`: `00000000-HHHH-8000-8000-LLLLLLLLLLLL`, with the high 16 bits
-    /// of `n` in H and the low 48 in L. So a person finds order 42 as `…-00000000002a`.
+    /// of `n` in H and the low 48 in L. So order 42 is recognisable as `…-00000000002a`.
     pub fn from_u64(n: u64) -> OrderId {
         OrderId(OURS | u128::from(n & LOW_48) | (u128::from(n >> 48) << 80))
     }
 
-    /// The order number, if this is a UUID that [`OrderId::from_u64`] makes.
+    /// The order number, if [`OrderId::from_u64`] makes this UUID.
     pub fn to_u64(self) -> Option<u64> {
         let n = (self.0 as u64 & LOW_48) | (((self.0 >> 80) as u64 & 0xffff) << 48);
         (OrderId::from_u64(n) == self).then_some(n)
     }
 
-    /// Reads the 36-character text, in either case; `None` if it is not a UUID's.
+    /// Parses the 36-character text, in either case; `None` if it is not a UUID.
     pub fn parse(text: &str) -> Option<OrderId> {
         let text: &[u8; ORDER_ID_BYTES] = text.as_bytes().try_into().ok()?;
-        // Faults are gathered and asked for once: a nibble that is none has bits above the fourth.
+        // Collect all faults and check once: an invalid nibble has bits above the fourth.
         let mut bytes = [0; 16];
         let mut faults = 0;
         for (byte, at) in bytes.iter_mut().zip(PAIRS_AT) {

@@ -1,4 +1,4 @@
-//! From bytes, as they come from a socket, to whole messages, without a copy in the normal case.
+//! Reads whole messages from the bytes of a socket, usually without a copy.
 //!
 //! ```
 //! use wire::frame::{Opcode, write_frame};
@@ -10,7 +10,7 @@
 //! let mut reader = MessageReader::new(Role::Server, FrameLimits::default());
 //! let space = reader.space(); // recv() reads into this
 //! space[..sent.len()].copy_from_slice(&sent);
-//! reader.filled(sent.len(), 17); // what recv() returned, and when
+//! reader.filled(sent.len(), 17); // the result of recv(), and its time
 //! let received = reader.next()?.expect("the message is whole");
 //! assert_eq!(received.message, Message::Text(b"hello"));
 //! assert_eq!(received.first_byte_ns, 17);
@@ -23,64 +23,62 @@ use crate::frame::{
 };
 use std::ops::Range;
 
-/// Which end of the connection the reader is: a server takes masked frames, a client unmasked ones.
+/// The reader's end of the connection: a server takes masked frames, a client unmasked ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Reads what a client sends.
+    /// Reads a client's frames.
     Server,
-    /// Reads what a server sends.
+    /// Reads a server's frames.
     Client,
 }
 
-/// What a reader takes.
+/// Limits of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLimits {
-    /// The longest message, its fragments together. The reader's buffer is a little larger.
+    /// Longest message, all fragments together. The reader's buffer is a little larger.
     pub message_bytes_max: usize,
 }
 
 impl Default for FrameLimits {
-    /// 64 KiB: two hundred times an order.
+    /// 64 KiB: two hundred times the size of an order.
     fn default() -> FrameLimits {
         FrameLimits { message_bytes_max: 64 * 1024 }
     }
 }
 
-/// The least that [`MessageReader::space`] offers before the bytes in the buffer are moved
-/// together.
+/// Minimum size of [`MessageReader::space`]; below it the buffer is compacted.
 pub const READ_BYTES_MIN: usize = 4 * 1024;
 
-/// A whole message, its payload unmasked, in the reader's buffer.
+/// A whole message in the reader's buffer, unmasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Text. Not checked to be UTF-8: what decodes it checks it.
+    /// Text. Its decoder checks the UTF-8.
     Text(&'a [u8]),
     /// Bytes.
     Binary(&'a [u8]),
-    /// Wants a pong with the same payload.
+    /// Asks for a pong with the same payload.
     Ping(&'a [u8]),
     /// Answers a ping.
     Pong(&'a [u8]),
-    /// The peer's last message; whatever came behind it is dropped.
+    /// The peer's last message; bytes after it are dropped.
     Close {
-        /// Why it closes, if it says (RFC 6455, section 7.4).
+        /// The peer's code, if any (RFC 6455, section 7.4).
         code: Option<u16>,
-        /// Text for a person; UTF-8.
+        /// A text for people; UTF-8.
         reason: &'a [u8],
     },
 }
 
-/// A message and when it began to arrive.
+/// A message and the time of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOutcome<'a> {
     /// The message.
     pub message: Message<'a>,
-    /// The stamp given to the [`MessageReader::filled`] that brought the first byte of the
-    /// message's first frame.
+    /// The stamp of the [`MessageReader::filled`] with the first byte of the message's first frame.
     pub first_byte_ns: u64,
 }
 
-/// A data message of which at least one fragment is here; its payload so far, in one piece.
+/// An incomplete data message; the payload of its fragments so far, contiguous.
 #[derive(Clone, Debug)]
 struct Assembly {
     opcode: Opcode,
@@ -95,19 +93,19 @@ enum State {
     Failed(FrameError),
 }
 
-/// Reads messages out of one buffer that is allocated once.
+/// Reads messages from one buffer that is allocated once.
 ///
-/// Call [`MessageReader::next`] until it returns `None` before the next `space` and `filled`: then
-/// every stamp is exact. (Otherwise a message between two undrained reads gets the older's stamp.)
+/// Call [`MessageReader::next`] until it returns `None` before the next `space` and `filled`; then
+/// every stamp is exact. (Otherwise a message may get the stamp of an older read.)
 #[derive(Clone, Debug)]
 pub struct MessageReader {
     role: Role,
     message_bytes_max: usize,
     buffer: Box<[u8]>,
-    /// What came and was not yet taken apart.
+    /// Bytes that are not yet parsed.
     unread: Range<usize>,
     assembly: Option<Assembly>,
-    /// Where the last fill begins: bytes before it came at `older_ns`, others at `latest_ns`.
+    /// Start of the last fill: bytes before it came at `older_ns`, others at `latest_ns`.
     latest_at: usize,
     latest_ns: u64,
     older_ns: u64,
@@ -117,8 +115,8 @@ pub struct MessageReader {
 impl MessageReader {
     /// Allocates the buffer: `message_bytes_max`, and some room to read ahead.
     pub fn new(role: Role, limits: FrameLimits) -> MessageReader {
-        // Beside the longest message: its last header, one control frame between its fragments, and
-        // a read that is worth its system call.
+        // In addition to the longest message: its last header, one control frame between its
+        // fragments, and a read that is worth its system call.
         let extra = 2 * FRAME_HEADER_BYTES_MAX + CONTROL_PAYLOAD_BYTES_MAX + READ_BYTES_MIN;
         MessageReader {
             role,
@@ -133,7 +131,7 @@ impl MessageReader {
         }
     }
 
-    /// Makes the reader as new, for the next connection: its buffer stays.
+    /// Resets the reader for the next connection and keeps its buffer.
     pub fn reset(&mut self) {
         self.unread = 0..0;
         self.assembly = None;
@@ -141,14 +139,14 @@ impl MessageReader {
         self.state = State::Open;
     }
 
-    /// Whether a message has begun to arrive and is not whole. Useful once [`MessageReader::next`]
-    /// has returned `None`: a server that gives up on half a message asks this.
+    /// Whether a message is incomplete, once [`MessageReader::next`] has returned `None`. For a
+    /// server that gives up on such a message.
     pub fn is_within_message(&self) -> bool {
         self.assembly.is_some() || !self.unread.is_empty()
     }
 
-    /// Where the next read should put its bytes: [`READ_BYTES_MIN`] or more once `next` has
-    /// returned `None`, empty only if whole messages wait to be taken.
+    /// The space for the next read: at least [`READ_BYTES_MIN`] once `next` has returned `None`;
+    /// empty only while whole messages wait to be taken.
     pub fn space(&mut self) -> &mut [u8] {
         if self.state != State::Open {
             self.unread = 0..0; // nothing that follows a close or an error is read
@@ -162,8 +160,8 @@ impl MessageReader {
         &mut self.buffer[self.unread.end..]
     }
 
-    /// Says that the first `n` bytes of [`MessageReader::space`] were filled by a read that
-    /// returned at `stamp_ns`.
+    /// Adds the first `n` bytes of [`MessageReader::space`], filled by a read that returned at
+    /// `stamp_ns`.
     pub fn filled(&mut self, n: usize, stamp_ns: u64) {
         debug_assert!(
             n <= self.buffer.len() - self.unread.end,
@@ -177,8 +175,8 @@ impl MessageReader {
         self.unread.end = self.buffer.len().min(self.unread.end.saturating_add(n));
     }
 
-    /// Copies bytes in that were read elsewhere (behind the HTTP head), as one `filled`. Returns
-    /// how many fitted; if not all, take the messages and give it the rest.
+    /// Copies bytes that were read elsewhere (after the HTTP head), as one `filled`. Returns how
+    /// many fitted; if not all, take the messages and pass the rest.
     #[must_use = "the bytes may not all fit"]
     pub fn fill_from(&mut self, bytes: &[u8], stamp_ns: u64) -> usize {
         let space = self.space();
@@ -188,8 +186,8 @@ impl MessageReader {
         n
     }
 
-    /// The next whole message; `None` when more bytes are needed, and for ever after a close. An
-    /// error is final and is returned again.
+    /// The next whole message; `None` if more bytes are needed, and always after a close. An error
+    /// is final and is returned again.
     #[expect(
         clippy::should_implement_trait,
         reason = "a lending iterator; std has no trait for it"
@@ -223,13 +221,13 @@ impl MessageReader {
                     return Err(error);
                 }
             },
-            // An assembly never has the opcode of a continuation.
+            // An assembly never has a continuation's opcode.
             Opcode::Text | Opcode::Continuation => Message::Text(payload),
         };
         Ok(Some(ReadOutcome { message, first_byte_ns: whole.first_byte_ns }))
     }
 
-    /// Takes frames until a message is whole.
+    /// Takes frames until a message is complete.
     fn take_message(&mut self) -> Result<Option<Assembly>, FrameError> {
         loop {
             let Some(header) = decode_header(&self.buffer[self.unread.clone()])? else {
@@ -237,7 +235,7 @@ impl MessageReader {
             };
             self.check(&header)?;
             let start = self.unread.start + header.header_bytes;
-            // `check` has held the length against the limit.
+            // `check` has compared the length with the limit.
             let payload = start..start + header.payload_bytes as usize;
             if payload.end > self.unread.end {
                 return Ok(None);
@@ -266,7 +264,7 @@ impl MessageReader {
         }
     }
 
-    /// What a header alone can be refused for, in the state the connection is in.
+    /// Checks a header in the present state of the connection.
     fn check(&self, header: &FrameHeader) -> Result<(), FrameError> {
         match (self.role, header.mask) {
             (Role::Server, None) => return Err(FrameError::Unmasked),
@@ -290,8 +288,8 @@ impl MessageReader {
         Ok(())
     }
 
-    /// Moves what is kept to the front. A message is moved at most once in its life: afterwards
-    /// all of it has room.
+    /// Moves the unread bytes to the front. A message is moved at most once, because afterwards all
+    /// of it has room.
     fn compact(&mut self) {
         let mut to = 0;
         if let Some(assembly) = &mut self.assembly {
@@ -305,7 +303,7 @@ impl MessageReader {
     }
 }
 
-/// A close frame's code and reason, if they may be sent (RFC 6455, section 7.4).
+/// A close frame's code and reason, if valid (RFC 6455, section 7.4).
 fn close_parts(payload: &[u8]) -> Result<(Option<u16>, &[u8]), FrameError> {
     let (code, reason) = match payload {
         [] => return Ok((None, payload)),
@@ -326,7 +324,7 @@ mod tests {
     use super::*;
     use crate::frame::write_frame;
 
-    /// After a reset nothing of the connection before is left, whatever state it was left in.
+    /// After a reset, nothing of the previous connection is left, for any state of it.
     #[test]
     fn a_reset_reader_is_as_new() {
         let mut reader = MessageReader::new(Role::Server, FrameLimits::default());

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | kind |
 //! | 1 | flags: side (bit 0: sell), action or kind of tick (bits 1 and 2), accepted (bit 3) |
-//! | 2..4 | the instrument; in a tick how many messages |
+//! | 2..4 | the instrument; in a tick the number of messages |
 //! | 4..8 | CRC-32C of the record's number in the file, from 0, in 8 bytes, and of the record's other 60 bytes |
 //! | 8..64 | seven integers |
 //!
@@ -19,10 +19,10 @@
 //! | 7 | lost | noticed, count |
 //! | 8 | end | records before it, lost, clock |
 //!
-//! All little-endian, absent ones 0. A stamp is in nanoseconds on the clock of the file's header
-//! (the exchange's, where that says so, on its own), prices are in ticks (signed), quantities in
-//! lots. The number in the check makes a record good in its own place alone: none can be missing,
-//! doubled or exchanged.
+//! All integers are little-endian, absent ones are 0. Stamps are in nanoseconds on the clock of the
+//! file's header (the exchange's may be on its own, as the header says), prices in ticks (signed),
+//! quantities in lots. The check includes the record's number, so that a missing, doubled or moved
+//! record is detected.
 
 use crate::{Action, Record, Side, TickKind};
 use crc32c::{crc32c, crc32c_append};
@@ -34,25 +34,25 @@ const WORDS: usize = 7;
 
 const SELL: u8 = 1;
 const ACCEPTED: u8 = 8;
-/// Where action and kind of tick begin in the flags.
+/// First bit of action and kind of tick in the flags.
 const CHOICE: u32 = 1;
 
-/// A record's bytes but for its kind and check; integers are put and taken one behind the other.
+/// A record's bytes except its kind and check; integers are written and read in order.
 #[derive(Default)]
 struct Parts {
     flags: u8,
     short: u16,
     words: [u64; WORDS],
-    /// Integers so far.
+    /// Number of integers so far.
     used: usize,
 }
 
-/// What stands in a record. Its type says where: in the flags, in the 16 bits behind them, or in
-/// the next integer.
+/// A value in a record. Its type determines its place: the flags, the next 16 bits, or the next
+/// integer.
 trait Field: Sized {
     fn put(self, parts: &mut Parts);
 
-    /// `None` where what stands there means nothing.
+    /// `None` for an invalid value.
     fn take(parts: &mut Parts) -> Option<Self>;
 }
 
@@ -102,7 +102,7 @@ impl Field for bool {
     }
 }
 
-/// The instrument, or how many messages.
+/// The instrument, or the number of messages.
 impl Field for u16 {
     fn put(self, parts: &mut Parts) {
         parts.short = self;
@@ -136,7 +136,7 @@ impl Field for i64 {
     }
 }
 
-/// Why it was refused: 0 for not at all, or else one more than the reason.
+/// Why risk rejected it: 0 if it did not, otherwise the reason's number plus one.
 impl Field for Option<u16> {
     fn put(self, parts: &mut Parts) {
         self.map_or(0, |reason| u64::from(reason) + 1).put(parts);
@@ -150,7 +150,7 @@ impl Field for Option<u16> {
     }
 }
 
-/// An exchange's stamps.
+/// The exchange's stamps.
 impl Field for [u64; 4] {
     fn put(self, parts: &mut Parts) {
         self.into_iter().for_each(|stamp| stamp.put(parts));
@@ -161,10 +161,11 @@ impl Field for [u64; 4] {
     }
 }
 
-/// Both ways from one list: of each kind its number and its fields, in the order of the integers.
+/// Encoder and decoder from one list: for each kind its number and its fields, in the order of the
+/// integers.
 macro_rules! layout {
     ($($kind:literal $name:ident { $($field:ident),* })*) => {
-        /// The kind's number, and what else stands in the bytes.
+        /// The kind's number, and the other bytes.
         fn parts(record: &Record) -> (u8, Parts) {
             let mut parts = Parts::default();
             let kind = match *record {
@@ -177,7 +178,7 @@ macro_rules! layout {
         }
 
         fn of_parts(kind: u8, parts: &mut Parts) -> Option<Record> {
-            // Fields are taken in the order in which they are written here.
+            // Fields are read in the order of the list.
             match kind {
                 $($kind => Some(Record::$name { $($field: Field::take(parts)?),* }),)*
                 _ => None,
@@ -198,7 +199,7 @@ layout! {
 }
 
 impl Record {
-    /// As it stands in a file as its `number`-th record, from 0.
+    /// Encodes it as the record with this number in a file, from 0.
     pub fn to_bytes(&self, number: u64) -> [u8; RECORD_BYTES] {
         let (kind, Parts { flags, short, words, .. }) = parts(self);
         let mut bytes = [0; RECORD_BYTES];
@@ -212,8 +213,8 @@ impl Record {
         bytes
     }
 
-    /// Reads what stands in a file as its `number`-th record; `None` if that is no whole record,
-    /// or one of another place.
+    /// Decodes the record with this number in a file; `None` if it is incomplete or belongs to
+    /// another position.
     pub fn from_bytes(bytes: &[u8; RECORD_BYTES], number: u64) -> Option<Record> {
         let found = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         if found != check(bytes, number) {
@@ -225,7 +226,7 @@ impl Record {
             *word = u64::from_le_bytes(*place);
         }
         let record = of_parts(bytes[0], &mut parts)?;
-        // Unused bytes are 0: one thing has one form.
+        // Unused bytes are 0, so that the encoding is unique.
         (record.to_bytes(number) == *bytes).then_some(record)
     }
 }

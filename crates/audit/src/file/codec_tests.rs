@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(usize::from(bytes[0]), record.kind() + 1);
     }
 
-    /// Also where the bytes are another record's, or of another place.
+    /// Also for bytes of another record or another position.
     #[test]
     fn no_bytes_break_it(bytes: [u8; 32], number: u64, other: u64, record in records()) {
         let mut whole = [0; RECORD_BYTES];
@@ -86,7 +86,7 @@ proptest! {
         prop_assert_eq!(found.is_some(), number == other);
     }
 
-    /// Where only the check is right.
+    /// Only the check is right.
     #[test]
     fn what_means_nothing_is_no_record(kind: u8, flags: u8, rest: [u8; 16], number: u64) {
         let mut bytes = [0; RECORD_BYTES];
@@ -112,7 +112,7 @@ fn every_bit_counts() {
     assert_eq!(Record::from_bytes(&[0; RECORD_BYTES], 0), None);
 }
 
-/// Golden bytes: the layout is what the table says, for readers in other languages.
+/// Golden bytes: the layout matches the table, for readers in other languages.
 #[test]
 fn the_layout_is_the_documented_one() {
     let record = Record::Decision {

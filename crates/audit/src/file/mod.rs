@@ -1,4 +1,4 @@
-//! The head of an audit log: one block of 4096 bytes, then the records.
+//! The header of an audit log: one block of 4096 bytes before the records.
 //!
 //! | bytes | little-endian |
 //! |---|---|
@@ -28,7 +28,7 @@ const MAGIC: &[u8; 8] = b"TPAUDIT\0";
 const CHECK: usize = 16;
 const TEXT: usize = 20;
 
-/// What an audit log says of itself: whose it is, and by which clock.
+/// Description of an audit log: its run and its clocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The scenario's name.
@@ -37,31 +37,30 @@ pub struct Header {
     pub subject: String,
     /// The program and its version.
     pub tool: String,
-    /// The clock of all stamps of the trader's, and how it lay beside UTC when the log began.
-    /// Later readings are records.
+    /// The clock of the trader's stamps, and its relation to UTC when the log began. Later readings
+    /// are records.
     pub time: TimeBase,
-    /// The exchange's stamps are on that clock, too: when a tick was intended, acknowledged and
-    /// published, and those of an answer.
+    /// Whether the exchange's stamps are on that clock, too: when a tick was due, acknowledged and
+    /// published, and those of a reply.
     #[serde(default = "yes")]
     pub same_clock: bool,
-    /// Where they aren't: what they are on, as the exchange said before the run. `None`: it did
-    /// not say.
+    /// Otherwise the exchange's clock, read before the run. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange_time: Option<TimeBase>,
-    /// Why risk refuses, by the numbers that the decisions have.
+    /// Risk's reasons for rejections, by their number in decisions.
     pub reasons: Vec<String>,
 }
 
-/// A log that does not say so was written where nothing else was possible.
+/// Default for logs without the key, which were only written on one machine.
 fn yes() -> bool {
     true
 }
 
 impl Header {
-    /// As it stands in a file.
+    /// Encodes it for a file.
     ///
     /// # Errors
-    /// The text does not fit.
+    /// If the text does not fit.
     pub fn to_bytes(&self) -> Result<Box<[u8; HEADER_BYTES]>, AuditError> {
         let text = serde_json::to_vec(self).expect("a header has no map with odd keys");
         if text.len() > HEADER_TEXT_BYTES_MAX {
@@ -80,24 +79,24 @@ impl Header {
         Ok(bytes)
     }
 
-    /// Reads the head of a file.
+    /// Decodes the header of a file.
     ///
     /// # Errors
-    /// It is something else, of another version, or damaged.
+    /// If it is something else, of another version, or damaged.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ReadError> {
         if bytes[..8] != *MAGIC {
-            return Err(ReadError::Foreign("it does not begin like one"));
+            return Err(ReadError::Foreign("it begins differently"));
         }
         let found = u32_at(bytes, 8);
         if found != VERSION {
             return Err(ReadError::Version { found, known: VERSION });
         }
         if u32_at(bytes, CHECK) != check(bytes) {
-            return Err(ReadError::Foreign("its header was not written whole, or was changed"));
+            return Err(ReadError::Foreign("its header is incomplete or was changed"));
         }
         let text = bytes[TEXT..].get(..u32_at(bytes, 12) as usize);
-        let text = text.ok_or(ReadError::Foreign("its header is longer than its place"))?;
-        serde_json::from_slice(text).map_err(|_| ReadError::Foreign("its header says nothing"))
+        let text = text.ok_or(ReadError::Foreign("its header is too long"))?;
+        serde_json::from_slice(text).map_err(|_| ReadError::Foreign("its header is not readable"))
     }
 }
 

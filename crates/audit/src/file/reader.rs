@@ -1,35 +1,35 @@
 //! Reads an audit log, record by record, and tells a torn tail from damage.
 //!
-//! Records are written one behind the other and never again, and no page of the file ends inside
-//! one. So what a writer that was killed, or a full disk, leaves is whole records and then a part
-//! of one, and what a machine that failed leaves is whole records and then zeros: *torn*, which is
-//! said, and no error. Anything else was changed by something else: that is damage, and refused.
+//! Records are appended and never changed, and no page of the file ends within one. So a killed
+//! writer or a full disk leaves complete records and then a part of one, and a failed machine
+//! leaves complete records and then zeros: a *torn* tail, which is reported, but no error. Anything
+//! else was changed by something else: it is damage, and rejected.
 
 use crate::file::HEADER_BYTES;
 use crate::{Header, RECORD_BYTES, ReadError, Record};
 use std::io::{self, Read};
 
-/// How a log ends.
+/// The end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogTail {
-    /// By the logger's own word.
+    /// With the logger's end record.
     Finished,
-    /// Without it, behind a whole record: the logger was killed, or could not write any more.
+    /// Without an end record, after a complete record: the logger was killed, or could not write.
     Unfinished,
-    /// By a part of a record, or by zeros: a write was cut off.
+    /// With a part of a record, or with zeros: a write was interrupted.
     Torn {
-        /// How many.
+        /// Number of these bytes.
         bytes: u64,
     },
 }
 
-/// A log that is being read. Iterates over its records, the end's own included.
+/// A log that is being read. Iterates over its records, including the end record.
 pub struct Reader<R> {
     from: R,
     header: Header,
     number: u64,
     tail: Option<LogTail>,
-    /// A record was damaged: nothing more is read.
+    /// A record was damaged: reading stops.
     is_over: bool,
 }
 
@@ -37,22 +37,22 @@ impl<R: Read> Reader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// It can't be read, or is no audit log's.
+    /// If it can't be read, or is not an audit log's.
     pub fn new(mut from: R) -> Result<Reader<R>, ReadError> {
         let mut bytes = Box::new([0; HEADER_BYTES]);
         if fill(&mut from, &mut bytes[..])? < HEADER_BYTES {
-            return Err(ReadError::Foreign("it is shorter than one's header"));
+            return Err(ReadError::Foreign("it is shorter than a header"));
         }
         let header = Header::from_bytes(&bytes)?;
         Ok(Reader { from, header, number: 0, tail: None, is_over: false })
     }
 
-    /// What the log says of itself.
+    /// The log's description.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How the log ends; `None` before all of it was read.
+    /// The end of the log; `None` before all of it was read.
     pub fn tail(&self) -> Option<LogTail> {
         self.tail
     }
@@ -72,10 +72,10 @@ impl<R: Read> Reader<R> {
         };
         if let Record::End { records, .. } = record {
             if records != self.number {
-                return Err(self.damaged("the end counts other records"));
+                return Err(self.damaged("the end record has another count"));
             }
             if fill(&mut self.from, &mut bytes)? > 0 {
-                return Err(self.damaged("something stands behind the end"));
+                return Err(self.damaged("there is data after the end record"));
             }
             self.tail = Some(LogTail::Finished);
         }
@@ -83,8 +83,8 @@ impl<R: Read> Reader<R> {
         Ok(Some(record))
     }
 
-    /// What stands here is no whole record: the tail, if it is a part of one or there are zeros to
-    /// the end of the file.
+    /// Judges an incomplete record: it is the tail, if it is a part of a record or zeros to the end
+    /// of the file.
     fn torn(&mut self, found: &[u8]) -> Result<LogTail, ReadError> {
         let mut bytes_in_all = found.len() as u64;
         if found.len() == RECORD_BYTES {
@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
             bytes.copy_from_slice(found);
             while length > 0 {
                 if bytes[..length] != [0; RECORD_BYTES][..length] {
-                    return Err(self.damaged("nor is it where a write was cut off"));
+                    return Err(self.damaged("and no interrupted write ends there"));
                 }
                 length = fill(&mut self.from, &mut bytes)?;
                 bytes_in_all += length as u64;
@@ -120,7 +120,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// Reads until the buffer is full or nothing is left; says how much it has.
+/// Reads until the buffer is full or the source ends; returns the number of bytes.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < bytes.len() {

@@ -1,11 +1,11 @@
-//! Records into a file. What can't be written is counted, and nothing is written behind it.
+//! Writes records to a file. Counts records that can't be written; after the first, writes no more.
 
 use crate::file::HEADER_BYTES;
 use crate::{RECORD_BYTES, Record};
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Bytes of encoded records that wait to be written.
+/// Size of the buffer of encoded records.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(crate) struct Writer {
@@ -15,7 +15,7 @@ pub(crate) struct Writer {
     written: u64,
     /// Records that could not be written.
     unwritten: u64,
-    /// The first failure; from then on nothing is written.
+    /// The first failure, after which nothing is written.
     failed: Option<io::Error>,
 }
 
@@ -39,7 +39,7 @@ impl Writer {
         }
     }
 
-    /// Writes what waits.
+    /// Writes the buffered records.
     pub fn flush(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -49,9 +49,8 @@ impl Writer {
         let whole = bytes / RECORD_BYTES;
         self.written += whole as u64;
         if let Some(error) = failed {
-            // The disk is full, mostly. The run goes on; what was written in part is kept as far
-            // as it is whole. Where the rest can't be cut off the tail is torn, which a reader
-            // sees.
+            // Usually the disk is full. The run continues, and the complete records stay. If the
+            // rest can't be cut off, the tail is torn, which a reader detects.
             let _ = self.file.set_len(HEADER_BYTES as u64 + self.written * RECORD_BYTES as u64);
             self.unwritten += (records - whole) as u64;
             self.failed = Some(error);
@@ -59,7 +58,7 @@ impl Writer {
         self.waiting.clear();
     }
 
-    /// How many bytes of what waits were written, and what went wrong.
+    /// Writes the buffer; returns the number of written bytes, and the error.
     fn write(&mut self) -> (usize, Option<io::Error>) {
         let mut done = 0;
         while done < self.waiting.len() {
@@ -73,8 +72,8 @@ impl Writer {
         (done, None)
     }
 
-    /// Ends the file. Gives the records in it without the end's own, those that could not be
-    /// written, and why.
+    /// Ends the file. Returns the number of its records without the end record, the number that
+    /// could not be written, and the error.
     pub fn finish(mut self, lost_on_the_way: u64, clock_ns: u64) -> (u64, u64, String) {
         self.flush();
         let records = self.written;
@@ -83,7 +82,7 @@ impl Writer {
             self.flush();
         }
         if self.failed.is_none() {
-            // On disk before the run's record speaks of it.
+            // On the disk before the run's record mentions it.
             self.failed = self.file.sync_data().err();
         }
         let failed = self.failed.map_or(String::new(), |error| error.to_string());
@@ -110,7 +109,7 @@ mod tests {
         let mut writer = Writer::new(file.try_clone().unwrap(), &[0; HEADER_BYTES]).unwrap();
         for number in 0..2_000 {
             writer.add(&Record::Lost { noticed_ns: number, count: 1 });
-            // As the logger does: many a write.
+            // Like the logger: many writes.
             if number % 7 == 0 {
                 writer.flush();
             }
@@ -120,7 +119,7 @@ mod tests {
         assert!((1..2_000).contains(&records) && failed.contains("space"), "{records} {failed}");
         let mut log = file;
         assert_eq!(log.metadata().unwrap().len() % RECORD_BYTES as u64, 0);
-        // The header of this test is none; what stands behind it must be the first records.
+        // The header of this test is invalid; the first records must follow it.
         log.seek(SeekFrom::Start(HEADER_BYTES as u64)).unwrap();
         let mut bytes = [0; RECORD_BYTES];
         for number in 0..records {

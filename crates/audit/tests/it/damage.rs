@@ -1,5 +1,5 @@
-//! A reader gives what was written, or says what is wrong: a torn tail is no damage, damage is no
-//! torn tail.
+//! A reader returns the written records, or the right fault: a torn tail is not damage, and damage
+//! is not a torn tail.
 
 use crate::properties::{any_bytes, log, read};
 use audit::{HEADER_BYTES, LogTail, RECORD_BYTES, ReadError, Reader, Record};
@@ -15,7 +15,7 @@ fn a_whole_log_is_read_to_its_end() {
     assert_eq!(read(&bytes).unwrap(), (Vec::new(), LogTail::Unfinished));
 }
 
-/// As a writer that was killed leaves it, or a disk that was full.
+/// Like a killed writer, or a full disk.
 #[test]
 fn cut_anywhere_it_is_a_beginning_and_a_torn_tail() {
     let (bytes, records) = log(4, true);
@@ -66,7 +66,7 @@ fn records_that_are_missing_or_doubled_or_exchanged_are_damage() {
     }
 }
 
-/// Pages that were never written, behind those that were, as a machine that failed leaves them.
+/// A failed machine leaves unwritten pages after written ones.
 #[test]
 fn zeros_to_the_end_are_a_torn_tail() {
     let (bytes, records) = log(4, false);
@@ -91,13 +91,13 @@ fn what_stands_behind_the_end_is_damage() {
 }
 
 #[test]
-fn another_version_and_another_file_are_refused_by_name() {
+fn another_version_and_another_file_are_rejected_by_name() {
     let (mut bytes, _) = log(1, true);
     bytes[8] = 2;
     let error = read(&bytes).unwrap_err();
     assert_eq!(error.to_string().matches("version 2").count(), 1, "{error}");
     let error = Reader::new(&b"{}"[..]).err().unwrap();
-    assert!(error.to_string().contains("no audit log"), "{error}");
+    assert!(error.to_string().contains("not an audit log"), "{error}");
 }
 
 proptest! {
@@ -106,7 +106,7 @@ proptest! {
         any_bytes(&bytes);
     }
 
-    /// Any part of a log overwritten.
+    /// Any part of a log is overwritten.
     #[test]
     fn what_is_read_is_a_beginning_of_what_was_written(
         count in 0_u64..20, finished: bool, at: prop::sample::Index, patch in proptest::collection::vec(any::<u8>(), 1..200),

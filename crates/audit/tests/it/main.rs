@@ -1,4 +1,5 @@
-//! The integration tests of `audit`, in one program: linking is most of what a test binary costs.
+//! The integration tests of `audit` in one program, because linking is most of a test binary's
+//! cost.
 
 mod damage;
 mod properties;

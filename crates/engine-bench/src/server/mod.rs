@@ -13,7 +13,7 @@ use std::hint::black_box;
 
 /// Takes one operation after the other.
 pub(crate) trait Server {
-    /// Called before the operation at `index`; may prefetch what later operations need.
+    /// Called before the operation at `index`; may prefetch for later operations.
     #[inline(always)]
     fn look_ahead(&self, _operations: &[Input], _index: usize) {}
 
@@ -56,9 +56,9 @@ impl Server for LookAhead<'_> {
 }
 
 /// The floor: matches on the command and reports once.
-pub(crate) struct Nobody;
+pub(crate) struct EmptyDispatch;
 
-impl Server for Nobody {
+impl Server for EmptyDispatch {
     // Not inlined: a call, as to an engine.
     #[inline(never)]
     fn apply(&mut self, input: &Input, reports: &mut impl FnMut(Event)) {
@@ -89,8 +89,8 @@ pub(crate) struct Burner {
 }
 
 impl Burner {
-    /// Takes `burn_ns` as measured from outside: the first reading's end and the last reading's
-    /// begin lie inside the measured time.
+    /// Takes `burn_ns` as measured from outside: the end of the first reading and the begin of the
+    /// last one are inside the measured time.
     pub(crate) fn new(clock: Clock, burn_ns: u64) -> Burner {
         Burner { clock, spin_ns: burn_ns.saturating_sub(2 * clock.cost_ns()) }
     }
@@ -101,7 +101,7 @@ impl Server for Burner {
     fn apply(&mut self, input: &Input, reports: &mut impl FnMut(Event)) {
         let end_ns = self.clock.now_ns() + self.spin_ns;
         while self.clock.now_ns() < end_ns {}
-        Nobody.apply(input, reports);
+        EmptyDispatch.apply(input, reports);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Receives reports in memory that exists before the first operation and is reused round-robin,
-//! like a ring to another thread. Nobody reads it while operations are timed.
+//! like a ring to another thread. No thread reads it while operations are timed.
 
 use engine::{Event, Party};
 
-/// Reports that a pass keeps: they fit in a core's L2 cache beside the book.
+/// Reports that a pass keeps: they fit in a core's L2 cache next to the book.
 pub(crate) const REPORTS: usize = 1 << 10;
 
 /// The last `N` reports; `N` is a power of two.

@@ -4,7 +4,7 @@ use engine::{Command, DoneReason, Engine, Event, Input, Reject};
 use flow::w1::{TAG_ADD, TAG_CANCEL, TAG_IOC, TAG_MODIFY};
 use record::engine::Counts;
 
-/// What a pass leaves: its counts and the engine's state.
+/// Result of a pass: its counts and the engine's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) reports: u64,
@@ -37,7 +37,7 @@ pub(crate) fn reported(counts: &mut Counts, event: &Event) {
     }
 }
 
-/// The counts, and what is left in the engine.
+/// The counts, and the final state of the engine.
 pub(crate) fn counted(engine: &mut Engine, inputs: &[Input]) -> (Counts, Outcome) {
     let mut counts = Counts::default();
     let mut reports = 0;

@@ -1,7 +1,7 @@
 //! The flow through a journal, on a schedule: an operation is logged, executed, and answered when
 //! the journal's mode allows it. Response time ends at the answer.
 
-use crate::bench::{Bench, Measured};
+use crate::bench::{Bench, TaskResult};
 use crate::error::EngineBenchError;
 use crate::row;
 use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
@@ -67,7 +67,7 @@ pub(crate) fn run(
     logged: &JournalTask,
     timing: &Timing,
     bench: &Bench,
-) -> Result<Measured, EngineBenchError> {
+) -> Result<TaskResult, EngineBenchError> {
     let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(timing.warm_up_operations + timing.operations);
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
@@ -119,7 +119,7 @@ pub(crate) fn run(
     let lost = sent - answered;
     let load = Load { received: answered, lost, held_back, ..load };
     let load = bench.disturbed(usage, load);
-    Ok(Measured { load, planned: timing.operations, failure })
+    Ok(TaskResult { load, planned: timing.operations, failure })
 }
 
 /// A new journal and its engine.
@@ -237,8 +237,8 @@ impl<'a> Desk<'a> {
                 *has_waited = true;
                 false
             }
-            Err(refused) => {
-                self.failure.get_or_insert_with(|| refused.to_string());
+            Err(error) => {
+                self.failure.get_or_insert_with(|| error.to_string());
                 false
             }
         }

@@ -2,7 +2,7 @@
 //! that wait is response time. The thread that keeps the schedule is the server, so there is no
 //! separate pacer.
 
-use crate::bench::{Bench, Measured};
+use crate::bench::{Bench, TaskResult};
 use crate::error::EngineBenchError;
 use crate::row;
 use crate::series::{SCHEDULED, SCHEDULED_RESPONSE, SCHEDULED_SERVICE};
@@ -35,7 +35,7 @@ pub(crate) fn run(
     row: &Row,
     timing: &Timing,
     bench: &Bench,
-) -> Result<Measured, EngineBenchError> {
+) -> Result<TaskResult, EngineBenchError> {
     let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(timing.warm_up_operations + timing.operations);
     let (warm_up, measured) = inputs.split_at(timing.warm_up_operations as usize);
@@ -88,7 +88,7 @@ pub(crate) fn run(
     }
     let load = timing::load_of(timing, done, length_ns, engine_run);
     let load = bench.disturbed(usage, load);
-    Ok(Measured { load, planned: timing.operations, failure: None })
+    Ok(TaskResult { load, planned: timing.operations, failure: None })
 }
 
 /// Records response and service time, and ends intervals.
@@ -101,8 +101,8 @@ fn recording(recorder: &mut Recorder) -> impl FnMut(u64, u64, u64) + '_ {
 }
 
 impl Keeper<'_> {
-    /// Executes each of `inputs` when it is due, or at once if it is late, and reads nothing of it
-    /// before. `each` gets response time, service time and the end, ns. Returns how many were
+    /// Executes each of `inputs` when it is due, or at once if it is late, without reading it
+    /// earlier. `each` gets response time, service time and the end, ns. Returns how many were
     /// executed: all, unless it was told to stop.
     fn keep(
         &mut self,
@@ -118,7 +118,7 @@ impl Keeper<'_> {
             while now_ns < due_ns && !stop.load(Ordering::Relaxed) {
                 now_ns = clock.now_ns();
             }
-            // A server that is always late never waits above, and must end too.
+            // A server that is always late never waits above, but must end too.
             if now_ns < due_ns || now_ns > self.deadline_ns || stop.load(Ordering::Relaxed) {
                 return done as u64;
             }

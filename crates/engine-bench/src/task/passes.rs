@@ -1,13 +1,13 @@
 //! The flow back to back, in passes over the same operations, each with a fresh engine. The first
 //! pass is not timed: it counts, and the others must end in its state.
 
-use crate::bench::{Bench, Measured};
+use crate::bench::{Bench, TaskResult};
 use crate::error::EngineBenchError;
 use crate::row;
 use crate::series::BACK_TO_BACK;
 use crate::server::outbound::{Outbound, REPORTS};
 use crate::server::tally::{Outcome, counted};
-use crate::server::{LookAhead, Nobody, filled};
+use crate::server::{EmptyDispatch, LookAhead, filled};
 use crate::timed;
 use clock::recorder::{Series, recorder};
 use engine::{Engine, Input};
@@ -46,7 +46,7 @@ pub(crate) fn run(
     row: &Row,
     (operations, passes): (u64, u32),
     bench: &Bench,
-) -> Result<Measured, EngineBenchError> {
+) -> Result<TaskResult, EngineBenchError> {
     let (mut flow, prefill) = Flow::new(row::shape(row), plan.accounts, plan.seed);
     let inputs = flow.take(operations);
     let open_orders_max = flow.open_orders_max();
@@ -96,7 +96,7 @@ pub(crate) fn run(
         engine: vec![engine_run],
         ..load
     };
-    Ok(Measured { load, planned: operations, failure: None })
+    Ok(TaskResult { load, planned: operations, failure: None })
 }
 
 impl PassInputs<'_> {
@@ -107,7 +107,10 @@ impl PassInputs<'_> {
     ) -> (u64, Option<Outcome>) {
         let before = outbound.written();
         if self.row.serves != Serves::Engine {
-            return (timed::as_a_whole(&mut Nobody, &self.inputs, outbound, bench.clock), None);
+            return (
+                timed::as_a_whole(&mut EmptyDispatch, &self.inputs, outbound, bench.clock),
+                None,
+            );
         }
         let mut engine = self.engine();
         let clock = bench.clock;
@@ -139,7 +142,7 @@ impl PassInputs<'_> {
                 timed::one_by_one(&mut LookAhead(engine), inputs, outbound, clock, recording, 0)
             }
             Some(engine) => timed::one_by_one(engine, inputs, outbound, clock, recording, 0),
-            None => timed::one_by_one(&mut Nobody, inputs, outbound, clock, recording, 0),
+            None => timed::one_by_one(&mut EmptyDispatch, inputs, outbound, clock, recording, 0),
         };
         let end_ns = clock.now_ns();
         recorder.finish(end_ns);

@@ -85,22 +85,22 @@ fn who_is_told_to_end_before_anything_was_measured_says_so() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_by_its_key() {
+fn an_impossible_task_is_rejected_with_its_key() {
     let directory = tempfile::tempdir().unwrap();
-    let refusal = |row: &str, task: Task| {
+    let error = |row: &str, task: Task| {
         let plan = plan(row, task, directory.path());
         plan.check().unwrap_err().to_string()
     };
     let passes = |operations, passes| Task::Passes { operations, passes };
-    assert!(refusal("shallow", passes(0, 1)).starts_with("operations = 0"));
-    assert!(refusal("shallow", passes(u64::MAX, 1)).contains("more runs"));
-    assert!(refusal("shallow", passes(1, 0)).starts_with("passes = 0"));
-    assert!(refusal("ideal", passes(1, 1)).contains("schedule"));
+    assert!(error("shallow", passes(0, 1)).starts_with("operations = 0"));
+    assert!(error("shallow", passes(u64::MAX, 1)).contains("more runs"));
+    assert!(error("shallow", passes(1, 0)).starts_with("passes = 0"));
+    assert!(error("ideal", passes(1, 1)).contains("schedule"));
     let open = Task::Open { timing: timing(10) };
-    assert!(refusal("shallow-look-ahead", open).contains("back to back"));
-    assert!(refusal("wide", passes(1, 1)).contains("shallow-risk"));
+    assert!(error("shallow-look-ahead", open).contains("back to back"));
+    assert!(error("wide", passes(1, 1)).contains("shallow-risk"));
     let cold = Timing { warm_up_operations: 0, ..timing(10) };
-    assert!(refusal("ideal", Task::Open { timing: cold }).contains("warm-up"));
+    assert!(error("ideal", Task::Open { timing: cold }).contains("warm-up"));
     let stopped = Timing { rate_per_second: 0.0, ..timing(10) };
-    assert!(refusal("shallow", Task::Open { timing: stopped }).starts_with("rate_per_second"));
+    assert!(error("shallow", Task::Open { timing: stopped }).starts_with("rate_per_second"));
 }

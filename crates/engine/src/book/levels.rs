@@ -1,12 +1,11 @@
-//! How a price level is found: pages of sixteen prices, with one bit for each that is occupied.
+//! Finds price levels: pages of sixteen prices, with one bit for each occupied price.
 //!
-//! An array of all prices would be found fastest, but prices have no end, and where a window of
-//! them stands has to move with the market. A page covers sixteen prices wherever they are. The
-//! page of a price stands where the lowest bits of its number say (`near`), in nearly all cases;
-//! the pages are also kept sorted, best last, for the cases where two pages want the same place
-//! and to know what comes after the best page. A page comes or goes when the market has moved
-//! sixteen ticks, so the sorting costs next to nothing; a new level in a page that is there, or an
-//! emptied one, sets a bit.
+//! An array of all prices would be fastest, but prices have no bound, and a window of them would
+//! have to move with the market. A page covers sixteen prices anywhere. Its place in `near` is
+//! given by the lowest bits of its number, in nearly all cases. The pages are also kept sorted,
+//! best last, for two pages with the same place and to find the page after the best. A page is
+//! added or removed when the market has moved sixteen ticks, so the sorting costs next to nothing;
+//! a new or an emptied level in an existing page only changes a bit.
 
 use crate::book::queue::Queue;
 use crate::command::Side;
@@ -16,13 +15,12 @@ use crate::prefetch::prefetch;
 /// Prices in a page, as a power of two.
 const PAGE_BITS: u32 = 4;
 const PAGE_PRICES: usize = 1 << PAGE_BITS;
-/// Places in `near`: with 16 prices each, pages closer than 8192 ticks to each other never want
-/// the same.
+/// Places in `near`: with 16 prices each, pages less than 8192 ticks apart have different places.
 const NEAR_PAGES: usize = 512;
-/// How many pages from the best are looked at one by one before a search starts to halve.
+/// Number of pages from the best to compare one by one before a binary search.
 const NEAR_BEST_PAGES: usize = 8;
 
-/// One price and who queues there.
+/// One price and its queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
     pub price_ticks: i64,
@@ -32,11 +30,11 @@ pub(crate) struct Level {
 /// Sixteen prices.
 #[derive(Debug, Clone, Copy)]
 struct Page {
-    /// What its prices' keys are, without the lowest bits. [`NO_PAGE`] where it is not in use.
+    /// Its prices' keys without the lowest bits. [`NO_PAGE`] if it is unused.
     number: i64,
     /// One bit for each price that has a level.
     occupied: u16,
-    /// The levels of those.
+    /// The levels of these prices.
     levels: [u32; PAGE_PRICES],
 }
 
@@ -60,21 +58,21 @@ const _: () = assert!(size_of::<Level>() == 32 && size_of::<Page>() == 80);
 
 /// The levels of one side of one book.
 ///
-/// Prices are handled as keys, the price of a bid, the negated price of an ask: better is always
+/// Prices are converted to keys, the price of a bid, the negated price of an ask: better is always
 /// greater.
 #[derive(Debug)]
 pub(crate) struct Levels {
     side: Side,
     best: Option<Best>,
-    /// They never move, so that an order can name its level by index.
+    /// They never move, so that an order can refer to its level by index.
     levels: Vec<Level>,
-    /// Indices into `levels` that are not in use.
+    /// Unused indices of `levels`.
     free_levels: Vec<u32>,
     pages: Vec<Page>,
     free_pages: Vec<u32>,
-    /// By the lowest bits of a page's number, where it probably is.
+    /// By the lowest bits of a page's number: its probable index.
     near: Vec<u32>,
-    /// The pages in use by number, so that the best is last.
+    /// The used pages by number, so that the best is last.
     sorted: Vec<PageEntry>,
 }
 
@@ -114,7 +112,7 @@ impl Levels {
         &self.levels[level as usize]
     }
 
-    /// Asks the processor to fetch a level, which may be one that is not in use.
+    /// Asks the processor to fetch a level, which may be unused.
     #[inline]
     pub fn prefetch(&self, level: u32) {
         if let Some(level) = self.levels.get(level as usize) {
@@ -127,7 +125,7 @@ impl Levels {
         &mut self.levels[level as usize]
     }
 
-    /// Whether an order could rest at a price: the price is there, or there is room for one more.
+    /// Whether an order could rest at a price: the level exists, or there is room for another.
     #[inline]
     pub fn has_room_for(&self, price_ticks: i64) -> bool {
         !self.free_levels.is_empty() || self.find(price_ticks).is_some()
@@ -142,7 +140,7 @@ impl Levels {
         (page.occupied >> place & 1 == 1).then(|| page.levels[place])
     }
 
-    /// The level of a price, made if need be. `None` when there is no room for one more.
+    /// The level of a price, created if necessary. `None` if there is no room.
     #[inline]
     pub fn find_or_insert(&mut self, price_ticks: i64) -> Option<u32> {
         let key = self.key(price_ticks);
@@ -152,7 +150,7 @@ impl Levels {
             None if self.free_levels.is_empty() => return None,
             None => self.insert_page(number)?,
         };
-        // If two pages want the same place, the one in use has it.
+        // If two pages have the same place, the used one gets it.
         self.near[near(number)] = page;
         let page = &mut self.pages[page as usize];
         let place = place(key);
@@ -169,7 +167,7 @@ impl Levels {
         Some(level)
     }
 
-    /// Takes a level out, which has become empty.
+    /// Removes an empty level.
     #[inline]
     pub fn remove(&mut self, level: u32) {
         let key = self.key(self.levels[level as usize].price_ticks);
@@ -204,7 +202,7 @@ impl Levels {
         Some(Best { key, level: page.levels[place as usize] })
     }
 
-    /// Where a page is.
+    /// The index of a page.
     #[inline]
     fn page(&self, number: i64) -> Option<u32> {
         let near = self.near[near(number)];
@@ -237,7 +235,7 @@ impl Levels {
         self.free_pages.push(page);
     }
 
-    /// Where a page stands in `sorted`, or where it would.
+    /// A page's position in `sorted`, or the position to insert it.
     fn position(&self, number: i64) -> Result<usize, usize> {
         let far = self.sorted.len().saturating_sub(NEAR_BEST_PAGES);
         for (position, sorted) in self.sorted.iter().enumerate().skip(far).rev() {
@@ -274,13 +272,13 @@ fn page_number(key: i64) -> i64 {
     key >> PAGE_BITS
 }
 
-/// Where a key stands in its page.
+/// A key's position in its page.
 #[inline]
 fn place(key: i64) -> usize {
     key as usize % PAGE_PRICES
 }
 
-/// Where a page's index probably stands.
+/// A page's place in `near`.
 #[inline]
 fn near(number: i64) -> usize {
     number as usize % NEAR_PAGES

@@ -6,8 +6,7 @@ use super::*;
 
 const LEVELS_MAX: usize = 40;
 
-/// Prices that meet in a page, in neighbouring pages, and in pages that want the same place in
-/// `near`.
+/// Prices in the same page, in neighbouring pages, and in pages with the same place in `near`.
 fn price_ticks() -> impl Strategy<Value = i64> {
     let near_ticks = (NEAR_PAGES * PAGE_PRICES) as i64;
     prop_oneof![
@@ -18,7 +17,7 @@ fn price_ticks() -> impl Strategy<Value = i64> {
 }
 
 proptest! {
-    /// Against a map of price to level, with more pages than are looked at one by one.
+    /// Compares with a map from price to level, with more pages than are compared one by one.
     #[test]
     fn levels_are_a_sorted_map(
         side in prop_oneof![Just(Side::Buy), Just(Side::Sell)],

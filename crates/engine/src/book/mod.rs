@@ -11,10 +11,10 @@ use crate::limits::EngineLimits;
 use crate::open_orders::OpenOrders;
 use crate::settings::{InstrumentSettings, InstrumentState, SelfTrade};
 
-/// The two sides of one instrument, and the stops that wait beside them.
+/// The two sides of one instrument, and its waiting stops.
 #[derive(Debug)]
 pub(crate) struct Book {
-    /// With the reference price as it is now.
+    /// With the present reference price.
     pub settings: InstrumentSettings,
     bids: Levels,
     asks: Levels,
@@ -22,10 +22,10 @@ pub(crate) struct Book {
     sell_stops: Levels,
 }
 
-/// How far an order came that arrived.
-struct Traded {
+/// Progress of an incoming order.
+struct MatchProgress {
     remaining_lots: u64,
-    /// It met one of its own account, which ended it.
+    /// It met an order of its own account, which ended it.
     ended: bool,
 }
 
@@ -42,8 +42,8 @@ impl Book {
             },
             bids: Levels::new(Side::Buy, limits.price_levels_max),
             asks: Levels::new(Side::Sell, limits.price_levels_max),
-            // A stop is next if the market reaches it first: the lowest to buy, the highest to
-            // sell.
+            // The next stop is the one that the market reaches first: the lowest to buy, the
+            // highest to sell.
             buy_stops: Levels::new(Side::Sell, limits.stop_levels_max),
             sell_stops: Levels::new(Side::Buy, limits.stop_levels_max),
         }
@@ -63,7 +63,7 @@ impl Book {
         }
     }
 
-    /// The levels among which an order stands.
+    /// The levels with an order's level.
     #[inline]
     pub fn lane_mut(&mut self, side: Side, waits: bool) -> &mut Levels {
         match (side, waits) {
@@ -74,7 +74,7 @@ impl Book {
         }
     }
 
-    /// Takes an order out, wherever it stands.
+    /// Removes an order from its queue.
     #[inline]
     pub fn leave(&mut self, handle: Handle, open: &mut OpenOrders) -> Order {
         let Order { side, waits, level: index, .. } = *open.slab.get(handle);
@@ -93,7 +93,7 @@ impl Book {
         self.side(side.opposite()).best_ticks().is_some_and(|best| reaches(side, price_ticks, best))
     }
 
-    /// The price at which an order may rest, given its post-only.
+    /// The price at which an order may rest, considering post-only.
     #[inline]
     pub fn posted_ticks(&self, order: &NewOrder) -> Result<i64, Reject> {
         let price_ticks = order.price_ticks;
@@ -116,22 +116,22 @@ impl Book {
         (self.settings.band_low_ticks..=self.settings.band_high_ticks).contains(&price_ticks)
     }
 
-    /// Whether the reference price is at a stop's price or past it.
+    /// Whether the reference price has reached a stop's price.
     #[inline]
     pub fn reached(&self, side: Side, stop_ticks: i64) -> bool {
         let reference_ticks = self.settings.reference_ticks;
         reference_ticks != 0 && reaches(side.opposite(), stop_ticks, reference_ticks)
     }
 
-    /// Whether what may be left of an order could be booked, or a stop could wait. Asked before
-    /// any trade, since a trade can't be taken back.
+    /// Checks that the possible remainder of an order could be booked, or that a stop could wait.
+    /// Called before any trade, because a trade can't be undone.
     ///
-    /// Open orders: exact. If a crossing order has a remainder, it has used up at least one resting
-    /// order and so freed a slot; only an order that does not cross needs a slot that is free now.
+    /// Open orders: exact. A crossing order with a remainder has used up at least one resting order
+    /// and so freed a slot; only an order that does not cross needs a slot that is free now.
     ///
-    /// Price levels: conservative. A full side refuses an order that may rest at a price that it
-    /// does not have, even if all of it would trade: to know that would take a walk through the
-    /// other side. So are dates.
+    /// Price levels: conservative. A full side rejects an order that may rest at a new price, even
+    /// if all of it would trade, because finding that out would take a walk through the other side.
+    /// The same holds for dates.
     #[inline]
     pub fn check_room(
         &self,
@@ -164,8 +164,8 @@ impl Book {
         }
     }
 
-    /// Matches an order that was found acceptable, and books or ends what is left. Its price is
-    /// the worst at which it is to trade, also that of a market order.
+    /// Matches an accepted order, and books or ends the remainder. Its price is the worst at which
+    /// it may trade, also for a market order.
     #[inline]
     pub fn enter(
         &mut self,
@@ -174,9 +174,9 @@ impl Book {
         events: &mut impl FnMut(Event),
     ) {
         let kills = order.time_in_force == TimeInForce::FillOrKill && !self.fills(order, open);
-        let Traded { remaining_lots, ended } =
+        let MatchProgress { remaining_lots, ended } =
             match kills || !self.crosses(order.side, order.price_ticks) {
-                true => Traded { remaining_lots: order.quantity_lots, ended: false },
+                true => MatchProgress { remaining_lots: order.quantity_lots, ended: false },
                 false => self.trade(order, open, events),
             };
         let NewOrder { account, instrument, side, price_ticks, .. } = *order;
@@ -208,21 +208,21 @@ impl Book {
         events(Event::Done { instrument, order: party(order, remaining_lots), reason });
     }
 
-    /// Trades with the other side, best price first, first in first, as far as the price reaches.
+    /// Trades with the other side, best price first, first in first, up to the order's price.
     #[inline]
     fn trade(
         &mut self,
         order: &NewOrder,
         open: &mut OpenOrders,
         events: &mut impl FnMut(Event),
-    ) -> Traded {
+    ) -> MatchProgress {
         let prevention =
             open.accounts.get(order.account).map_or(SelfTrade::Allowed, |a| a.self_trade);
         let opposite = match order.side {
             Side::Buy => &mut self.asks,
             Side::Sell => &mut self.bids,
         };
-        let mut taker = Traded { remaining_lots: order.quantity_lots, ended: false };
+        let mut taker = MatchProgress { remaining_lots: order.quantity_lots, ended: false };
         while let Some(best) = opposite.best() {
             let level = opposite.level_mut(best);
             if !reaches(order.side, order.price_ticks, level.price_ticks) {
@@ -250,8 +250,8 @@ impl Book {
         taker
     }
 
-    /// Whether all of an order would trade. Looks at prices only, as long as that is enough; else
-    /// at every order, as hidden quantity and the account's own orders call for.
+    /// Whether all of an order would trade. Looks only at levels if that is enough; otherwise at
+    /// every order, because of hidden quantity and the account's own orders.
     #[cold]
     fn fills(&self, order: &NewOrder, open: &OpenOrders) -> bool {
         let prevention =
@@ -279,7 +279,7 @@ impl Book {
                     continue;
                 }
                 if own {
-                    // What iceberg orders before it hide comes to trade after it.
+                    // Hidden quantity of earlier iceberg orders trades after it.
                     return before_level + visible_lots >= order.quantity_lots;
                 }
                 visible_lots += resting.visible_lots;
@@ -293,11 +293,11 @@ impl Book {
     }
 }
 
-/// The order that arrived trades with one that rests, first at the best price.
+/// Trades the incoming order with the first resting order at the best price.
 #[inline]
 fn trade_one(
     order: &NewOrder,
-    taker: &mut Traded,
+    taker: &mut MatchProgress,
     level: &mut Level,
     first: Handle,
     open: &mut OpenOrders,
@@ -322,7 +322,7 @@ fn trade_one(
     used_up(level, first, DoneReason::Filled, open, events);
 }
 
-/// What becomes of an order that has lost some of what it shows.
+/// Ends or replenishes an order that has lost some of its shown quantity.
 #[inline]
 fn used_up(
     level: &mut Level,
@@ -349,12 +349,12 @@ fn used_up(
     });
 }
 
-/// The order that arrived has met one of its own account.
+/// Handles an incoming order that meets an order of its own account.
 #[cold]
 fn prevent(
     prevention: SelfTrade,
     order: &NewOrder,
-    taker: &mut Traded,
+    taker: &mut MatchProgress,
     level: &mut Level,
     first: Handle,
     open: &mut OpenOrders,

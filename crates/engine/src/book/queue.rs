@@ -1,8 +1,8 @@
-//! How orders queue at a price: first in, first out, in one slab for all books, linked by index.
+//! Queues of orders at a price: first in, first out, in one slab for all books, linked by index.
 //!
-//! A queue of pointers or one vector per level would allocate, and would make a cancel in
-//! mid-queue a search. Here a cancel is two writes, an order is one cache line, and a freed slot
-//! is the next one to be used, while it is still in the cache.
+//! Queues of pointers or one vector per level would allocate, and a cancel in mid-queue would be a
+//! search. Here a cancel is two writes, an order is one cache line, and a freed slot is the next to
+//! be used, while it is still in the cache.
 
 use std::num::NonZeroU32;
 
@@ -10,19 +10,19 @@ use crate::command::{NewOrder, OrderType, PostOnly, Side, TimeInForce};
 use crate::event::Party;
 use crate::memory::filled;
 
-/// Where an order stands in the slab. Never 0, so that an `Option<Handle>` takes four bytes.
+/// An order's slot in the slab. Never 0, so that an `Option<Handle>` takes four bytes.
 pub(crate) type Handle = NonZeroU32;
 
-/// An order that rests, or a stop that waits.
+/// A resting order, or a waiting stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Order {
     pub order_id: u64,
-    /// What the book shows of it. For a stop, all of it.
+    /// Its shown quantity. For a stop, all of it.
     pub visible_lots: u64,
-    /// What an iceberg order has left beside that.
+    /// An iceberg order's hidden quantity.
     pub hidden_lots: u64,
-    /// What it was entered to show, 0 for all. For a waiting stop, its limit in ticks; 0 for a
+    /// The display quantity at entry, 0 for all. For a waiting stop, its limit in ticks; 0 for a
     /// market order.
     pub display_lots_or_limit: u64,
     pub account: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Order {
     /// Index of its level in the `Levels` of its side, so that a cancel does not search for the
     /// price.
     pub level: u32,
-    /// Where its date stands in `Expiries`, from 1; 0 is none.
+    /// Position of its date in `Expiries`, from 1; 0 is none.
     pub expiry: u32,
     previous: Option<Handle>,
     /// The next order in the queue, or, in a free slot, the next free slot.
@@ -39,15 +39,15 @@ pub(crate) struct Order {
     pub side: Side,
     pub time_in_force: TimeInForce,
     pub post_only: PostOnly,
-    /// It is a stop, and not in the book yet.
+    /// Whether it is a stop that is not yet in the book.
     pub waits: bool,
 }
 
 const _: () = assert!(size_of::<Order>() == 64);
 
 impl Order {
-    /// An order that is to rest with `remaining_lots`, or a stop that is to wait. Its level is yet
-    /// to be found.
+    /// An order that will rest with `remaining_lots`, or a stop that will wait. Its level is not
+    /// yet set.
     #[inline]
     pub fn of(new: &NewOrder, remaining_lots: u64) -> Order {
         let waits = new.stop_ticks != 0;
@@ -75,9 +75,9 @@ impl Order {
         }
     }
 
-    /// As it would be entered, given the price of its level and its date.
+    /// The order as it would be entered, given the price of its level and its date.
     pub fn as_new(&self, level_ticks: i64, expires_ns: u64) -> NewOrder {
-        // Within PRICE_TICKS_MAX: it came from an `i64` in `of`.
+        // Within PRICE_TICKS_MAX: it was an `i64` in `of`.
         let limit_ticks = self.display_lots_or_limit as i64;
         let (price_ticks, stop_ticks) = match self.waits {
             true => (limit_ticks, level_ticks),
@@ -116,7 +116,7 @@ impl Order {
     }
 }
 
-/// The orders at one price.
+/// The queue at one price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Queue {
     first: Option<Handle>,
@@ -139,13 +139,13 @@ impl Queue {
         self.orders
     }
 
-    /// The sum of what its orders show.
+    /// The sum of its orders' shown quantities.
     #[inline]
     pub fn visible_lots(&self) -> u64 {
         self.visible_lots
     }
 
-    /// A queue of which the sums alone are known.
+    /// A queue with known sums and without orders.
     #[inline]
     pub fn of_sums(visible_lots: u64, orders: u32) -> Queue {
         Queue { visible_lots, orders, ..Queue::EMPTY }
@@ -162,7 +162,7 @@ pub(crate) struct OrderSlab {
 }
 
 impl OrderSlab {
-    /// Room for `capacity` orders, below `u32::MAX`.
+    /// A slab for `capacity` orders, below `u32::MAX`.
     pub fn new(capacity: u32) -> OrderSlab {
         let empty = Order::of(&NewOrder::limit(Side::Buy, 0, 0), 0);
         let mut slots = filled(capacity as usize + 1, empty);
@@ -193,7 +193,7 @@ impl OrderSlab {
         &mut self.slots[handle.get() as usize]
     }
 
-    /// Puts an order at the end of a queue, or gives `None` when the slab is full.
+    /// Appends an order to a queue; `None` if the slab is full.
     #[inline]
     pub fn push_last(&mut self, queue: &mut Queue, order: Order) -> Option<Handle> {
         let handle = self.free?;
@@ -205,7 +205,7 @@ impl OrderSlab {
         Some(handle)
     }
 
-    /// Takes an order out of the queue that it stands in, wherever it stands.
+    /// Removes an order from its queue, at any position.
     #[inline]
     pub fn remove(&mut self, queue: &mut Queue, handle: Handle) -> Order {
         self.unlink(queue, handle);
@@ -217,8 +217,8 @@ impl OrderSlab {
         order
     }
 
-    /// Takes a part of what an order shows away; it keeps its place. `quantity_lots` is at most
-    /// what it shows. Gives the order as it is afterwards.
+    /// Reduces an order's shown quantity by `quantity_lots`, at most all of it. The order keeps its
+    /// place. Returns the order as it is afterwards.
     #[inline]
     pub fn reduce(&mut self, queue: &mut Queue, handle: Handle, quantity_lots: u64) -> Party {
         let order = &mut self.slots[handle.get() as usize];
@@ -227,8 +227,8 @@ impl OrderSlab {
         order.party()
     }
 
-    /// Sets what an order has left; it keeps its place. What it loses comes from what is hidden,
-    /// as far as that goes. Only a stop that waits may grow.
+    /// Sets an order's remaining quantity; it keeps its place. A reduction first takes hidden
+    /// quantity. Only a waiting stop may grow.
     pub fn set_remaining(&mut self, queue: &mut Queue, handle: Handle, remaining_lots: u64) {
         let order = &mut self.slots[handle.get() as usize];
         queue.visible_lots -= order.visible_lots;
@@ -240,8 +240,8 @@ impl OrderSlab {
         queue.visible_lots += order.visible_lots;
     }
 
-    /// Shows the next part of an iceberg order that shows nothing, and puts it at the end of its
-    /// queue.
+    /// Shows the next part of an iceberg order whose shown quantity is used up, and moves it to the
+    /// end of its queue.
     pub fn replenish(&mut self, queue: &mut Queue, handle: Handle) -> Order {
         self.unlink(queue, handle);
         let order = &mut self.slots[handle.get() as usize];
@@ -251,7 +251,7 @@ impl OrderSlab {
         *self.get(handle)
     }
 
-    /// Sets what an order shows and the book knows of it; it keeps its place.
+    /// Sets an order's shown quantity; it keeps its place.
     #[inline]
     pub fn set_visible(&mut self, queue: &mut Queue, handle: Handle, visible_lots: u64) {
         let order = &mut self.slots[handle.get() as usize];
@@ -260,7 +260,7 @@ impl OrderSlab {
         order.visible_lots = visible_lots;
     }
 
-    /// The order that stands next before one in its queue.
+    /// The previous order in the same queue.
     pub fn before(&self, handle: Handle) -> Option<Handle> {
         self.get(handle).previous
     }

@@ -32,13 +32,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// An order without its neighbours.
+/// An order without its links.
 fn unlinked(order: Order) -> Order {
     Order { previous: None, next: None, ..order }
 }
 
 proptest! {
-    /// Two queues in one slab, against two `VecDeque`s.
+    /// Compares two queues in one slab with two `VecDeque`s.
     #[test]
     fn queues_share_a_slab(steps in prop::collection::vec(step(), 0..300)) {
         let mut slab = OrderSlab::new(CAPACITY);

@@ -1,18 +1,17 @@
-//! [`Input`] and [`Saved`] as records of a fixed size, little-endian: what a journal holds and a
-//! snapshot is made of.
+//! [`Input`] and [`Saved`] as records of a fixed size, little-endian, for journals and snapshots.
 //!
-//! One layout serves both, and a kind has one number in both:
+//! Both use one layout, and a kind has the same number in both:
 //!
 //! | bytes | |
 //! |---|---|
-//! | 0..8 | of an input its time; of what is saved the word that stands below in *italics*, or 0 |
+//! | 0..8 | of an input its time; of a saved piece the word below in *italics*, or 0 |
 //! | 8 | kind, below; never 0 |
-//! | 9 | side; an instrument's state; an account's self-trade prevention; whether a kill switch is (to be) on |
-//! | 10 | order type; of an account that is saved whether its kill switch is on |
+//! | 9 | side; an instrument's state; an account's self-trade prevention; a kill switch |
+//! | 10 | order type; of a saved account its kill switch |
 //! | 11 | time in force |
 //! | 12 | post-only |
-//! | 13 | which criteria are given: 1 account, 2 instrument, 4 side, or their sum |
-//! | 14..16 | instrument; of the engine how many |
+//! | 13 | given criteria: 1 account, 2 instrument, 4 side, or their sum |
+//! | 14..16 | instrument; of the engine their number |
 //! | 16..20 | account; of the engine its `accounts_max` |
 //! | 20..24 | tag |
 //! | 24..72 | six words, by kind |
@@ -30,8 +29,8 @@
 //! | 9 engine | saved, *time* | open orders max, price levels max, stop levels max, expiring orders max |
 //! | 10 joined | saved | id |
 //!
-//! What a kind doesn't use is 0, so that a value has one record, and a record is one value's or
-//! none's. The version of this layout stands in the header of what holds the records.
+//! Unused bytes of a kind are 0, so that a value has exactly one record. The version of this layout
+//! is in the header of the file with the records.
 
 mod record;
 
@@ -48,7 +47,7 @@ impl Input {
     /// Bytes of an input's record.
     pub const BYTES: usize = BYTES;
 
-    /// Its record, as the layout table of `codec` says.
+    /// Its record, by the layout table of `codec`.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Input::BYTES] {
         let mut record = Record([0; BYTES]);
@@ -66,10 +65,10 @@ impl Input {
         record.0
     }
 
-    /// The input that has this record. Its values are not looked at further: the engine does that.
+    /// The input of this record. Checks only its encoding; the engine checks its values.
     ///
     /// # Errors
-    /// The first byte that means nothing.
+    /// The first invalid byte.
     pub fn from_bytes(bytes: &[u8; Input::BYTES]) -> Result<Input, DecodeError> {
         let record = Record(*bytes);
         let command = match bytes[KIND] {
@@ -92,7 +91,7 @@ impl Saved {
     /// Bytes of a piece's record.
     pub const BYTES: usize = BYTES;
 
-    /// Its record, as the layout table of `codec` says.
+    /// Its record, by the layout table of `codec`.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Saved::BYTES] {
         let mut record = Record([0; BYTES]);
@@ -117,11 +116,11 @@ impl Saved {
         record.0
     }
 
-    /// The piece that has this record. Its values are not looked at further:
-    /// [`Engine::restore`](crate::Engine::restore) does that.
+    /// The piece of this record. Checks only its encoding;
+    /// [`Engine::restore`](crate::Engine::restore) checks its values.
     ///
     /// # Errors
-    /// The first byte that means nothing.
+    /// The first invalid byte.
     pub fn from_bytes(bytes: &[u8; Saved::BYTES]) -> Result<Saved, DecodeError> {
         let record = Record(*bytes);
         let first = record.get(0);
@@ -138,13 +137,11 @@ impl Saved {
     }
 }
 
-/// Whether a record has nothing in it that its value doesn't say.
+/// Checks that the unused bytes of a record are 0.
 fn only(bytes: &[u8; BYTES], again: &[u8; BYTES]) -> Result<(), DecodeError> {
     match bytes.iter().zip(again).position(|(found, meant)| found != meant) {
         None => Ok(()),
-        Some(byte) => {
-            Err(DecodeError { field: "what its kind does not use", byte, found: bytes[byte] })
-        }
+        Some(byte) => Err(DecodeError { field: "unused by its kind", byte, found: bytes[byte] }),
     }
 }
 

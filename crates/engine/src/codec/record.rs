@@ -1,4 +1,4 @@
-//! The fields of [`codec`](crate::codec)'s records: where each stands, and how it is read.
+//! The fields of [`codec`](crate::codec)'s records: their offsets and their encoding.
 
 use std::fmt;
 
@@ -23,12 +23,12 @@ pub(crate) const KILL: u8 = 8;
 pub(crate) const ENGINE: u8 = 9;
 pub(crate) const JOINED: u8 = 10;
 
-/// Where the kind stands.
+/// Offset of the kind.
 pub(crate) const KIND: usize = 8;
-/// Where the first of the single bytes stands that a kind may use.
+/// Offset of the first of the single bytes whose meaning depends on the kind.
 const CHOICE: usize = 9;
 const ORDER_TYPE: usize = 10;
-/// A saved account.
+/// In a saved account.
 const KILLED: usize = 10;
 const TIME_IN_FORCE: usize = 11;
 const POST_ONLY: usize = 12;
@@ -41,19 +41,19 @@ const ACCOUNT_GIVEN: u8 = 1;
 const INSTRUMENT_GIVEN: u8 = 2;
 const SIDE_GIVEN: u8 = 4;
 
-/// Where a word by kind stands.
+/// Offset of a word whose meaning depends on the kind.
 const fn word(number: usize) -> usize {
     24 + 8 * number
 }
 
-/// A byte of a record that means nothing.
+/// An invalid byte of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeError {
-    /// Which field it belongs to.
+    /// Its field.
     pub field: &'static str,
-    /// Where it stands, in bytes from the record's begin.
+    /// Its offset from the record's begin.
     pub byte: usize,
-    /// What stands there.
+    /// Its value.
     pub found: u8,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for DecodeError {
         let DecodeError { field, byte, found } = self;
         write!(
             f,
-            "byte {byte} ({field}) is {found}, which means nothing here: the record is damaged, or a \
+            "byte {byte} ({field}) is {found}, which is invalid here: the record is damaged, or a \
              later version's"
         )
     }
@@ -70,10 +70,10 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// A record, to write or to read.
+/// A record for encoding or decoding.
 pub(crate) struct Record(pub(crate) [u8; BYTES]);
 
-/// To bytes.
+/// Encoding.
 impl Record {
     pub(crate) fn put(&mut self, at: usize, value: u64) {
         self.0[at..at + 8].copy_from_slice(&value.to_le_bytes());
@@ -87,7 +87,7 @@ impl Record {
         self.0[INSTRUMENT_NUMBER..INSTRUMENT_NUMBER + 2].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// What most kinds begin with.
+    /// The common first fields of most kinds.
     fn head(&mut self, kind: u8, instrument: u16, account: u32, tag: u32) {
         self.0[KIND] = kind;
         self.put_instrument(instrument);
@@ -148,7 +148,7 @@ impl Record {
         self.put(word(4), u64::from(settings.messages_per_second_max));
     }
 
-    /// The saved state of an account, besides its settings.
+    /// The state of an account, in addition to its settings.
     pub(crate) fn account_so_far(&mut self, killed: bool, messages: u32) {
         self.0[KILLED] = u8::from(killed);
         self.put(word(5), u64::from(messages));
@@ -182,7 +182,7 @@ impl Record {
     }
 }
 
-/// From bytes.
+/// Decoding.
 impl Record {
     pub(crate) fn get(&self, at: usize) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|byte| self.0[at + byte]))
@@ -200,7 +200,7 @@ impl Record {
         u16::from_le_bytes([self.0[INSTRUMENT_NUMBER], self.0[INSTRUMENT_NUMBER + 1]])
     }
 
-    /// A word that holds at most 32 bits.
+    /// A word with a value of at most 32 bits.
     fn small(&self, field: &'static str, at: usize) -> Result<u32, DecodeError> {
         match (4..8).find(|byte| self.0[at + byte] != 0) {
             None => Ok(self.half(at)),
@@ -208,7 +208,7 @@ impl Record {
         }
     }
 
-    /// A byte that is the number of one of these.
+    /// A byte that is the number of one of these values.
     fn one_of<T: Copy>(
         &self,
         field: &'static str,

@@ -1,4 +1,4 @@
-//! Every value has one record, and every record is one value's or none's.
+//! Every value has exactly one record.
 
 use proptest::prelude::*;
 
@@ -155,7 +155,7 @@ fn saved() -> impl Strategy<Value = Saved> {
     ]
 }
 
-/// Each byte of a record changed to every other value is refused, or is another value's record.
+/// Each byte of a record, changed to every other value, gives an error or another value.
 fn every_byte_changed<T: PartialEq + std::fmt::Debug>(
     record: [u8; BYTES],
     value: &T,
@@ -193,9 +193,9 @@ proptest! {
         prop_assert_eq!(Saved::from_bytes(&saved.to_bytes()), Ok(saved));
     }
 
-    /// Random bytes are seldom a record: kinds and choices are made small.
+    /// Random bytes are seldom a record, so kinds and choices are small numbers.
     #[test]
-    fn any_bytes_are_refused_or_are_one_value(
+    fn any_bytes_are_rejected_or_are_one_value(
         mut bytes in any::<[u8; BYTES]>(),
         small in proptest::array::uniform6(0_u8..12),
         zero_from in 24_usize..=BYTES,
@@ -225,8 +225,8 @@ proptest! {
     }
 }
 
-/// What a journal of an earlier build holds must stay readable: these bytes never change but with
-/// the version of its header.
+/// Journals of earlier builds must stay readable: these bytes may change only with the version in
+/// the header.
 #[test]
 fn golden_bytes() {
     let order = NewOrder {
@@ -281,7 +281,7 @@ fn nothing_is_no_record() {
     let nothing = DecodeError { field: "kind", byte: KIND, found: 0 };
     assert_eq!(Input::from_bytes(&[0; BYTES]), Err(nothing));
     assert_eq!(Saved::from_bytes(&[0; BYTES]), Err(nothing));
-    assert!(nothing.to_string().starts_with("byte 8 (kind) is 0, which means nothing here: "));
+    assert!(nothing.to_string().starts_with("byte 8 (kind) is 0, which is invalid here: "));
 }
 
 fn hex(bytes: &[u8]) -> String {

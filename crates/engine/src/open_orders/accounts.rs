@@ -1,5 +1,4 @@
-//! What the engine knows of accounts: limits, what is used of them, positions, and which orders
-//! are theirs.
+//! Accounts: their limits and the use of these, their positions, and their orders.
 
 use crate::book::queue::Handle;
 use crate::command::Side;
@@ -71,7 +70,7 @@ impl Account {
         }
     }
 
-    /// Counts a message, and says whether it was within the limit. Messages past it are not
+    /// Counts a message; returns whether it is within the limit. Messages beyond the limit are not
     /// counted.
     #[inline]
     pub fn count_message(&mut self, time_ns: u64) -> bool {
@@ -85,13 +84,13 @@ impl Account {
     }
 }
 
-/// What an account has in an instrument, and what its open orders could make of it.
+/// An account's position in an instrument, and the effect of its open orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub lots: i64,
-    /// By side: what is left of its open orders.
+    /// By side: remaining quantity of its open orders.
     open_lots: [u64; 2],
-    /// By side: the most that a position and open orders together may be, long and short.
+    /// By side: limit of the position with all open orders, long and short.
     limit_lots: [u64; 2],
 }
 
@@ -99,9 +98,8 @@ impl Position {
     const FLAT: Position =
         Position { lots: 0, open_lots: [0; 2], limit_lots: [POSITION_LOTS_MAX; 2] };
 
-    /// What the position would be, in the direction of a side, if all open orders of that side
-    /// traded. Every change keeps its amount within `POSITION_LOTS_MAX`, on which no sum here can
-    /// overflow.
+    /// The position, in the direction of a side, if all open orders of that side traded. Every
+    /// change keeps its size within `POSITION_LOTS_MAX`, so no sum here can overflow.
     #[inline]
     fn worst_lots(&self, side: Side) -> i64 {
         let towards = match side {
@@ -111,13 +109,13 @@ impl Position {
         towards + self.open_lots[side as usize] as i64
     }
 
-    /// Whether open orders of a side may take so much more.
+    /// Whether the limit allows `lots` more open on a side.
     #[inline]
     pub fn has_room_for(&self, side: Side, lots: u64) -> bool {
         self.worst_lots(side) + lots as i64 <= self.limit_lots[side as usize] as i64
     }
 
-    /// Whether it could have so much more open of a side, whatever its limit is now.
+    /// Whether the numbers allow `lots` more open on a side, for any limit.
     pub fn can_hold(&self, side: Side, lots: u64) -> bool {
         self.worst_lots(side) + lots as i64 <= POSITION_LOTS_MAX as i64
     }
@@ -139,7 +137,7 @@ impl Position {
         Ok(())
     }
 
-    /// `None` if it is as at first.
+    /// `None` if it has its initial value.
     pub fn saved(&self, account: u32, instrument: u16) -> Option<PositionSettings> {
         if self.lots == 0 && self.limit_lots == Position::FLAT.limit_lots {
             return None;
@@ -157,15 +155,15 @@ impl Position {
     }
 }
 
-/// An order's neighbours among those of its account.
+/// An order's neighbours among the orders of its account.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     older: Option<Handle>,
     newer: Option<Handle>,
 }
 
-/// All accounts. Where the engine knows none, every question has the answer of an account without
-/// limits, and nothing is counted.
+/// All accounts. In an engine without accounts, every query answers like an account without limits,
+/// and nothing is counted.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     accounts: Vec<Account>,
@@ -188,7 +186,7 @@ impl Accounts {
         }
     }
 
-    /// Whether the engine knows accounts.
+    /// Whether the engine has accounts.
     #[inline]
     pub fn are_known(&self) -> bool {
         !self.accounts.is_empty()
@@ -222,7 +220,7 @@ impl Accounts {
         known.then(|| account as usize * self.instruments + usize::from(instrument))
     }
 
-    /// An order is accepted: all of it may trade.
+    /// Reserves all of an accepted order, which may trade.
     #[inline]
     pub fn opened(&mut self, account: u32, instrument: u16, side: Side, lots: u64) {
         if let Some(account) = self.get_mut(account) {
@@ -231,7 +229,7 @@ impl Accounts {
         self.reserve(account, instrument, side, lots);
     }
 
-    /// An order is done, with so much that will not trade.
+    /// Releases the rest of a done order, which will not trade.
     #[inline]
     pub fn closed(&mut self, account: u32, instrument: u16, side: Side, lots: u64) {
         if let Some(account) = self.get_mut(account) {
@@ -240,7 +238,7 @@ impl Accounts {
         self.release(account, instrument, side, lots);
     }
 
-    /// So much more may trade.
+    /// Reserves `lots` more, which may trade.
     #[inline]
     pub fn reserve(&mut self, account: u32, instrument: u16, side: Side, lots: u64) {
         if let Some(position) = self.position_mut(account, instrument) {
@@ -248,7 +246,7 @@ impl Accounts {
         }
     }
 
-    /// So much less may trade.
+    /// Releases `lots`, which will not trade.
     #[inline]
     pub fn release(&mut self, account: u32, instrument: u16, side: Side, lots: u64) {
         if let Some(position) = self.position_mut(account, instrument) {
@@ -256,7 +254,7 @@ impl Accounts {
         }
     }
 
-    /// So much has traded.
+    /// Moves traded `lots` from the reservation to the position.
     #[inline]
     pub fn traded(&mut self, account: u32, instrument: u16, side: Side, lots: u64) {
         if let Some(position) = self.position_mut(account, instrument) {
@@ -268,7 +266,7 @@ impl Accounts {
         }
     }
 
-    /// An order has joined a queue: it is its account's newest.
+    /// Notes that an order has joined a queue, as its account's newest.
     #[inline]
     pub fn joined(&mut self, account: u32, handle: Handle) {
         let Some(account) = self.accounts.get_mut(account as usize) else { return };
@@ -279,7 +277,7 @@ impl Accounts {
         }
     }
 
-    /// An order has left its queue.
+    /// Notes that an order has left its queue.
     #[inline]
     pub fn left(&mut self, account: u32, handle: Handle) {
         let Some(account) = self.accounts.get_mut(account as usize) else { return };
@@ -293,17 +291,17 @@ impl Accounts {
         }
     }
 
-    /// The order of the same account that joined a queue next before this one.
+    /// The order of the same account that joined a queue directly before this one.
     pub fn older(&self, handle: Handle) -> Option<Handle> {
         self.links.get(handle.get() as usize)?.older
     }
 
-    /// The order of the same account that joined a queue next after this one.
+    /// The order of the same account that joined a queue directly after this one.
     pub fn newer(&self, handle: Handle) -> Option<Handle> {
         self.links.get(handle.get() as usize)?.newer
     }
 
-    /// What an account's next order will need is fetched into the cache.
+    /// Prefetches the memory of an account's next order.
     #[inline]
     pub fn prefetch(&self, account: u32, instrument: u16) {
         if let (Some(account), Some(position)) =
@@ -314,7 +312,7 @@ impl Accounts {
         }
     }
 
-    /// What it will need to take an order out is fetched into the cache.
+    /// Prefetches the memory for removing an order.
     #[inline]
     pub fn prefetch_order(&self, handle: Handle) {
         if let Some(link) = self.links.get(handle.get() as usize) {
@@ -322,7 +320,7 @@ impl Accounts {
         }
     }
 
-    /// All, by number.
+    /// All accounts, by number.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Account)> {
         (0..).zip(&self.accounts)
     }

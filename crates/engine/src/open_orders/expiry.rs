@@ -1,5 +1,5 @@
-//! Which order's time comes next: a binary heap of dates. An order knows where its date stands, so
-//! that it can be taken out when the order is done before.
+//! Finds the next order to expire: a binary heap of dates. An order knows its date's position, so
+//! that the date can be removed if the order ends earlier.
 
 use crate::book::queue::{Handle, OrderSlab};
 use crate::memory::touched;
@@ -8,7 +8,7 @@ use crate::memory::touched;
 struct Date {
     expires_ns: u64,
     /// The lower id expires first at the same time, so that the order of events does not depend on
-    /// the heap's.
+    /// the heap.
     order_id: u64,
     handle: Handle,
 }
@@ -37,26 +37,26 @@ impl Expiries {
         self.heap.len() == self.capacity
     }
 
-    /// The next order whose time has come.
+    /// The next order, if its date has come.
     #[inline]
     pub fn due(&self, time_ns: u64) -> Option<Handle> {
         self.heap.first().filter(|date| date.expires_ns <= time_ns).map(|date| date.handle)
     }
 
-    /// The date that stands at a place, from 1; 0 for 0.
+    /// The date at a position, from 1; 0 for 0.
     pub fn expires_ns(&self, place: u32) -> u64 {
         let index = (place as usize).checked_sub(1);
         index.and_then(|index| self.heap.get(index)).map_or(0, |date| date.expires_ns)
     }
 
-    /// Adds an order's date. There is room: it was asked for.
+    /// Adds an order's date. The caller has checked that there is room.
     pub fn insert(&mut self, expires_ns: u64, handle: Handle, orders: &mut OrderSlab) {
         let order_id = orders.get(handle).order_id;
         self.heap.push(Date { expires_ns, order_id, handle });
         self.rise(self.heap.len() - 1, orders);
     }
 
-    /// Takes out the date at a place, from 1.
+    /// Removes the date at a position, from 1.
     pub fn remove(&mut self, place: u32, orders: &mut OrderSlab) {
         let index = place as usize - 1;
         self.heap.swap_remove(index);
@@ -66,7 +66,7 @@ impl Expiries {
         }
     }
 
-    /// Moves a date up to where it belongs, and says where that is.
+    /// Moves a date up to its place, and returns that.
     fn rise(&mut self, mut index: usize, orders: &mut OrderSlab) -> usize {
         while index > 0 && self.heap[index].before(&self.heap[(index - 1) / 2]) {
             self.heap.swap(index, (index - 1) / 2);
@@ -96,7 +96,7 @@ impl Expiries {
         }
     }
 
-    /// Tells the order whose date stands at an index where it stands.
+    /// Stores its date's position in an order.
     fn tell(&self, index: usize, orders: &mut OrderSlab) {
         orders.get_mut(self.heap[index].handle).expiry = index as u32 + 1;
     }
@@ -113,7 +113,7 @@ mod tests {
     use crate::command::{NewOrder, Side};
 
     proptest! {
-        /// Against a sorted set, with dates that are equal.
+        /// Compares with a sorted set, including equal dates.
         #[test]
         fn the_next_date_is_the_first(
             steps in prop::collection::vec(
@@ -130,7 +130,7 @@ mod tests {
             let mut expiries = Expiries::new(200);
             let mut model = BTreeSet::new();
             for ((id, step), pick) in steps.into_iter().enumerate().zip(picks) {
-                // Ids that fall as well as rise.
+                // Ids that rise and fall.
                 let order_id = id as u64 ^ 0b101;
                 if let Some(expires_ns) = step {
                     let new = NewOrder { order_id, ..NewOrder::limit(Side::Buy, 1, 1) };

@@ -1,20 +1,17 @@
-//! How an order is found by its id: a hash table of chains that grows with the number of open
-//! orders.
+//! Finds orders by id: a hash table of chains that grows with the number of open orders.
 //!
-//! Most ids are given out one after the other, and most commands concern orders that are young. So
-//! eight ids that follow each other share a cache line, in any order, and with the next lines lie
-//! near it: the slot of a new id is in the cache, because its predecessor's was used just before.
-//! A table that is hashed over all of its memory would miss the cache and the TLB at each new
-//! order once that memory is large.
+//! Most ids are consecutive, and most commands concern young orders. So eight consecutive ids share
+//! a cache line, in any order, and neighbouring lines are near each other: the slot of a new id is
+//! in the cache, because its predecessor's was used just before. A table hashed over all of its
+//! memory would miss the cache and the TLB for each new order, once that memory is large.
 //!
 //! The memory for the largest number of orders is allocated and written to at construction, but
-//! only its first part is used: eight slots for every four orders that have been open at a time.
-//! The used part grows by one line at a time (linear hashing, Litwin 1980), so no insertion pays
-//! for a rehash of the table, and what the limit would allow costs nothing until it is needed. It
-//! never shrinks.
+//! only its first part is used: eight slots per four orders that have been open at a time. The used
+//! part grows by one line at a time (linear hashing, Litwin 1980), so no insertion pays for a
+//! rehash of the table, and unused capacity costs nothing. It never shrinks.
 //!
-//! Ids of any pattern work: a stride that is a power of two is scattered. Ids that a stranger may
-//! choose do not belong here: the client could make all of them meet in one chain.
+//! Ids of any pattern work: a stride that is a power of two is scattered. Don't use ids that a
+//! stranger chooses: the client could put all of them into one chain.
 
 use crate::book::queue::Handle;
 use crate::memory::filled;
@@ -22,22 +19,22 @@ use crate::prefetch::prefetch;
 
 /// Slots of a line.
 const SLOTS: usize = 8;
-/// Orders for each line in use, before another one is used.
+/// Orders per used line before another line is used.
 const ORDERS_PER_LINE: usize = 4;
-/// Lines whose order is kept: half a million ids that follow each other lie in one block.
+/// Lines in sequence: half a million consecutive ids are in one block.
 const BLOCK_BITS: u32 = 16;
 /// 2^64 divided by the golden ratio: Fibonacci hashing (Knuth, volume 3, section 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Where a chain goes on.
+/// The next order of a chain.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     order: Option<Handle>,
-    /// The hash of the order's id without its slot; in place of that [`MORE`] or 0.
+    /// The hash of the order's id without its slot bits, which hold [`MORE`] or 0.
     tag: u32,
 }
 
-/// Another order follows that one in its chain: only then `next` is read.
+/// Another order follows in the chain; `next` is read only then.
 const MORE: u32 = 1;
 const SLOT_MASK: u32 = SLOTS as u32 - 1;
 const EMPTY: Link = Link { order: None, tag: 0 };
@@ -54,16 +51,16 @@ struct IndexLine([Link; SLOTS]);
 
 const _: () = assert!(size_of::<IndexLine>() == 64);
 
-/// Finds orders by id. It holds handles; the ids stand in the orders, so who asks says whether an
+/// Finds orders by id. It holds handles; the ids are in the orders, so the caller checks whether an
 /// order has the id.
 #[derive(Debug)]
 pub(crate) struct OrderIndex {
-    /// The starts of the chains. The first `used` lines are in use.
+    /// The starts of the chains. The first `used` lines are used.
     lines: Vec<IndexLine>,
     used: usize,
     /// The next power of two above `used`, less 1.
     mask: usize,
-    /// By handle: where the chain goes on after that order.
+    /// By handle: the chain's next order.
     next: Vec<Link>,
     length: usize,
 }
@@ -82,7 +79,7 @@ impl OrderIndex {
         }
     }
 
-    /// The order of an id; `is_it` says whether an order has it.
+    /// The order with an id; `is_it` checks an order's id.
     #[inline]
     pub fn find(&self, id: u64, is_it: impl Fn(Handle) -> bool) -> Option<Handle> {
         let hash = hash(id);
@@ -99,7 +96,7 @@ impl OrderIndex {
         }
     }
 
-    /// The order that an id probably belongs to, without a look at the order.
+    /// The order that probably has an id, without reading the order.
     #[inline]
     pub fn guess(&self, id: u64) -> Option<Handle> {
         self.find(id, |_| true)
@@ -117,7 +114,7 @@ impl OrderIndex {
         self.push(line, (hash & SLOT_MASK) as usize, order, hash & !SLOT_MASK);
     }
 
-    /// Takes out an order that is in the index.
+    /// Removes an order from the index.
     #[inline]
     pub fn remove(&mut self, id: u64, order: Handle) {
         self.length -= 1;
@@ -131,7 +128,7 @@ impl OrderIndex {
         }
     }
 
-    /// Asks the processor to fetch the slot of an id, which will soon be looked at.
+    /// Asks the processor to fetch an id's slot, which will soon be used.
     #[inline]
     pub fn prefetch(&self, id: u64) {
         prefetch(self.start(hash(id)));
@@ -142,15 +139,15 @@ impl OrderIndex {
         &self.lines[self.line(hash)].0[(hash & SLOT_MASK) as usize]
     }
 
-    /// The line of a hash: by as many of its bits as the lines in use need, by one less where that
-    /// line is not in use yet.
+    /// The line of a hash: by as many bits as the used lines need, or one less if that line is not
+    /// used yet.
     #[inline]
     fn line(&self, hash: u32) -> usize {
         let line = (hash / SLOTS as u32) as usize & self.mask;
         if line < self.used { line } else { line & self.mask >> 1 }
     }
 
-    /// Puts an order at the start of a chain: the youngest are asked for most.
+    /// Inserts an order at the start of a chain, because the youngest are used most.
     #[inline]
     fn push(&mut self, line: usize, slot: usize, order: Handle, tag: u32) {
         let start = &mut self.lines[line].0[slot];
@@ -164,10 +161,10 @@ impl OrderIndex {
         *start = Link { order: Some(order), tag: tag | more };
     }
 
-    /// Takes an order out of a chain that it does not start.
+    /// Removes an order from a chain, if it is not the first.
     #[cold]
     fn unlink(start: &mut Link, next: &mut [Link], order: Handle) {
-        // Where the link stands that leads to the order before it: `None` is the start.
+        // Position of the link to the previous order; `None` is the start.
         let mut at = None;
         let mut link = *start;
         while let Some(before) = link.order.filter(|_| link.has_more()) {
@@ -186,7 +183,7 @@ impl OrderIndex {
         }
     }
 
-    /// Uses one more line: what belongs there moves to it from the one line where it can be.
+    /// Uses one more line: moves its orders from the only line where they can be.
     fn grow(&mut self) {
         let new = self.used;
         let bit = 1 << new.ilog2();
@@ -206,9 +203,9 @@ impl OrderIndex {
 
 /// The line of an id, and in the lowest bits its slot there.
 ///
-/// Ids that follow each other have lines that follow each other, and all of a block of half a
-/// million differ: the exclusive or with a number of the block's own changes their order only. Ids
-/// that are far apart differ by the hash of what they have above.
+/// Consecutive ids have consecutive lines, and all ids of a block of half a million differ: the
+/// exclusive or with the block's own number only changes their order. Ids that are far apart differ
+/// by the hash of their upper bits.
 #[inline]
 fn hash(id: u64) -> u32 {
     let line = id / SLOTS as u64;

@@ -6,7 +6,7 @@ use super::*;
 
 const CAPACITY: u32 = 64;
 
-/// An index, the ids of its orders by handle, and the free handles: as the slab keeps them.
+/// An index, the ids of its orders by handle, and the free handles, like the slab's.
 struct Orders {
     index: OrderIndex,
     ids: Vec<u64>,
@@ -39,12 +39,12 @@ impl Orders {
         self.free.push(handle);
     }
 
-    /// How many links lead to each order, on average and at most.
+    /// Number of links to each order, on average and at most.
     fn chains(&self, ids: impl Iterator<Item = u64>) -> (f64, usize) {
         let lengths: Vec<usize> = ids
             .map(|id| {
                 let looked_at = std::cell::Cell::new(0);
-                // No order is the one before the right one: tags alone may be equal.
+                // No order precedes the right one: only tags may be equal.
                 let mut link = *self.index.start(hash(id));
                 while let Some(order) = link.order {
                     looked_at.set(looked_at.get() + 1);
@@ -67,8 +67,8 @@ enum Step {
     Remove(u64),
 }
 
-/// Few different lines, so that chains are long: ids that follow each other, and ids whose hashes
-/// differ only in bits beyond the lower 32.
+/// Few different lines, so that chains are long: consecutive ids, and ids whose hashes differ only
+/// above the lower 32 bits.
 fn id() -> impl Strategy<Value = u64> {
     (0..40_u64, 0..3_u64).prop_map(|(low, high)| low | high << 51)
 }
@@ -78,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Against the standard library's map, while the index grows from one line to all.
+    /// Compares with the standard library's map while the index grows from one line to all.
     #[test]
     fn it_is_a_map(steps in prop::collection::vec(step(), 0..600)) {
         let mut orders = Orders::new(CAPACITY);
@@ -101,7 +101,7 @@ proptest! {
     }
 }
 
-/// Ids that no hash of 32 bits tells apart are still told apart by the orders.
+/// Ids with equal 32-bit hashes are distinguished by the orders.
 #[test]
 fn equal_hashes_are_not_equal_ids() {
     let mut seen = HashMap::new();
@@ -118,8 +118,8 @@ fn equal_hashes_are_not_equal_ids() {
     assert_eq!((orders.find(one), orders.find(other)), (None, Some(second)));
 }
 
-/// At any capacity: eight ids that follow each other are in one line, and never two in one slot as
-/// long as their number is that of the orders that were open.
+/// At any capacity: eight consecutive ids share a line, and no two share a slot as long as there
+/// are no more ids than orders were open.
 #[test]
 fn ids_that_follow_each_other_are_neighbours() {
     for capacity in [1 << 13, 1 << 20] {
@@ -135,8 +135,8 @@ fn ids_that_follow_each_other_are_neighbours() {
     }
 }
 
-/// The ids of a day pass through a small book: what is used of the table follows the book, not the
-/// ids.
+/// The ids of a day pass through a small book: the used part of the table depends on the book's
+/// size, not on the number of ids.
 #[test]
 fn a_window_of_ids_moves_on_in_the_same_memory() {
     let open = 5_000;
@@ -151,7 +151,7 @@ fn a_window_of_ids_moves_on_in_the_same_memory() {
     assert!(orders.chains(99 * open..100 * open).1 <= 3);
 }
 
-/// Ids with a common stride don't pile up, as those of an exchange that gives each shard its own
+/// Ids with a common stride don't pile up, such as those of an exchange whose shards have their own
 /// lowest bits.
 #[test]
 fn strides_are_scattered() {

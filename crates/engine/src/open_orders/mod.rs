@@ -1,5 +1,5 @@
-//! The open orders of all books, and how to find them: by place in a queue, by id, by date, by
-//! account. All hold the same orders at all times.
+//! The open orders of all books, found by queue, by id, by date and by account. All tables always
+//! hold the same orders.
 
 pub(crate) mod accounts;
 pub(crate) mod expiry;
@@ -31,11 +31,11 @@ impl OpenOrders {
         }
     }
 
-    /// Adds an order, last in the queue at a price. `None`, and nothing has changed, where no slot
-    /// or level is free.
+    /// Adds an order, last in the queue at a price. `None`, without any change, if no slot or level
+    /// is free.
     ///
     /// The other tables have room: their limits are checked before an order enters, and the engine
-    /// has seen that the id is not open. To go on if that were wrong would be to trade on a broken
+    /// has checked that the id is not open. Continuing otherwise would mean trading on a broken
     /// book.
     #[inline]
     pub fn join(
@@ -59,13 +59,13 @@ impl OpenOrders {
         Some(handle)
     }
 
-    /// The open order of an id.
+    /// The open order with an id.
     #[inline]
     pub fn find(&self, order_id: u64) -> Option<Handle> {
         self.ids.find(order_id, |handle| self.slab.get(handle).order_id == order_id)
     }
 
-    /// Takes an order out of its queue and out of all tables.
+    /// Removes an order from its queue and from all tables.
     #[inline]
     pub fn take(&mut self, queue: &mut Queue, handle: Handle) -> Order {
         let order = self.slab.remove(queue, handle);
@@ -77,7 +77,7 @@ impl OpenOrders {
         order
     }
 
-    /// Takes an order out for good.
+    /// Ends an order.
     #[inline]
     pub fn end(
         &mut self,
@@ -90,7 +90,7 @@ impl OpenOrders {
         self.done(&order, reason, events);
     }
 
-    /// An order that has been taken out does not come back.
+    /// Reports the end of a removed order, which never returns.
     #[inline]
     pub fn done(&mut self, order: &Order, reason: DoneReason, events: &mut impl FnMut(Event)) {
         let Order { account, instrument, side, .. } = *order;

@@ -2,18 +2,18 @@
 
 use crate::state::saved::Saved;
 
-/// A hash of a sequence of 64-bit words, in which their order counts: those of
+/// A hash of a sequence of 64-bit words, which depends on their order: the words of
 /// [`Saved::to_bytes`], little-endian, piece after piece.
 ///
 /// It starts at the ASCII bytes of `tickpath`; for each word it becomes `mix(hash ^ word)`, where
 /// `mix` is the output function of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom
-/// number generators, 2014). It tells two states apart that differ by accident. It is no defence
-/// against someone who wants them to collide.
+/// number generators, 2014). It detects accidental differences of states, not deliberate
+/// collisions.
 #[derive(Debug, Clone)]
 pub struct StateHash(u64);
 
 impl StateHash {
-    /// The hash of nothing.
+    /// The hash of an empty sequence.
     #[must_use]
     pub fn new() -> StateHash {
         StateHash(u64::from_be_bytes(*b"tickpath"))

@@ -1,4 +1,4 @@
-//! The engine's state, out and in again, and its hash.
+//! Saves and restores the engine's state, and hashes it.
 
 pub(crate) mod hash;
 pub(crate) mod saved;
@@ -15,24 +15,24 @@ use crate::state::hash::StateHash;
 use crate::state::saved::Saved;
 use std::fmt;
 
-/// Why saved pieces make no engine.
+/// Why saved pieces can't be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreError {
     /// The first piece is not `Engine`, or there is a second one.
     NoEngine,
     /// The limits are out of range.
     Limits(LimitsError),
-    /// A piece names an instrument, an account or an order that is not there.
+    /// A piece refers to an instrument, an account or an order that is missing.
     Unknown(Saved),
-    /// A piece has a value that no engine can have, or is there twice.
+    /// A piece has an impossible value, or exists twice.
     Impossible(Saved),
-    /// A piece is missing, or stands where no engine would have put it.
+    /// A piece is missing or misplaced.
     OutOfPlace,
-    /// An order is not among its account's.
+    /// An order is not among the orders of its account.
     NotJoined {
-        /// How many orders are.
+        /// Number of orders that are.
         joined: u32,
-        /// How many there are.
+        /// Number of open orders.
         open: u32,
     },
 }
@@ -43,13 +43,13 @@ impl fmt::Display for RestoreError {
             RestoreError::NoEngine => write!(f, "the state does not start with one engine"),
             RestoreError::Limits(error) => write!(f, "in the state, {error}"),
             RestoreError::Unknown(piece) => {
-                write!(f, "the state names what it does not have: {piece:?}")
+                write!(f, "the state refers to something that it lacks: {piece:?}")
             }
             RestoreError::Impossible(piece) => {
-                write!(f, "the state has what no engine can have: {piece:?}")
+                write!(f, "the state has an impossible piece: {piece:?}")
             }
             RestoreError::OutOfPlace => {
-                write!(f, "the state lacks a piece, or has one out of place")
+                write!(f, "the state lacks a piece, or a piece is misplaced")
             }
             RestoreError::NotJoined { joined, open } => {
                 write!(f, "the state has {open} orders, and {joined} among those of accounts")
@@ -62,8 +62,8 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 impl Engine {
-    /// The state, piece by piece, as [`Saved`] says: everything that decides what the engine will
-    /// do next, and nothing else. It visits every open order: not for the hot path.
+    /// Saves the state, piece by piece, as [`Saved`] describes: everything that determines future
+    /// events, and nothing else. It visits every open order, so it is not for the hot path.
     pub fn save(&self, pieces: &mut impl FnMut(Saved)) {
         pieces(Saved::Engine {
             instruments: self.books.len() as u16,
@@ -124,8 +124,8 @@ impl Engine {
         }
     }
 
-    /// A number that differs where the state differs: see [`crate::StateHash`]. Two engines in the
-    /// same state have the same hash, however they came there.
+    /// A hash of the state: see [`crate::StateHash`]. Two engines in the same state have the same
+    /// hash, regardless of their history.
     #[must_use]
     pub fn state_hash(&self) -> u64 {
         let mut hash = StateHash::new();
@@ -133,11 +133,11 @@ impl Engine {
         hash.finish()
     }
 
-    /// An engine in the state that [`Engine::save`] gave.
+    /// Restores an engine from the pieces of [`Engine::save`].
     ///
     /// # Errors
-    /// The piece that is missing, out of place, out of range, or there twice: an engine that is
-    /// restored saves what it was restored from.
+    /// If a piece is missing, misplaced, out of range, or doubled: a restored engine saves the same
+    /// pieces.
     pub fn restore(pieces: impl IntoIterator<Item = Saved>) -> Result<Engine, RestoreError> {
         let mut given = StateHash::new();
         let mut pieces = pieces.into_iter().inspect(|piece| given.piece(piece));
@@ -251,7 +251,7 @@ impl Engine {
         open.accounts.opened(order.account, order.instrument, order.side, order.quantity_lots);
         let levels = book.lane_mut(order.side, waits);
         let handle = open.join(levels, price_ticks, resting, order.expires_ns);
-        // In which order it joined its account's others is told later.
+        // `Joined` pieces give the order among the account's orders later.
         open.accounts.left(order.account, handle.ok_or(PieceFault::Impossible)?);
         Ok(())
     }

@@ -1,27 +1,27 @@
-//! An engine's state, piece by piece: what a snapshot holds, and what the state hash is taken of.
+//! An engine's state in pieces, for snapshots and the state hash.
 
 use crate::command::NewOrder;
 use crate::limits::EngineLimits;
 use crate::settings::{AccountSettings, InstrumentSettings, PositionSettings};
 
-/// A piece of an engine's state. [`crate::Engine::save`] gives all of them, always in this order:
-/// `Engine`; each `Instrument` by number; each `Account` by number; each `Position` that is not as
-/// at first, by account, then instrument; each `Order` as [`crate::MassCancel`] without an account
-/// orders them; each `Joined` by account, oldest first.
+/// A piece of an engine's state. [`crate::Engine::save`] gives all of them, in this order:
+/// `Engine`; each `Instrument` by number; each `Account` by number; each changed `Position`, by
+/// account, then instrument; each `Order` in the order of [`crate::MassCancel`] without an account;
+/// each `Joined` by account, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
-    /// What there is one of.
+    /// Values that exist once.
     Engine {
-        /// How many instruments.
+        /// Number of instruments.
         instruments: u16,
-        /// How much it holds.
+        /// Its capacities.
         limits: EngineLimits,
-        /// The latest time that it has seen.
+        /// The latest time so far.
         time_ns: u64,
-        /// Whether the kill switch of all is on.
+        /// Whether the kill switch for all accounts is on.
         killed: bool,
     },
-    /// An instrument, with its reference price as it is now, and tag 0.
+    /// An instrument, with its present reference price, and tag 0.
     Instrument(InstrumentSettings),
     /// An account, with tag 0.
     Account {
@@ -29,28 +29,27 @@ pub enum Saved {
         settings: AccountSettings,
         /// Whether its kill switch is on.
         killed: bool,
-        /// The whole second of its last message that counted, 0 at first.
+        /// The whole second of its last counted message, 0 initially.
         second: u64,
-        /// How many messages it has sent in that second.
+        /// Number of its messages in that second.
         messages: u32,
     },
-    /// A position, with its limits, tag 0, and itself in `change_lots`.
+    /// A position with its limits, with tag 0; `change_lots` is the position itself.
     Position(PositionSettings),
-    /// An open order or a stop that waits (`stop_ticks` not 0; a stop that has triggered is a
-    /// limit order without a stop). `quantity_lots` is what is left of it, `display_lots` as it
-    /// was entered.
+    /// An open order or a waiting stop (`stop_ticks` not 0; a triggered stop is a limit order
+    /// without a stop). `quantity_lots` is the remainder, `display_lots` is as entered.
     Order {
-        /// As it would be entered.
+        /// The order as it would be entered.
         order: NewOrder,
-        /// How much of it the book shows; 0 if it waits.
+        /// Its shown quantity; 0 for a stop.
         visible_lots: u64,
     },
-    /// An order's place among its account's (see [`crate::MassCancel`]). Not in an engine without
-    /// accounts.
+    /// An order's place among the orders of its account (see [`crate::MassCancel`]). Not in an
+    /// engine without accounts.
     Joined {
-        /// Whose.
+        /// The account.
         account: u32,
-        /// Which.
+        /// The order.
         order_id: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The state hash sees the state and nothing but the state.
+//! The state hash depends on the state and nothing else.
 
 use crate::commands::{inputs, limits};
 use engine::*;
@@ -49,9 +49,8 @@ fn engine_after(commands: &[Command]) -> Engine {
     engine
 }
 
-/// Leaves empty books behind, but slots of orders, levels, dates and ids that are free in another
-/// order than in a new engine: they were all in use, and were given back in the order that
-/// `cancels` says.
+/// Leaves empty books, but free slots of orders, levels, dates and ids in another order than a new
+/// engine's: all were used, and freed in the order of `cancels`.
 fn stir(engine: &mut Engine, limits: EngineLimits, cancels: &[u64]) {
     let ids = 0..u64::from(limits.open_orders_max);
     let mut dates = limits.expiring_orders_max;
@@ -89,7 +88,7 @@ proptest! {
         inputs in inputs(200),
     ) {
         let mut fresh = Engine::new(3, limits);
-        // The messages that stirring sends are counted, and show.
+        // The messages of this are counted, and part of the state.
         for order_id in 0..2 * u64::from(limits.open_orders_max) {
             let cancel = Cancel { order_id, account: 0, tag: 0, instrument: 0 };
             tell(&mut fresh, Command::Cancel(cancel));
@@ -120,7 +119,7 @@ fn the_same_book_built_in_another_order_hashes_alike() {
     );
 }
 
-/// States that differ in one thing each.
+/// States that differ in one value each.
 fn states() -> Vec<Vec<Command>> {
     let account = AccountSettings::unlimited(2);
     let instrument = InstrumentSettings {
@@ -155,10 +154,10 @@ fn states() -> Vec<Vec<Command>> {
         &[NewOrder { price_ticks: 99, ..stop }],
         &[NewOrder { time_in_force: TimeInForce::ImmediateOrCancel, ..stop }],
         &[ORDER, second],
-        // The same two orders, priority the other way round.
+        // The same two orders with reversed priority.
         &[second, ORDER],
         &[ORDER, NewOrder { price_ticks: 101, ..second }],
-        // The same two, joined the other way round.
+        // The same two, joined in the other order.
         &[NewOrder { price_ticks: 101, ..second }, ORDER],
     ]
     .map(|orders| orders.iter().copied().map(Command::New).collect::<Vec<_>>())

@@ -1,5 +1,4 @@
-//! The events alone are enough: who hears them all can keep the book, and can account for every
-//! lot.
+//! The events suffice to keep the book and to account for every lot.
 
 use crate::commands::{inputs, limits};
 use crate::observer::Observer;
@@ -7,7 +6,7 @@ use engine::*;
 use proptest::prelude::*;
 
 const INSTRUMENTS: u16 = 3;
-/// More than one command can give here: an engine that goes round in circles is stopped.
+/// More than one command can cause here: stops an engine in an endless loop.
 const EVENTS_MAX: usize = 100_000;
 
 proptest! {

@@ -1,5 +1,5 @@
-//! The engine side by side with the naive one: every event, the state piece by piece, the depth,
-//! the positions; and an engine that was saved and restored goes on as if nothing had been.
+//! Compares the engine with the naive one: every event, the state piece by piece, the depth, the
+//! positions. A saved and restored engine must continue identically.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ proptest! {
     }
 }
 
-/// A name for each thing that can come out.
+/// A name for each kind of result.
 fn outcome(event: Event) -> String {
     match event {
         Event::Booked { .. } => "booked".into(),
@@ -52,10 +52,10 @@ fn outcome(event: Event) -> String {
 
 /// `Reject` numbers its reasons from 0 without a gap.
 const REJECTS: usize = Reject::LimitExpiringOrders as usize + 1;
-/// Those of [`outcome`] that are neither `Done` nor `Rejected`.
+/// Results of [`outcome`] other than `Done` and `Rejected`.
 const OTHERS: usize = 10;
 
-/// Guards the test above: were a limit or a reason never met, it would prove less than it says.
+/// Guards the test above, which would prove less if a limit or a reason were never reached.
 #[test]
 fn random_commands_reach_every_outcome() {
     let mut runner = TestRunner::deterministic();

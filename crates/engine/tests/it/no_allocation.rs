@@ -1,4 +1,4 @@
-//! After construction the engine does not meet the allocator, whatever the commands.
+//! After construction the engine never allocates, for any commands.
 
 use crate::commands::{inputs, limits};
 use crate::workload::{LIMITS, Shallow};
@@ -6,7 +6,7 @@ use counting::calls;
 use engine::*;
 use proptest::prelude::*;
 
-/// Calls to the allocator, frees too, while `engine` executes `inputs` and hashes its state.
+/// Calls to the allocator, including frees, while `engine` executes `inputs` and hashes its state.
 fn allocator_calls(engine: &mut Engine, inputs: &[Input]) -> (u64, u64) {
     let mut events = 0_u64;
     let before = calls();

@@ -1,12 +1,13 @@
 //! A real day, order by order: a CME future as Databento recorded it (MBO, DBN). Every record goes
-//! to the engine as what an exchange would have been sent, and to a book that believes the
-//! recorder; both must have the same top after every batch, and in the end the same queues.
+//! to the engine as the command that an exchange would have received, and to a book that copies the
+//! recorder. Both must have the same top after every batch, and the same queues at the end.
 //!
-//! Trades and fills change nothing by themselves: the cancels and modifications that follow them
-//! do (<https://databento.com/docs/schemas-and-data-formats/mbo>). Two things that are in the data
-//! can't be in a book that trades at once: within a batch an order may stand before the one that
-//! it has used up is taken out; and for the minutes before the opening, orders rest that cross.
-//! Such an order is held back and enters as soon as it crosses nothing; that may only be while the
+//! Trades and fills change nothing themselves; the cancels and modifications after them do
+//! (<https://databento.com/docs/schemas-and-data-formats/mbo>). The data contain two states that a
+//! book which trades at once can't have: within a batch an order may come before the removal of the
+//! one that it has used up; and for some minutes before the opening, resting orders cross. Such an
+//! order is held back and enters as soon as it crosses nothing, which is allowed only while the
+//! recorded book is crossed.
 //! recorded book is crossed itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,10 +17,10 @@ use dbn::decode::{DbnDecoder, DecodeRecordRef, DynReader};
 use dbn::{Action, MboMsg};
 use engine::*;
 
-/// The first is the snapshot before the day; the second begins with it too.
+/// The first is the snapshot before the day; the second also begins with it.
 const FILES: [&str; 2] =
     ["esh4-glbx-mdp3-20231224.mbo.dbn.zst", "esh4-glbx-mdp3-20231225.mbo.dbn.zst"];
-/// A quarter of an index point, in the 10^-9 of DBN.
+/// A quarter of an index point, in DBN's 10^-9.
 const TICK: i64 = 250_000_000;
 
 const LIMITS: EngineLimits = EngineLimits {
@@ -40,15 +41,15 @@ struct Live {
     side: Side,
     price_ticks: i64,
     lots: u64,
-    /// Counts up; the lower trades first at a price.
+    /// The order with the lower number trades first at a price.
     priority: u64,
 }
 
-/// The book that believes the recorder.
+/// The book that copies the recorder.
 #[derive(Debug, Default)]
 struct Recorded {
     orders: HashMap<u64, Live>,
-    /// Price to quantity.
+    /// Quantity by price.
     bids: BTreeMap<i64, u64>,
     asks: BTreeMap<i64, u64>,
     changes: u64,
@@ -59,7 +60,7 @@ impl Recorded {
         if side == Side::Buy { &mut self.bids } else { &mut self.asks }
     }
 
-    /// Takes an order out, and puts it in as it is now.
+    /// Removes an order, and inserts its new state.
     fn replace(&mut self, order_id: u64, new: Option<Live>) {
         if let Some(old) = self.orders.remove(&order_id) {
             let side = self.side_mut(old.side);
@@ -120,7 +121,7 @@ impl Recorded {
         bid.zip(ask).is_some_and(|(bid, ask)| bid.price_ticks >= ask.price_ticks)
     }
 
-    /// All of a side, in the order in which they would trade.
+    /// A side's orders in the order in which they would trade.
     fn queue(&self, side: Side) -> Vec<(u64, i64, u64)> {
         let mut live: Vec<_> = self.orders.iter().filter(|(_, live)| live.side == side).collect();
         let sign = if side == Side::Buy { -1 } else { 1 };
@@ -132,9 +133,9 @@ impl Recorded {
 struct Replay {
     engine: Engine,
     recorded: Recorded,
-    /// What the engine has, as the recorder has it.
+    /// The engine's orders, in the recorder's state.
     entered: HashMap<u64, Live>,
-    /// What would trade in the engine, and did not there: by priority.
+    /// Orders that would trade in the engine but did not in the recording, by priority.
     held: BTreeSet<(u64, u64)>,
     ever_held: HashSet<u64>,
 }
@@ -156,7 +157,7 @@ impl Replay {
         }
     }
 
-    /// Brings an order to the engine as the recorder has it now, or holds it back.
+    /// Brings an order to the recorder's state in the engine, or holds it back.
     fn bring(&mut self, time_ns: u64, order_id: u64) {
         self.held.retain(|held| held.1 != order_id);
         let (account, tag, instrument) = (0, 0, 0);
@@ -190,8 +191,7 @@ impl Replay {
         }
     }
 
-    /// A batch has come to its end: what is held back now is so because the recorded book is
-    /// crossed.
+    /// Ends a batch: orders may now be held back only because the recorded book is crossed.
     fn end_batch(&mut self, time_ns: u64) {
         for (_, order_id) in self.held.clone() {
             self.bring(time_ns, order_id);
@@ -235,7 +235,7 @@ fn a_recorded_day_gives_the_recorded_top_after_every_batch() {
             let record = record.get::<MboMsg>().expect("a record of schema mbo");
             let time_ns = record.hd.ts_event;
             records += 1;
-            // The second file's snapshot says again what the first one's said.
+            // The second file's snapshot repeats the first file's.
             let known =
                 record.flags.is_snapshot() && replay.recorded.orders.contains_key(&record.order_id);
             if !known && let Some(order_id) = replay.recorded.hear(record) {

@@ -1,5 +1,5 @@
-//! What an engine saved makes the same engine again; what is damaged makes none, or exactly what
-//! it says.
+//! The saved pieces of an engine restore an equal engine; damaged pieces give an error, or exactly
+//! the engine that they describe.
 
 use crate::commands::{inputs, limits};
 use engine::*;
@@ -26,7 +26,7 @@ enum Damage {
     Repeat(Index),
     Swap(Index),
     Cut(Index),
-    /// A byte of a piece, and what it becomes.
+    /// A byte of a piece, and its new value.
     Change(Index, Index, u8),
 }
 
@@ -40,7 +40,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// `None` where the damage leaves nothing that could be read as pieces.
+/// `None` if the damaged bytes can't be decoded.
 fn damaged(mut pieces: Vec<Saved>, damage: &Damage) -> Option<Vec<Saved>> {
     let at = |index: &Index| index.index(pieces.len());
     match damage {
@@ -66,7 +66,7 @@ fn damaged(mut pieces: Vec<Saved>, damage: &Damage) -> Option<Vec<Saved>> {
     Some(pieces)
 }
 
-/// An engine of any size that is allowed may be asked for. Here it would only take long.
+/// Damage may describe an engine of any allowed size; a large one would only be slow.
 fn is_small(pieces: &[Saved]) -> bool {
     let Some(Saved::Engine { instruments, limits, .. }) = pieces.first() else { return true };
     let EngineLimits {

@@ -1,6 +1,5 @@
-//! Workload W1 against its published counts. They come from outside this project's code, so they
-//! check matching itself, apart from the naive engine, whose author could have made the same
-//! mistake twice.
+//! Workload W1 with its published counts. They are independent of this project, so they check
+//! matching itself, unlike the naive engine, which has the same author.
 
 use crate::workload::{LIMITS, Shallow};
 use engine::{Command, DoneReason, Engine, Event, Input};
@@ -16,7 +15,7 @@ struct Counts {
     modify_rejects: u64,
 }
 
-/// Applies one command, counts its trades and expiries, and says whether it was accepted.
+/// Executes one command, counts its trades and expiries, and returns whether it was accepted.
 fn apply(engine: &mut Engine, command: Command, counts: &mut Counts) -> bool {
     let mut accepted = true;
     engine.apply(&Input { time_ns: 0, command }, &mut |event| match event {
@@ -47,7 +46,7 @@ fn two_million_operations_give_the_published_counts() {
             other => panic!("{other:?}"),
         } += 1;
     }
-    // The published count of cancel acks holds the expired remainders of IOC orders.
+    // The published count of cancel acks includes expired remainders of IOC orders.
     counts.cancel_acks += counts.expired;
     assert_eq!(
         counts,
@@ -61,6 +60,6 @@ fn two_million_operations_give_the_published_counts() {
             modify_rejects: 13_998,
         }
     );
-    // The same on every machine, by whatever compiler.
+    // The same on every machine and with every compiler.
     assert_eq!(engine.state_hash(), 0x0173_C94C_82A3_7F85);
 }

@@ -9,7 +9,7 @@ use crate::market_data::settings::depth;
 use crate::market_data::subscribers::SubscribeError;
 use crate::reply::text::{send, wire_time};
 use crate::setup::instruments::Instruments;
-use feed::{Channel, ReplayRefused};
+use feed::{Channel, ReplayError};
 use std::net::{IpAddr, SocketAddr};
 use transport::StreamId;
 use transport::datagram::NotSent;
@@ -186,10 +186,10 @@ fn replay(core: &mut Execution, from: StreamId, first: u64, count: u32) -> Resul
     let channel = plant.channel_of(from).ok_or(NOT_A_SUBSCRIBER)?;
     let publisher = plant.publisher(channel).ok_or(NO_FEED)?;
     let sending = publisher.replay(channel, first, count).map_err(|why| match why {
-        ReplayRefused::TooOld => {
+        ReplayError::TooOld => {
             format!("message {first} is too old to be sent again; ask for a snapshot")
         }
-        ReplayRefused::NotYet => format!("message {first} has not been sent yet"),
+        ReplayError::NotYet => format!("message {first} has not been sent yet"),
     })?;
     plant.send_again(from, channel, sending);
     Ok(())
@@ -215,7 +215,7 @@ fn snapshot(core: &mut Execution, from: StreamId) -> Result<(), &'static str> {
 fn reject_failed(core: &mut Execution, result: Result<(), String>, out: &mut Vec<u8>) {
     if let Err(reason) = result {
         core.rejections.rejected.add("feed_refused");
-        let notice = Notice::FeedRefused { reason: reason.into() };
+        let notice = Notice::FeedRejected { reason: reason.into() };
         send(out, |out| encode_notice(out, &notice));
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct DataSubscription {
     pub instrument: u16,
 }
 
-struct JsonSubscriber {
+struct Subscriber {
     of: DataSubscription,
     /// The first message that it missed, while it is skipped.
     skipped_from: Option<u64>,
@@ -63,7 +63,7 @@ pub struct MarketDataCounts {
 }
 
 pub(crate) struct MarketDataSubscribers {
-    subscribers: Vec<JsonSubscriber>,
+    subscribers: Vec<Subscriber>,
     subscriptions_max: usize,
     bytes_max: usize,
     counts: MarketDataCounts,
@@ -118,7 +118,7 @@ impl MarketDataSubscribers {
         let (skipped_from, top) = (None, Top::default());
         let is_room = self.subscribers.len() < self.subscriptions_max;
         is_room.then(|| {
-            self.subscribers.push(JsonSubscriber { of, skipped_from, top });
+            self.subscribers.push(Subscriber { of, skipped_from, top });
             true
         })
     }
@@ -143,7 +143,7 @@ impl MarketDataSubscribers {
     ) {
         // Earlier messages were passed on, or there was no subscriber.
         self.next_sequence = sequence + 1;
-        let is_it = |one: &&mut JsonSubscriber| one.of == of;
+        let is_it = |one: &&mut Subscriber| one.of == of;
         let Some(subscriber) = self.subscribers.iter_mut().find(is_it) else { return };
         self.counts.messages += subscriber.refresh(publisher, sequence, to);
     }
@@ -221,7 +221,7 @@ impl MarketDataSubscribers {
     }
 }
 
-impl JsonSubscriber {
+impl Subscriber {
     /// Whether to skip this message because too much waits for the subscriber.
     fn is_skipped(&mut self, sequence: u64, bytes_max: usize, outbound: &Outbound) -> bool {
         if self.skipped_from.is_none() && outbound.waiting_bytes(self.of.connection) > bytes_max {

@@ -276,7 +276,7 @@ fn missed_messages_are_replayed_and_too_old_ones_rejected() {
     while following.follower.wants().is_none() {
         following.receive().into_iter().for_each(|n| following.take(n));
     }
-    following.follower.refused();
+    following.follower.request_rejected();
     following.reach(28);
     assert_eq!(following.follower.counts().snapshots, 2);
     following.same_books();

@@ -1,51 +1,51 @@
-//! What a follower needs, and what it has asked for.
+//! The present request of a follower.
 
-/// So many datagrams that brought nothing that was asked for, and it is asked for again.
+/// Number of datagrams without a part of the answer after which a request is repeated.
 const ASK_AGAIN_DATAGRAMS: u32 = 256;
-/// A replay that was asked for so often and did not come is given up for a snapshot.
+/// Number of unanswered requests of a replay after which a snapshot is requested instead.
 const REPLAYS_ASKED_MAX: u32 = 3;
 
-/// What a follower needs from the exchange.
+/// A follower's request to the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryRequest {
-    /// Messages that are missing.
+    /// Missing messages.
     Replay {
-        /// The first.
+        /// Number of the first.
         from: u64,
-        /// How many.
+        /// Number of messages.
         count: u32,
     },
     /// The books.
     Snapshot,
 }
 
-/// What was asked for last, and how that goes.
+/// The open request, if any.
 #[derive(Debug, Default)]
 pub(crate) struct RequestState(Option<OpenRequest>);
 
 #[derive(Debug, Clone, Copy)]
 struct OpenRequest {
     want: RecoveryRequest,
-    /// Datagrams since it was asked for, or since it last brought something.
+    /// Datagrams since the request, or since the last part of its answer.
     datagrams: u32,
-    /// How often it was asked for, without anything having come.
+    /// Number of requests without any part of an answer.
     times: u32,
-    /// Something of it came since it was asked for, or since time was last up.
+    /// Whether a part of the answer came since the request, or since the last time-out.
     is_coming: bool,
 }
 
-/// Whether to ask.
+/// Next step for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestTurn {
-    /// It may still come.
+    /// The answer may still come.
     Wait,
     Ask,
-    /// It was asked for so often, and nothing came.
+    /// It was requested too often without any answer.
     GiveUp,
 }
 
 impl RequestState {
-    /// A datagram came, whatever it is.
+    /// Counts a datagram of any kind.
     #[inline]
     pub fn datagram(&mut self) {
         if let Some(asked) = &mut self.0 {
@@ -53,14 +53,14 @@ impl RequestState {
         }
     }
 
-    /// What was asked for comes.
+    /// Notes that a part of the answer came.
     pub fn progress(&mut self) {
         if let Some(asked) = &mut self.0 {
             (asked.datagrams, asked.times, asked.is_coming) = (0, 0, true);
         }
     }
 
-    /// Time is up: what was asked for does not come any more, unless some of it came in that time.
+    /// Handles a time-out: the answer is lost, unless a part of it came in that time.
     pub fn time_is_up(&mut self) {
         if let Some(asked) = &mut self.0
             && !std::mem::take(&mut asked.is_coming)
@@ -69,14 +69,14 @@ impl RequestState {
         }
     }
 
-    /// Nothing is asked for.
+    /// Ends the request.
     #[inline]
     pub fn end(&mut self) {
         self.0 = None;
     }
 
-    /// What to do about what is wanted now. If it is to ask, that is what was asked for from now
-    /// on.
+    /// The next step for the needed request `want`. If it is [`RequestTurn::Ask`], `want` is the
+    /// open request from now on.
     pub fn turn(&mut self, want: RecoveryRequest) -> RequestTurn {
         let before = self.0.filter(|asked| asked.covers(&want));
         let times = before.map_or(0, |asked| asked.times);
@@ -97,7 +97,7 @@ impl RequestState {
 }
 
 impl OpenRequest {
-    /// Whether what is wanted is a part of what was asked for.
+    /// Whether the needed request is a part of the open one.
     fn covers(&self, want: &RecoveryRequest) -> bool {
         match (self.want, want) {
             (RecoveryRequest::Snapshot, RecoveryRequest::Snapshot) => true,

@@ -1,15 +1,15 @@
-//! Datagrams that came before their turn.
+//! Datagrams that came too early.
 
 use engine::ids::FlatMap;
 
-/// Datagrams by a number, as long as there is room.
+/// Datagrams by number, in a fixed amount of memory.
 #[derive(Debug)]
 pub(crate) struct DatagramBuffer {
     datagram_bytes_max: usize,
     bytes: Vec<u8>,
-    /// By number: which slot, and how many bytes.
+    /// By number: slot and length.
     places: FlatMap<u64, (u32, u32)>,
-    /// The numbers of those that are kept, in no order.
+    /// Numbers of the kept datagrams, unordered.
     numbers: Vec<u64>,
     free: Vec<u32>,
 }
@@ -25,8 +25,8 @@ impl DatagramBuffer {
         }
     }
 
-    /// Keeps one. False: there is no room, or it is too long. One whose number is there is not
-    /// kept twice.
+    /// Keeps a datagram. False if there is no room or it is too long. A known number is not kept
+    /// twice.
     pub fn keep(&mut self, number: u64, datagram: &[u8]) -> bool {
         if self.places.get(&number).is_some() {
             return true;
@@ -37,13 +37,13 @@ impl DatagramBuffer {
         };
         let start = slot as usize * self.datagram_bytes_max;
         self.bytes[start..start + length].copy_from_slice(datagram);
-        // There is room: a slot was free. Its length is that of a datagram.
+        // There is room, because a slot was free. The length is a datagram's.
         let _ = self.places.insert(number, (slot, length as u32));
         self.numbers.push(number);
         true
     }
 
-    /// Moves the datagram of a number into `into`, which has room. Gives its length.
+    /// Moves the datagram with this number to `into`, which must have room. Returns its length.
     pub fn take(&mut self, number: u64, into: &mut [u8]) -> Option<usize> {
         let (slot, length) = self.places.remove(&number)?;
         let (start, length) = (slot as usize * self.datagram_bytes_max, length as usize);
@@ -54,7 +54,7 @@ impl DatagramBuffer {
         Some(length)
     }
 
-    /// Lets go those below a number.
+    /// Removes datagrams below a number.
     pub fn release_below(&mut self, number: u64) {
         let DatagramBuffer { places, numbers, free, .. } = self;
         numbers.retain(|kept| {
@@ -66,7 +66,7 @@ impl DatagramBuffer {
         });
     }
 
-    /// Lets all go. Gives how many there were.
+    /// Removes all and returns their number.
     pub fn clear(&mut self) -> u64 {
         let kept = self.numbers.len() as u64;
         self.release_below(u64::MAX);

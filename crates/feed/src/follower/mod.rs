@@ -1,19 +1,16 @@
-//! The other side: datagrams to books that stay equal to the publisher's, whatever the network
-//! does to them.
+//! Follows the feed: keeps books equal to the publisher's in spite of the network's faults.
 //!
 //! A follower is in one of three states:
-//! - **In sync**: each message is taken in as its number comes.
-//! - **Behind**: messages are missing. What comes meanwhile is kept; a replay of the missing ones
-//!   is wanted.
-//! - **Rebuilding**: there are no books (there never were, or a message did not go with them, or
-//!   the session is another, or a replay was refused). A snapshot is wanted; what comes meanwhile
-//!   is kept.
+//! - **In sync**: applies each message in order.
+//! - **Behind**: messages are missing. It keeps later ones and wants a replay of the missing ones.
+//! - **Rebuilding**: it has no valid books (at the start, after a message that contradicts them, in
+//!   another session, or after a rejected replay). It keeps messages and wants a snapshot.
 //!
-//! Anything that is no datagram of this feed changes nothing. UDP's checksum drops a datagram
-//! whose bits flipped on the way; there is none here. What a flipped bit would do all the same: a
-//! number far ahead makes the follower ask for what was never sent, and then for a snapshot, after
-//! which it forgets that number; a change that does not go with the book is noticed at once, one
-//! that does when a snapshot's hash or that of who compares books is another.
+//! A datagram that is not of this feed changes nothing. UDP's checksum drops datagrams with flipped
+//! bits; the feed has no checksum of its own. If a bit flips in spite of that: a sequence number
+//! far ahead makes the follower request a replay that is rejected, and then a snapshot, after which
+//! it forgets the number. A change that contradicts the book is detected at once; any other when
+//! the hash of a snapshot, or of a comparison of books, differs.
 
 pub(crate) mod asked;
 pub(crate) mod buffered;
@@ -24,52 +21,52 @@ use crate::counts::Counts;
 use crate::fault::Fault;
 use crate::follower::asked::{RecoveryRequest, RequestState, RequestTurn};
 use crate::follower::buffered::DatagramBuffer;
-use crate::follower::rebuild::{Books, Rebuild, Rebuilt};
+use crate::follower::rebuild::{Books, Rebuild, RebuildResult};
 use crate::format::message::{PacketHeader, PacketKind};
 use crate::format::packet::Packet;
 use crate::settings::{Definition, FollowerSettings};
 
-/// So many datagrams of another session, with none of this one between them, and that is the
+/// Number of datagrams of another session in a row after which the follower changes to that
 /// session.
 const SESSION_DATAGRAMS: u32 = 3;
 
-/// What a datagram was.
+/// Result of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its head, if it has one.
+    /// Its header, if valid.
     pub header: Option<PacketHeader>,
-    /// Messages that were taken into the books because of it: its own, and those that were kept
-    /// and had waited for it. Not those of a snapshot.
+    /// Messages applied because of it, including those that were kept and waited for it, but not
+    /// those of a snapshot.
     pub applied: u32,
-    /// It is a tick: new messages, taken in as they came.
+    /// Whether it is a tick: new messages, applied on arrival.
     pub is_live_tick: bool,
 }
 
-/// Follows one channel. Reads no clock, does no I/O, and allocates nothing after it was made.
+/// Follows one channel. Reads no clock, does no I/O, and allocates only when it is made.
 #[derive(Debug)]
 pub struct Follower {
     settings: FollowerSettings,
     books: Vec<Book>,
     definitions: Vec<Option<Definition>>,
     session: Option<u64>,
-    /// Another session that was met, and how often in a row.
+    /// Another session, and the number of its datagrams in a row.
     other_session: (u64, u32),
-    /// The number of the message that is to come.
+    /// The number of the next message.
     next: u64,
-    /// Messages below this number have been sent.
+    /// Messages below this number exist.
     end: u64,
     is_rebuilding: bool,
     rebuild: Rebuild,
     /// By their first message's number.
     early: DatagramBuffer,
-    /// A datagram that was kept, while it is taken in.
+    /// Holds a kept datagram while it is applied.
     scratch: Vec<u8>,
     asking: RequestState,
     counts: Counts,
 }
 
 impl Follower {
-    /// Without books yet: it wants a snapshot.
+    /// A follower without books, which wants a snapshot.
     #[must_use]
     pub fn new(settings: FollowerSettings) -> Follower {
         let FollowerSettings { channel, instruments, orders_max, levels_max, .. } = settings;
@@ -91,7 +88,7 @@ impl Follower {
         }
     }
 
-    /// A datagram came.
+    /// Handles a datagram.
     #[inline]
     pub fn datagram(&mut self, bytes: &[u8]) -> Outcome {
         self.counts.datagrams += 1;
@@ -135,8 +132,8 @@ impl Follower {
         Outcome { applied, is_live_tick, ..none }
     }
 
-    /// What it needs now. It is said once, to be asked of the exchange, and again when so many
-    /// datagrams have brought nothing of it, or after [`Follower::again`].
+    /// The request to send to the exchange now, if any. It is returned once, and again after many
+    /// datagrams without an answer or after [`Follower::again`].
     #[inline]
     pub fn wants(&mut self) -> Option<RecoveryRequest> {
         if self.is_in_sync() {
@@ -146,71 +143,72 @@ impl Follower {
         self.wants_now()
     }
 
-    /// So much time has passed, since it wanted something or since this was last said, that what
-    /// was asked for has been lost, if nothing of it came in that time.
+    /// Handles a time-out: call it when a time has passed since the last request or the last call.
+    /// A request without any part of an answer in that time counts as lost.
     pub fn again(&mut self) {
         self.asking.time_is_up();
     }
 
-    /// What was asked for last was refused.
-    pub fn refused(&mut self) {
+    /// Handles the rejection of the last request.
+    pub fn request_rejected(&mut self) {
         if !self.is_in_sync() {
             self.begin_again();
         }
     }
 
-    /// The books are known to be others than the exchange's: it wants a snapshot.
+    /// Discards the books, because they are known to differ from the exchange's. It then wants a
+    /// snapshot.
     pub fn begin_again(&mut self) {
         self.forget();
         self.asking.end();
     }
 
-    /// The book of an instrument. What it shows is only right while the follower is in sync.
+    /// The book of an instrument. It is right only while the follower is in sync.
     #[must_use]
     #[inline]
     pub fn book(&self, instrument: u16) -> Option<&Book> {
         self.books.get(usize::from(instrument))
     }
 
-    /// What an instrument is, once a snapshot has told it.
+    /// The definition of an instrument, once a snapshot has brought it.
     #[must_use]
     pub fn definition(&self, instrument: u16) -> Option<&Definition> {
         self.definitions.get(usize::from(instrument))?.as_ref()
     }
 
-    /// The number of the last message that was taken in; 0 before the first.
+    /// The number of the last applied message; 0 before the first.
     #[must_use]
     #[inline]
     pub fn sequence(&self) -> u64 {
         self.next.saturating_sub(1)
     }
 
-    /// The session that it follows.
+    /// Its session.
     #[must_use]
     pub fn session(&self) -> Option<u64> {
         self.session
     }
 
-    /// Whether its books are those of the exchange, as far as it was told.
+    /// Whether its books are the exchange's, as far as it knows.
     #[must_use]
     #[inline]
     pub fn is_in_sync(&self) -> bool {
         !self.is_rebuilding && self.next >= self.end
     }
 
-    /// What it has met.
+    /// Its counts.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// A hash of all books, which is that of the publisher at the same number.
+    /// A hash of all books, equal to the publisher's at the same number.
     #[must_use]
     pub fn book_hash(&self) -> u64 {
         book::hash_of(self.books.iter(), self.settings.channel)
     }
 
-    /// Another session than that which is followed. True: it is followed from now on.
+    /// Handles a datagram of another session. True if the follower changes to it.
     #[cold]
     fn begins_session(&mut self, session: u64) -> bool {
         if self.session.is_some() {
@@ -228,8 +226,8 @@ impl Follower {
         true
     }
 
-    /// As [`Follower::lose_books`], and what was said to have been sent is not believed: nobody
-    /// has it.
+    /// As [`Follower::lose_books`], and forgets the end of the feed, because the exchange has no
+    /// such messages.
     #[cold]
     fn forget(&mut self) {
         self.end = 1;
@@ -237,14 +235,14 @@ impl Follower {
         self.lose_books();
     }
 
-    /// The books are not those of the exchange any more.
+    /// Discards the books, which differ from the exchange's.
     #[cold]
     fn lose_books(&mut self) {
         self.is_rebuilding = true;
         self.rebuild.start_over();
     }
 
-    /// A datagram before its turn.
+    /// Keeps a datagram that came too early.
     #[cold]
     fn keep(&mut self, header: &PacketHeader, bytes: &[u8]) {
         self.counts.early += 1;
@@ -252,14 +250,14 @@ impl Follower {
             return;
         }
         self.counts.not_kept += 1;
-        // While there are no books, the snapshot will have the older ones.
+        // Without books, the snapshot will contain the older ones.
         if self.is_rebuilding {
             self.counts.not_kept += self.early.clear();
             self.early.keep(header.sequence, bytes);
         }
     }
 
-    /// Takes the messages of a packet in whose turn has come. Gives how many.
+    /// Applies the messages of the packet that is next. Returns their number.
     #[inline]
     fn take(&mut self, packet: &Packet) -> u32 {
         let header = packet.header();
@@ -304,7 +302,7 @@ impl Follower {
         applied
     }
 
-    /// Takes in what was kept and whose turn has come.
+    /// Applies kept datagrams that are next.
     #[cold]
     fn take_early(&mut self) -> u32 {
         let mut applied = 0;
@@ -324,7 +322,7 @@ impl Follower {
         applied
     }
 
-    /// A part of a snapshot. Gives how many messages that were kept are taken in after it.
+    /// Handles a part of a snapshot. Returns the number of kept messages applied after it.
     #[cold]
     fn part(&mut self, packet: &Packet, bytes: &[u8]) -> u32 {
         let Follower { rebuild, books, definitions, counts, .. } = self;
@@ -333,12 +331,12 @@ impl Follower {
             return 0;
         }
         match rebuild.part(packet, bytes, Books { books, definitions, counts }) {
-            Rebuilt::Nothing => 0,
-            Rebuilt::Part => {
+            RebuildResult::Nothing => 0,
+            RebuildResult::Part => {
                 self.asking.progress();
                 0
             }
-            Rebuilt::Books(sequence) => {
+            RebuildResult::Books(sequence) => {
                 self.is_rebuilding = false;
                 self.rebuild.start_over();
                 self.asking.end();
@@ -348,7 +346,7 @@ impl Follower {
         }
     }
 
-    /// The books are those of the exchange before this message.
+    /// Continues with the books, which are the exchange's before this message.
     fn resume(&mut self, sequence: u64) {
         self.next = sequence;
         self.end = self.end.max(sequence);
@@ -366,7 +364,7 @@ impl Follower {
             RequestTurn::Ask => {}
             RequestTurn::GiveUp => {
                 match want {
-                    // Nothing comes of what has come so far, whatever it was.
+                    // The parts that came so far are useless.
                     RecoveryRequest::Snapshot => self.lose_books(),
                     RecoveryRequest::Replay { .. } => self.forget(),
                 }
@@ -380,7 +378,7 @@ impl Follower {
         Some(want)
     }
 
-    /// The messages between those that were taken in and the first that is kept.
+    /// The messages between the applied ones and the first kept one.
     fn missing(&self) -> RecoveryRequest {
         let end = self.early.lowest().filter(|early| *early > self.next).unwrap_or(self.end);
         let count = u32::try_from(end - self.next).unwrap_or(u32::MAX);

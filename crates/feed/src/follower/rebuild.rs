@@ -1,4 +1,4 @@
-//! A follower's books from a snapshot, part by part, in whatever order the parts come.
+//! Builds a follower's books from a snapshot, whose parts may come in any order.
 
 use crate::book::Book;
 use crate::counts::Counts;
@@ -8,44 +8,43 @@ use crate::format::message::{Message, PacketHeader};
 use crate::format::packet::Packet;
 use crate::settings::Definition;
 
-/// The parts that came, and how far the books are.
+/// The received parts, and the progress of the books.
 #[derive(Debug)]
 pub(crate) struct Rebuild {
     snapshot: Option<Snapshot>,
-    /// By their number, those that came before their turn.
+    /// By part number, those that came too early.
     early: DatagramBuffer,
-    /// A part that was kept, while it is taken in.
+    /// Holds a kept part while it is applied.
     scratch: Vec<u8>,
 }
 
-/// The books of a follower, and what it has met.
+/// The books and counts of a follower.
 pub(crate) struct Books<'a> {
     pub books: &'a mut [Book],
     pub definitions: &'a mut [Option<Definition>],
     pub counts: &'a mut Counts,
 }
 
-/// What a part has come to.
+/// Result of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rebuilt {
-    /// It is of no use.
+pub(crate) enum RebuildResult {
+    /// It is useless.
     Nothing,
-    /// It is of the snapshot that comes, and others are to come: it was taken in, or kept, or has
-    /// come before.
+    /// It belongs to the present snapshot, which is not complete; it was applied, kept, or known.
     Part,
-    /// The books are those of the exchange before the message of this number.
+    /// The books are complete: the exchange's before the message with this number.
     Books(u64),
 }
 
-/// How far a snapshot has come.
+/// Progress of a snapshot.
 #[derive(Debug, Clone, Copy)]
 struct Snapshot {
-    /// Which: the first number that it does not contain.
+    /// Identifies it: the first number that it does not contain.
     sequence: u64,
     parts: u16,
-    /// The part that is to come.
+    /// The next part.
     next_part: u16,
-    /// The instrument whose entries come.
+    /// The instrument whose entries are next.
     current: Option<Current>,
 }
 
@@ -65,18 +64,18 @@ impl Rebuild {
         }
     }
 
-    /// From the first part of whatever snapshot comes next.
+    /// Starts over with the next snapshot's first part.
     pub fn start_over(&mut self) {
         self.snapshot = None;
         self.early.clear();
     }
 
-    /// A part came.
-    pub fn part(&mut self, packet: &Packet, bytes: &[u8], mut books: Books) -> Rebuilt {
+    /// Handles a part.
+    pub fn part(&mut self, packet: &Packet, bytes: &[u8], mut books: Books) -> RebuildResult {
         let PacketHeader { sequence, part, parts, .. } = *packet.header();
         if self.snapshot.is_some_and(|snapshot| sequence < snapshot.sequence) {
             books.counts.duplicates += 1;
-            return Rebuilt::Nothing;
+            return RebuildResult::Nothing;
         }
         let is_same = |s: Snapshot| (sequence, parts) == (s.sequence, s.parts);
         let mut snapshot = match self.snapshot.filter(|snapshot| is_same(*snapshot)) {
@@ -90,16 +89,16 @@ impl Rebuild {
         self.snapshot = Some(snapshot);
         if part < snapshot.next_part {
             books.counts.duplicates += 1;
-            return Rebuilt::Part;
+            return RebuildResult::Part;
         }
         if part > snapshot.next_part {
             books.counts.early += 1;
             let is_kept = self.early.keep(u64::from(part), bytes);
             books.counts.not_kept += u64::from(!is_kept);
-            return Rebuilt::Part;
+            return RebuildResult::Part;
         }
         let mut taken = snapshot.take(packet, &mut books);
-        while let Ok(Rebuilt::Part) = taken
+        while let Ok(RebuildResult::Part) = taken
             && let Some(length) = self.early.take(u64::from(snapshot.next_part), &mut self.scratch)
         {
             let packet = Packet::decode(&self.scratch[..length]);
@@ -109,17 +108,17 @@ impl Rebuild {
         taken.unwrap_or_else(|fault| {
             books.counts.faults.count(fault);
             self.start_over();
-            Rebuilt::Nothing
+            RebuildResult::Nothing
         })
     }
 }
 
 impl Snapshot {
-    /// Takes in the part that was to come.
+    /// Applies the next part.
     ///
     /// # Errors
-    /// What does not make the books that it says.
-    fn take(&mut self, packet: &Packet, books: &mut Books) -> Result<Rebuilt, Fault> {
+    /// If it does not match the book that it announces.
+    fn take(&mut self, packet: &Packet, books: &mut Books) -> Result<RebuildResult, Fault> {
         for message in packet.messages() {
             match message {
                 Ok(message) => self.message(&message, books)?,
@@ -129,11 +128,11 @@ impl Snapshot {
         }
         self.next_part += 1;
         if self.next_part < self.parts {
-            return Ok(Rebuilt::Part);
+            return Ok(RebuildResult::Part);
         }
         self.check(books.books)?;
         books.counts.snapshots += 1;
-        Ok(Rebuilt::Books(self.sequence))
+        Ok(RebuildResult::Books(self.sequence))
     }
 
     fn message(&mut self, message: &Message, books: &mut Books) -> Result<(), Fault> {
@@ -159,7 +158,7 @@ impl Snapshot {
         books.get_mut(place).map_or(Ok(()), |book| book.apply(message))
     }
 
-    /// Whether the instrument before is all there.
+    /// Checks that the previous instrument is complete.
     fn check(&self, books: &[Book]) -> Result<(), Fault> {
         let Some(Current { instrument, entries_left, book_hash }) = self.current else {
             return Ok(());

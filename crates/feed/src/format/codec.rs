@@ -1,4 +1,4 @@
-//! Each message and the header before it to their bytes and back, by the generated codecs.
+//! Converts messages and their headers to bytes and back, with the generated codecs.
 
 use engine::{InstrumentState, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side};
 use sbe::definition_codec::{self, DefinitionDecoder, DefinitionEncoder};
@@ -16,11 +16,11 @@ use crate::format::message::{Channel, Message, PacketKind};
 
 /// Bytes before each message, and before the packet's own block.
 pub(crate) const MESSAGE_HEADER_BYTES: usize = message_header_codec::ENCODED_LENGTH;
-/// The most bytes that a message takes, with its header.
+/// Longest message, with its header, bytes.
 pub const MESSAGE_BYTES_MAX: usize =
     MESSAGE_HEADER_BYTES + definition_codec::SBE_BLOCK_LENGTH as usize;
 
-/// The standard header that stands before each message.
+/// The standard header before each message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageHeader {
     pub block_bytes: usize,
@@ -45,7 +45,7 @@ impl MessageHeader {
     }
 }
 
-/// Bytes of a message, with its header.
+/// Length of a message, with its header, bytes.
 #[inline]
 pub(crate) fn message_bytes(message: &Message) -> usize {
     let block = match message {
@@ -60,10 +60,10 @@ pub(crate) fn message_bytes(message: &Message) -> usize {
     MESSAGE_HEADER_BYTES + usize::from(block)
 }
 
-/// A message's block, which is all there. `head` is its header.
+/// Decodes a message's block, which must be complete. `head` is its header.
 #[inline]
 pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Message, Fault> {
-    /// The generated decoder of a template, at its block.
+    /// The generated decoder of a template, positioned at its block.
     macro_rules! block {
         ($codec:ident, $decoder:ident) => {{
             if head.block_bytes < usize::from($codec::SBE_BLOCK_LENGTH) {
@@ -145,10 +145,10 @@ pub(crate) fn decode(bytes: &[u8], at: usize, head: &MessageHeader) -> Result<Me
     })
 }
 
-/// Writes a message at `at`, where there is room for [`message_bytes`] of it.
+/// Writes a message at `at`, which must have room for [`message_bytes`] of it.
 #[inline]
 pub(crate) fn encode(into: &mut [u8], at: usize, message: &Message) {
-    /// The generated encoder of a template, its header written.
+    /// The generated encoder of a template, after its header.
     macro_rules! block {
         ($encoder:ident) => {{
             let encoder = $encoder::default().wrap(WriteBuf::new(into), at + MESSAGE_HEADER_BYTES);

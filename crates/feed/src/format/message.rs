@@ -1,8 +1,8 @@
-//! What the feed says.
+//! The messages of the feed.
 
 use engine::{InstrumentState, Side};
 
-/// Which feed. Each counts its messages by itself, from 1.
+/// A feed. Each numbers its own messages, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Channel {
@@ -12,55 +12,53 @@ pub enum Channel {
     Levels = 1,
 }
 
-/// The head of every datagram.
+/// The header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// Which run of the exchange: when it began, in nanoseconds since 1970. Another session is
-    /// another count, and another book.
+    /// Identifies a run of the exchange by its start, in nanoseconds since 1970. Another session
+    /// has other numbers and other books.
     pub session: u64,
-    /// The number of the first message in it. In a packet without messages (a heartbeat, a
-    /// snapshot): the number that the next message will have, or, in a snapshot, the first that it
-    /// does not contain.
+    /// The number of its first message. Without messages (heartbeat): the number of the next
+    /// message. In a snapshot: the first number that it does not contain.
     pub sequence: u64,
-    /// How many messages.
+    /// Number of messages.
     pub count: u16,
     /// Index of this datagram in its snapshot, from 0; otherwise 0.
     pub part: u16,
     /// Number of datagrams of the snapshot; otherwise 1.
     pub parts: u16,
-    /// Which feed.
+    /// The feed.
     pub channel: Channel,
-    /// What kind of packet.
+    /// The kind of packet.
     pub kind: PacketKind,
-    /// When the schedule wanted the first event in it to happen, on the exchange's clock, ns; when
-    /// its cause was read where nothing was scheduled (a client's order).
+    /// When its first event was due, on the exchange's clock, ns. An event without a schedule (a
+    /// client's order) is due when its cause was read.
     pub intended_ns: u64,
-    /// When the last event in it was acknowledged: the engine was through with it and its reports
+    /// When its last event was acknowledged, that is, when the engine had finished and its reports
     /// were encoded, on the exchange's clock, ns.
     pub acknowledged_ns: u64,
-    /// When it was handed to the kernel, on the exchange's clock, ns. Patched in by whoever sends
-    /// it.
+    /// When it was handed to the kernel, on the exchange's clock, ns. The sender writes it.
     pub published_ns: u64,
 }
 
-/// What a datagram is for.
+/// The purpose of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PacketKind {
-    /// New messages. Without any: a heartbeat.
+    /// New messages; without any, it is a heartbeat.
     Live = 0,
-    /// Messages that were asked for again.
+    /// Messages sent again on request.
     Replay = 1,
-    /// A part of a snapshot: the messages of all its parts, one after the other, make the books
-    /// from nothing, and have no numbers. For each instrument [`Message::Definition`],
-    /// [`Message::State`], and its entries, side by side, best price first, first in first.
+    /// A part of a snapshot. The messages of all parts in order build the books from nothing, and
+    /// have no numbers. For each instrument: [`Message::Definition`], [`Message::State`], and its
+    /// entries, side by side, best price first, first in first.
     Snapshot = 2,
 }
 
-/// One event of the feed. Quantities are what the book shows, in lots; prices are in ticks.
+/// One event of the feed. Quantities are the shown ones, in lots; prices are in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// An order rests, last in the queue at its price. ([`Channel::Orders`])
+    /// A new resting order, last in the queue at its price. ([`Channel::Orders`])
     OrderAdded {
         /// The instrument.
         instrument: u16,
@@ -68,44 +66,44 @@ pub enum Message {
         order_id: u64,
         /// Its side.
         side: Side,
-        /// Where it rests, in ticks.
+        /// Its price, in ticks.
         price_ticks: i64,
-        /// How much it shows, in lots, at least 1.
+        /// Its shown quantity, in lots, at least 1.
         quantity_lots: u64,
     },
-    /// An order shows less now, and keeps its place. ([`Channel::Orders`])
+    /// A smaller shown quantity of an order, which keeps its place. ([`Channel::Orders`])
     OrderReduced {
         /// The instrument.
         instrument: u16,
         /// The order.
         order_id: u64,
-        /// How much it shows now, in lots, at least 1.
+        /// Its new shown quantity, in lots, at least 1.
         quantity_lots: u64,
     },
-    /// An order rests no longer. ([`Channel::Orders`])
+    /// The end of a resting order. ([`Channel::Orders`])
     OrderDeleted {
         /// The instrument.
         instrument: u16,
         /// The order.
         order_id: u64,
     },
-    /// A resting order traded. On [`Channel::Orders`] it shows so much less, and rests no longer
-    /// where that is all it showed; on [`Channel::Levels`] the level's own message follows.
+    /// A trade of a resting order. On [`Channel::Orders`] it reduces the shown quantity, and
+    /// removes the order if none is left; on [`Channel::Levels`] a message for the level follows.
     Trade {
         /// The instrument.
         instrument: u16,
-        /// Counts the trades of the exchange.
+        /// Number of the trade at this exchange.
         trade_id: u64,
-        /// The order that rested.
+        /// The resting order.
         order_id: u64,
-        /// The side of the order that arrived.
+        /// The side of the incoming order.
         aggressor_side: Side,
         /// The price, in ticks.
         price_ticks: i64,
-        /// How much changed hands, in lots, at least 1.
+        /// The traded quantity, in lots, at least 1.
         quantity_lots: u64,
     },
-    /// All that is shown at a price now. ([`Channel::Levels`])
+    /// The total at a price. ([`Channel::Levels`])
     Level {
         /// The instrument.
         instrument: u16,
@@ -113,37 +111,37 @@ pub enum Message {
         side: Side,
         /// The price, in ticks.
         price_ticks: i64,
-        /// In lots; 0: nothing rests there any more.
+        /// In lots; 0 if nothing rests there.
         quantity_lots: u64,
-        /// Orders there.
+        /// Number of orders there.
         orders: u32,
     },
-    /// An instrument is open, halted or closed.
+    /// The state of an instrument: open, halted or closed.
     State {
         /// The instrument.
         instrument: u16,
         /// Its state.
         state: InstrumentState,
     },
-    /// What an instrument is: in snapshots, first of its messages.
+    /// The definition of an instrument, its first message in a snapshot.
     Definition {
         /// The instrument.
         instrument: u16,
         /// Its code, padded with zeros.
         code: [u8; 32],
-        /// A tick's worth, as a decimal: mantissa and exponent of ten.
+        /// Value of a tick as a decimal: mantissa and exponent of ten.
         tick: (i64, i8),
-        /// A lot's size, likewise.
+        /// Size of a lot, likewise.
         lot: (i64, i8),
-        /// Orders (or levels) that follow of it in this snapshot.
+        /// Number of its orders (or levels) that follow in this snapshot.
         entries: u32,
-        /// [`crate`]'s hash of the book that they make.
+        /// [`crate`]'s hash of the resulting book.
         book_hash: u64,
     },
 }
 
 impl Message {
-    /// The instrument that it is about.
+    /// The instrument of the message.
     #[must_use]
     #[inline]
     pub fn instrument(&self) -> u16 {

@@ -1,4 +1,4 @@
-//! How packets and messages look as bytes.
+//! The bytes of packets and messages.
 
 pub(crate) mod codec;
 pub(crate) mod message;

@@ -1,5 +1,5 @@
-//! Datagrams: a packet's head and its messages, by the generated codecs. A length is looked at
-//! before a field is.
+//! Datagrams: a packet's header and its messages, by the generated codecs. Lengths are checked
+//! before fields are read.
 
 use sbe::packet_codec::{self, PacketDecoder, PacketEncoder};
 use sbe::{Encoder, ReadBuf, SBE_SCHEMA_ID, SBE_SCHEMA_VERSION, WriteBuf};
@@ -8,21 +8,21 @@ use crate::fault::Fault;
 use crate::format::codec::{self, MESSAGE_HEADER_BYTES, MessageHeader};
 use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
 
-/// Bytes of a packet's head.
+/// Length of a packet's header, bytes.
 pub const PACKET_HEADER_BYTES: usize =
     MESSAGE_HEADER_BYTES + packet_codec::SBE_BLOCK_LENGTH as usize;
 
-/// A datagram that was looked at as far as its head.
+/// A datagram with a valid header.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
     header: PacketHeader,
     bytes: &'a [u8],
-    /// Where the first message begins.
+    /// Offset of the first message.
     messages_at: usize,
 }
 
 impl<'a> Packet<'a> {
-    /// Reads the head.
+    /// Reads the header.
     ///
     /// # Errors
     /// [`Fault::Truncated`], [`Fault::Garbage`], [`Fault::FutureVersion`], [`Fault::ShortBlock`],
@@ -67,21 +67,21 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Its head.
+    /// Its header.
     #[must_use]
     pub fn header(&self) -> &PacketHeader {
         &self.header
     }
 
-    /// Its messages, in order. After an error that is not [`Fault::UnknownTemplate`] there is
-    /// nothing more. Last, bytes behind the last message are [`Fault::TrailingBytes`].
+    /// Its messages, in order. An error other than [`Fault::UnknownTemplate`] is the last item.
+    /// Bytes after the last message give [`Fault::TrailingBytes`].
     #[inline]
     pub fn messages(&self) -> Messages<'a> {
         Messages { bytes: self.bytes, at: self.messages_at, left: self.header.count }
     }
 }
 
-/// No number of a message is greater: 2^62, so that sums with a count can't overflow.
+/// Largest message number: 2^62, so that the sum with a count can't overflow.
 pub const SEQUENCE_MAX: u64 = 1 << 62;
 
 /// See [`Packet::messages`].
@@ -128,10 +128,10 @@ impl Iterator for Messages<'_> {
     }
 }
 
-/// Writes a datagram: a head, and these messages. Gives its length, or `None` where `into` has no
-/// room for it. For who makes single datagrams: a feed is [`crate::Publisher`]'s.
+/// Writes a datagram: a header, and these messages. Returns its length, or `None` if `into` is too
+/// small. For single datagrams; [`crate::Publisher`] makes a feed.
 ///
-/// `header.count` is written as it is given.
+/// Writes `header.count` as given.
 pub fn encode_packet(
     into: &mut [u8],
     header: &PacketHeader,
@@ -148,7 +148,8 @@ pub fn encode_packet(
     Some(at)
 }
 
-/// Writes a packet's head at the start of `into`, which has room for [`PACKET_HEADER_BYTES`].
+/// Writes a packet's header at the start of `into`, which must have room for
+/// [`PACKET_HEADER_BYTES`].
 pub(crate) fn put_header(into: &mut [u8], header: &PacketHeader) {
     let encoder = PacketEncoder::default().wrap(WriteBuf::new(into), MESSAGE_HEADER_BYTES);
     let Ok(mut block) = encoder.header(0).parent() else { return };
@@ -172,9 +173,9 @@ pub(crate) fn put_header(into: &mut [u8], header: &PacketHeader) {
     debug_assert_eq!(block.get_limit(), PACKET_HEADER_BYTES);
 }
 
-/// Writes when a datagram was handed to the kernel into its head. For who sends it, just before.
+/// Writes the time of sending into a datagram's header. The sender calls it just before sending.
 ///
-/// Bytes that are no packet of ours are left as they are.
+/// Does not change bytes that are not a packet of this feed.
 #[inline]
 pub fn patch_published(datagram: &mut [u8], published_ns: u64) {
     if datagram.len() >= PACKET_HEADER_BYTES {

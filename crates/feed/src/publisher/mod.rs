@@ -1,4 +1,4 @@
-//! The exchange's side: events of the engine to datagrams.
+//! The exchange's side: turns events of the engine into datagrams.
 
 pub(crate) mod packets;
 pub(crate) mod snapshot;
@@ -8,14 +8,14 @@ use engine::{Event, InstrumentState, Saved, Side, Top};
 
 use crate::book::{self, Book};
 use crate::format::message::{Channel, Message};
-use crate::publisher::packets::{Packets, ReplayRefused};
+use crate::publisher::packets::{Packets, ReplayError};
 use crate::publisher::snapshot::{TakenSnapshot, parts_max};
 use crate::settings::{
     DATAGRAM_BYTES_LARGEST, DATAGRAM_BYTES_MIN, Definition, PublisherSettings,
     PublisherSettingsError,
 };
 
-/// What somebody asked for, and how far it was sent: see [`Publisher::next_of`].
+/// A requested replay or snapshot and its progress: see [`Publisher::next_of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     channel: Channel,
@@ -29,10 +29,10 @@ enum RequestedPackets {
 }
 
 impl Sending {
-    /// The sending that replaces this one when a subscriber asks for another: the other one. But
-    /// all parts of a snapshot that is under way are sent once more from the next one on, around;
-    /// if it began anew, one who asks again before all of it can have come would never have its
-    /// end.
+    /// The sending after a subscriber's next request, which replaces this one. Exception: a
+    /// snapshot in progress continues, and sends all of its parts once more from the next one on,
+    /// cyclically. If it restarted, a client that repeats its request too early would never get the
+    /// last parts.
     #[must_use]
     pub fn joined_by(self, asked: Sending) -> Sending {
         match (self.what, asked.what) {
@@ -40,7 +40,7 @@ impl Sending {
                 RequestedPackets::Snapshot { number, part, left },
                 RequestedPackets::Snapshot { number: same, left: all, .. },
             ) if (self.channel, number) == (asked.channel, same) => {
-                // Where nothing but the heartbeat was sent, all parts are to come.
+                // If only the heartbeat was sent, all parts are still to come.
                 let left = if left + 1 < all { all } else { left };
                 Sending { what: RequestedPackets::Snapshot { number, part, left }, ..self }
             }
@@ -49,37 +49,37 @@ impl Sending {
     }
 }
 
-/// A channel.
+/// State of a channel.
 #[derive(Debug)]
 struct PublishedChannel {
     packets: Packets,
     snapshot: TakenSnapshot,
 }
 
-/// The place that a [`Message::Level`] is due for.
+/// The place of a pending [`Message::Level`].
 type Place = (u16, Side, i64);
 
-/// Makes the feed. Knows the books as the feed shows them.
+/// Makes the feed, and keeps the books as the feed shows them.
 ///
 /// For each input: [`Publisher::event`] with each of its events, [`Publisher::end_of_input`], then
-/// [`Publisher::next`] until there is nothing. It reads no clock, does no I/O, and allocates
-/// nothing after it was made.
+/// [`Publisher::next`] until it returns `None`. It reads no clock, does no I/O, and allocates only
+/// when it is made.
 #[derive(Debug)]
 pub struct Publisher {
     books: Vec<Book>,
     definitions: Vec<Definition>,
     orders: Option<PublishedChannel>,
     levels: Option<PublishedChannel>,
-    /// A level that has changed, and was not told yet.
+    /// A changed level that is not yet published.
     due: Option<Place>,
     faults: u64,
 }
 
 impl Publisher {
-    /// With empty books.
+    /// A publisher with empty books.
     ///
     /// # Errors
-    /// A setting out of its range.
+    /// If a setting is out of range.
     pub fn new(settings: &PublisherSettings) -> Result<Publisher, PublisherSettingsError> {
         let PublisherSettings { session, datagram_bytes_max, replay_packets_max, .. } = *settings;
         if !(DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_LARGEST).contains(&datagram_bytes_max) {
@@ -119,8 +119,8 @@ impl Publisher {
         })
     }
 
-    /// A piece of the engine's state as it is before the first event, where the engine begins with
-    /// one: all of `Engine::save`, in order.
+    /// Restores a piece of the engine's state before the first event. If the engine starts with a
+    /// state, pass all of `Engine::save`, in order.
     pub fn restore(&mut self, piece: &Saved) {
         match *piece {
             Saved::Instrument(settings) => {
@@ -146,7 +146,7 @@ impl Publisher {
         }
     }
 
-    /// An event of the engine. `trade_id` is the trade's, where it is one.
+    /// Handles an event of the engine. `trade_id` is the id of the trade, if it is one.
     #[inline]
     pub fn event(&mut self, event: &Event, trade_id: u64) {
         match *event {
@@ -197,7 +197,7 @@ impl Publisher {
         }
     }
 
-    /// An instrument is open, halted or closed from now on. Says nothing if it was so already.
+    /// Publishes an instrument's state if it has changed.
     pub fn state(&mut self, instrument: u16, state: InstrumentState) {
         let Some(book) = self.books.get_mut(usize::from(instrument)) else { return };
         if book.state() == state {
@@ -211,8 +211,8 @@ impl Publisher {
         }
     }
 
-    /// The events since the last call were one input's, which was to happen at `intended_ns`, and
-    /// was acknowledged at `acknowledged_ns`.
+    /// Ends an input: all events since the last call belong to it. It was due at `intended_ns` and
+    /// acknowledged at `acknowledged_ns`.
     pub fn end_of_input(&mut self, intended_ns: u64, acknowledged_ns: u64) {
         self.tell_due_level();
         for published in [&mut self.orders, &mut self.levels].into_iter().flatten() {
@@ -220,22 +220,22 @@ impl Publisher {
         }
     }
 
-    /// The next datagram to be sent. The sender calls [`crate::patch_published`] on it just before.
+    /// The next datagram to send. The sender calls [`crate::patch_published`] just before sending.
     pub fn next(&mut self, channel: Channel) -> Option<&mut [u8]> {
         self.published_mut(channel)?.packets.next()
     }
 
-    /// A datagram that says how far the feed has come, for when there was none for a while.
+    /// A datagram with the present sequence number, for a time without messages.
     pub fn heartbeat(&mut self, channel: Channel, now_ns: u64) -> Option<&mut [u8]> {
         Some(self.published_mut(channel)?.packets.heartbeat(now_ns))
     }
 
-    /// A snapshot, to be sent by [`Publisher::next_of`]; before and behind it comes a heartbeat,
-    /// which tells what has come since. `None` where the channel is not published.
+    /// Takes a snapshot to send with [`Publisher::next_of`]. A heartbeat before and after it tells
+    /// the present sequence number. `None` if the channel is not published.
     ///
-    /// The last one is sent again as long as the messages since are kept with room to spare, so
-    /// that a follower that has lost a part of it gets that part, and several followers get
-    /// through at once. Taking another ends the sending of it.
+    /// The last snapshot is sent again as long as all later messages are kept, with some reserve.
+    /// So a follower that lost a part gets it, and several followers can share a snapshot. Taking a
+    /// new one ends the sending of the old one.
     pub fn snapshot(&mut self, channel: Channel) -> Option<Sending> {
         let Publisher { books, definitions, orders, levels, .. } = self;
         let PublishedChannel { packets, snapshot } = match channel {
@@ -250,26 +250,25 @@ impl Publisher {
         Some(Sending { channel, what })
     }
 
-    /// Messages `from` to `from + count`, to be sent again by [`Publisher::next_of`]: the
-    /// datagrams in which they stand.
+    /// The datagrams with messages `from` to `from + count`, to send again with
+    /// [`Publisher::next_of`].
     ///
     /// # Errors
-    /// Those that are not kept any more, or were not sent yet. A channel that is not published
-    /// keeps none.
+    /// If they are no longer kept or not yet sent. An unpublished channel keeps none.
     pub fn replay(
         &mut self,
         channel: Channel,
         from: u64,
         count: u32,
-    ) -> Result<Sending, ReplayRefused> {
-        let published = self.published_mut(channel).ok_or(ReplayRefused::TooOld)?;
+    ) -> Result<Sending, ReplayError> {
+        let published = self.published_mut(channel).ok_or(ReplayError::TooOld)?;
         let packet = published.packets.packet_of(from)?;
         let end_sequence = from.saturating_add(u64::from(count));
         Ok(Sending { channel, what: RequestedPackets::Replay { packet, end_sequence } })
     }
 
-    /// The next datagram of what somebody asked for. `None` when all was sent; also when it is not
-    /// kept any more, and then who needs it asks again.
+    /// The next datagram of a replay or snapshot. `None` at the end, or if it is no longer kept, in
+    /// which case the client must repeat its request.
     pub fn next_of(&mut self, sending: &mut Sending) -> Option<&mut [u8]> {
         let PublishedChannel { packets, snapshot } = self.published_mut(sending.channel)?;
         match &mut sending.what {
@@ -290,20 +289,20 @@ impl Publisher {
         }
     }
 
-    /// The number of a channel's last message; 0 before the first, and where it is not published.
+    /// The number of a channel's last message; 0 before the first, and for an unpublished channel.
     #[must_use]
     pub fn sequence(&self, channel: Channel) -> u64 {
         self.published(channel).map_or(0, |published| published.packets.sequence())
     }
 
-    /// A hash of all books as a channel shows them: what [`crate::Follower::book_hash`] is at the
+    /// A hash of all books as a channel shows them, equal to [`crate::Follower::book_hash`] at the
     /// same number.
     #[must_use]
     pub fn book_hash(&self, channel: Channel) -> u64 {
         book::hash_of(self.books.iter(), channel)
     }
 
-    /// The best prices of an instrument. One that there is not looks like an empty book.
+    /// The best prices of an instrument; empty for an unknown instrument.
     #[must_use]
     pub fn top(&self, instrument: u16) -> Top {
         self.book(instrument).map(Book::top).unwrap_or_default()
@@ -315,7 +314,7 @@ impl Publisher {
         self.books.get(usize::from(instrument))
     }
 
-    /// Datagrams that were overwritten before they were sent: one input had more of them than
+    /// Datagrams that were overwritten before they were sent, because one input had more than
     /// `replay_packets_max`. Followers see a gap.
     #[must_use]
     pub fn overrun(&self) -> u64 {
@@ -325,8 +324,8 @@ impl Publisher {
         overrun(&self.orders) + overrun(&self.levels)
     }
 
-    /// Events that did not go with the books. Not 0 means that `orders_max` or `levels_max` is
-    /// less than the engine's, or that events were left out.
+    /// Events that contradict the books. 0 is expected; otherwise `orders_max` or `levels_max` is
+    /// less than the engine's, or events were omitted.
     #[must_use]
     pub fn faults(&self) -> u64 {
         self.faults
@@ -334,9 +333,9 @@ impl Publisher {
 }
 
 impl Publisher {
-    /// What an order shows from now on; 0: nothing, it rests no longer. Says nothing of an order
-    /// that rests not (it arrived, or it is a stop), or shows no less than before (an iceberg has
-    /// lost what it hid).
+    /// Publishes an order's new shown quantity; 0 removes it. Publishes nothing for an order that
+    /// does not rest (an incoming order or a stop), or whose shown quantity did not fall (an
+    /// iceberg that lost hidden quantity).
     fn shows(&mut self, instrument: u16, order_id: u64, quantity_lots: u64) {
         let Some(shown) = self.shown(instrument, order_id) else { return };
         if shown.quantity_lots == quantity_lots {
@@ -349,7 +348,7 @@ impl Publisher {
         self.changed((instrument, shown.side, shown.price_ticks), &message);
     }
 
-    /// A book changes at a place, by this message.
+    /// Applies a message to a book and publishes it.
     #[inline]
     fn changed(&mut self, place: Place, message: &Message) {
         let book = self.books.get_mut(usize::from(place.0));
@@ -372,8 +371,8 @@ impl Publisher {
         }
     }
 
-    /// A level that changed is told when another changes, or when the input has ended: once, after
-    /// all that happened there.
+    /// Publishes a pending level when another level changes or the input ends, so that a level is
+    /// published once, after all of its changes.
     fn tell_due_level(&mut self) {
         let Some((instrument, side, price_ticks)) = self.due.take() else { return };
         let Some(book) = self.books.get(usize::from(instrument)) else { return };

@@ -1,5 +1,5 @@
-//! A channel's datagrams in a ring: those that wait to be sent, and those that were, as long as
-//! there is room, for who asks again.
+//! A channel's datagrams in a ring: those to be sent, and sent ones for replays as long as there is
+//! room.
 
 use crate::format::codec;
 use crate::format::message::{Channel, Message, PacketHeader, PacketKind};
@@ -10,12 +10,12 @@ use crate::format::packet::{PACKET_HEADER_BYTES, put_header};
 struct Slot {
     header: PacketHeader,
     length: usize,
-    /// Its `intended_ns` is that of an input.
+    /// Whether its `intended_ns` is set.
     is_intended: bool,
 }
 
-/// Datagrams are counted from 0; each stands in the ring's slot of its number. The last is open:
-/// messages are appended to it.
+/// Datagrams are numbered from 0, and each is in the ring's slot of its number. Messages are
+/// appended to the last one.
 #[derive(Debug)]
 pub(crate) struct Packets {
     channel: Channel,
@@ -23,29 +23,29 @@ pub(crate) struct Packets {
     datagram_bytes_max: usize,
     bytes: Vec<u8>,
     slots: Vec<Slot>,
-    /// The oldest that is kept.
+    /// The oldest datagram.
     first: u64,
-    /// The next to be sent.
+    /// The next datagram to send.
     unsent: u64,
     open: u64,
-    /// The number that the next message will have.
+    /// The number of the next message.
     next_sequence: u64,
-    /// Messages below this number are of inputs that have ended.
+    /// Messages below this number belong to ended inputs.
     ended_sequence: u64,
-    /// The datagram in which the first message of the input that goes on stands, or will.
+    /// The datagram with the first message of the present input.
     input_first: u64,
     /// Datagrams that were overwritten before they were sent.
     overrun: u64,
-    /// For what is sent a second time, and for heartbeats.
+    /// Buffer for repeated datagrams and heartbeats.
     again: Vec<u8>,
 }
 
 /// Why messages can't be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReplayRefused {
-    /// They are not kept any more: ask for a snapshot.
+pub enum ReplayError {
+    /// They are no longer kept: request a snapshot.
     TooOld,
-    /// None of them has been sent yet.
+    /// None of them has been sent.
     NotYet,
 }
 
@@ -73,7 +73,7 @@ impl Packets {
             channel,
             session,
             datagram_bytes_max,
-            // Not zeros, so that its pages are there before the first message.
+            // Not zeros, so that the pages are mapped before the first message.
             bytes: vec![0xFF; datagram_bytes_max * packets_max],
             slots: vec![slot; packets_max],
             first: 0,
@@ -103,7 +103,7 @@ impl Packets {
         self.next_sequence += 1;
     }
 
-    /// What was appended since the last call is one input's.
+    /// Ends an input, which all messages since the last call belong to.
     pub fn end_of_input(&mut self, intended_ns: u64, acknowledged_ns: u64) {
         if self.ended_sequence == self.next_sequence {
             return;
@@ -124,7 +124,7 @@ impl Packets {
         self.ended_sequence = self.next_sequence;
     }
 
-    /// The next datagram of inputs that have ended.
+    /// The next datagram of ended inputs.
     pub fn next(&mut self) -> Option<&mut [u8]> {
         let slot = self.slot(self.unsent);
         let end = slot.header.sequence + u64::from(slot.header.count);
@@ -144,7 +144,7 @@ impl Packets {
         Some(datagram)
     }
 
-    /// A datagram without messages, that tells how far what was sent has come.
+    /// A datagram without messages that carries the sequence number of the sent ones.
     pub fn heartbeat(&mut self, now_ns: u64) -> &mut [u8] {
         let header = PacketHeader {
             sequence: self.slot(self.unsent).header.sequence,
@@ -157,15 +157,15 @@ impl Packets {
         &mut self.again[..PACKET_HEADER_BYTES]
     }
 
-    /// The datagram in which a message stands, if it was sent and is kept.
-    pub fn packet_of(&self, sequence: u64) -> Result<u64, ReplayRefused> {
+    /// The datagram with a message, if it was sent and is kept.
+    pub fn packet_of(&self, sequence: u64) -> Result<u64, ReplayError> {
         if sequence < self.slot(self.first).header.sequence {
-            return Err(ReplayRefused::TooOld);
+            return Err(ReplayError::TooOld);
         }
         if sequence >= self.slot(self.unsent).header.sequence {
-            return Err(ReplayRefused::NotYet);
+            return Err(ReplayError::NotYet);
         }
-        // The last one that begins at this number or before it.
+        // The last one that begins at or before this number.
         let (mut low, mut high) = (self.first, self.unsent);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -177,8 +177,7 @@ impl Packets {
         Ok(low)
     }
 
-    /// A datagram that was sent, to be sent again, if it is still kept and has numbers below
-    /// `end_sequence`.
+    /// A datagram to send again, if it is still kept and begins below `end_sequence`.
     pub fn replayed(&mut self, packet: u64, end_sequence: u64) -> Option<&mut [u8]> {
         if packet < self.first || packet >= self.unsent {
             return None;
@@ -198,7 +197,7 @@ impl Packets {
         self.next_sequence - 1
     }
 
-    /// The number of the oldest message that is kept.
+    /// The number of the oldest kept message.
     pub fn oldest_sequence(&self) -> u64 {
         self.slot(self.first).header.sequence
     }

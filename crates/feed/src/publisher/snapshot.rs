@@ -1,4 +1,4 @@
-//! All books of a channel as datagrams, as they were at one number.
+//! A snapshot: all books of a channel at one sequence number, as datagrams.
 
 use crate::book::Book;
 use crate::format::codec::{self, MESSAGE_BYTES_MAX};
@@ -8,7 +8,7 @@ use crate::publisher::packets::Packets;
 use crate::settings::Definition;
 use engine::Side;
 
-/// A snapshot that was taken. Taken anew into the same memory.
+/// A snapshot; the next one reuses its memory.
 #[derive(Debug)]
 pub(crate) struct TakenSnapshot {
     channel: Channel,
@@ -16,13 +16,13 @@ pub(crate) struct TakenSnapshot {
     bytes: Vec<u8>,
     /// Length and messages of each datagram.
     parts: Vec<(usize, u16)>,
-    /// How many were taken.
+    /// Number of snapshots taken.
     number: u64,
     /// The first number that it does not contain.
     sequence: u64,
 }
 
-/// How many datagrams a snapshot can have, with so many entries in all books together.
+/// Maximum number of datagrams of a snapshot with this number of entries in all books.
 pub(crate) fn parts_max(
     datagram_bytes_max: usize,
     instruments: usize,
@@ -35,7 +35,7 @@ pub(crate) fn parts_max(
         price_ticks: 0,
         quantity_lots: 0,
     };
-    // The free rest of each is smaller than the longest message.
+    // The unused rest of each is smaller than the longest message.
     let room =
         datagram_bytes_max.saturating_sub(PACKET_HEADER_BYTES + MESSAGE_BYTES_MAX - 1).max(1);
     let heads = 2 * MESSAGE_BYTES_MAX;
@@ -54,15 +54,15 @@ impl TakenSnapshot {
         }
     }
 
-    /// Whether it will do for who asks now: what came since is kept, and will be for as long again.
+    /// Whether it can serve a new request: all later messages are kept, with as much reserve.
     pub fn serves(&self, packets: &Packets) -> bool {
         let (oldest, next) = (packets.oldest_sequence(), packets.sequence() + 1);
         let middle = oldest + (next - oldest) / 2;
         self.number > 0 && self.sequence >= middle
     }
 
-    /// Takes it of the books as they are: each entry is hashed and encoded, which costs some tens
-    /// of nanoseconds.
+    /// Takes a snapshot of the present books. Hashing and encoding takes some tens of nanoseconds
+    /// per entry.
     pub fn take(&mut self, packets: &Packets, books: &[Book], definitions: &[Definition]) {
         self.parts.clear();
         self.parts.push((PACKET_HEADER_BYTES, 0));
@@ -134,8 +134,8 @@ impl TakenSnapshot {
         }
         let start = (self.parts.len() - 1) * self.datagram_bytes_max;
         if let Some((length, count)) = self.parts.last_mut() {
-            // There is room, unless the books hold more than they were to: then the snapshot is
-            // too short, and its hash says so.
+            // There is room unless the books exceed their limits. Then the snapshot is too short,
+            // and its hash does not match.
             let end = start + self.datagram_bytes_max;
             let Some(datagram) = self.bytes.get_mut(start..end) else {
                 self.parts.pop();
@@ -146,7 +146,7 @@ impl TakenSnapshot {
         }
     }
 
-    /// Which one it is, and how many datagrams it has.
+    /// Its number, and its number of datagrams.
     pub fn is(&self) -> (u64, usize) {
         (self.number, self.parts.len())
     }

@@ -1,4 +1,4 @@
-//! A book takes in what goes with it, and is as it was after what does not.
+//! A book applies consistent messages and is unchanged by contradictory ones.
 
 use engine::{InstrumentState, Side};
 use feed::{Book, Channel, Fault, Message};
@@ -30,7 +30,7 @@ fn level(side: Side, price_ticks: i64, quantity_lots: u64, orders: u32) -> Messa
     Message::Level { instrument: 0, side, price_ticks, quantity_lots, orders }
 }
 
-/// Room for three orders at two prices a side; two rest.
+/// A book with room for three orders at two prices per side; two orders rest.
 fn book() -> Book {
     let mut book = Book::new(Channel::Orders, 3, 2);
     assert_eq!(book.apply(&added(1, Side::Buy, 99, 5)), Ok(()));
@@ -80,7 +80,7 @@ fn each_difference_is_another_hash() {
         assert_eq!(book.apply(&message), Ok(()));
         assert_ne!(book.hash(), hash, "{message:?}");
     }
-    // The same orders, in another order; which no level tells.
+    // The same orders in another sequence, which levels do not show.
     let [mut one, mut other] = [(); 2].map(|()| Book::new(Channel::Orders, 3, 2));
     for (first, second) in [(1, 2), (2, 1)] {
         let book = if first == 1 { &mut one } else { &mut other };
@@ -98,7 +98,7 @@ fn a_book_that_was_cleared_is_a_new_one() {
     assert_eq!(book.apply(&halted), Ok(()));
     book.clear();
     assert_eq!(book.hash(), Book::new(Channel::Orders, 0, 0).hash());
-    // All of its room is there again.
+    // All of its room is free again.
     for order_id in 1..=3 {
         assert_eq!(book.apply(&added(order_id, Side::Sell, 100 + order_id as i64 % 2, 1)), Ok(()));
     }
@@ -111,13 +111,13 @@ fn levels_are_set() {
     assert_eq!(book.apply(&level(Side::Buy, 99, 5, 2)), Ok(()));
     assert_eq!(book.apply(&level(Side::Buy, 98, 7, 1)), Ok(()));
     assert_eq!(book.apply(&level(Side::Buy, 97, 7, 1)), Err(Fault::BookFull));
-    // One that was not there may go.
+    // Deleting an empty level is allowed.
     assert_eq!(book.apply(&level(Side::Buy, 97, 0, 0)), Ok(()));
     assert_eq!(book.apply(&level(Side::Buy, 99, 4, 1)), Ok(()));
     assert_eq!(book.levels(Side::Buy).collect::<Vec<_>>(), [(99, 4, 1), (98, 7, 1)]);
     assert_eq!(book.apply(&level(Side::Buy, 99, 0, 0)), Ok(()));
     assert_eq!(book.top().bid.map(|quote| (quote.price_ticks, quote.quantity_lots)), Some((98, 7)));
-    // Trades are told, and change nothing.
+    // Trades change no level.
     let hash = book.hash();
     assert_eq!(book.apply(&trade(1, Side::Sell, 98, 7)), Ok(()));
     assert_eq!(book.hash(), hash);

@@ -1,5 +1,5 @@
-//! Whatever the engine does, and whatever the network does to what is said of it, the follower's
-//! books are the engine's.
+//! For any inputs of the engine and any faults of the network, the follower's books become the
+//! engine's.
 
 use crate::exchange::Exchange;
 use crate::following::{Following, INSTRUMENTS, following};
@@ -15,8 +15,8 @@ fn datagram_bytes() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    /// Nothing is lost: the books are equal after each input, and each input that changed them is
-    /// a tick.
+    /// Without loss, the books are equal after each input, and each input that changes them is a
+    /// tick.
     #[test]
     fn over_a_perfect_network(
         limits in crate::commands::limits(),
@@ -52,8 +52,8 @@ proptest! {
         }
     }
 
-    /// Datagrams are lost, doubled, late, cut and among rubbish, those that were asked for too;
-    /// now and then the exchange begins anew.
+    /// Datagrams, including answers, are lost, doubled, late, cut and mixed with garbage; sometimes
+    /// the exchange restarts.
     #[test]
     fn over_a_network_that_loses(
         limits in crate::commands::limits(),
@@ -70,9 +70,8 @@ proptest! {
         crate::following::follows(limits, &settings, &inputs, &fates, &steps);
     }
 
-    /// Bits flip, and nobody notices before the datagram is read, as if UDP had no checksum:
-    /// whatever the follower makes of it, told that its books are others it comes to be in sync
-    /// again.
+    /// Bits flip undetected, as if UDP had no checksum. Told that its books are wrong, the follower
+    /// always gets in sync again.
     #[test]
     fn with_bits_flipped(
         limits in crate::commands::limits(),
@@ -103,8 +102,8 @@ proptest! {
         }
     }
 
-    /// Datagrams that are well made and say anything: whatever the follower makes of them, told
-    /// that its books are others it comes to be in sync.
+    /// Well-formed datagrams with any content. Told that its books are wrong, the follower gets in
+    /// sync.
     #[test]
     fn among_datagrams_of_somebody_else(
         inputs in crate::commands::inputs(20),
@@ -121,7 +120,7 @@ proptest! {
             for (session, sequence, kind, part, count, order_id) in others.by_ref().take(4) {
                 let header = PacketHeader {
                     session: [1_000, 1_000, 1_001, u64::MAX][*session],
-                    // About what is due, or the end of all numbers.
+                    // Near the next number, or near the largest one.
                     sequence: match sequence {
                         250.. => SEQUENCE_MAX - u64::from(255 - sequence),
                         _ => u64::from(sequence % 32),
@@ -142,7 +141,7 @@ proptest! {
                     price_ticks: 90,
                     quantity_lots: 1,
                 };
-                // Some announce more than there is.
+                // Some announce more messages than they contain.
                 let messages = vec![order; usize::from(*count).min(2)];
                 let length = encode_packet(&mut bytes, &header, &messages).unwrap();
                 following.follower.datagram(&bytes[..length]);
@@ -156,7 +155,7 @@ proptest! {
         following.settle(&mut exchange);
     }
 
-    /// Rubbish changes nothing, and is counted.
+    /// Garbage changes nothing and is counted.
     #[test]
     fn garbage_changes_nothing(
         inputs in crate::commands::inputs(60),

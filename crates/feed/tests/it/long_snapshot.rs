@@ -1,5 +1,5 @@
-//! Snapshots that take long: longer than a follower waits before it asks again, and with more
-//! parts than it takes for lost.
+//! Snapshots that take longer than a follower waits before it repeats its request, with more parts
+//! than it takes for lost.
 
 use crate::exchange::Exchange;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
@@ -12,13 +12,13 @@ const LIMITS: EngineLimits = EngineLimits {
     expiring_orders_max: 0,
     accounts_max: 0,
 };
-/// Four orders a part.
+/// Room for four orders per part.
 const DATAGRAM_BYTES: usize = 200;
 const PARTS: usize = 3_000;
 const CHANNEL: Channel = Channel::Orders;
 
-/// An exchange with a book that takes [`PARTS`], and what it sends a follower: one datagram a
-/// step, however often it is asked.
+/// An exchange whose snapshots have [`PARTS`]. It sends a follower one datagram per step, for any
+/// number of requests.
 struct Feed {
     exchange: Exchange,
     sending: Option<Sending>,
@@ -43,8 +43,7 @@ impl Feed {
         self.exchange.datagrams(CHANNEL);
     }
 
-    /// One step: what the follower wants is asked for, and the next datagram is sent, which may be
-    /// lost.
+    /// One step: sends the follower's request, and the next datagram, which may be lost.
     fn step(&mut self, follower: &mut Follower, is_lost: bool) {
         let publisher = &mut self.exchange.publisher;
         let sending = follower.wants().map(|want| match want {
@@ -77,15 +76,14 @@ fn follower() -> Follower {
     })
 }
 
-/// Time is up again and again before all parts can have come, and once for each look at the clock,
-/// as whoever looks at it does.
+/// The time-out comes before all parts can have come, many times, and once per look at the clock.
 #[test]
 fn one_that_takes_longer_than_the_follower_waits_arrives() {
     for (wait, looks) in [(2_000, 1), (2_000, 2), (700, 3)] {
         let (mut feed, mut follower) = (Feed::new(), follower());
         let mut steps = 0;
         while !follower.is_in_sync() {
-            // Each time that it is asked for a heartbeat goes before.
+            // A heartbeat precedes the answer to each request.
             assert!(steps <= PARTS + 1 + PARTS / wait, "{looks} looks each {wait} steps");
             feed.step(&mut follower, false);
             steps += 1;
@@ -98,7 +96,8 @@ fn one_that_takes_longer_than_the_follower_waits_arrives() {
     }
 }
 
-/// A follower that asks before each datagram gets a heartbeat and a part in turns.
+/// A follower that repeats its request before each datagram alternately gets a heartbeat and a
+/// part.
 #[test]
 fn one_that_is_asked_for_all_the_time_arrives() {
     let (mut feed, mut follower) = (Feed::new(), follower());
@@ -114,7 +113,7 @@ fn one_that_is_asked_for_all_the_time_arrives() {
     assert!(feed.is_followed_by(&follower), "{:#?}", follower.counts());
 }
 
-/// What was lost comes with the next sending, and nothing of what came is thrown away for it.
+/// A lost part comes with the next sending, and no received part is discarded.
 #[test]
 fn a_part_that_was_lost_early_or_late_comes_with_the_next_sending() {
     for lost in [1, 2, 700, PARTS - 1, PARTS] {
@@ -133,7 +132,8 @@ fn a_part_that_was_lost_early_or_late_comes_with_the_next_sending() {
     }
 }
 
-/// Another message every few parts: it asks for nothing that it has not, and has all in the end.
+/// With another message every few parts, the follower requests nothing that it has and gets
+/// everything.
 #[test]
 fn messages_come_meanwhile() {
     let (mut feed, mut follower) = (Feed::new(), follower());

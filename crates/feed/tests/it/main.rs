@@ -1,4 +1,4 @@
-//! The integration tests of `feed`, in one program: linking is most of what a test binary costs.
+//! The integration tests of `feed` in one program, because linking is most of a test binary's cost.
 
 mod book;
 #[path = "../../../engine/tests/it/commands/mod.rs"]

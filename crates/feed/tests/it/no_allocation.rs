@@ -1,5 +1,5 @@
-//! After construction neither the publisher nor the follower meets the allocator, whatever the
-//! events, whatever the network does.
+//! After construction neither the publisher nor the follower allocates, for any events and network
+//! faults.
 
 use crate::exchange::{CHANNELS, Exchange};
 use counting::calls;
@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 const INSTRUMENTS: u16 = 3;
 
-/// Passes one input on: every datagram of the channel reaches the follower unless it is lost, and
-/// so does every answer to the follower's requests. Returns the number that arrived.
+/// Executes one input. Every datagram of the channel that is not lost reaches the follower, and so
+/// does every answer to its requests. Returns the number of arrivals.
 fn pass(
     publisher: &mut Publisher,
     channel: Channel,
@@ -36,7 +36,7 @@ fn pass(
         None => None,
     };
     let Some(mut sending) = sending else {
-        follower.refused();
+        follower.request_rejected();
         return arrived;
     };
     while let Some(datagram) = publisher.next_of(&mut sending) {

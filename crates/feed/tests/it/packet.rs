@@ -1,4 +1,4 @@
-//! Datagrams: golden bytes, round trips, and what is refused.
+//! Datagrams: golden bytes, round trips, and invalid ones.
 
 use engine::{InstrumentState, PRICE_TICKS_MAX, QUANTITY_LOTS_MAX, Side};
 use feed::{
@@ -16,7 +16,7 @@ macro_rules! vector {
     };
 }
 
-/// A decimal as the golden texts have it.
+/// A decimal in the notation of the golden texts.
 fn scaled((mantissa, exponent): (i64, i8)) -> String {
     format!("{mantissa}e{exponent}")
 }
@@ -130,7 +130,7 @@ fn what_a_later_version_adds_is_passed_over() {
 }
 
 #[test]
-fn a_packet_of_a_later_version_is_refused() {
+fn a_packet_of_a_later_version_is_rejected() {
     let mut bytes = vector!("feed_orders").0.to_vec();
     bytes[6] = 1;
     assert_eq!(Packet::decode(&bytes).err(), Some(Fault::FutureVersion));
@@ -150,8 +150,7 @@ fn a_datagram_that_ends_too_early_is_truncated() {
     assert_eq!(messages.next(), None);
 }
 
-/// Each field that can be wrong by itself: at which byte of the datagram, what stands there, what
-/// it is.
+/// Each field that can be wrong by itself: its offset, its value, and the expected fault.
 #[test]
 fn each_wrong_field_has_its_fault() {
     let (bytes, _) = vector!("feed_orders");
@@ -313,11 +312,11 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(
+    fn any_bytes_are_read_or_rejected(
         mut bytes in prop::collection::vec(any::<u8>(), 0..300),
         is_near in any::<bool>(),
     ) {
-        // Mostly, bytes that get past the first look.
+        // Mostly bytes that pass the first checks.
         if is_near && bytes.len() >= 8 {
             bytes[..8].copy_from_slice(&vector!("feed_orders").0[..8]);
         }
@@ -326,8 +325,8 @@ proptest! {
         }
     }
 
-    /// One bit is another: whatever is read fits what was there, or it is refused. Nothing panics,
-    /// and there is an end.
+    /// With one flipped bit, the datagram is rejected, or its values are valid. Nothing panics or
+    /// loops.
     #[test]
     fn any_bit_may_flip(at in any::<usize>(), bit in 0..8_u32) {
         for (golden, _) in [vector!("feed_orders"), vector!("feed_levels"), vector!("feed_snapshot")] {

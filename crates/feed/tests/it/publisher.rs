@@ -1,4 +1,4 @@
-//! What the feed says of what the engine does, event by event, and how inputs become datagrams.
+//! The feed's messages for the engine's events, and how inputs become datagrams.
 
 use crate::exchange::{CHANNELS, Exchange};
 use engine::{
@@ -35,8 +35,8 @@ fn messages(datagram: &[u8]) -> Vec<Message> {
     Packet::decode(datagram).unwrap().messages().map(Result::unwrap).collect()
 }
 
-/// The messages of a command on a channel, in short: `+` an order, `-` an order, `<` it shows
-/// less, `T` a trade, `L` a level, `S` a state.
+/// The messages of a command on a channel, in short: `+` new order, `-` end of an order, `<`
+/// smaller quantity, `T` trade, `L` level, `S` state.
 fn said(exchange: &mut Exchange, command: Command, channel: Channel) -> Vec<String> {
     for other in CHANNELS {
         exchange.datagrams(other);
@@ -112,7 +112,7 @@ fn a_trade_is_all_that_is_said_of_an_order_that_is_used_up() {
         orders(e, Command::New(taker)),
         ["T1 1 buy 5@100", "T2 2 buy 5@100", "T3 3 buy 2@101"]
     );
-    // The rest of an arriving order rests in the book; an order that may not rest is never shown.
+    // The remainder of an incoming order rests; an order that may not rest is never shown.
     assert_eq!(
         orders(e, Command::New(new(5, Side::Buy, 101, 4))),
         ["T4 3 buy 3@101", "+5 buy 1@101"]
@@ -129,7 +129,7 @@ fn an_iceberg_shows_itself_part_by_part() {
     let iceberg = NewOrder { display_lots: 2, ..new(1, Side::Sell, 100, 5) };
     assert_eq!(orders(e, Command::New(iceberg)), ["+1 sell 2@100"]);
     apply(e, Command::New(new(2, Side::Sell, 100, 1)));
-    // It loses what it hides; then it is behind the other.
+    // It loses its hidden quantity, then moves behind the other.
     assert_eq!(orders(e, amend(1, 100, 4)), [""; 0]);
     assert_eq!(
         orders(e, Command::New(new(3, Side::Buy, 100, 3))),
@@ -203,7 +203,7 @@ fn a_level_is_said_once_behind_the_trades_there() {
         ]
     );
     assert_eq!(level(e, amend(3, 102, 3)), ["L sell 0@101 in 0", "L sell 3@102 in 1"]);
-    // It goes and comes: one level, as it is in the end.
+    // The order is removed and added again: one message with the final level.
     assert_eq!(level(e, amend(3, 102, 4)), ["L sell 4@102 in 1"]);
 }
 
@@ -214,7 +214,7 @@ fn header(datagram: &[u8]) -> PacketHeader {
 #[test]
 fn inputs_that_wait_share_a_datagram() {
     let e = &mut exchange();
-    // Ended at 10, 20, 30, acknowledged 5 later: see `Exchange::apply`.
+    // Due at 10, 20, 30, acknowledged 5 later: see `Exchange::apply`.
     apply(e, Command::New(new(1, Side::Buy, 100, 5)));
     apply(e, cancel(9));
     apply(e, Command::New(new(2, Side::Buy, 100, 5)));
@@ -237,13 +237,13 @@ fn an_input_that_fills_datagrams_stamps_each() {
         apply(e, Command::New(new(order_id, Side::Sell, 100, 1)));
     }
     e.datagrams(Channel::Orders);
-    // Something that waits, and then a trade with all.
+    // A resting order, and then one that trades with all.
     apply(e, Command::New(new(101, Side::Sell, 110, 1)));
     apply(e, Command::New(new(102, Side::Buy, 100, 100)));
     let datagrams = e.datagrams(Channel::Orders);
     let headers: Vec<_> = datagrams.iter().map(|datagram| header(datagram)).collect();
     let counts: Vec<_> = headers.iter().map(|header| header.count).collect();
-    // 56 bytes of head, 35 of the order, 43 of each trade.
+    // 56 bytes of header, 35 for the order, 43 for each trade.
     assert_eq!(counts, [1 + 32, 32, 32, 4]);
     let stamps: Vec<_> =
         headers.iter().map(|header| (header.intended_ns, header.acknowledged_ns)).collect();
@@ -276,7 +276,7 @@ fn what_is_overwritten_before_it_is_sent_is_counted() {
         ..Exchange::settings(LIMITS, 1, DATAGRAM_BYTES_MIN)
     };
     let mut e = Exchange::new(LIMITS, &settings);
-    // Two a datagram.
+    // Two per datagram.
     for order_id in 1..=9 {
         apply(&mut e, Command::New(new(order_id, Side::Buy, 100, 1)));
     }
@@ -304,7 +304,7 @@ fn what_is_not_published_is_not_there() {
 }
 
 #[test]
-fn settings_out_of_range_are_refused() {
+fn settings_out_of_range_are_rejected() {
     let settings = Exchange::settings(LIMITS, 1, DATAGRAM_BYTES_MIN);
     for bytes in [0, DATAGRAM_BYTES_MIN - 1, 65_508] {
         let settings = PublisherSettings { datagram_bytes_max: bytes, ..settings.clone() };
@@ -321,7 +321,7 @@ fn settings_out_of_range_are_refused() {
     assert!(error.to_string().contains("lower open_orders_max or price_levels_max"), "{error}");
 }
 
-/// Orders are counted over all books: the snapshot of many instruments has no more of them.
+/// Orders are counted over all books, so many instruments don't make a snapshot longer.
 #[test]
 fn a_snapshot_has_room_for_all_orders_wherever_they_rest() {
     let settings = PublisherSettings {
@@ -330,8 +330,7 @@ fn a_snapshot_has_room_for_all_orders_wherever_they_rest() {
         levels_max: 2_000,
         ..Exchange::settings(LIMITS, 1, 200)
     };
-    // In one book, in all of them alike; and more than there were to be, which has no room and is
-    // cut.
+    // All in one book, then spread over all; then more than the limit, which is cut.
     for (books, orders, fits) in [(1, 2_000, true), (100, 2_000, true), (100, 20_000, false)] {
         let mut publisher = Publisher::new(&settings).unwrap();
         for order_id in 1..=orders {
@@ -371,6 +370,6 @@ fn a_place_in_the_queue_is_known() {
     assert_eq!((book.level(Side::Sell, 100), book.level(Side::Sell, 101)), ((14, 3), (0, 0)));
     assert_eq!(book.order(2).map(|order| order.quantity_lots), Some(2));
     apply(e, Command::New(new(5, Side::Buy, 100, 8)));
-    // The last one that was there traded in part; the iceberg came back behind it.
+    // The last one traded in part, and the iceberg moved behind it.
     assert_eq!((ahead(e, 3), ahead(e, 2)), (Some((0, 0)), Some((1, 7))));
 }

@@ -1,9 +1,9 @@
-//! How a follower comes back: what it asks for, when it asks again, what it gives up.
+//! Recovery of a follower: its requests, when it repeats them, and when it gives up.
 
 use crate::exchange::Exchange;
 use engine::{Command, EngineLimits, Input, NewOrder, Side};
 use feed::{
-    Channel, Fault, Follower, FollowerSettings, PublisherSettings, RecoveryRequest, ReplayRefused,
+    Channel, Fault, Follower, FollowerSettings, PublisherSettings, RecoveryRequest, ReplayError,
 };
 
 const LIMITS: EngineLimits = EngineLimits {
@@ -14,7 +14,7 @@ const LIMITS: EngineLimits = EngineLimits {
     accounts_max: 0,
 };
 const DATAGRAM_BYTES: usize = 200;
-/// As in `feed::asked`.
+/// Equal to the constant in `feed::follower::asked`.
 const ASK_AGAIN_DATAGRAMS: usize = 256;
 const CHANNEL: Channel = Channel::Orders;
 
@@ -30,7 +30,7 @@ fn follower() -> Follower {
     })
 }
 
-/// An exchange that publishes one message, a datagram, at a time.
+/// An exchange that publishes one message per datagram.
 struct Feed {
     exchange: Exchange,
     orders: u64,
@@ -41,12 +41,12 @@ impl Feed {
         Feed { exchange: Exchange::new(LIMITS, settings), orders: 0 }
     }
 
-    /// So many orders rest, a datagram each.
+    /// Adds `ticks` orders, with a datagram each.
     fn ticks(&mut self, ticks: usize) -> Vec<Vec<u8>> {
         let mut datagrams = Vec::new();
         for _ in 0..ticks {
             self.orders += 1;
-            // A price for each hundred, so that there is always room.
+            // Another price for each hundred orders, so that there is always room.
             let limit = NewOrder::limit(Side::Buy, 1 + self.orders as i64 % 100, self.orders);
             let command = Command::New(NewOrder { order_id: self.orders, ..limit });
             self.exchange.apply(&Input { time_ns: 0, command });
@@ -56,20 +56,20 @@ impl Feed {
         datagrams
     }
 
-    /// A snapshot, and the heartbeats before and behind it.
+    /// A snapshot with its heartbeats.
     fn snapshot(&mut self) -> Vec<Vec<u8>> {
         let sending = self.exchange.publisher.snapshot(CHANNEL).unwrap();
         self.exchange.sent(sending)
     }
 
-    /// A snapshot alone.
+    /// A snapshot without its heartbeats.
     fn parts(&mut self) -> Vec<Vec<u8>> {
         let mut snapshot = self.snapshot();
         snapshot.pop();
         snapshot.split_off(1)
     }
 
-    fn replay(&mut self, from: u64, count: u32) -> Result<Vec<Vec<u8>>, ReplayRefused> {
+    fn replay(&mut self, from: u64, count: u32) -> Result<Vec<Vec<u8>>, ReplayError> {
         let sending = self.exchange.publisher.replay(CHANNEL, from, count)?;
         Ok(self.exchange.sent(sending))
     }
@@ -83,8 +83,8 @@ impl Feed {
     }
 }
 
-/// What the follower wants is given to it until it is in sync, which takes no more than a snapshot
-/// and a replay.
+/// Answers the follower's requests until it is in sync, which takes at most a snapshot and a
+/// replay.
 fn recover(feed: &mut Feed, follower: &mut Follower, mut want: Option<RecoveryRequest>) {
     for _ in 0..2 {
         match want {
@@ -106,7 +106,7 @@ fn give(follower: &mut Follower, datagrams: &[Vec<u8>]) {
     }
 }
 
-/// An exchange with three orders, and a follower in sync with it.
+/// An exchange with three orders, and a follower in sync.
 fn in_sync() -> (Feed, Follower) {
     let mut feed = Feed::new(&settings());
     let mut follower = follower();
@@ -133,7 +133,7 @@ fn a_gap_is_filled_by_a_replay_and_what_came_meanwhile() {
     assert_eq!(replay.len(), 2);
     let first = follower.datagram(&replay[0]);
     assert_eq!((first.applied, first.is_live_tick), (1, false));
-    // The other one, and the two that waited for it.
+    // The missing one, and the two that waited for it.
     assert_eq!(follower.datagram(&replay[1]).applied, 3);
     assert!(feed.is_followed_by(&follower));
     assert_eq!(follower.wants(), None);
@@ -154,7 +154,7 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
     assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 2 }));
     give(&mut follower, &feed.replay(4, 2).unwrap());
     assert!(feed.is_followed_by(&follower));
-    // One before the snapshot and one behind it, and two.
+    // One heartbeat before the snapshot, one after it, and two more.
     assert_eq!((follower.counts().gaps, follower.counts().heartbeats), (1, 4));
 }
 
@@ -162,7 +162,7 @@ fn a_loss_at_the_tail_shows_in_a_heartbeat() {
 fn a_snapshot_of_no_number_is_one() {
     let mut feed = Feed::new(&settings());
     let mut parts = feed.parts();
-    // `sequence`, which counts from 1.
+    // Set `sequence` to 0; it counts from 1.
     parts.iter_mut().for_each(|part| part[16] = 0);
     let mut follower = follower();
     give(&mut follower, &parts);
@@ -170,8 +170,8 @@ fn a_snapshot_of_no_number_is_one() {
     give(&mut follower, &feed.ticks(1));
     let count = 1;
     assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 0, count }));
-    assert_eq!(feed.replay(0, count), Err(ReplayRefused::TooOld));
-    follower.refused();
+    assert_eq!(feed.replay(0, count), Err(ReplayError::TooOld));
+    follower.request_rejected();
     let want = follower.wants();
     recover(&mut feed, &mut follower, want);
 }
@@ -204,7 +204,7 @@ fn what_does_not_come_is_asked_for_again() {
     assert_eq!(follower.wants(), None);
     follower.again();
     assert_eq!(follower.wants(), want);
-    // In vain three times: then a snapshot.
+    // After three requests in vain, it wants a snapshot.
     follower.again();
     let want = follower.wants();
     assert_eq!(want, Some(RecoveryRequest::Snapshot));
@@ -220,7 +220,7 @@ fn another_gap_is_asked_for_at_once() {
     give(&mut follower, &feed.replay(4, 1).unwrap());
     assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 6, count: 2 }));
     assert_eq!(follower.wants(), None);
-    // Half of it comes; the rest is a part of what was asked for.
+    // A half of it comes; the rest is covered by the open request.
     follower.datagram(&feed.replay(6, 1).unwrap()[0]);
     assert_eq!(follower.wants(), None);
     follower.again();
@@ -237,15 +237,15 @@ fn what_is_not_kept_any_more_needs_a_snapshot() {
     let Some(RecoveryRequest::Replay { from, count }) = follower.wants() else {
         panic!("it saw the gap")
     };
-    assert_eq!(feed.replay(from, count), Err(ReplayRefused::TooOld));
-    follower.refused();
+    assert_eq!(feed.replay(from, count), Err(ReplayError::TooOld));
+    follower.request_rejected();
     let want = follower.wants();
     assert_eq!(want, Some(RecoveryRequest::Snapshot));
     recover(&mut feed, &mut follower, want);
     assert_eq!(follower.counts().snapshots, 2);
 }
 
-/// A datagram of this session that bears a number that nobody has sent.
+/// A datagram of this session with a number that was never sent.
 fn from_the_future(tick: &[u8]) -> Vec<u8> {
     let mut tick = tick.to_vec();
     tick[8 + 8 + 4] ^= 1;
@@ -254,18 +254,18 @@ fn from_the_future(tick: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_number_from_the_future_is_forgotten() {
-    for is_refused in [true, false] {
+    for is_rejected in [true, false] {
         let (mut feed, mut follower) = in_sync();
         let ticks = feed.ticks(1);
         give(&mut follower, &[from_the_future(&ticks[0]), ticks[0].clone()]);
         assert!(!follower.is_in_sync());
         let count = u32::MAX;
         assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 5, count }));
-        assert_eq!(feed.replay(5, count), Err(ReplayRefused::NotYet));
-        if is_refused {
-            follower.refused();
+        assert_eq!(feed.replay(5, count), Err(ReplayError::NotYet));
+        if is_rejected {
+            follower.request_rejected();
         } else {
-            // Nobody answers.
+            // No answer comes.
             for _ in 0..2 {
                 follower.again();
                 assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 5, count }));
@@ -281,9 +281,9 @@ fn a_number_from_the_future_is_forgotten() {
 }
 
 #[test]
-fn a_refusal_that_comes_late_changes_nothing() {
+fn a_late_rejection_changes_nothing() {
     let (feed, mut follower) = in_sync();
-    follower.refused();
+    follower.request_rejected();
     assert!(feed.is_followed_by(&follower));
 }
 
@@ -317,12 +317,12 @@ fn a_part_that_was_lost_comes_with_the_next_sending() {
         parts
     };
     give(&mut follower, &but(2));
-    // Some of it came in that time; in the next nothing.
+    // A part of it came in that time; in the next, none.
     follower.again();
     assert_eq!(follower.wants(), None);
     follower.again();
     assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
-    // Another one is lost now, which came before.
+    // Another part is lost, which came before.
     give(&mut follower, &but(7));
     assert!(feed.is_followed_by(&follower));
 }
@@ -344,7 +344,7 @@ fn messages_that_come_during_a_snapshot_follow_it() {
 }
 
 #[test]
-fn a_snapshot_that_is_not_the_book_that_it_says_is_refused() {
+fn a_snapshot_that_does_not_match_its_hash_is_rejected() {
     let mut feed = Feed::new(&settings());
     feed.ticks(10);
     let snapshot = feed.parts();
@@ -362,7 +362,7 @@ fn a_snapshot_that_is_not_the_book_that_it_says_is_refused() {
 }
 
 #[test]
-fn a_snapshot_with_an_entry_too_few_is_refused() {
+fn a_snapshot_without_its_last_entry_is_rejected() {
     let mut feed = Feed::new(&settings());
     feed.ticks(3);
     let snapshot = feed.parts();
@@ -413,7 +413,7 @@ fn what_belongs_to_the_other_channel_changes_nothing() {
 fn a_message_that_does_not_go_with_the_book_ends_it() {
     let (mut feed, mut follower) = in_sync();
     let mut tick = feed.ticks(1)[0].clone();
-    // The order's id: that of one that rests.
+    // Replace the order's id by that of a resting one.
     tick[56 + 8] = 1;
     follower.datagram(&tick);
     assert_eq!(follower.counts().faults.of(Fault::DuplicateOrder), 1);
@@ -480,13 +480,13 @@ fn a_replay_ends_with_what_was_sent_and_with_what_is_kept() {
     feed.exchange.apply(&Input { time_ns: 0, command });
     assert_eq!(feed.exchange.publisher.sequence(CHANNEL), 4);
     assert_eq!(feed.replay(2, u32::MAX).map(|datagrams| datagrams.len()), Ok(2));
-    assert_eq!(feed.replay(4, 1), Err(ReplayRefused::NotYet));
+    assert_eq!(feed.replay(4, 1), Err(ReplayError::NotYet));
     let mut sending = feed.exchange.publisher.replay(CHANNEL, 1, u32::MAX).unwrap();
     assert!(feed.exchange.publisher.next_of(&mut sending).is_some());
     feed.exchange.datagrams(CHANNEL);
     feed.ticks(70);
     assert_eq!(feed.exchange.publisher.next_of(&mut sending), None);
-    assert_eq!(feed.replay(1, 1), Err(ReplayRefused::TooOld));
+    assert_eq!(feed.replay(1, 1), Err(ReplayError::TooOld));
 }
 
 #[test]
@@ -504,15 +504,15 @@ fn two_followers_share_a_snapshot() {
             follower.datagram(datagram);
         }
         assert_eq!(follower.sequence(), 40);
-        // The heartbeat behind the snapshot has told it.
+        // The heartbeat after the snapshot told it.
         assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 41, count: 3 }));
         give(follower, &feed.replay(41, 3).unwrap());
         assert!(feed.is_followed_by(follower));
     }
 }
 
-/// A snapshot that was taken for somebody else is old: who has it knows that messages are missing,
-/// also when the heartbeat behind it is lost, and whatever was doubtful before.
+/// An older snapshot, taken for another follower. The follower must detect missing messages, even
+/// if the next heartbeat is lost.
 #[test]
 fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
     for loses_books in [false, true] {
@@ -531,7 +531,7 @@ fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
         give(&mut follower, &snapshot);
         assert_eq!((follower.sequence(), follower.is_in_sync()), (20, false));
         assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 21, count: 3 }));
-        // What comes live meanwhile is kept.
+        // It keeps live messages in the meantime.
         give(&mut follower, &feed.ticks(1));
         give(&mut follower, &feed.replay(21, 3).unwrap());
         assert!(feed.is_followed_by(&follower));
@@ -539,18 +539,18 @@ fn a_snapshot_of_before_is_not_taken_for_the_book_of_now() {
     }
 }
 
-/// What comes while books are asked for that were lost is kept for them.
+/// Messages that come while lost books are requested are kept.
 #[test]
-fn what_comes_after_a_refusal_is_kept() {
+fn messages_after_a_rejection_are_kept() {
     let (mut feed, mut follower) = in_sync();
     let ticks = feed.ticks(3);
     give(&mut follower, &ticks[2..]);
-    follower.refused();
+    follower.request_rejected();
     assert_eq!(follower.wants(), Some(RecoveryRequest::Snapshot));
     let parts = feed.parts();
     give(&mut follower, &feed.ticks(2));
     give(&mut follower, &parts);
-    // The snapshot of before.
+    // The older snapshot.
     assert_eq!(follower.wants(), Some(RecoveryRequest::Replay { from: 4, count: 3 }));
     give(&mut follower, &feed.replay(4, 3).unwrap());
     assert!(feed.is_followed_by(&follower));

@@ -1,16 +1,16 @@
-//! Readings of several kinds of machine, each given as a small tree of text files.
+//! Facts of several kinds of machine, each given as a small tree of text files.
 
 use clock::Clock;
 use expect_test::{Expect, expect};
 use host::{Root, Topology, capture, placement};
 use record::machine::Fingerprint;
 
-/// Fixed fields and load, a line each; those that are absent in one line at the end.
+/// Fixed fields and load, a line each, and a last line with the absent ones.
 fn check(root: &Root, expected: Expect) {
     let Fingerprint { mut fixed, load, probes, .. } = capture(root, &Clock::calibrate(), None);
     assert_eq!(probes.cache_line_round_trip_ns_p50, None);
     assert_eq!(probes.missing_because.len(), 1, "no cores to probe is said");
-    // The architecture is that of the build, not of the tree.
+    // The architecture comes from the build, not from the tree.
     assert_eq!(fixed.architecture.take().as_deref(), Some(std::env::consts::ARCH));
     let mut lines = Vec::new();
     let mut absent = Vec::new();
@@ -130,7 +130,7 @@ fn a_small_virtual_machine() {
     );
 }
 
-/// Two sockets of four cores with SMT, 8-11 and 12-15 being the second threads.
+/// Two sockets of four cores with SMT; 8-11 and 12-15 are the second threads.
 const BARE_METAL: &str = r"
     proc/cpuinfo: processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz\nmicrocode\t: 0xd0003a5\nflags\t\t: fpu tsc constant_tsc
     proc/cmdline: BOOT_IMAGE=/vmlinuz isolcpus=2-15 nohz_full=2-15 rcu_nocbs=2-15
@@ -315,7 +315,7 @@ fn a_container_with_almost_nothing() {
     check_choice(&root, &[4, 5], 2, expect!["[4, 5] "]);
 }
 
-/// Nothing here is what its reader hopes for; all of it must be read as absent.
+/// Every file is malformed, so every fact must be absent.
 const NONSENSE: &str = r"
     proc/cpuinfo: :\n\n:::\nflags
     proc/loadavg: nan inf 1e999 x/y

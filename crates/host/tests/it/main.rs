@@ -1,5 +1,5 @@
-//! The integration tests of `host`, in one program: linking is most of what a test binary costs.
-//! Beside it stand tests that need a process of their own: `locked_memory`, `memory`, `real_time`.
+//! The integration tests of `host` in one program, because linking is most of a test binary's cost.
+//! Tests that need their own process are separate: `locked_memory`, `memory`, `real_time`.
 
 mod machines;
 mod this_machine;

@@ -1,5 +1,5 @@
-//! On the machine that runs the tests, whatever it is. Threads that change themselves are started
-//! for the purpose, so that no test changes another's.
+//! Tests on the real machine. Threads that change themselves are started for the purpose, so that
+//! no test changes another's thread.
 
 use std::thread as std_thread;
 
@@ -42,7 +42,7 @@ fn a_thread_can_be_kept_to_some_cores_and_let_go_again() {
         for wrong in [&[][..], &[CORES_MAX - 1], &[CORES_MAX], &[usize::MAX]] {
             let error = run_on(wrong).unwrap_err().to_string();
             assert!(error.contains("cannot move a thread to cores"), "{error}");
-            assert_eq!(allowed().unwrap(), some, "a refused mask changes nothing");
+            assert_eq!(allowed().unwrap(), some, "a rejected mask changes nothing");
         }
         run_on(&before).unwrap();
         assert_eq!(allowed().unwrap(), before);
@@ -56,12 +56,12 @@ fn a_core_that_is_not_there_is_an_error_that_teaches() {
         let error = pin(core).unwrap_err().to_string();
         assert!(error.contains(&format!("core {core}")), "{error}");
         assert!(error.contains("online are cores"), "{error}");
-        assert_eq!(allowed().unwrap(), before, "a refused pinning changes nothing");
+        assert_eq!(allowed().unwrap(), before, "a rejected pinning changes nothing");
     }
 }
 
 #[test]
-fn a_scheduling_class_is_set_or_refused_with_advice() {
+fn a_scheduling_class_is_set_or_rejected_with_advice() {
     in_a_thread(|| {
         assert_eq!(current_scheduling().unwrap(), Scheduling::Other);
         for wanted in [Scheduling::Fifo(3), Scheduling::RoundRobin(2), Scheduling::Other] {
@@ -121,7 +121,7 @@ fn a_second_capture_finds_the_same_machine() {
     assert_eq!(serde_json::from_str::<Machine>(&text).unwrap(), machine);
 }
 
-/// Two cores that this process may use, or `None` with a word about it.
+/// Two cores that this process may use, or `None` with a message.
 fn two_cores() -> Option<(usize, usize)> {
     match allowed().unwrap()[..] {
         [first, second, ..] => Some((first, second)),
@@ -147,8 +147,8 @@ fn probes_measure_or_say_why_not() {
 fn a_core_that_is_not_there_is_said_by_the_probes() {
     let core = allowed().unwrap()[0];
     for cores in [(core, CORES_MAX - 1), (CORES_MAX - 1, core)] {
-        // On a busy machine the other thread may be late first, and that be the reason given: it
-        // was so once, with two compilers beside the test.
+        // On a busy machine the other thread may be late first, and its error be reported; this
+        // happened with two compilers running.
         let is_told = |_: &u32| {
             let probes = probe::run(&Clock::calibrate(), Some(cores));
             assert_eq!(probes.cache_line_round_trip_ns_p50, None);

@@ -1,16 +1,16 @@
 //! The two ends of a structure.
 
-/// What there is to take at once at most: between two batches the consumer looks at the clock.
+/// Maximum number of messages per batch: between two batches, the consumer reads the clock.
 pub(crate) const BATCH_MAX: usize = 64;
 
-/// What became of a message.
+/// Result of sending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendResult {
-    /// It is under way.
+    /// It was sent.
     Yes,
     /// There is no room now.
     Full,
-    /// It can't be sent, now or later; [`Sender::complaint`] says why.
+    /// It can never be sent; [`Sender::complaint`] says why.
     Broken,
 }
 
@@ -21,10 +21,10 @@ pub trait Sender: Send {
 
     /// Why a message could not be sent.
     fn complaint(&self) -> String {
-        "a message was refused for good".to_owned()
+        "a message was rejected for good".to_owned()
     }
 
-    /// How often a block of a queue was not ready when it was needed.
+    /// How often a block of a queue was not ready in time.
     fn blocks_late(&self) -> u64 {
         0
     }
@@ -32,21 +32,22 @@ pub trait Sender: Send {
 
 /// The consumer's end.
 pub trait Receiver: Send {
-    /// Hands what has come to `take`, a bounded number, and says how many. Never blocks.
+    /// Passes received messages to `take`, a bounded number, and returns their number. Never
+    /// blocks.
     fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize;
 
-    /// Messages that newer ones replaced before they were read; `None` where nothing is ever
-    /// replaced.
+    /// Messages that newer ones replaced before they were read; `None` if the structure never
+    /// replaces.
     fn conflated(&self) -> Option<u64> {
         None
     }
 
-    /// Why nothing will come any more, if that is so. Asked while nothing comes.
+    /// Why no more messages will come, if so. Called while none comes.
     fn complaint(&self) -> Option<String> {
         None
     }
 
-    /// How often a block of a queue was not ready when it was needed.
+    /// How often a block of a queue was not ready in time.
     fn blocks_late(&self) -> u64 {
         0
     }

@@ -23,10 +23,10 @@ const RUNS: &[(&str, Run)] = &[
     ("crossbeam", peers::crossbeam),
 ];
 
-/// Carries the plan out. Ends early, with the samples so far, when `link.stop` is set.
+/// Runs the plan. Ends early, with the samples so far, if `link.stop` is set.
 ///
 /// # Errors
-/// If there is no result at all. A run that broke off has a result that says so.
+/// If there is no result at all. An interrupted run has a result that says so.
 pub fn run(plan: &IpcPlan, link: &mut Link) -> Result<ClientReport, IpcBenchError> {
     plan.check()?;
     let structure = find_for(&plan.structure, plan.ends)?;

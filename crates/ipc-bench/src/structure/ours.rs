@@ -10,8 +10,7 @@ use ipc::ring::{self, Producers, Ring, SendError, Shape};
 use plan::process::ipc::IpcPlan;
 use std::path::Path;
 
-/// What a record takes beside its message, at most: its word, and what is left of its last cache
-/// line.
+/// Largest overhead of a record: its word, and the rest of its last cache line.
 const RECORD_OVERHEAD_BYTES_MAX: u64 = 72;
 
 fn failed(plan: &IpcPlan, why: impl ToString) -> IpcBenchError {
@@ -79,9 +78,8 @@ pub(crate) fn queue_unchecked(
     queue_with(plan, link, false)
 }
 
-/// All blocks of the run are made, mapped and touched before it, as the peers do: making one takes
-/// the kernel tens of milliseconds, and on two cores whoever made it meanwhile would take one of
-/// the measured ones.
+/// Makes, maps and touches all blocks before the run, as the peers do. Making one takes the kernel
+/// tens of milliseconds; on two cores, that would take one of the measured cores.
 fn queue_with(
     plan: &IpcPlan,
     link: &mut Link,
@@ -111,24 +109,24 @@ fn queue_with(
         for _ in 1..blocks {
             writer.prepare_next()?;
         }
-        Ok(Appending { writer, complaint: String::new() })
+        Ok(QueueSender { writer, complaint: String::new() })
     };
     let reading = || {
         let mut reader = queue::Reader::open(&path, Start::Oldest, Ahead::Caller)?;
         while reader.prepare_next()? {}
-        Ok(Reading { reader, complaint: None })
+        Ok(QueueReceiver { reader, complaint: None })
     };
     let writer = plan.ends.sends().then(appending).transpose().map_err(failed)?;
     let reader = plan.ends.receives().then(reading).transpose().map_err(failed)?;
     between(plan, link, writer, reader)
 }
 
-struct Appending {
+struct QueueSender {
     writer: queue::Writer,
     complaint: String,
 }
 
-impl Sender for Appending {
+impl Sender for QueueSender {
     #[inline]
     fn send(&mut self, message: &[u8]) -> SendResult {
         match self.writer.append(message) {
@@ -149,12 +147,12 @@ impl Sender for Appending {
     }
 }
 
-struct Reading {
+struct QueueReceiver {
     reader: queue::Reader,
     complaint: Option<String>,
 }
 
-impl Receiver for Reading {
+impl Receiver for QueueReceiver {
     #[inline]
     fn receive(&mut self, take: &mut impl FnMut(&[u8])) -> usize {
         match self.reader.read(BATCH_MAX, |_, bytes| take(bytes)) {
@@ -194,20 +192,20 @@ pub(crate) fn distributor(plan: &IpcPlan, link: &mut Link) -> Result<ClientRepor
     };
     let distributor = distributor.map_err(failed)?;
     let writer = plan.ends.sends().then(|| distributor.writer()).transpose().map_err(failed)?;
-    let publishing = writer.map(|writer| Publishing { writer, key: 0, keys: shape.keys });
+    let publishing = writer.map(|writer| DistributorSender { writer, key: 0, keys: shape.keys });
     let reader = plan.ends.receives().then(|| distributor.reader());
     let following = reader.map(|reader| DistributorReceiver { reader, missed: 0 });
     between(plan, link, publishing, following)
 }
 
-/// The keys take turns.
-struct Publishing {
+/// Messages go to the keys in turn.
+struct DistributorSender {
     writer: distributor::Writer,
     key: u32,
     keys: u32,
 }
 
-impl Sender for Publishing {
+impl Sender for DistributorSender {
     #[inline]
     fn send(&mut self, message: &[u8]) -> SendResult {
         match self.writer.publish(self.key, message) {
@@ -246,7 +244,7 @@ impl Receiver for DistributorReceiver {
 mod tests {
     use super::*;
 
-    /// Nothing is made ahead, so each block is late, for the writer and for the reader.
+    /// Nothing is prepared, so each block is late, for the writer and for the reader.
     #[test]
     fn a_block_that_was_not_ready_is_told() {
         let directory = tempfile::tempdir().unwrap();
@@ -257,8 +255,8 @@ mod tests {
         };
         let writer = queue::Writer::open(directory.path(), options).unwrap();
         let reader = queue::Reader::open(directory.path(), Start::Oldest, Ahead::Caller).unwrap();
-        let mut appending = Appending { writer, complaint: String::new() };
-        let mut reading = Reading { reader, complaint: None };
+        let mut appending = QueueSender { writer, complaint: String::new() };
+        let mut reading = QueueReceiver { reader, complaint: None };
         let message = [7; 1000];
         for _ in 0..3 * queue::BLOCK_BYTES_MIN / message.len() {
             assert_eq!(Sender::send(&mut appending, &message), SendResult::Yes);

@@ -1,4 +1,4 @@
-//! What people use between threads, each as its authors recommend.
+//! Commonly used structures between threads, each used as its authors recommend.
 
 use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link, between};
@@ -8,8 +8,7 @@ use crossbeam_queue::ArrayQueue;
 use plan::process::ipc::IpcPlan;
 use std::sync::Arc;
 
-/// Calls `$run::<N>` with the plan's length of messages, which these crates must know when they
-/// are built.
+/// Calls `$run::<N>` with the plan's length of messages, which must be known at compile time.
 macro_rules! of_length {
     ($plan:expr, $link:expr, $run:ident, [$($length:literal),*]) => {
         match $plan.message_bytes {

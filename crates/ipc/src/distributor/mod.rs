@@ -1,5 +1,5 @@
 //! The newest value of each of many keys, from one writer to any number of readers, which never
-//! hold it up.
+//! delay the writer.
 //!
 //! ```
 //! use ipc::distributor::{Distributor, Shape};
@@ -21,32 +21,33 @@
 //!
 //! # In memory
 //!
-//! | bytes, behind the region's header | |
+//! | bytes, after the region's header | |
 //! |---|---|
 //! | 0..8 | position of the journal's next note |
-//! | 128..132 | bell: the futex word of readers that sleep |
-//! | 256.. | newest: a word a key, how often it was published; up to a multiple of 128 bytes |
-//! | then | journal: a word a note, the next power of two from keys, at least 1 024; up to a multiple of 128 bytes |
-//! | then | keys x slots, each a word of 8 bytes (sequence, length, being written) and the value, a multiple of 64 bytes |
+//! | 128..132 | bell: the futex word of sleeping readers |
+//! | 256.. | newest: a word per key, its number of publications; padded to 128 bytes |
+//! | then | journal: a word per note, the next power of two from keys, at least 1 024; padded to
+//! 128 bytes |
+//! | then | keys x slots, each a word of 8 bytes (sequence, length, being written) and the value, a
+//! multiple of 64 bytes |
 //!
-//! Geometry: keys, slots a key, longest value, 1 if readers may sleep.
+//! Geometry: keys, slots per key, longest value, 1 if readers may sleep.
 //!
-//! Why so: a reader polls one word, whatever the number of keys, and goes from there straight to
-//! the slot: two transfers between cores one after the other, and no scan. Slots lie on lines of
-//! their own, so that a reader of one value doesn't take from the writer the line of the next.
-//! More slots a key mean that a slow reader is overtaken less often while it copies; what it costs
-//! to be overtaken is to copy again.
+//! Reasons: for any number of keys, a reader polls one word and goes from there directly to the
+//! slot: two consecutive transfers between cores, and no scan. Each slot has its own lines, so that
+//! a reader of one value doesn't take the next value's line from the writer. With more slots per
+//! key, the writer overwrites a value less often while a slow reader copies it; the reader must
+//! then copy again.
 //!
 //! # When a process dies
 //!
-//! - The writer: each key keeps its last whole value, and readers that come later get it too. A
-//!   value whose publication was cut off is there whole or not at all. The next writer goes on
-//!   with the count.
-//! - A reader: nobody notices.
+//! - The writer: each key keeps its last whole value, also for later readers. A value whose
+//!   publication was interrupted is published whole or not at all. The next writer continues the
+//!   count.
+//! - A reader: no effect.
 //!
-//! A process that may write the memory can write nonsense into it: readers then show wrong values
-//! or none, never bytes outside a slot; a length or key out of range is counted
-//! ([`Reader::damaged`]).
+//! A process that may write the memory can damage it. Readers then show wrong values or none, but
+//! never bytes outside a slot; they count lengths and keys out of range ([`Reader::damaged`]).
 
 pub(crate) mod protocol;
 
@@ -65,12 +66,12 @@ use crate::wait::Wait;
 
 pub use crate::distributor::protocol::{KEYS_MAX, PublishError, SLOTS_MAX, VALUE_BYTES_MAX};
 
-/// What a distributor is created for.
+/// Capacity of a distributor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How many keys: 1 to [`KEYS_MAX`]. They are numbered from 0.
+    /// Number of keys: 1 to [`KEYS_MAX`]. They are numbered from 0.
     pub keys: u32,
-    /// Slots a key: a power of two, 2 to [`SLOTS_MAX`]; 4 is a good number.
+    /// Slots per key: a power of two, 2 to [`SLOTS_MAX`]; 4 is a good number.
     pub slots: u32,
     /// Longest value, bytes: 1 to [`VALUE_BYTES_MAX`].
     pub value_bytes_max: usize,
@@ -80,18 +81,22 @@ pub struct Shape {
 
 impl Shape {
     fn geometry(self) -> Result<Geometry, IpcError> {
-        let refused = |what, given: u64, allowed| Err(IpcError::Shape { what, given, allowed });
+        let shape_error = |what, given: u64, allowed| Err(IpcError::Shape { what, given, allowed });
         if !(1..=KEYS_MAX).contains(&self.keys) {
             let allowed = format!("1 to {KEYS_MAX}");
-            return refused("a distributor's number of keys", self.keys.into(), allowed);
+            return shape_error("a distributor's number of keys", self.keys.into(), allowed);
         }
         if !self.slots.is_power_of_two() || !(2..=SLOTS_MAX).contains(&self.slots) {
             let allowed = format!("a power of two from 2 to {SLOTS_MAX}");
-            return refused("a distributor's slots a key", self.slots.into(), allowed);
+            return shape_error("a distributor's slots a key", self.slots.into(), allowed);
         }
         if !(1..=VALUE_BYTES_MAX).contains(&self.value_bytes_max) {
             let allowed = format!("1 to {VALUE_BYTES_MAX} bytes");
-            return refused("a distributor's longest value", self.value_bytes_max as u64, allowed);
+            return shape_error(
+                "a distributor's longest value",
+                self.value_bytes_max as u64,
+                allowed,
+            );
         }
         let (keys, slots) = (self.keys as usize, self.slots as usize);
         Ok(Geometry::new(keys, slots, self.value_bytes_max, self.may_sleep))
@@ -116,7 +121,7 @@ impl Shape {
     }
 }
 
-/// A region's words.
+/// The words of a region.
 #[derive(Clone)]
 struct RegionWords(Arc<Region>);
 
@@ -132,7 +137,7 @@ impl Words for RegionWords {
     }
 }
 
-/// A distributor; clones and other processes' openings are the same one.
+/// A distributor; clones and openings by other processes share it.
 #[derive(Clone)]
 pub struct Distributor {
     memory: RegionWords,
@@ -140,14 +145,14 @@ pub struct Distributor {
     shape: Shape,
 }
 
-/// The byte of the file that stands for the writer's role.
+/// The byte of the file for the writer's role.
 const WRITER_BYTE: u64 = 0;
 
 impl Distributor {
-    /// Creates a distributor, which becomes visible at its place when it is whole.
+    /// Creates a distributor, which becomes visible at its place when it is complete.
     ///
     /// # Errors
-    /// A shape out of range, something at the path already, no room.
+    /// A shape out of range, an existing file at the path, a full file system.
     pub fn create(place: Place<'_>, shape: Shape) -> Result<Distributor, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = geometry.words() as u64 * 8;
@@ -158,12 +163,12 @@ impl Distributor {
     /// Opens the distributor at a path.
     ///
     /// # Errors
-    /// Whatever is not a whole distributor of this version is refused; the error says why.
+    /// If it is not a complete distributor of this version; the error says why.
     pub fn open(path: &Path) -> Result<Distributor, IpcError> {
         Distributor::in_region(Region::open(path, RegionKind::Distributor)?)
     }
 
-    /// Opens a distributor by a descriptor that was inherited or received, see [`Distributor::fd`].
+    /// Opens a distributor by an inherited or received descriptor, see [`Distributor::fd`].
     ///
     /// # Errors
     /// As [`Distributor::open`].
@@ -183,25 +188,25 @@ impl Distributor {
         Ok(Distributor { memory: RegionWords(Arc::new(region)), geometry, shape })
     }
 
-    /// What it was created for.
+    /// Its capacity.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The descriptor, to hand to another process.
+    /// The descriptor, to pass to another process.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.region().fd()
     }
 
-    /// The memory it lies in.
+    /// Its memory.
     pub fn region(&self) -> &Region {
         &self.memory.0
     }
 
-    /// The writing end, until it is dropped or its process dies.
+    /// The writing end, held until it is dropped or its process dies.
     ///
     /// # Errors
-    /// Somebody has it.
+    /// If it is taken.
     pub fn writer(&self) -> Result<Writer, IpcError> {
         let claim = self.region().claim(WRITER_BYTE, "writer")?;
         let publisher = Publisher::take_over(self.memory.clone(), self.geometry);
@@ -222,10 +227,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes `value` the newest of `key`. Never waits.
+    /// Publishes `value` as the newest of `key`. Never waits.
     ///
     /// # Errors
-    /// There is no such key, or the value is too long: nothing was published.
+    /// If the key does not exist or the value is too long; nothing is published then.
     #[inline]
     pub fn publish(&mut self, key: u32, value: &[u8]) -> Result<(), PublishError> {
         self.publisher.publish(key as usize, value)
@@ -239,15 +244,15 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Shows the newest value of each key that has a new one: the key, the value, and how many
-    /// values of that key came between the last one shown and this. Returns how many were shown.
+    /// Shows the newest value of each key that has a new one: the key, the value, and the number of
+    /// values of that key skipped since the last one shown. Returns the number of values shown.
     #[inline]
     pub fn poll(&mut self, mut show: impl FnMut(u32, &[u8], u64)) -> usize {
         self.follower.poll(|key, value, missed| show(key as u32, value, missed))
     }
 
-    /// As [`Reader::poll`], but waits for a first value as long as the patience lasts; 0 when none
-    /// came. On a distributor that was not created for sleepers [`Wait::Futex`] yields.
+    /// As [`Reader::poll`], but waits for a first value until the patience ends; 0 if none came. On
+    /// a distributor without `may_sleep`, [`Wait::Futex`] yields.
     #[inline]
     pub fn poll_within(
         &mut self,
@@ -265,7 +270,7 @@ impl Reader {
         wait.until(patience, bell, attempt).unwrap_or(0)
     }
 
-    /// Slots and notes that this reader passed over because they made no sense.
+    /// Slots and notes that this reader skipped because they were damaged.
     pub fn damaged(&self) -> u64 {
         self.follower.damaged()
     }

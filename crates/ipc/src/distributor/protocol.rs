@@ -1,14 +1,14 @@
-//! The distributor's protocol, over any words: the real ones are a region's, and `tests/loom.rs`
-//! has others. All of it is atomics; there is no `unsafe` here.
+//! The distributor's protocol, over any words: a region's in production, loom's in `tests/loom.rs`.
+//! It uses only atomics, no `unsafe`.
 //!
-//! Each key counts its publications: its sequence. A value goes into slot `sequence % slots` of
-//! its key under a seqlock (the data are read and written as relaxed atomic words, with the fences
-//! of H.-J. Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012).
-//! The key's `newest` says its last whole sequence, so what is being written is never what readers
-//! are sent to.
+//! Each key counts its publications; the count is its sequence. A value goes into slot `sequence %
+//! slots` of its key under a seqlock (data are read and written as relaxed atomic words, with the
+//! fences of H.-J. Boehm, "Can seqlocks get along with programming language memory models?", MSPC
+//! 2012). The key's `newest` is its last complete sequence, so it never points to a value being
+//! written.
 //!
-//! Then the publication is noted in a journal, a ring of words that all readers follow, each at
-//! its own position:
+//! Then the publication is noted in a journal, a ring of words that each reader follows at its own
+//! position:
 //!
 //! | bits | of a journal's word |
 //! |---|---|
@@ -22,35 +22,35 @@
 //! | 1..17 | length of the value, bytes |
 //! | 0 | 1 while the value is being written |
 //!
-//! A reader polls one word, however many keys there are, and that word tells it where the value
-//! lies. A reader that finds more than one note goes by `newest`, and passes over notes of what it
-//! has seen already: that is the conflation. A reader that fell behind by more than the journal
-//! looks at each key once.
+//! For any number of keys, a reader polls one word, which gives the position of the value. A reader
+//! that finds more than one note uses `newest`, and skips notes of values that it has already seen:
+//! that is the conflation. A reader that fell behind by more than the journal looks at each key
+//! once.
 
 use crate::atomics::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::bell::Bell;
 
-/// Most keys.
+/// Maximum number of keys.
 pub const KEYS_MAX: u32 = 1 << 16;
 
-/// Most slots a key.
+/// Maximum number of slots per key.
 pub const SLOTS_MAX: u32 = 1 << 8;
 
 /// Longest value, bytes.
 pub const VALUE_BYTES_MAX: usize = u16::MAX as usize;
 
-/// Least notes in the journal, 8 KiB; more where there are more keys, so that looking at each key
-/// once is never more work than the journal.
+/// Minimum number of notes in the journal, 8 KiB. With more keys there are more notes, so that
+/// looking at each key once is never more work than the journal.
 const JOURNAL_MIN: u32 = 1 << 10;
 
 const TURN_MASK: u64 = (1 << 40) - 1;
 const SEQUENCE_MASK: u64 = (1 << 47) - 1;
 
-/// How often a value is read that changes meanwhile. Each failure means that a newer one is noted
-/// behind what the reader has seen of the journal: it comes by itself.
+/// How often a reader tries to read a value that changes. Each failure means that a newer value has
+/// a later note in the journal, so the reader gets it anyway.
 const READ_ATTEMPTS: u32 = 4;
 
-/// Words before the keys' newest sequences: each thing on a pair of cache lines of its own.
+/// Words before the keys' newest sequences, each on its own pair of cache lines.
 const POSITION: usize = 0;
 const BELL: usize = 16;
 const NEWEST: usize = 32;
@@ -59,7 +59,7 @@ const PAIR_WORDS: usize = 16;
 /// Words of a cache line: a slot begins on one.
 const LINE_WORDS: usize = 8;
 
-/// The bell's place, in half words.
+/// The bell's position, in half words.
 pub(crate) const BELL_HALF_WORD: usize = BELL * 2;
 
 const _: () = {
@@ -69,13 +69,13 @@ const _: () = {
     assert!(KEYS_MAX <= 1 << 16 && SLOTS_MAX <= 1 << 8 && VALUE_BYTES_MAX < 1 << 16);
 };
 
-/// Where the parts of a distributor lie.
+/// The memory of a distributor.
 pub(crate) trait Words {
     fn words(&self) -> &[AtomicU64];
     fn bell(&self) -> &AtomicU32;
 }
 
-/// What all ends must agree on. Places are in words.
+/// Parameters on which all ends must agree. Positions are in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub keys: usize,
@@ -123,7 +123,7 @@ impl Geometry {
         }
     }
 
-    /// Words of the whole.
+    /// Total number of words.
     pub(crate) fn words(&self) -> usize {
         self.values + self.keys * self.slots * self.slot_words
     }
@@ -138,7 +138,7 @@ impl Geometry {
         ((position >> self.journal_log2) + 1) & TURN_MASK
     }
 
-    /// Where the slot of a key's sequence begins: its word, then the value.
+    /// The position of a sequence's slot: its word, then the value.
     #[inline(always)]
     fn slot_at(&self, key: usize, sequence: u64) -> usize {
         let slot = sequence as usize & (self.slots - 1);
@@ -157,20 +157,20 @@ pub enum PublishError {
     TooLong,
 }
 
-/// The writing end. Exclusive by its owner's claim.
+/// The writing end. Its owner's claim makes it exclusive.
 pub(crate) struct Publisher<W> {
     memory: W,
     geometry: Geometry,
-    /// Where the next note goes.
+    /// The position of the next note.
     position: u64,
 }
 
 impl<W: Words> Publisher<W> {
-    /// Takes over from the writer before, who is dead or has gone, at whatever instruction.
+    /// Takes over from the previous writer, which may have died at any instruction.
     pub(crate) fn take_over(memory: W, geometry: Geometry) -> Publisher<W> {
         let words = memory.words();
         let mut position = words[POSITION].load(Ordering::Acquire);
-        // It may have noted and not counted: a reader may have read that note.
+        // It may have written a note without counting it, and a reader may have read that note.
         if words[geometry.note_at(position)].load(Ordering::Acquire) >> 24
             == geometry.turn(position)
         {
@@ -180,15 +180,16 @@ impl<W: Words> Publisher<W> {
         for key in 0..geometry.keys {
             let words = publisher.memory.words();
             let mut sequence = words[NEWEST + key].load(Ordering::Acquire);
-            // It may have written a value and not said so; a reader that was sent to that slot long
-            // ago may have taken it. So it counts, and its sequence is not used twice.
+            // It may have written a value without publishing it, and a reader with an old note of
+            // that slot may have taken it. So that sequence counts as used.
             let next = sequence.wrapping_add(1) & SEQUENCE_MASK;
             let word = words[geometry.slot_at(key, next)].load(Ordering::Acquire);
             if word >> 17 == next && word & 1 == 0 {
                 sequence = next;
                 words[NEWEST + key].store(sequence, Ordering::Release);
             }
-            // It may have said so and not noted it. A reader that has seen it skips this note.
+            // It may have published without a note. A reader that has seen the value skips this
+            // note.
             if sequence != 0 {
                 publisher.note(key, sequence);
             }
@@ -211,7 +212,7 @@ impl<W: Words> Publisher<W> {
         let at = self.geometry.slot_at(key, sequence);
         let (word, data) = words[at..at + self.geometry.slot_words].split_first().expect("slot");
         word.store(sequence << 17 | 1, Ordering::Relaxed);
-        // No data before the word that says that they are being written.
+        // No data may be stored before the word that marks them as being written.
         fence(Ordering::Release);
         store_bytes(data, value);
         word.store(sequence << 17 | (value.len() as u64) << 1, Ordering::Release);
@@ -243,18 +244,18 @@ impl<W: Words> Publisher<W> {
 pub(crate) struct Follower<W> {
     memory: W,
     geometry: Geometry,
-    /// Next note; `None` when each key is to be looked at.
+    /// Next note; `None` if each key must be looked at.
     next: Option<u64>,
     /// Last sequence shown, by key.
     seen: Vec<u64>,
-    /// The value that is being shown.
+    /// Buffer for the shown value.
     value: Vec<u8>,
-    /// Slots whose length made no sense.
+    /// Slots with an invalid length.
     damaged: u64,
 }
 
 impl<W: Words> Follower<W> {
-    /// Its first poll shows the newest value of each key.
+    /// A reader whose first poll shows the newest value of each key.
     pub(crate) fn new(memory: W, geometry: Geometry) -> Follower<W> {
         let words = memory.words();
         let before_newest =
@@ -268,8 +269,8 @@ impl<W: Words> Follower<W> {
         self.damaged
     }
 
-    /// Shows the newest value of each key that has a new one. Looks at no more notes than the
-    /// journal has, and at each key at most once: a quick writer can't hold it.
+    /// Shows the newest value of each key that has a new one. Reads at most as many notes as the
+    /// journal has, and each key at most once, so that a fast writer can't hold it.
     #[inline]
     pub(crate) fn poll(&mut self, mut show: impl FnMut(usize, &[u8], u64)) -> usize {
         let mut shown = 0;
@@ -282,7 +283,7 @@ impl<W: Words> Follower<W> {
             let turn = self.geometry.turn(next);
             if note >> 24 != turn {
                 if note >> 24 != turn.wrapping_sub(1) & TURN_MASK {
-                    // The writer has come round: what it wrote over is in the keys.
+                    // The writer has overwritten notes; the keys have their values.
                     next = self.look_at_each_key(&mut shown, &mut show);
                 }
                 break;
@@ -312,9 +313,9 @@ impl<W: Words> Follower<W> {
         shown: &mut usize,
         show: &mut impl FnMut(usize, &[u8], u64),
     ) -> u64 {
-        // First the position: what is published from now on is noted behind it.
+        // Read the position first: later publications are noted after it.
         let position = self.memory.words()[POSITION].load(Ordering::Acquire);
-        // In case `show` panics: the next poll looks again, and nothing is shown twice.
+        // If `show` panics, the next poll looks again, and shows nothing twice.
         self.next = None;
         for key in 0..self.geometry.keys {
             *shown += usize::from(self.show_newest(key, None, show));
@@ -322,8 +323,8 @@ impl<W: Words> Follower<W> {
         position
     }
 
-    /// Shows the key's newest value, if it has not been seen. `hint` is a slot that probably has
-    /// it, and spares asking for it: that would be one more line from the writer's core.
+    /// Shows the key's newest value, if not yet seen. `hint` is the slot that probably has it,
+    /// which saves loading one more line from the writer's core.
     #[inline(always)]
     fn show_newest(
         &mut self,
@@ -352,7 +353,7 @@ impl<W: Words> Follower<W> {
         false
     }
 
-    /// Copies the slot of a sequence out; what it held, unless that changed meanwhile.
+    /// Copies the slot of a sequence; returns its content unless it changed in between.
     #[inline(always)]
     fn read(&mut self, key: usize, sequence: u64) -> Option<(u64, usize)> {
         let at = self.geometry.slot_at(key, sequence);
@@ -363,7 +364,7 @@ impl<W: Words> Follower<W> {
         }
         let length = (before >> 1 & 0xFFFF) as usize;
         load_bytes(data, &mut self.value, length);
-        // No data after the word that says that they were not written meanwhile.
+        // No data may be loaded after the word that says that they did not change.
         fence(Ordering::Acquire);
         (word.load(Ordering::Relaxed) == before).then_some((before >> 17, length))
     }
@@ -373,7 +374,7 @@ impl<W: Words> Follower<W> {
 fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<8>();
     let mut words = words.iter();
-    // In this order: a zip that ends takes one more from its left side.
+    // In this order, because a zip that ends takes one more item from its left side.
     for (chunk, word) in whole.iter().zip(words.by_ref()) {
         word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
     }
@@ -384,7 +385,7 @@ fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
     }
 }
 
-/// At most as many bytes as both sides have, in whole words.
+/// Loads as many bytes as both sides have, in whole words.
 #[inline(always)]
 fn load_bytes(words: &[AtomicU64], bytes: &mut [u8], length: usize) {
     let places = bytes.as_chunks_mut::<8>().0.iter_mut();

@@ -1,4 +1,4 @@
-//! The distributor against a map, and its edges.
+//! Compares the distributor with a map, and tests its limits.
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     let value = prop::collection::vec(any::<u8>(), 0..=LONGEST + 1);
     prop_oneof![
         8 => (0..=KEYS, value).prop_map(|(key, value)| Step::Publish(key, value)),
-        // Around and past the journal's length.
+        // Near and beyond the journal's length.
         1 => (0..KEYS, 1000..1100u32).prop_map(|(key, n)| Step::PublishMany(key, n)),
         5 => (0..READERS).prop_map(Step::Poll),
         1 => (0..READERS).prop_map(Step::ReaderAnew),
@@ -36,10 +36,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a key has: its newest value, how many there were.
+/// Per key: its newest value and its number of publications.
 type Model = Vec<(Vec<u8>, u64)>;
 
-/// What a reader is owed: of each key with news the value and how many it missed.
+/// The expected result of a poll: per key with news, the value and the number missed.
 fn owed(model: &Model, seen: &mut [u64]) -> Vec<(u32, Vec<u8>, u64)> {
     let mut owed = Vec::new();
     for (key, (value, count)) in model.iter().enumerate() {
@@ -95,7 +95,7 @@ proptest! {
                     prop_assert_eq!(reader.poll(|_, _, _| ()), 0);
                 }
                 Step::ReaderAnew(reader) => {
-                    // What was there before it came, it did not miss.
+                    // A reader does not miss values from before its start.
                     let seen = model.iter().map(|(_, count)| count.saturating_sub(1)).collect();
                     readers[reader] = (distributor.reader(), seen);
                 }
@@ -108,7 +108,7 @@ proptest! {
         prop_assert!(readers.iter().all(|(reader, _)| reader.damaged() == 0));
     }
 
-    /// Whatever stands in the memory, nobody panics, and no value is longer than a slot.
+    /// For any content of the memory: no panic, and no value longer than a slot.
     #[test]
     fn nonsense_in_the_memory_is_survived(
         damage in prop::collection::vec((any::<u16>(), any::<u64>(), 0..3u8), 1..40),
@@ -118,7 +118,7 @@ proptest! {
         let mut reader = distributor.reader();
         let words = distributor.region().words();
         for (place, value, shift) in damage {
-            // The key that is read first is hit most often.
+            // Half of the damage hits the first key, which is read most.
             let place = if place % 2 == 0 { place / 2 % 64 } else { place };
             let place = usize::from(place) % words.len();
             words[place].store(value >> (shift * 24), Ordering::Relaxed);
@@ -160,8 +160,8 @@ fn there_is_one_writer_at_a_time() {
     other.writer().unwrap();
 }
 
-/// A writer that died at each instruction of its third publication, imitated word by word: readers
-/// have the second or the third value, and the next writer's first value comes to all of them.
+/// A writer that died at each instruction of its third publication, simulated word by word. Readers
+/// have the second or the third value, and get the next writer's first value.
 #[test]
 fn a_writer_may_die_at_any_store() {
     const STORES: usize = 6;
@@ -173,7 +173,7 @@ fn a_writer_may_die_at_any_store() {
             writer.publish(0, b"value--1").unwrap();
             writer.publish(0, b"value--2").unwrap();
         }
-        // The third publication, made and taken back, tells which words change, and to what.
+        // Make and undo the third publication to find its changed words.
         let words = distributor.region().words();
         let image = |words: &[AtomicU64]| -> Vec<u64> {
             words.iter().map(|word| word.load(Ordering::Relaxed)).collect()
@@ -222,9 +222,8 @@ fn a_writer_may_die_at_any_store() {
     }
 }
 
-/// A reader was on its way to a slot when the writer came round to it, wrote a third value whole
-/// and died before saying so. That reader has shown it: its sequence must not be given to another
-/// value.
+/// A reader is on its way to a slot when the writer overwrites it with a third value and dies
+/// before publishing. The reader has shown that value, so its sequence must not be used again.
 #[test]
 fn a_value_that_a_reader_was_first_to_see_counts() {
     let distributor = distributor(1, 2, 8);
@@ -236,7 +235,7 @@ fn a_value_that_a_reader_was_first_to_see_counts() {
     let image: Vec<_> = words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
     writer.publish(0, b"value--2").unwrap();
     drop(writer);
-    // All but the value's slot is as before; the note sends the reader there all the same.
+    // Everything except the value's slot is as before; the old note still sends the reader there.
     let slot = (0..words.len())
         .find(|&i| words[i].load(Ordering::Relaxed) == u64::from_ne_bytes(*b"value--2"))
         .unwrap();
@@ -250,12 +249,13 @@ fn a_value_that_a_reader_was_first_to_see_counts() {
     words[note].store(image[note], Ordering::Relaxed);
     let mut writer = distributor.writer().unwrap();
     writer.publish(0, b"value--3").unwrap();
-    // The next writer's note went where the reader has been; it shows the value with the one after.
+    // The next writer's note overwrites one that the reader has read; the reader shows the value
+    // with the following one.
     writer.publish(0, b"value--4").unwrap();
     assert_eq!(polled(&mut reader), [(0, b"value--4".to_vec(), 1)]);
 }
 
-/// Threads: values of eight words that must all be the same, more of them than there are slots.
+/// Threads: values of eight equal words, more values than slots.
 #[test]
 fn threads_see_whole_values_and_the_last_one() {
     for may_sleep in [false, true] {
@@ -298,22 +298,22 @@ fn threads_see_whole_values_and_the_last_one() {
 }
 
 #[test]
-fn shapes_out_of_range_are_refused_by_name() {
+fn shapes_out_of_range_are_rejected_by_name() {
     for (keys, slots, longest) in
         [(0, 4, 8), (1 << 17, 4, 8), (4, 1, 8), (4, 3, 8), (4, 512, 8), (4, 4, 0), (4, 4, 1 << 16)]
     {
         let shape = Shape { keys, slots, value_bytes_max: longest, may_sleep: false };
-        let refused = Distributor::create(Place::Memory, shape);
-        assert!(matches!(refused.err(), Some(IpcError::Shape { .. })), "{shape:?}");
+        let opened = Distributor::create(Place::Memory, shape);
+        assert!(matches!(opened.err(), Some(IpcError::Shape { .. })), "{shape:?}");
     }
 }
 
 #[test]
-fn a_geometry_that_does_not_fit_its_length_is_refused() {
+fn a_geometry_that_does_not_fit_its_length_is_rejected() {
     for words in [[1, 2, 8, 2, 0, 0, 0, 0], [9, 2, 8, 0, 0, 0, 0, 0], [u64::MAX; 8]] {
         let region =
             Region::create(Place::Memory, RegionKind::Distributor, words, 512, |_| {}).unwrap();
-        let refused = Distributor::in_region(region).err();
-        assert!(matches!(refused, Some(IpcError::Damaged { .. })), "{words:?}: {refused:?}");
+        let opened = Distributor::in_region(region).err();
+        assert!(matches!(opened, Some(IpcError::Damaged { .. })), "{words:?}: {opened:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Blocks are fetched (made or found, mapped, their pages touched) before they are needed, and
-//! given back after, away from the path of a message: 256 MB take the kernel tens of milliseconds.
+//! Prepares blocks (made or found, mapped, their pages touched) before they are needed, and unmaps
+//! them afterwards, off the path of messages: 256 MB take the kernel tens of milliseconds.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -8,23 +8,23 @@ use std::thread::JoinHandle;
 use crate::queue::block::Block;
 use crate::queue::error::QueueError;
 
-/// Most blocks that are held ready ahead of the one in use.
+/// Maximum number of blocks that are ready ahead of the one in use.
 pub const AHEAD_BLOCKS_MAX: usize = 64;
 
-/// The thread that fetches the next block.
+/// The thread that prepares the next block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// A thread of the queue's own, which sleeps but for a few tens of milliseconds a block. It
-    /// runs where the thread that opened the queue was allowed to run at that time, with its
-    /// scheduling class: open before pinning, or it takes the time from the pinned thread.
+    /// A thread of the queue, which sleeps except for some tens of milliseconds per block. It
+    /// inherits the affinity and scheduling class that the opening thread has at that time: open
+    /// the queue before pinning, or the thread takes time from the pinned one.
     Thread,
-    /// The owner, by calling `prepare_next` when it has time. Where it has not called it, the
-    /// message that needs the next block waits for it, and that is counted.
+    /// The owner, by calling `prepare_next` when it has time. Otherwise the message that needs the
+    /// next block waits for it, and that is counted.
     Caller,
 }
 
-/// Makes or finds the block of the first number, mapped and touched, while the block of the second
-/// is in use; `None` if it isn't there (yet).
+/// Makes or finds the block with the first number, mapped and touched, while the block with the
+/// second number is in use; `None` if it does not exist (yet).
 pub(crate) type Fetch = Box<dyn FnMut(u64, u64) -> Result<Option<Block>, QueueError> + Send>;
 
 type Fetched = Result<Option<Block>, QueueError>;
@@ -34,7 +34,7 @@ enum Order {
     GiveBack(Block),
 }
 
-/// The blocks that come, and those that were.
+/// The next blocks, and the used ones.
 pub(crate) struct NextBlocks {
     by: By,
     late: u64,
@@ -44,20 +44,20 @@ enum By {
     Caller {
         fetch: Fetch,
         ready: VecDeque<Block>,
-        /// Unmapping takes milliseconds: these wait for `prepare`.
+        /// Used blocks wait for `prepare`, because unmapping takes milliseconds.
         used: Vec<Block>,
-        /// Whether the owner has prepared since a block was late: if not, nothing waits for it, or
-        /// blocks that were removed would keep their memory.
+        /// Whether the owner has called `prepare` since a block was late. If not, used blocks are
+        /// not kept, so that removed blocks don't hold their memory.
         prepares: bool,
     },
     Thread(Helper),
 }
 
 struct Helper {
-    /// `None` once it is to end.
+    /// `None` once the thread must end.
     orders: Option<SyncSender<Order>>,
     fetched: Receiver<Fetched>,
-    /// The block that was asked for and has not been taken.
+    /// The requested block that has not been taken.
     asked: Option<u64>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,21 +76,20 @@ impl NextBlocks {
         Ok(NextBlocks { by, late: 0 })
     }
 
-    /// How often a block was not ready when it was needed.
+    /// How often a block was not ready in time.
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// Lets the thread, if there is one, fetch this block now.
+    /// Tells the thread, if any, to prepare this block now.
     pub fn ask(&mut self, number: u64) {
         if let By::Thread(helper) = &mut self.by {
             helper.ask(number);
         }
     }
 
-    /// Fetches one more block now, in this thread: the one after those that are ready, of which
-    /// `number` is the first. False if it isn't there, or is another thread's work, or enough are
-    /// ready.
+    /// Prepares one more block in this thread: the one after the ready ones, the first of which is
+    /// `number`. False if it does not exist, if a thread prepares blocks, or if enough are ready.
     pub fn prepare(&mut self, number: u64) -> Result<bool, QueueError> {
         let By::Caller { fetch, ready, used, prepares } = &mut self.by else { return Ok(false) };
         *prepares = true;
@@ -104,7 +103,7 @@ impl NextBlocks {
         Ok(is_there)
     }
 
-    /// The block of this number, ready or fetched now.
+    /// Takes the block with this number, or prepares it now.
     pub fn take(&mut self, number: u64) -> Fetched {
         match &mut self.by {
             By::Caller { fetch, ready, used, prepares } => {
@@ -112,7 +111,7 @@ impl NextBlocks {
                 if next.is_some() {
                     return Ok(next);
                 }
-                // Not the next one: a reader that fell behind. What was ready is behind it too.
+                // Not the next block: the reader fell behind, so the ready blocks are outdated too.
                 ready.clear();
                 used.clear();
                 *prepares = false;
@@ -123,7 +122,7 @@ impl NextBlocks {
         }
     }
 
-    /// Gives back a block that was read or written to its end.
+    /// Unmaps a block that was read or written to its end.
     pub fn give_back(&mut self, block: Block) {
         match &mut self.by {
             By::Caller { used, prepares: true, .. } if used.len() < AHEAD_BLOCKS_MAX => {
@@ -137,7 +136,7 @@ impl NextBlocks {
 
 impl Helper {
     fn start(mut fetch: Fetch) -> std::io::Result<Helper> {
-        // A fetch, and the blocks that fall out of use meanwhile.
+        // One preparation, and the blocks that go out of use during it.
         let (orders, to_do) = sync_channel(2 * AHEAD_BLOCKS_MAX);
         let (done, fetched) = sync_channel(1);
         let work = move || {
@@ -158,7 +157,7 @@ impl Helper {
 
     fn order(&mut self, order: Order) {
         if let Some(orders) = &self.orders {
-            // The thread ends after the last order, not before.
+            // The thread ends only after the last order.
             let _ = orders.send(order);
         }
     }
@@ -181,7 +180,7 @@ impl Helper {
                     *late += 1;
                     return self.receive();
                 }
-                // It was not there then, or the disk was full then: try again.
+                // It did not exist then, or the disk was full then: try again.
                 Ok(_) | Err(TryRecvError::Disconnected) => self.asked = None,
             }
         } else if self.asked.is_some() {
@@ -199,7 +198,7 @@ impl Helper {
 }
 
 impl Drop for Helper {
-    /// Waits for the thread, so that nothing is made after the writer's lock is gone.
+    /// Waits for the thread, so that it makes nothing after the writer's lock is released.
     fn drop(&mut self) {
         self.orders = None;
         while self.fetched.recv().is_ok() {}

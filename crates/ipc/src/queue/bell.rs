@@ -1,5 +1,5 @@
-//! The bell of a queue, for readers that sleep: a small file beside the blocks, because those are
-//! mapped to be read, and whoever sleeps must leave a sign.
+//! The bell of a queue for sleeping readers: a small file next to the blocks. Readers map blocks
+//! read-only, and a sleeper must write.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -11,14 +11,14 @@ use crate::region::{GEOMETRY_WORDS, Place, Region, RegionKind};
 /// Its name in the queue's directory.
 pub(crate) const FILE: &str = "bell";
 
-/// A pair of cache lines of its own.
+/// Its own pair of cache lines.
 const BODY_BYTES: u64 = 128;
 
 #[derive(Debug)]
 pub(crate) struct QueueBell(Region);
 
 impl QueueBell {
-    /// Opens the bell, or makes it.
+    /// Opens the bell or makes it.
     pub fn open_or_create(directory: &Path) -> Result<QueueBell, IpcError> {
         if let Some(bell) = QueueBell::open(directory)? {
             return Ok(bell);
@@ -29,7 +29,7 @@ impl QueueBell {
             .map(QueueBell)
     }
 
-    /// Opens the bell; `None` if the writer rings none.
+    /// Opens the bell; `None` if the writer has none.
     pub fn open(directory: &Path) -> Result<Option<QueueBell>, IpcError> {
         match Region::open(&directory.join(FILE), RegionKind::QueueBell) {
             Err(IpcError::System { source, .. })

@@ -1,4 +1,4 @@
-//! One block of a queue, mapped: what stands at a position, and putting a record there.
+//! One mapped block of a queue: reads and writes records at positions.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -11,20 +11,20 @@ use crate::queue::publish::{look, publish};
 use crate::queue::record::{HEAD_BYTES, Head, RECORD_ALIGN, RecordKind, span};
 use crate::region::{self, GEOMETRY_WORDS, HEADER_BYTES, Place, Region};
 
-/// Where the first record begins, behind the start mark. Positions count from the region's body.
+/// The first record's position, after the start mark. Positions count from the region's body.
 pub(crate) const FIRST: usize = RECORD_ALIGN;
 
-/// Bytes of a block that no record can have: the region's header, the start and the end.
+/// Bytes of a block that records can't use: the region's header, the start and the end.
 pub(crate) const BLOCK_OVERHEAD_BYTES: usize = HEADER_BYTES + 2 * RECORD_ALIGN;
 
-// Positions are multiples of RECORD_ALIGN, so that each begins a cache line and a word.
+// Positions are multiples of RECORD_ALIGN, so each begins a cache line and a word.
 const _: () = assert!(HEADER_BYTES.is_multiple_of(RECORD_ALIGN));
 const _: () = assert!(HEAD_BYTES == 2 * size_of::<u64>());
 
-/// What stands at a position.
+/// The content at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BlockContent<'a> {
-    /// Nothing yet.
+    /// Nothing is published.
     Nothing,
     /// The start mark, with the sequence of the block's first record.
     Start(u64),
@@ -37,13 +37,13 @@ pub(crate) struct Block {
     number: u64,
     path: PathBuf,
     region: Region,
-    /// The last position, which only an end mark may take.
+    /// The last position, reserved for an end mark.
     end: usize,
 }
 
 impl Block {
-    /// Makes a block of zeros, and puts the start mark into it if that is known, before anybody
-    /// sees it.
+    /// Makes a zeroed block, with the start mark if its sequence is known, before it becomes
+    /// visible.
     pub fn create(
         path: &Path,
         number: u64,
@@ -70,12 +70,13 @@ impl Block {
         Ok(Block { number, path: path.to_owned(), region, end })
     }
 
-    /// Opens a block to write to it; `None` if there is none.
+    /// Opens a block for writing; `None` if it does not exist.
     pub fn open(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
         Block::in_region(path, number, Region::open(path, region::RegionKind::QueueBlock))
     }
 
-    /// Opens a block to read it; `None` if there is none. What writes must not be called.
+    /// Opens a block for reading; `None` if it does not exist. The writing methods must not be
+    /// called.
     pub fn open_to_read(path: &Path, number: u64) -> Result<Option<Block>, QueueError> {
         Block::in_region(path, number, Region::open_to_read(path, region::RegionKind::QueueBlock))
     }
@@ -109,33 +110,32 @@ impl Block {
         self.number
     }
 
-    /// The last position, which only an end mark may take: a record ends here at the latest.
+    /// The last position, reserved for an end mark: every record ends before it.
     #[inline]
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// The error that says what is wrong at a position.
+    /// An error about a position.
     pub fn damaged(&self, position: usize, what: &'static str) -> QueueError {
         QueueError::Damaged { block: self.path.clone(), byte: HEADER_BYTES + position, what }
     }
 
-    /// Whether the writer has come to this block.
+    /// Whether the writer has reached this block.
     pub fn is_started(&self) -> bool {
         look(self.word(0)).is_some()
     }
 
-    /// The sequence of its first record, if the writer has come to it; unchecked.
+    /// The sequence of its first record, if the writer has reached it; unchecked.
     pub fn first_sequence(&self) -> Option<u64> {
         self.is_started().then(|| self.sequence(0))
     }
 
-    /// What stands at a position, which is one that a record before ended at; `expected` is the
-    /// sequence that is due there.
+    /// The content at a position where an earlier record ended; `expected` is its sequence.
     #[inline]
     pub fn at(&self, position: usize, expected: u64) -> Result<BlockContent<'_>, &'static str> {
         let Some(word) = look(self.word(position)) else { return Ok(BlockContent::Nothing) };
-        let head = Head::read(word).ok_or("no writer writes such a head")?;
+        let head = Head::read(word).ok_or("its head is invalid")?;
         let sequence = self.sequence(position);
         if (head.kind() == RecordKind::Start) != (position == 0) {
             return Err("a block's start is not where it must be");
@@ -156,7 +156,7 @@ impl Block {
         if span(head.length()) > self.end - position {
             return Err("a record leads out of the block");
         }
-        // SAFETY: published, and within the block, as was just seen.
+        // SAFETY: published, and checked to be within the block.
         let bytes = unsafe { self.published(position, head.length()) };
         if head.fits(sequence, bytes) {
             Ok(BlockContent::Record(bytes))
@@ -170,7 +170,7 @@ impl Block {
         &self.region.words()[position / 8]
     }
 
-    /// To be read after the word.
+    /// Read it after the word.
     #[inline]
     fn sequence(&self, position: usize) -> u64 {
         self.region.words()[position / 8 + 1].load(Relaxed)
@@ -179,36 +179,36 @@ impl Block {
     /// The bytes of the record at a position.
     ///
     /// # Safety
-    /// The record lies within the block, and [`look`] has seen its word: what is published is
-    /// written no more. A process that does so all the same breaks what the crate's documents ask
-    /// for.
+    /// The record must lie within the block, and [`look`] must have seen its word, because
+    /// published bytes are never written again. A process that writes them breaks the crate's
+    /// documented rules.
     #[inline]
     unsafe fn published(&self, position: usize, length: usize) -> &[u8] {
-        // SAFETY: within the body, by the caller's word.
+        // SAFETY: within the body, as the caller guarantees.
         let start = unsafe { self.region.body().add(position + HEAD_BYTES) };
-        // SAFETY: as above; mapped as long as `self`, and written no more.
+        // SAFETY: as above; mapped as long as `self`, and never written again.
         unsafe { std::slice::from_raw_parts(start, length) }
     }
 
-    /// Puts a record at a position. It is seen when the last store of this, of its word, is.
+    /// Writes a record at a position. Its word is stored last and publishes it.
     ///
     /// # Panics
-    /// If it does not fit there.
+    /// If it does not fit.
     #[inline]
     pub fn put(&mut self, position: usize, sequence: u64, bytes: &[u8], checked: bool) {
         assert!(position <= self.end && span(bytes.len()) <= self.end - position);
         let head = Head::of_record(sequence, bytes, checked);
-        // The rest of the record before its first line: a reader polls that line, and takes it from
-        // the writer's cache each time. So it is written in one go, with the word last.
+        // Write the rest of the record before its first line. A reader polls that line and takes it
+        // from the writer's cache each time, so it is written in one go, with the word last.
         let (first, rest) = bytes.split_at(bytes.len().min(RECORD_ALIGN - HEAD_BYTES));
-        // SAFETY: within the block, as was asserted, and not published, so nobody else's.
+        // SAFETY: within the block, as asserted, and unpublished, so no other thread uses it.
         unsafe { self.copy_in(position + RECORD_ALIGN, rest) };
         // SAFETY: as above.
         unsafe { self.copy_in(position + HEAD_BYTES, first) };
         self.publish(position, sequence, head);
     }
 
-    /// Puts a start or an end at a position.
+    /// Writes a start or an end mark at a position.
     pub fn mark(&mut self, position: usize, kind: RecordKind, sequence: u64) {
         self.publish(position, sequence, Head::of_mark(kind, sequence));
     }
@@ -220,22 +220,22 @@ impl Block {
     }
 
     /// # Safety
-    /// The bytes lie within the block, and are of no published record.
+    /// The bytes must lie within the block, and must not belong to a published record.
     #[inline]
     unsafe fn copy_in(&mut self, place: usize, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
-        // SAFETY: within the body, by the caller's word.
+        // SAFETY: within the body, as the caller guarantees.
         let target = unsafe { self.region.body().add(place) };
-        // SAFETY: as above, where a record begins or HEAD_BYTES on; `bytes` is no part of this
+        // SAFETY: as above, at a record's begin or HEAD_BYTES after it; `bytes` is not in this
         // block, which is borrowed exclusively.
         unsafe { copy::by_lines(bytes, target) };
     }
 
-    /// Makes zero what is behind `position`, where no record is published and that of `sequence`
-    /// is due: a writer that was killed leaves a part of one record or mark there. Says how many
-    /// bytes were not zero, or where there is what no kill leaves.
+    /// Zeroes the bytes after `position`, where a killed writer may have left a part of one record
+    /// or mark. The record of `sequence` is due at `position`. Returns the number of bytes that
+    /// were not zero, or the position of content that no kill can leave.
     pub fn wipe(
         &mut self,
         position: usize,
@@ -244,7 +244,7 @@ impl Block {
     ) -> Result<usize, usize> {
         let words = self.region.words();
         let not_zero = || (position / 8..words.len()).filter(|i| words[*i].load(Relaxed) != 0);
-        // In a full block the next thing is its end mark, of which a kill leaves a part as well.
+        // In a full block the end mark is next, and a kill may leave a part of it too.
         let reach = (position + span(record_bytes_max)).min(self.end).max(position + RECORD_ALIGN);
         if let Some(far) = not_zero().map(|index| index * 8).find(|far| *far >= reach) {
             return Err(far);
@@ -256,7 +256,7 @@ impl Block {
         Ok(not_zero().map(|index| words[index].store(0, Relaxed)).count() * 8)
     }
 
-    /// Whether a whole record stands at a position that comes after the one of `sequence`.
+    /// Whether a whole record after that of `sequence` is at a position.
     fn has_later_record(&self, position: usize, sequence: u64) -> bool {
         let found = self.sequence(position);
         found > sequence

@@ -1,5 +1,5 @@
-//! Files that differ from what a writer left: every byte of a block changed, every length cut off,
-//! blocks gone, renamed and foreign. Never a panic, never a record that was not written.
+//! Files that differ from a writer's: every byte of a block changed, every length cut, blocks
+//! missing, renamed and foreign. Never a panic, never a record that was not written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ const OPTIONS: Options = Options {
     may_sleep: false,
 };
 
-/// Lengths of records such that the first block of the smallest size ends behind the last of them
-/// but one: with and without a rest of a line, of a word, and of nothing.
+/// Lengths with which the smallest block ends after the last but one. They include remainders of a
+/// line and of a word, and an empty record.
 const LENGTHS: [usize; 7] = [0, 48, 49, 1000, 8000, 4500, 3000];
 
 fn bytes(sequence: usize) -> Vec<u8> {
     (0..LENGTHS[sequence]).map(|i| (i * 31 + sequence + 1) as u8).collect()
 }
 
-/// A queue of two blocks, as a writer that ended left it.
+/// A queue of two blocks from a writer that ended normally.
 struct Undamaged {
     place: TempDir,
     blocks: [Vec<u8>; 2],
@@ -33,7 +33,7 @@ struct Undamaged {
 
 impl Undamaged {
     fn new(options: Options) -> Undamaged {
-        // On tmpfs where there is one: tens of thousands of files are written.
+        // On tmpfs if possible, because the tests write tens of thousands of files.
         let shared = Path::new("/dev/shm");
         let place =
             if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
@@ -77,7 +77,7 @@ impl Undamaged {
                 Ok(0) => return (n, Ok(())),
                 Ok(_) => {}
                 Err(error) => {
-                    // It stays so: nobody who ignores the error goes on behind it.
+                    // The error repeats, so that a caller can't continue after it.
                     assert!(reader.read(1, |_, _| ()).is_err());
                     return (n, Err(error));
                 }
@@ -90,24 +90,24 @@ fn file(place: &Path, number: usize) -> PathBuf {
     place.join(format!("{number:08}.block"))
 }
 
-/// What a byte of a block is for.
+/// The use of a byte of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Byte {
-    /// A change makes the whole block unreadable.
+    /// In the header: a change makes the whole block unreadable.
     Header,
-    /// In a mark or a record: everything before it is readable; this many records.
+    /// In a mark or a record: this many records before it stay readable.
     Of(usize),
-    /// Between the records and behind the end: nobody reads it.
+    /// Between records or after the end, where it is never read.
     Between,
-    /// Where the next record's word will be: a change looks like one.
+    /// In the next record's word: a change looks like one.
     NextWord,
-    /// Behind the last record, where the next will be: the writer makes it zero.
+    /// After the last record: the writer zeroes it.
     Free,
-    /// The last line, where no record can be.
+    /// In the last line, which can't hold a record.
     LastLine,
 }
 
-/// What each byte of a block is for.
+/// The use of each byte of a block.
 fn map(block: usize, blocks: &Undamaged) -> Vec<Byte> {
     let records = if block == 0 { 0..6 } else { 6..7 };
     let mut map = vec![Byte::Header; 128];
@@ -148,14 +148,14 @@ fn a_change_of_any_byte_is_noticed_or_changes_nothing() {
             let is_noticed = matches!(byte, Byte::Header | Byte::Of(_) | Byte::NextWord);
             assert_eq!((n, end.is_err()), (expected, is_noticed), "{byte:?} {place}: {end:?}");
 
-            // A writer looks at the last block alone: of the other a line each will do.
+            // A writer only reads the last block, so one byte per line of the other is enough.
             if block == 0 && place % 64 != 0 {
                 continue;
             }
             let writer = Writer::open(undamaged.path(), OPTIONS);
             let is_noticed = !matches!(byte, Byte::Between | Byte::Free);
-            let is_refused = block == 1 && is_noticed;
-            assert_eq!(writer.is_err(), is_refused, "{byte:?} {place}: {:?}", writer.err());
+            let is_rejected = block == 1 && is_noticed;
+            assert_eq!(writer.is_err(), is_rejected, "{byte:?} {place}: {:?}", writer.err());
             if let Ok(writer) = writer {
                 assert_eq!(writer.next_sequence(), 7);
                 let wiped = (byte == Byte::Free) as usize * 8;
@@ -168,7 +168,7 @@ fn a_change_of_any_byte_is_noticed_or_changes_nothing() {
 }
 
 #[test]
-fn a_block_cut_off_anywhere_is_refused() {
+fn a_block_cut_off_anywhere_is_rejected() {
     let undamaged = Undamaged::new(OPTIONS);
     for block in [1, 0] {
         for length in (0..BLOCK_BYTES_MIN).rev() {
@@ -194,7 +194,7 @@ fn a_block_cut_off_anywhere_is_refused() {
 fn without_a_check_over_the_bytes_a_change_of_them_is_not_noticed() {
     let undamaged = Undamaged::new(Options { checked: false, ..OPTIONS });
     let map = map(0, &undamaged);
-    // A byte of the record with sequence 3, far behind its head.
+    // A byte in the body of the record with sequence 3.
     let place = map.iter().position(|byte| *byte == Byte::Of(3)).unwrap() + 500;
     let mut changed = undamaged.blocks[0].clone();
     changed[place] ^= 1;
@@ -204,9 +204,8 @@ fn without_a_check_over_the_bytes_a_change_of_them_is_not_noticed() {
     assert_eq!(n, 1);
 }
 
-/// All that a writer that is killed can leave of a record, store by store, in the order of
-/// `Block::put`: the next writer finds the end where it was, and nothing in the way of what it
-/// writes.
+/// Everything that a killed writer can leave of a record, store by store, in the order of
+/// `Block::put`. The next writer finds the same end, and nothing disturbs its records.
 #[test]
 fn a_record_that_was_begun_leaves_nothing() {
     let undamaged = Undamaged::new(OPTIONS);
@@ -236,14 +235,14 @@ fn a_record_that_was_begun_leaves_nothing() {
                     assert_eq!((found, bytes), (sequence, &b"next"[..]));
                 };
                 assert_eq!(follower.read(1, each).unwrap(), 1);
-                // Where the next record's word will be, nothing is left that looks like one.
+                // No remains at the next record's word look like one.
                 assert_eq!(follower.read(1, |_, _| ()).unwrap(), 0);
             }
         }
     }
 }
 
-/// The end mark of a block that is full to its last record stands in the last line.
+/// The end mark of a completely full block is in its last line.
 #[test]
 fn an_end_that_was_begun_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
@@ -261,7 +260,7 @@ fn an_end_that_was_begun_leaves_nothing() {
     assert_eq!(reader.read(9, |_, found| assert!(found == longest)).unwrap(), 1);
 }
 
-/// A writer that is killed between two blocks has ended one, and not started the next.
+/// A writer killed between two blocks has ended one and not started the next.
 #[test]
 fn a_block_that_was_ended_and_none_started_is_gone_on_behind() {
     let undamaged = Undamaged::new(OPTIONS);
@@ -281,11 +280,11 @@ fn a_block_that_was_ended_and_none_started_is_gone_on_behind() {
     }
 }
 
-/// What a disk keeps of a block without order is not what a killed process leaves.
+/// A disk may keep parts of a block in any order, unlike a killed process.
 #[test]
 fn a_record_lost_from_the_middle_is_not_wiped_away_with_those_behind_it() {
     let undamaged = Undamaged::new(OPTIONS);
-    // The second block's only record stays; one more comes behind it, and then its head is lost.
+    // The second block has one record. Append another one, then lose the first one's head.
     let mut writer = Writer::open(undamaged.path(), OPTIONS).unwrap();
     writer.append(&[1; 100]).unwrap();
     writer.append(&[2; 100]).unwrap();
@@ -297,8 +296,8 @@ fn a_record_lost_from_the_middle_is_not_wiped_away_with_those_behind_it() {
     fs::write(&path, &torn).unwrap();
     let error = Writer::open(undamaged.path(), OPTIONS).err().unwrap().to_string();
     assert!(error.contains("nothing is before it"), "{error}");
-    assert_eq!(fs::read(&path).unwrap(), torn, "what is refused is left as it is");
-    // What stands before can be read.
+    assert_eq!(fs::read(&path).unwrap(), torn, "a rejected file is unchanged");
+    // The records before it can be read.
     let (n, end) = undamaged.reads();
     assert_eq!((n, end.is_ok()), (7, true));
 }
@@ -328,7 +327,7 @@ fn a_block_that_is_missing_renamed_or_foreign_is_named() {
     assert!(matches!(nowhere, Err(QueueError::NoQueue(_))));
 }
 
-/// A reader that comes to the end of its block, while the next is gone and no other is there.
+/// A reader reaches the end of its block, and no later block exists.
 #[test]
 fn a_queue_that_was_removed_under_a_reader_is_missed() {
     let undamaged = Undamaged::new(OPTIONS);

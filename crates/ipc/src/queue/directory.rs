@@ -1,4 +1,4 @@
-//! The directory of a queue: which blocks there are, and who may write.
+//! The directory of a queue: its blocks, and the writer's lock.
 
 use std::fs;
 use std::io;
@@ -15,12 +15,12 @@ pub const BLOCK_NUMBER_MAX: u64 = 99_999_999;
 const DIGITS: usize = 8;
 const EXTENSION: &str = ".block";
 
-/// Where the blocks are.
+/// The path of the directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory(PathBuf);
 
-/// As long as it lives, nobody else writes to the queue. The kernel takes it back from a process
-/// that died, however it died: `flock(2)`, on the directory itself.
+/// Excludes other writers while it lives. The kernel releases it when the process dies in any way:
+/// `flock(2)` on the directory itself.
 #[derive(Debug)]
 pub(crate) struct WriterLock(#[expect(dead_code, reason = "holds the lock")] rustix::fd::OwnedFd);
 
@@ -38,47 +38,47 @@ impl Directory {
         self.0.join(format!("{number:0DIGITS$}{EXTENSION}"))
     }
 
-    /// Makes the directory if it isn't there.
+    /// Makes the directory if it does not exist.
     pub fn create(&self) -> Result<(), QueueError> {
-        fs::create_dir_all(&self.0).map_err(|source| self.refused("make", source))
+        fs::create_dir_all(&self.0).map_err(|source| self.failed("make", source))
     }
 
     pub fn lock(&self) -> Result<WriterLock, QueueError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&self.0, flags, Mode::empty())
-            .map_err(|errno| self.refused("open", errno.into()))?;
+            .map_err(|errno| self.failed("open", errno.into()))?;
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(WriterLock(directory)),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(QueueError::SecondWriter(self.0.clone())),
-            Err(errno) => Err(self.refused("lock", errno.into())),
+            Err(errno) => Err(self.failed("lock", errno.into())),
         }
     }
 
-    /// The numbers of the blocks there are, ascending. None if there is no directory.
+    /// The numbers of the existing blocks, ascending. Empty without a directory.
     pub fn blocks(&self) -> Result<Vec<u64>, QueueError> {
         let entries = match fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|source| self.refused("list", source))?,
+            entries => entries.map_err(|source| self.failed("list", source))?,
         };
         let mut numbers = Vec::new();
         for entry in entries {
-            let name = entry.map_err(|source| self.refused("list", source))?.file_name();
+            let name = entry.map_err(|source| self.failed("list", source))?.file_name();
             numbers.extend(name.to_str().and_then(number));
         }
         numbers.sort_unstable();
         Ok(numbers)
     }
 
-    /// The first block that is missing between two that are there. A listing isn't taken at one
-    /// moment, so it is looked at again: blocks are made and removed in ascending order, and one
-    /// that is not there while one below it is, and one above it was, is a hole.
+    /// The first missing block between two existing ones. A listing is not atomic, so it checks
+    /// again: blocks are made and removed in ascending order. So a block is really missing if it
+    /// does not exist now, a lower block exists, and a higher one existed.
     pub fn hole(&self, blocks: &[u64]) -> Option<u64> {
         let (low, _) = blocks.windows(2).map(|two| (two[0], two[1])).find(|(a, b)| b - a > 1)?;
         let is_missing = !self.block(low + 1).exists() && self.block(low).exists();
         is_missing.then_some(low + 1)
     }
 
-    /// Removes a file of the queue; that it is gone already is no error.
+    /// Removes a file of the queue, if it exists.
     pub fn remove(&self, path: &Path) -> Result<(), QueueError> {
         match fs::remove_file(path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -88,9 +88,9 @@ impl Directory {
         }
     }
 
-    /// Removes files that a writer had begun to make when it died: nobody but the writer makes any.
+    /// Removes incomplete files of a killed writer: only the writer makes files.
     pub fn remove_unfinished(&self) -> Result<(), QueueError> {
-        let entries = fs::read_dir(&self.0).map_err(|source| self.refused("list", source))?;
+        let entries = fs::read_dir(&self.0).map_err(|source| self.failed("list", source))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
             let is_unfinished = name.to_str().is_some_and(is_unfinished);
@@ -101,19 +101,19 @@ impl Directory {
         Ok(())
     }
 
-    fn refused(&self, doing: &'static str, source: io::Error) -> QueueError {
+    fn failed(&self, doing: &'static str, source: io::Error) -> QueueError {
         QueueError::System { doing, path: self.0.clone(), source }
     }
 }
 
-/// Whether it is a name that a region has until it is whole, for one of a queue's files.
+/// Whether it is the temporary name of a file of the queue.
 fn is_unfinished(name: &str) -> bool {
     let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".new"));
     let target = inner.and_then(|name| name.rsplit_once('.')).map(|(target, _)| target);
     target.is_some_and(|target| target == bell::FILE || number(target).is_some())
 }
 
-/// The number in a block's file name; `None` for any other file.
+/// The number in a block's file name; `None` for other files.
 fn number(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(EXTENSION)?;
     let is_number = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());

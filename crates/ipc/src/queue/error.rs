@@ -1,4 +1,4 @@
-//! What can go wrong with a queue: what happened, why, and what to try.
+//! Errors of a queue, each with its cause and advice.
 
 use std::io;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::IpcError;
 
-/// Why a queue did not do as asked.
+/// Why an operation on a queue failed.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// Another writer is alive.
@@ -16,93 +16,93 @@ pub enum QueueError {
     )]
     SecondWriter(PathBuf),
 
-    /// Nothing to read there.
+    /// The directory has no queue.
     #[error(
-        "there is no queue in {}: start its writer first, or look at the path", .0.display()
+        "there is no queue in {}: start its writer first, or check the path", .0.display()
     )]
     NoQueue(PathBuf),
 
     /// An option out of its range.
     #[error("{name} is {given}: take one from {least} to {most}")]
     Option {
-        /// Which option.
+        /// Its name.
         name: &'static str,
-        /// What was asked for.
+        /// Its value.
         given: usize,
-        /// The smallest that is taken.
+        /// The smallest value.
         least: usize,
-        /// The largest that is taken.
+        /// The largest value.
         most: usize,
     },
 
-    /// A record that no block has room for.
+    /// The record is too long.
     #[error(
         "a record of {length} bytes is longer than this queue takes: at most {most}; split it, or \
          open the queue with larger blocks"
     )]
     RecordTooLong {
-        /// Its bytes.
+        /// Its length, bytes.
         length: usize,
-        /// Most bytes that are taken.
+        /// Longest record, bytes.
         most: usize,
     },
 
-    /// No number is left for another block.
-    #[error("the queue has come to block {0}, the last: start a new queue")]
+    /// The block numbers are used up.
+    #[error("the queue has reached block {0}, the last: start a new queue")]
     LastBlock(u64),
 
-    /// A block is not where it must be.
+    /// A block is missing.
     #[error(
         "{} is missing, and there are blocks before or behind it that are not: what stood in it is lost; \
          read the rest by opening a reader behind it, and start a new queue", .0.display()
     )]
     MissingBlock(PathBuf),
 
-    /// What stands in a block can't have been written there by a writer.
+    /// A block has content that no writer writes.
     #[error(
-        "{} is damaged at byte {byte}: {what}; it was changed by something else, or is what a \
+        "{} is damaged at byte {byte}: {what}; something else changed it, or it is the result of a \
          power failure left; what stands before can be read, blocks behind by opening a reader at \
          a sequence in them, and a new queue be started", block.display()
     )]
     Damaged {
         /// The file.
         block: PathBuf,
-        /// Bytes from its begin.
+        /// Offset from its begin.
         byte: usize,
         /// The fault.
         what: &'static str,
     },
 
-    /// The reader was too slow, and what it had not read was removed. Told once; the reader goes on
-    /// at the oldest record that there is.
+    /// Records were removed before the reader read them. Reported once; the reader continues at the
+    /// oldest record.
     #[error(
         "{} records, {} to {}, were removed before they were read: read faster, or keep more blocks",
         .missed.end - .missed.start, .missed.start, .missed.end - 1
     )]
     FellBehind {
-        /// The sequences of the records that are gone.
+        /// The sequences of these records.
         missed: Range<u64>,
     },
 
-    /// A reader was to start behind the end.
-    #[error("record {sequence} is not written yet: the next one is {next}; start there or before")]
+    /// The requested start is after the end.
+    #[error("record {sequence} does not exist yet: the next one is {next}; start there or before")]
     NotYet {
-        /// The sequence that was asked for.
+        /// The requested sequence.
         sequence: u64,
-        /// That of the next record to be written.
+        /// The sequence of the next record.
         next: u64,
     },
 
-    /// The file of a block.
+    /// A block's file failed.
     #[error(transparent)]
     Block(#[from] IpcError),
 
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     System {
         /// The failed action, such as "open".
         doing: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,

@@ -1,4 +1,4 @@
-//! A reader of a queue, at its own place.
+//! A reader of a queue.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use crate::queue::error::QueueError;
 use crate::queue::record::span;
 use crate::wait::Wait;
 
-/// Where a reader starts.
+/// The position at which a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At the oldest record that is kept.
+    /// The oldest record that is kept.
     Oldest,
-    /// Behind the newest record there is now. To find it, the block it stands in is read; where the
-    /// writer ends that meanwhile, the reader starts with the first record of the next.
+    /// After the newest present record. The reader reads its block to find it; if the writer ends
+    /// that block in the meantime, the reader starts with the first record of the next one.
     Newest,
-    /// At the record of this sequence. If it isn't kept any more, the first read says what is
-    /// missed; it may be that of the next record to be written.
+    /// The record with this sequence. If it is no longer kept, the first read reports the missed
+    /// ones; it may be the next record to be written.
     At(u64),
 }
 
-/// How often a place in the queue is looked for anew because the writer removed the block that was
-/// found, before that is taken for an error.
+/// How often to search again for a position because the writer removed the block, before that is an
+/// error.
 const ATTEMPTS_MAX: u32 = 100;
 
-/// A reader of a queue, at its own place. Any number of them read at the same time, and none is
-/// known to the writer.
+/// A reader of a queue. Any number of them can read at the same time; the writer does not know
+/// them.
 pub struct Reader {
     directory: Directory,
     next: NextBlocks,
@@ -37,7 +37,7 @@ pub struct Reader {
     block: Block,
     position: usize,
     sequence: u64,
-    /// Behind this position the next block is asked for, once.
+    /// After this position, the next block is requested, once.
     ask_behind: usize,
 }
 
@@ -45,8 +45,8 @@ impl Reader {
     /// Reads the queue in the directory `path`.
     ///
     /// # Errors
-    /// No queue there; a start behind its end; a block missing, damaged, foreign or of another
-    /// version; or a refusal of the system.
+    /// No queue there; a start after its end; a block missing, damaged, foreign or of another
+    /// version; a system error.
     pub fn open(path: &Path, start: Start, ahead: Ahead) -> Result<Reader, QueueError> {
         let directory = Directory::new(path);
         for _ in 0..ATTEMPTS_MAX {
@@ -64,7 +64,7 @@ impl Reader {
                 }
                 Start::At(sequence) => match reader.skip_to(sequence) {
                     Ok(()) => return Ok(reader),
-                    // What was to be skipped was removed meanwhile.
+                    // The records to skip were removed in the meantime.
                     Err(QueueError::FellBehind { .. }) => {}
                     Err(error) => return Err(error),
                 },
@@ -99,14 +99,14 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Gives the next records, at most `max`, each with its sequence, to `each`, and says how many.
-    /// The bytes are where the writer put them; nothing is copied. Makes no system call, unless a
-    /// block is read to its end and the next one isn't ready.
+    /// Passes the next records, at most `max`, each with its sequence, to `each`, and returns their
+    /// number. The bytes are not copied. Makes no system call, unless a block ends and the next one
+    /// isn't ready.
     ///
     /// # Errors
-    /// [`QueueError::FellBehind`], once, and the next read goes on at the oldest record; a block
-    /// damaged or missing, at every read from then on; or a refusal of the system. What stands
-    /// before is given first: an error means that nothing was.
+    /// [`QueueError::FellBehind`], once, after which the next read continues at the oldest record;
+    /// a damaged or missing block, at every further read; a system error. All records before the
+    /// fault are passed first: an error means that none was.
     #[inline]
     pub fn read(
         &mut self,
@@ -133,8 +133,8 @@ impl Reader {
         Ok(records)
     }
 
-    /// As [`Reader::read`], but waits for a first record as long as the patience lasts; 0 when none
-    /// came. Where the writer, as it was when this reader was opened, rings for no sleepers
+    /// As [`Reader::read`], but waits for a first record until the patience ends; 0 if none came.
+    /// If the writer had no bell when this reader was opened
     /// ([`Options::may_sleep`](crate::queue::Options)), [`Wait::Futex`] yields.
     ///
     /// # Errors
@@ -157,27 +157,27 @@ impl Reader {
         done.unwrap_or(Ok(0))
     }
 
-    /// Maps one more block, for later, if the writer has made it: for an owner who has time now
-    /// and opened with [`Ahead::Caller`]. False if it isn't there, or enough are ready, or a
+    /// Maps one more block for later, if the writer has made it: for an owner with
+    /// [`Ahead::Caller`] that has time. False if it does not exist, if enough are ready, or if a
     /// thread does it.
     ///
     /// # Errors
-    /// A block foreign or of another version; or a refusal of the system.
+    /// A foreign block, a block of another version; a system error.
     pub fn prepare_next(&mut self) -> Result<bool, QueueError> {
         self.next.prepare(self.block.number() + 1)
     }
 
-    /// The sequence of the record that is read next.
+    /// The sequence of the next record to read.
     pub fn next_sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// How often the next block was not mapped when it was needed, and a read waited for it.
+    /// How often the next block was not mapped in time, so that a read waited for it.
     pub fn blocks_late(&self) -> u64 {
         self.next.late()
     }
 
-    /// Goes over what is no record: a start, an end, or damage.
+    /// Skips a start or an end, or reports damage.
     #[cold]
     fn go_on(&mut self) -> Result<(), QueueError> {
         match self.found()? {
@@ -204,7 +204,7 @@ impl Reader {
                 self.go_to(block);
                 return Ok(());
             }
-            // The writer makes the next block before it ends one: this one was removed since.
+            // The writer makes the next block before it ends one, so it was removed since.
             let Some(oldest) = self.oldest_behind(number)? else { continue };
             if let Some(block) = Block::open_to_read(&self.directory.block(oldest), oldest)? {
                 self.go_to(block);
@@ -214,7 +214,7 @@ impl Reader {
         Err(QueueError::MissingBlock(self.directory.block(number)))
     }
 
-    /// The oldest block, all before which were removed; `None` if that has changed meanwhile.
+    /// The oldest block if all blocks before it were removed; `None` if that has changed.
     fn oldest_behind(&self, number: u64) -> Result<Option<u64>, QueueError> {
         let blocks = self.directory.blocks()?;
         if let Some(missing) = self.directory.hole(&blocks) {
@@ -246,7 +246,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads to the end of what is in this block.
+    /// Reads to the end of the present records of this block.
     fn skip_block(&mut self) -> Result<(), QueueError> {
         loop {
             match self.found()? {
@@ -261,8 +261,8 @@ impl Reader {
     }
 }
 
-/// The block that a reader starts in, one that the writer has come to; `None` if it was removed
-/// while it was looked for.
+/// The block in which a reader starts, which the writer has reached; `None` if it was removed
+/// during the search.
 fn find(directory: &Directory, start: Start) -> Result<Option<Block>, QueueError> {
     let mut blocks = directory.blocks()?;
     if blocks.is_empty() {

@@ -1,33 +1,33 @@
-//! The head of a record: one word that publishes it, and its sequence. Pure: bytes in, bytes out.
+//! The head of a record: the word that publishes it, and its sequence. Pure: bytes in, bytes out.
 
-/// Where a record, and so the line that a reader polls, may begin: a cache line of its own, so that
-/// the reader who waits for a record holds no line that the writer still needs for the one before.
+/// Alignment of a record: its own cache line, so that a reader that polls the next record doesn't
+/// hold a line that the writer still needs.
 pub(crate) const RECORD_ALIGN: usize = 64;
 
-/// Bytes before a record's own: its word and its sequence.
+/// Bytes before a record's content: its word and its sequence.
 pub(crate) const HEAD_BYTES: usize = 16;
 
-/// Bits of the word that hold the length; a block of the queue sets a lower limit.
+/// Bits of the word for the length; a queue's block size sets a lower limit.
 const LENGTH_BITS: u32 = 29;
-/// The bit that says that the check is over the bytes too.
+/// Set if the check covers the bytes too.
 const CHECKED: u32 = 1 << LENGTH_BITS;
 const KIND_SHIFT: u32 = 30;
 
-/// What stands at a position of a block.
+/// The kind of content at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum RecordKind {
     /// A record.
     Record = 1,
-    /// The first thing in a block: the writer has come to it. Its sequence is that of the block's
+    /// The first mark of a block: the writer has reached it. Its sequence is that of the block's
     /// first record.
     Start = 2,
-    /// The last thing in a block: what follows stands in the next one. Its sequence is that of the
-    /// next block's first record.
+    /// The last mark of a block: the next block continues. Its sequence is that of the next block's
+    /// first record.
     End = 3,
 }
 
-/// A word that is not zero, read.
+/// A published word, which is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head(u64);
 
@@ -57,7 +57,7 @@ impl Head {
         self.0
     }
 
-    /// What a word says; `None` for a word that no writer writes, zero among them.
+    /// Parses a word; `None` for a word that no writer writes, such as zero.
     #[inline]
     pub fn read(word: u64) -> Option<Head> {
         let head = Head(word);
@@ -68,7 +68,7 @@ impl Head {
         }
     }
 
-    /// What it is the head of.
+    /// Its kind.
     #[inline]
     pub fn kind(self) -> RecordKind {
         match self.0 as u32 >> KIND_SHIFT {
@@ -84,8 +84,8 @@ impl Head {
         (self.0 as u32 & (CHECKED - 1)) as usize
     }
 
-    /// Whether this is the head of these bytes (of their number alone, if they are not checked) and
-    /// this sequence.
+    /// Whether this head matches this sequence and these bytes (only their length if they are not
+    /// checked).
     #[inline]
     pub fn fits(self, sequence: u64, bytes: &[u8]) -> bool {
         let low = self.0 as u32;
@@ -100,11 +100,11 @@ pub(crate) const fn span(length: usize) -> usize {
 }
 
 /// 32 bits over sequence, kind, length and bytes. Four lanes of multiply-and-rotate, because one
-/// would wait for its own multiplication at every step. Every step is a bijection of its lane, so a
-/// damage within one aligned word of 8 bytes always changes the 64-bit sum; half of the sum is
-/// kept, so one damage in 2^32 is missed. It guards against torn blocks, not against people.
+/// lane would wait for its own multiplication at every step. Every step is a bijection of its lane,
+/// so damage within one aligned word of 8 bytes always changes the 64-bit sum. Half of the sum is
+/// kept, so one damage in 2^32 is missed. It detects torn blocks, not attacks.
 fn check(sequence: u64, low: u32, bytes: &[u8]) -> u32 {
-    // The odd constants of SplitMix64 and of xxHash64, which are known to mix well.
+    // The odd constants of SplitMix64 and xxHash64, which mix well.
     const LANES: [u64; 4] = [
         0x9E37_79B9_7F4A_7C15,
         0xC2B2_AE3D_27D4_EB4F,
@@ -125,7 +125,7 @@ fn check(sequence: u64, low: u32, bytes: &[u8]) -> u32 {
         *lane = mix(*lane, *word);
     }
     if !rest.is_empty() {
-        // Zeros before it; how many is in the length.
+        // Padded with zeros; the length tells their number.
         let word = rest.iter().fold(0, |word: u64, byte| word << 8 | u64::from(*byte));
         lanes[3] = mix(lanes[3], word.to_le_bytes());
     }

@@ -1,5 +1,5 @@
-//! A queue against a vector: lengths, blocks, readers that come and go, retention, writers that
-//! follow each other.
+//! Compares a queue with a vector: lengths, blocks, readers that come and go, retention, successive
+//! writers.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -68,7 +68,7 @@ fn what_is_appended_is_read_by_everyone_from_where_they_start() {
     assert!(matches!(too_early, Err(QueueError::NotYet { sequence: 7, next: 6 })));
 }
 
-/// A record that says which it is: any two differ, in length too.
+/// A record unique to its sequence: any two differ, in length too.
 fn record(sequence: u64, length: usize) -> Vec<u8> {
     let mut random = SplitMix64::new(sequence);
     (0..length).map(|_| random.bits() as u8).collect()
@@ -101,14 +101,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A reader and what it must be given next.
+/// A reader and its expected next record.
 struct Follower {
     reader: Reader,
     next: u64,
 }
 
 impl Follower {
-    /// Reads as `Reader::read` promises: in order, whole, and with what is missed said.
+    /// Reads as `Reader::read` promises: in order, complete, with missed records reported.
     fn read(&mut self, max: usize, model: &[Vec<u8>]) -> Result<(), TestCaseError> {
         match read(&mut self.reader, max) {
             Ok(records) => {
@@ -135,7 +135,7 @@ impl Follower {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(testing::cases(96)))]
 
-    /// Readers come, read, fall behind and go; writers follow each other with other blocks.
+    /// Readers start, read, fall behind and stop; writers with other blocks follow each other.
     #[test]
     fn a_queue_is_a_vector_of_which_the_newest_is_kept(
         keep_blocks in 1..4_usize,
@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// Numbers of the blocks that are there.
+/// Names of the existing blocks.
 fn blocks(place: &Path) -> Vec<String> {
     let names = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
@@ -210,7 +210,7 @@ fn blocks(place: &Path) -> Vec<String> {
 fn the_newest_blocks_are_kept_and_what_is_missed_is_said_exactly() {
     let place = queue();
     let mut writer = Writer::open(place.path(), Options { keep_blocks: 2, ..SMALL }).unwrap();
-    // A block of four pages has room for three such records.
+    // A block of four pages has room for three of these records.
     let append = |writer: &mut Writer, records| {
         for _ in 0..records {
             let bytes = record(writer.next_sequence(), 5000);
@@ -222,12 +222,12 @@ fn the_newest_blocks_are_kept_and_what_is_missed_is_said_exactly() {
     let mut from_start = Reader::open(place.path(), Start::At(0), Ahead::Caller).unwrap();
     assert_eq!(read(&mut reader, 1).unwrap()[0].0, 0);
     append(&mut writer, 18);
-    // The blocks begin with 0, 3, 6, 9, 12, 15, 18. When 6 was made 5 was in use, and 4 kept.
+    // The blocks begin with 0, 3, 6, 9, 12, 15, 18. When 6 was made, 5 was in use, and 4 was kept.
     assert_eq!(blocks(place.path()), ["00000004.block", "00000005.block", "00000006.block"]);
     writer.prepare_next().unwrap();
     assert_eq!(blocks(place.path()), ["00000005.block", "00000006.block", "00000007.block"]);
 
-    // What it has mapped it reads to the end.
+    // A reader can read its mapped block to the end.
     let left: Vec<u64> =
         read(&mut reader, 9).unwrap().iter().map(|(sequence, _)| *sequence).collect();
     assert_eq!(left, [1, 2]);
@@ -247,7 +247,7 @@ fn the_newest_blocks_are_kept_and_what_is_missed_is_said_exactly() {
 }
 
 #[test]
-fn what_is_out_of_range_is_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let place = queue();
     let wrong = [
         Options { block_bytes: BLOCK_BYTES_MIN - 1, ..SMALL },
@@ -263,7 +263,7 @@ fn what_is_out_of_range_is_refused_by_name() {
     let error = writer.append(&vec![1; most + 1]).unwrap_err();
     assert!(matches!(error, QueueError::RecordTooLong { most: 16_112, .. }), "{error}");
     assert_eq!(most, 16_112);
-    // The longest fills a block to its end mark.
+    // The longest record fills a block up to its end mark.
     for sequence in 0..3 {
         assert_eq!(writer.append(&record(sequence, most)).unwrap(), sequence);
     }
@@ -272,7 +272,7 @@ fn what_is_out_of_range_is_refused_by_name() {
 }
 
 #[test]
-fn a_second_writer_is_refused_while_the_first_lives() {
+fn a_second_writer_is_rejected_while_the_first_lives() {
     let place = queue();
     let writer = Writer::open(place.path(), SMALL).unwrap();
     let error = Writer::open(place.path(), SMALL).err().unwrap();
@@ -281,7 +281,7 @@ fn a_second_writer_is_refused_while_the_first_lives() {
     Writer::open(place.path(), SMALL).unwrap();
 }
 
-/// Blocks that were prepared are there when they are needed; those that were not are counted.
+/// Prepared blocks are ready in time; others are counted as late.
 #[test]
 fn a_block_is_late_only_if_nobody_prepared_it() {
     let place = queue();
@@ -308,7 +308,7 @@ fn a_block_is_late_only_if_nobody_prepared_it() {
     assert!(!writer.prepare_next().unwrap());
 }
 
-/// With threads, nobody needs to call anything; a block asked for in time is not late.
+/// Threads need no calls; a block requested in time is not late.
 #[test]
 fn threads_prepare_blocks_by_themselves() {
     let place = queue();
@@ -324,7 +324,7 @@ fn threads_prepare_blocks_by_themselves() {
     };
     fill(&mut writer, &mut reader);
     for number in 1..20 {
-        // The next block is there before anybody needs it.
+        // The next block exists before it is needed.
         while !place.path().join(format!("{number:08}.block")).exists() {
             assert!(!deadline.left().is_zero(), "block {number} was never made");
             std::thread::yield_now();
@@ -337,7 +337,7 @@ fn threads_prepare_blocks_by_themselves() {
     assert!(!writer.prepare_next().unwrap(), "it is the thread's work");
 }
 
-/// A reader that waits has what comes, whichever way it waits, through changes of blocks.
+/// A waiting reader gets the records in every way of waiting, also across blocks.
 #[test]
 fn readers_wait_by_spinning_yielding_or_sleeping() {
     let waits = [Wait::Spin, Wait::SpinThenYield { spins: 10 }, Wait::Futex { spins: 10 }];
@@ -370,7 +370,7 @@ fn readers_wait_by_spinning_yielding_or_sleeping() {
     }
 }
 
-/// A process that may only read can read.
+/// Read permission is enough to read.
 #[test]
 fn a_queue_without_permission_to_write_is_read() {
     let place = queue();
@@ -381,7 +381,7 @@ fn a_queue_without_permission_to_write_is_read() {
     assert_eq!(read_all(place.path(), Start::Oldest), [(0, b"one".to_vec())]);
 }
 
-/// What a writer that was killed while it made a block left is cleared away by the next one.
+/// The next writer removes an incomplete file of a killed writer.
 #[test]
 fn a_block_that_was_begun_is_removed() {
     let place = queue();

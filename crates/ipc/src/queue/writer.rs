@@ -1,4 +1,4 @@
-//! The one writer of a queue.
+//! The writer of a queue.
 
 use std::path::Path;
 
@@ -13,24 +13,24 @@ use crate::queue::record::{HEAD_BYTES, RecordKind, span};
 pub const BLOCK_BYTES_MIN: usize = 4 << 12;
 /// Largest block, bytes.
 pub const BLOCK_BYTES_MAX: usize = 1 << 34;
-/// Longest record of any queue, bytes. Small blocks set a lower limit: a record is never cut in
-/// two.
+/// Longest record of any queue, bytes. Small blocks set a lower limit, because a record is never
+/// split.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
 
-/// Blocks' files are whole pages.
+/// Files of blocks are whole pages.
 const PAGE_BYTES: usize = 1 << 12;
 
-/// How a writer makes its blocks.
+/// Options of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of a block's file, [`BLOCK_BYTES_MIN`] to [`BLOCK_BYTES_MAX`], rounded up to whole
-    /// pages of 4 KiB. Blocks that are there keep their size.
+    /// pages of 4 KiB. Existing blocks keep their size.
     pub block_bytes: usize,
-    /// Blocks that are kept, the one that is written to among them: from 1. Older ones are removed
-    /// when the next one is prepared, so with those that are ready there may be more of them.
+    /// Blocks to keep, including the one in use: from 1. Older ones are removed when the next one
+    /// is prepared, so with the prepared ones there may be more.
     pub keep_blocks: usize,
-    /// Whether each record's check is over its bytes too, so that a block that was torn or changed
-    /// is noticed. At 256 B it costs writer and reader some 15 ns each.
+    /// Whether each record's check covers its bytes, so that a torn or changed block is detected.
+    /// At 256 B it costs writer and reader some 15 ns each.
     pub checked: bool,
     /// The thread that makes the next block before it is needed.
     pub ahead: Ahead,
@@ -65,16 +65,16 @@ impl Options {
         Ok(self)
     }
 
-    /// Longest record that a block of this size has room for.
+    /// Longest record for blocks of this size.
     fn record_bytes_max(self) -> usize {
         RECORD_BYTES_MAX.min(self.block_bytes - BLOCK_OVERHEAD_BYTES - HEAD_BYTES)
     }
 }
 
-/// The one writer of a queue; a second is refused while it lives. Blocks that were made ahead stay
-/// when it ends, for the next one: a reader may have them mapped.
+/// The writer of a queue; a second one is rejected while it lives. Prepared blocks stay when it
+/// ends, for the next writer: a reader may have them mapped.
 pub struct Writer {
-    /// Before the lock: its thread has ended when the lock is gone.
+    /// Dropped before the lock, so that its thread has ended when the lock is released.
     next: NextBlocks,
     block: Block,
     position: usize,
@@ -87,12 +87,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the queue in the directory `path`, or goes on behind the last whole record of the one
-    /// that is there.
+    /// Makes the queue in the directory `path`, or continues an existing one after its last
+    /// complete record.
     ///
     /// # Errors
-    /// Options out of range; another writer alive; a block missing, damaged, foreign or of another
-    /// version; no room; or a refusal of the system.
+    /// Options out of range; another writer; a block missing, damaged, foreign or of another
+    /// version; a full file system; a system error.
     pub fn open(path: &Path, options: Options) -> Result<Writer, QueueError> {
         let options = options.in_range()?;
         let directory = Directory::new(path);
@@ -122,12 +122,12 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends a record and says its sequence. Makes no system call, unless the block is full and
-    /// the next one isn't ready.
+    /// Appends a record and returns its sequence. Makes no system call, unless the block is full
+    /// and the next one isn't ready.
     ///
     /// # Errors
-    /// A record too long; or no room for the next block: nothing is written then, and it may be
-    /// tried again.
+    /// If the record is too long, or there is no room for the next block. Nothing is written then,
+    /// and the caller may try again.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, QueueError> {
         if span(bytes.len()) > self.block.end() - self.position {
@@ -143,11 +143,11 @@ impl Writer {
         Ok(sequence)
     }
 
-    /// Appends records, each seen as soon as it is there, and says how many.
+    /// Appends records, each visible at once, and returns their number.
     ///
     /// # Errors
-    /// As [`Writer::append`]; what was appended before stays, and [`Writer::next_sequence`] says
-    /// how far that is.
+    /// As [`Writer::append`]. Earlier records stay appended; [`Writer::next_sequence`] tells how
+    /// many.
     pub fn append_batch<'a>(
         &mut self,
         records: impl IntoIterator<Item = &'a [u8]>,
@@ -159,16 +159,16 @@ impl Writer {
         Ok((self.sequence - first) as usize)
     }
 
-    /// Makes one more block, for later: for an owner who has time now and opened with
-    /// [`Ahead::Caller`]. False if enough are ready, or a thread does it.
+    /// Makes one more block for later: for an owner with [`Ahead::Caller`] that has time. False if
+    /// enough are ready, or if a thread does it.
     ///
     /// # Errors
-    /// As [`Writer::open`]; what was appended is not touched by it.
+    /// As [`Writer::open`]; the appended records are not affected.
     pub fn prepare_next(&mut self) -> Result<bool, QueueError> {
         self.next.prepare(self.block.number() + 1)
     }
 
-    /// The sequence that the next record gets; those of a queue count from 0.
+    /// The sequence of the next record; a queue's sequences start at 0.
     pub fn next_sequence(&self) -> u64 {
         self.sequence
     }
@@ -178,13 +178,12 @@ impl Writer {
         self.record_bytes_max
     }
 
-    /// How often the next block was not ready when it was needed, and an append waited for it.
+    /// How often the next block was not ready in time, so that an append waited for it.
     pub fn blocks_late(&self) -> u64 {
         self.next.late()
     }
 
-    /// Bytes that the writer before left of a record that it did not finish: when it was opened,
-    /// they were made zero.
+    /// Bytes of an incomplete record of the previous writer, which were zeroed on opening.
     pub fn wiped_bytes(&self) -> usize {
         self.wiped_bytes
     }
@@ -194,14 +193,14 @@ impl Writer {
         if length > self.record_bytes_max {
             return Err(QueueError::RecordTooLong { length, most: self.record_bytes_max });
         }
-        // Blocks that were made ahead by an earlier writer may be too small for it.
+        // Blocks prepared by an earlier writer may be too small.
         while span(length) > self.block.end() - self.position {
             self.go_on()?;
         }
         Ok(())
     }
 
-    /// Ends this block and starts the next one. A reader who sees the end finds the next one there.
+    /// Ends this block and starts the next one. A reader that sees the end finds the next block.
     fn go_on(&mut self) -> Result<(), QueueError> {
         let number = self.block.number() + 1;
         if number > BLOCK_NUMBER_MAX {
@@ -229,14 +228,14 @@ fn next_blocks(
             directory.remove(&directory.block(oldest))?;
             oldest += 1;
         }
-        // Made ahead by an earlier writer, or not there.
+        // Prepared by an earlier writer, or missing.
         let path = directory.block(number);
         let Some(mut block) = Block::open(&path, number)? else {
             return Block::create(&path, number, options.block_bytes, None).map(Some);
         };
         match block.wipe(0, 0, 0) {
             Ok(_) => Ok(Some(block)),
-            Err(far) => Err(block.damaged(far, "it is not started, yet there is something in it")),
+            Err(far) => Err(block.damaged(far, "it is not started, but not empty")),
         }
     };
     NextBlocks::new(options.ahead, Box::new(fetch)).map_err(|source| QueueError::System {
@@ -246,7 +245,7 @@ fn next_blocks(
     })
 }
 
-/// The bell that readers sleep by, or none, and no file that would have them wait for one.
+/// The bell for sleeping readers. Without it, removes its file, so that no reader waits for it.
 fn bell(directory: &Directory, may_sleep: bool) -> Result<Option<QueueBell>, QueueError> {
     if may_sleep {
         return Ok(Some(QueueBell::open_or_create(directory.path())?));
@@ -255,7 +254,7 @@ fn bell(directory: &Directory, may_sleep: bool) -> Result<Option<QueueBell>, Que
     Ok(None)
 }
 
-/// Where a writer goes on.
+/// The position at which a writer continues.
 struct WritePosition {
     block: Block,
     position: usize,
@@ -269,7 +268,7 @@ impl WritePosition {
         Ok(WritePosition { block, position: FIRST, sequence: 0, wiped_bytes: 0 })
     }
 
-    /// Walks the last block that was started, to the end of its last whole record.
+    /// Walks the last started block to the end of its last complete record.
     fn find(directory: &Directory, blocks: &[u64]) -> Result<WritePosition, QueueError> {
         if let Some(missing) = directory.hole(blocks) {
             return Err(QueueError::MissingBlock(directory.block(missing)));
@@ -282,7 +281,7 @@ impl WritePosition {
                 return WritePosition::walk(block);
             }
         }
-        // Only the next ones, which were made ahead, are there.
+        // Only the next blocks exist, which were prepared.
         Err(missing(blocks[0].saturating_sub(1)))
     }
 
@@ -301,8 +300,8 @@ impl WritePosition {
                     let wiped_bytes = wiped.map_err(|far| block.damaged(far, lost))?;
                     return Ok(WritePosition { block, position, sequence, wiped_bytes });
                 }
-                // The writer before ended it and did not come to the next one: `append` does. Room
-                // for nothing more is here.
+                // The previous writer ended it and did not start the next one, which `append` does.
+                // There is no room left in this block.
                 Ok(BlockContent::End) => {
                     return Ok(WritePosition {
                         position: block.end(),

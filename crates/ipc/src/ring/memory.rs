@@ -1,4 +1,4 @@
-//! A ring's parts in a region: all `unsafe` about reaching them is here. The table is in
+//! A ring's parts in a region, with all `unsafe` access to them. The table is in
 //! [`ring`](crate::ring).
 
 use std::mem::{offset_of, size_of};
@@ -10,7 +10,7 @@ use crate::copy::{self, LINE_BYTES};
 use crate::region::Region;
 use crate::ring::protocol::{Geometry, Memory};
 
-/// What stands before the slots. Each part has a pair of cache lines of its own: the prefetcher of
+/// The indices before the slots. Each has its own pair of cache lines, because the prefetcher of
 /// x86 fetches lines in pairs.
 #[repr(C, align(128))]
 pub(crate) struct Indices {
@@ -54,7 +54,7 @@ pub(crate) fn stride(message_bytes_max: usize) -> usize {
     (WORD_BYTES + message_bytes_max).next_multiple_of(WORD_BYTES)
 }
 
-/// Bytes of a ring behind the region's header.
+/// Bytes of a ring after the region's header.
 pub(crate) fn body_bytes(geometry: &Geometry) -> u64 {
     size_of::<Indices>() as u64 + geometry.slots() * stride(geometry.message_bytes_max) as u64
 }
@@ -62,7 +62,7 @@ pub(crate) fn body_bytes(geometry: &Geometry) -> u64 {
 /// A ring in a region.
 #[derive(Clone)]
 pub(crate) struct RegionMemory {
-    /// Keeps the mapping; everything below points into it.
+    /// Keeps the mapping, into which the pointers below point.
     region: Arc<Region>,
     indices: *const Indices,
     slots: *mut u8,
@@ -71,17 +71,17 @@ pub(crate) struct RegionMemory {
 
 // SAFETY: the pointers are into the mapping that `region` keeps, which threads may share.
 unsafe impl Send for RegionMemory {}
-// SAFETY: as for `Region`: by atomics, or by the protocol that `Memory`'s callers keep to.
+// SAFETY: as for `Region`: by atomics, or by the protocol that `Memory`'s callers follow.
 unsafe impl Sync for RegionMemory {}
 
 impl RegionMemory {
-    /// `None` when the region has not exactly the size that the geometry needs.
+    /// `None` unless the region has exactly the size of the geometry.
     pub(crate) fn new(region: Arc<Region>, geometry: &Geometry) -> Option<RegionMemory> {
         if region.body_bytes() as u64 != body_bytes(geometry) {
             return None;
         }
         let indices = region.body();
-        // SAFETY: the body was just found to be longer than the indices.
+        // SAFETY: the body is longer than the indices, as checked above.
         let slots = unsafe { indices.add(size_of::<Indices>()) };
         let stride = stride(geometry.message_bytes_max);
         Some(RegionMemory { region, indices: indices.cast(), slots, stride })
@@ -98,11 +98,11 @@ impl RegionMemory {
         unsafe { &*self.indices }
     }
 
-    /// Where a slot begins.
+    /// Address of a slot.
     #[inline(always)]
     fn slot(&self, slot: usize) -> *mut u8 {
-        // SAFETY: callers keep `slot` below the number of slots (it is masked), and `new` has seen
-        // that so many are in the mapping.
+        // SAFETY: callers keep `slot` below the number of slots (it is masked), and `new` has
+        // checked that the mapping has all of them.
         unsafe { self.slots.add(slot * self.stride) }
     }
 
@@ -146,16 +146,15 @@ impl Memory for RegionMemory {
 
     #[inline(always)]
     unsafe fn write(&self, slot: usize, message: &[u8]) {
-        // The consumer polls the word's line and takes it back whenever it is written. So that line
-        // comes last, right before the word: else it would cross over twice a message.
+        // The consumer polls the word's line and takes it back after each store. So that line is
+        // written last, directly before the word; otherwise it would cross twice per message.
         let beside_word = LINE_BYTES - WORD_BYTES - self.slot(slot).addr() % LINE_BYTES;
         let (first, rest) = message.split_at(message.len().min(beside_word));
         let start = self.message(slot);
         // SAFETY: the message fits into the slot, so its first part does.
         let behind = unsafe { start.add(first.len()) };
-        // SAFETY: the caller has the slot for itself and has seen that the message fits; a message
-        // of safe code doesn't lie in a slot that nobody else may see. Slots, words and lines are
-        // multiples of 8.
+        // SAFETY: the caller owns the slot and has checked that the message fits. A message of safe
+        // code is not in an unpublished slot. Slots, words and lines are multiples of 8.
         unsafe { copy::by_words(rest, behind) };
         // SAFETY: as before.
         unsafe { copy::by_words(first, start) };
@@ -169,8 +168,8 @@ impl Memory for RegionMemory {
 
     #[inline(always)]
     unsafe fn read<R>(&self, slot: usize, length: usize, show: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: the caller has seen that the length fits and that nobody writes the slot now; the
-        // mapping is initialised, and lives as long as `self`.
+        // SAFETY: the caller has checked that the length fits and that nobody writes the slot now;
+        // the mapping is initialised, and lives as long as `self`.
         show(unsafe { slice::from_raw_parts(self.message(slot), length) })
     }
 }

@@ -16,38 +16,37 @@
 //!
 //! # In memory
 //!
-//! | bytes, behind the region's header | |
+//! | bytes, after the region's header | |
 //! |---|---|
-//! | 0..8 | head: the consumer's position, all before it has been received |
+//! | 0..8 | head: the consumer's position; all messages before it have been received |
 //! | 8..16 | abandoned: claims of dead producers that were skipped |
-//! | 16..24 | damaged: slots that were skipped because their word made no sense |
-//! | 128..136 | tail: where many producers look first for a free slot |
-//! | 256..260 | bell: the futex word of a consumer that sleeps |
-//! | 384.. | the slots, each a word of 8 bytes (turn, length, owner) and the message, a multiple of 8 bytes |
+//! | 16..24 | damaged: slots that were skipped because of an invalid word |
+//! | 128..136 | tail: the position at which many producers start to look for a free slot |
+//! | 256..260 | bell: the futex word of a sleeping consumer |
+//! | 384.. | the slots, each a word of 8 bytes (turn, length, owner) and the message, a multiple of
+//! 8 bytes |
 //!
 //! Geometry: slots, longest message, 1 for one producer and 2 for many, 1 if the consumer may
 //! sleep.
 //!
-//! Why so: at low occupancy the consumer waits for the very line in which the next message begins,
-//! so a message that fits one line costs one transfer between cores; a shared index costs two, one
-//! after the other. The consumer writes nothing into slots, and its position only once a call, to
-//! a line that a producer reads once in as many messages as there are slots. With many producers
-//! the claim is in that same word and not in a counter beside it, so that it is known whose claim
-//! it is from its first instant on.
+//! Reasons: when the ring is nearly empty, the consumer polls the line in which the next message
+//! begins, so a message of one line costs one transfer between cores; a shared index would cost two
+//! in sequence. The consumer never writes to slots. It stores its position only once a call, in a
+//! line that a producer reads once per round of the ring. With many producers, the claim is in the
+//! slot's word and not in a separate counter, so that its owner is known from the first instant.
 //!
 //! # When a process dies
 //!
-//! - A single producer: what it has not published does not exist; of a batch all or nothing. The
-//!   next one goes on there.
-//! - One of many: if it had claimed a slot, the consumer notices that its claim's holder is gone,
-//!   skips the slot and counts it ([`Counts::abandoned`]). Others' messages behind it wait for
-//!   that some microseconds of polling.
-//! - The consumer: what the call of [`Consumer::receive`] in which it died had received comes
-//!   again to the next one; nothing else does, and nothing is lost.
+//! - A single producer: unpublished messages are lost; a batch is published whole or not at all.
+//!   The next producer continues there.
+//! - One of many: if it had claimed a slot, the consumer detects that the claim's holder is dead,
+//!   skips the slot and counts it ([`Counts::abandoned`]). Later messages of others wait for that,
+//!   some microseconds of polling.
+//! - The consumer: the next consumer gets the messages of the interrupted call of
+//!   [`Consumer::receive`] again; no other message is repeated, and none is lost.
 //!
-//! A process that may write the memory can write nonsense into it. A length is never trusted
-//! beyond its slot, an index never beyond the ring; what makes no sense is skipped and counted
-//! ([`Counts::damaged`]).
+//! A process that may write the memory can damage it. A length is never trusted beyond its slot, or
+//! an index beyond the ring; invalid slots are skipped and counted ([`Counts::damaged`]).
 
 #[allow(unsafe_code)]
 pub(crate) mod memory;
@@ -77,26 +76,26 @@ use crate::wait::{Look, Wait};
 pub use crate::ring::protocol::{MESSAGE_BYTES_MAX, PRODUCERS_MAX};
 pub use crate::ring::sender::{Batch, SendError};
 
-/// Most slots of a ring.
+/// Maximum number of slots of a ring.
 pub const SLOTS_MAX: u32 = 1 << 24;
 
-/// How many may send at a time.
+/// Number of simultaneous producers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Producers {
-    /// One: a message costs it no more than two stores.
+    /// One: a message costs it only two stores.
     One,
-    /// Up to [`PRODUCERS_MAX`]: a message costs an exchange more, and each producer is told apart.
+    /// Up to [`PRODUCERS_MAX`]: a message costs an additional atomic exchange.
     Many,
 }
 
-/// What a ring is created for.
+/// Capacity of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How many messages it holds: a power of two, 2 to [`SLOTS_MAX`].
+    /// Number of messages: a power of two, 2 to [`SLOTS_MAX`].
     pub slots: u32,
     /// Longest message, bytes: 1 to [`MESSAGE_BYTES_MAX`].
     pub message_bytes_max: usize,
-    /// How many may send at a time.
+    /// Number of simultaneous producers.
     pub producers: Producers,
     /// Whether the consumer may sleep ([`Wait::Futex`]): each publication then costs a full fence.
     pub may_sleep: bool,
@@ -152,16 +151,16 @@ impl Shape {
     }
 }
 
-/// What the consumer had to skip since the ring was created.
+/// Slots that the consumer skipped since the ring was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Slots that a producer had claimed when it died.
     pub abandoned: u64,
-    /// Slots whose word made no sense.
+    /// Slots with an invalid word.
     pub damaged: u64,
 }
 
-/// A ring; clones and other processes' openings are the same one.
+/// A ring; clones and openings by other processes share it.
 #[derive(Clone)]
 pub struct Ring {
     memory: RegionMemory,
@@ -169,14 +168,14 @@ pub struct Ring {
     shape: Shape,
 }
 
-/// The bytes of the file that stand for the roles; producer `n` has byte `n`.
+/// The bytes of the file for the roles; producer `n` has byte `n`.
 const CONSUMER_BYTE: u64 = 0;
 
 impl Ring {
-    /// Creates a ring, which becomes visible at its place when it is whole.
+    /// Creates a ring, which becomes visible at its place when it is complete.
     ///
     /// # Errors
-    /// A shape out of range, something at the path already, no room.
+    /// A shape out of range, an existing file at the path, a full file system.
     pub fn create(place: Place<'_>, shape: Shape) -> Result<Ring, IpcError> {
         let geometry = shape.geometry()?;
         let bytes = memory::body_bytes(&geometry);
@@ -187,12 +186,12 @@ impl Ring {
     /// Opens the ring at a path.
     ///
     /// # Errors
-    /// Whatever is not a whole ring of this version is refused; the error says why.
+    /// If it is not a complete ring of this version; the error says why.
     pub fn open(path: &Path) -> Result<Ring, IpcError> {
         Ring::in_region(Region::open(path, RegionKind::Ring)?)
     }
 
-    /// Opens a ring by a descriptor that was inherited or received, see [`Ring::fd`].
+    /// Opens a ring by an inherited or received descriptor, see [`Ring::fd`].
     ///
     /// # Errors
     /// As [`Ring::open`].
@@ -212,12 +211,12 @@ impl Ring {
         Ok(Ring { memory, geometry, shape })
     }
 
-    /// What it was created for.
+    /// Its capacity.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// What its consumers had to skip so far.
+    /// Slots that its consumers skipped so far.
     pub fn counts(&self) -> Counts {
         Counts {
             abandoned: self.memory.abandoned().load(Ordering::Relaxed),
@@ -225,20 +224,20 @@ impl Ring {
         }
     }
 
-    /// The descriptor, to hand to another process.
+    /// The descriptor, to pass to another process.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.region().fd()
     }
 
-    /// The memory it lies in.
+    /// Its memory.
     pub fn region(&self) -> &Region {
         self.memory.region()
     }
 
-    /// A sending end, until it is dropped or its process dies.
+    /// A sending end, held until it is dropped or its process dies.
     ///
     /// # Errors
-    /// All places of producers are taken.
+    /// If the maximum number of producers is reached.
     pub fn producer(&self) -> Result<Producer, IpcError> {
         let last = if self.geometry.many { PRODUCERS_MAX } else { 1 };
         for id in 1..=last {
@@ -251,10 +250,10 @@ impl Ring {
         Err(IpcError::Claimed { region: self.region().name().to_owned(), role })
     }
 
-    /// The receiving end, until it is dropped or its process dies.
+    /// The receiving end, held until it is dropped or its process dies.
     ///
     /// # Errors
-    /// Somebody has it.
+    /// If it is taken.
     pub fn consumer(&self) -> Result<Consumer, IpcError> {
         let claim = self.region().claim(CONSUMER_BYTE, "consumer")?;
         let receiver = Receiver::take_over(self.memory.clone(), self.geometry);
@@ -270,18 +269,18 @@ pub struct Producer {
 }
 
 impl Producer {
-    /// Sends one message, copied into its slot.
+    /// Sends one message by copying it into its slot.
     ///
     /// # Errors
-    /// The ring is full, or the message too long: nothing was sent.
+    /// If the ring is full or the message too long; nothing is sent then.
     #[inline]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.sender.try_send(message)
     }
 
-    /// Sends messages until one is refused. With one producer they appear all at once; among many
-    /// one by one, and others' may come between. A message that was refused has been taken from
-    /// the iterator.
+    /// Sends messages until one is rejected. With one producer they become visible all at once;
+    /// with many, one by one, possibly with others' in between. A rejected message has been taken
+    /// from the iterator.
     #[inline]
     pub fn try_send_batch<B: AsRef<[u8]>>(
         &mut self,
@@ -299,16 +298,16 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Shows at most `max` messages in the order in which they were sent, in their slots; returns
-    /// how many there were. The slots are free again when it returns.
+    /// Shows at most `max` messages in order, in their slots, and returns their number. The slots
+    /// are free when it returns.
     #[inline]
     pub fn receive(&mut self, max: usize, show: impl FnMut(&[u8])) -> usize {
         let region = self.ring.region();
         self.receiver.receive(max, false, |id| is_alive(region, id), show)
     }
 
-    /// As [`Consumer::receive`], but waits for a first message as long as the patience lasts; 0
-    /// when none came. On a ring that was not created for sleepers [`Wait::Futex`] yields.
+    /// As [`Consumer::receive`], but waits for a first message until the patience ends; 0 if none
+    /// came. On a ring without `may_sleep`, [`Wait::Futex`] yields.
     #[inline]
     pub fn receive_within(
         &mut self,
@@ -330,7 +329,7 @@ impl Consumer {
     }
 }
 
-/// A process whose state can't be read counts as alive: no message is skipped on a guess.
+/// A process whose state can't be read counts as alive, so that no message is skipped on a guess.
 fn is_alive(region: &Region, id: u8) -> bool {
     region.is_claimed(id.into()).unwrap_or(true)
 }

@@ -1,8 +1,7 @@
-//! The ring's protocol, over any memory: the real one is `ring::memory`, and `tests/loom.rs` has
-//! another.
+//! The ring's protocol, over any memory: `ring::memory` in production, loom's in `tests/loom.rs`.
 //!
 //! Every position `p` of the endless sequence of messages has slot `p % slots` and turn `p / slots
-//! + 1`. A slot's word says which turn it is in, how long its message is, and who has claimed it:
+//! + 1`. A slot's word contains its turn, the length of its message, and its owner:
 //!
 //! | bits | field |
 //! |---|---|
@@ -10,54 +9,54 @@
 //! | 8..24 | length of the message, bytes |
 //! | 0..8 | owner: 0 published, 1..=[`PRODUCERS_MAX`] claimed by that producer, 255 abandoned |
 //!
-//! The consumer polls the word of its own position and nothing else: published in its turn, it is
-//! its message. It does not touch the slot to free it; it stores its `head` once for all that a
-//! call has received, and a producer reads that only when what it last knew of it says that the
-//! ring is full. A slot whose word is of the turn before, and whose position is below `head +
-//! slots`, is free.
+//! The consumer polls only the word of its own position. If that is published in its turn, it is
+//! the next message. The consumer frees slots without touching them: it stores its `head` once for
+//! all messages of a call. A producer reads `head` only when the ring seems full by its last
+//! reading. A slot is free if its word has the previous turn and its position is below `head +
+//! slots`.
 //!
-//! **One producer** keeps its position for itself: it writes the message, then the word. In a
-//! batch the first message's word is written last, so that the consumer, which waits for that
-//! word, takes no line away while the rest is written.
+//! **One producer** keeps its position in private: it writes the message, then the word. In a batch
+//! it writes the first message's word last, so that the consumer, which polls that word, takes no
+//! line away during the batch.
 //!
-//! **Many producers** claim a slot by exchanging its word for one that names them, and then move
-//! the shared `tail`, which is only where to look first: whoever finds it behind moves it. There
-//! is no instant at which a slot is claimed and nobody knows by whom, as there is between a
-//! `fetch_add` and what follows it.
+//! **Many producers** claim a slot by exchanging its word for one with their number, and then
+//! advance the shared `tail`. The tail is only a hint; any producer that finds it behind advances
+//! it. So a claimed slot always has a known owner, unlike between a `fetch_add` and the following
+//! store.
 
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 
-/// Most producers at a time on a ring for many.
+/// Maximum number of producers at a time on a ring for many.
 pub const PRODUCERS_MAX: u8 = 64;
 
-/// Largest number that a slot's word has room for as a length.
+/// Largest length that fits in a slot's word.
 pub const MESSAGE_BYTES_MAX: usize = u16::MAX as usize;
 
 pub(crate) const PUBLISHED: u8 = 0;
 pub(crate) const ABANDONED: u8 = 255;
 const TURN_MASK: u64 = (1 << 40) - 1;
 
-/// Where the parts of a ring lie.
+/// The memory of a ring.
 pub(crate) trait Memory {
-    /// The consumer's position: all before it has been received.
+    /// The consumer's position; all messages before it have been received.
     fn head(&self) -> &AtomicU64;
-    /// Where many producers look first for a free slot.
+    /// The position at which many producers start to look for a free slot.
     fn tail(&self) -> &AtomicU64;
-    /// How many claims of dead producers were skipped since the ring was created.
+    /// Skipped claims of dead producers since the ring was created.
     fn abandoned(&self) -> &AtomicU64;
-    /// How many slots were skipped because their word made no sense.
+    /// Skipped slots with an invalid word.
     fn damaged(&self) -> &AtomicU64;
-    /// For a consumer that sleeps.
+    /// The bell of a sleeping consumer.
     fn bell(&self) -> &AtomicU32;
-    /// The word of a slot; `slot` below the number of slots.
+    /// The word of a slot; `slot` must be below the number of slots.
     fn word(&self, slot: usize) -> &AtomicU64;
     /// Copies a message into a slot whose word the consumer may be polling.
     ///
     /// # Safety
-    /// `slot` exists and is the caller's to write by the protocol, and the message fits.
+    /// `slot` must exist and by the protocol belong to the caller, and the message must fit.
     unsafe fn write(&self, slot: usize, message: &[u8]);
-    /// As [`Memory::write`], in the order of addresses: for a batch, of which the consumer may
-    /// poll the first slot at most.
+    /// As [`Memory::write`], in the order of addresses: for a batch, in which the consumer can poll
+    /// only the first slot.
     ///
     /// # Safety
     /// As [`Memory::write`].
@@ -65,14 +64,14 @@ pub(crate) trait Memory {
     /// Shows the first `length` bytes of a slot.
     ///
     /// # Safety
-    /// `slot` exists and is the caller's to read by the protocol, and `length` fits.
+    /// `slot` must exist and by the protocol be readable, and `length` must fit.
     unsafe fn read<R>(&self, slot: usize, length: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 }
 
-/// What both ends must agree on.
+/// Parameters on which both ends must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
-    /// `slots` is a power of two: 2 to the power of this.
+    /// Binary logarithm of the number of slots.
     pub slots_log2: u32,
     pub message_bytes_max: usize,
     pub many: bool,
@@ -95,7 +94,7 @@ impl Geometry {
         ((position >> self.slots_log2) + 1) & TURN_MASK
     }
 
-    /// The turn that a slot is in while it is free for `position`.
+    /// The turn of a slot that is free for `position`.
     #[inline(always)]
     pub(crate) fn turn_before(&self, position: u64) -> u64 {
         self.turn(position).wrapping_sub(1) & TURN_MASK
@@ -103,7 +102,7 @@ impl Geometry {
 
     #[inline(always)]
     pub(crate) fn is_room(&self, position: u64, head: u64) -> bool {
-        // Signed: `position` may be an old reading and behind `head`.
+        // Signed, because `position` may be an old reading, less than `head`.
         (position.wrapping_sub(head) as i64) < self.slots() as i64
     }
 }
@@ -128,7 +127,7 @@ pub(crate) fn owner_of(word: u64) -> u8 {
     word as u8
 }
 
-/// Makes a claim of a dead producer one that the consumer skips. Fails only when somebody else has
+/// Marks a claim of a dead producer so that the consumer skips it. Fails only if another thread has
 /// just done it.
 pub(crate) fn abandon(word: &AtomicU64, seen: u64) -> bool {
     let abandoned = packed(turn_of(seen), 0, ABANDONED);

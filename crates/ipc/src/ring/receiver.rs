@@ -5,11 +5,11 @@ use crate::ring::protocol::{
     ABANDONED, Geometry, Memory, PRODUCERS_MAX, PUBLISHED, abandon, length_of, owner_of, turn_of,
 };
 
-/// Polls of one claimed slot before its producer is asked for a sign of life: some microseconds, so
-/// that an ordinary claim never costs the system call.
+/// Polls of one claimed slot before checking that its producer lives: some microseconds, so that an
+/// ordinary claim never costs the system call.
 const POLLS_BEFORE_PROBE: u32 = 512;
 
-/// The receiving end. Exclusive by its owner's claim.
+/// The receiving end. Its owner's claim makes it exclusive.
 pub(crate) struct Receiver<M> {
     memory: M,
     geometry: Geometry,
@@ -18,7 +18,7 @@ pub(crate) struct Receiver<M> {
     polls: u32,
 }
 
-/// What stands at the consumer's position.
+/// The content at the consumer's position.
 enum SlotContent {
     Nothing,
     Message(usize),
@@ -28,14 +28,14 @@ enum SlotContent {
 }
 
 impl<M: Memory> Receiver<M> {
-    /// Goes on where the one before stopped.
+    /// Continues where the previous consumer stopped.
     pub(crate) fn take_over(memory: M, geometry: Geometry) -> Receiver<M> {
         let next = memory.head().load(Ordering::Acquire);
         Receiver { memory, geometry, next, polls: 0 }
     }
 
-    /// Shows at most `max` messages. `is_alive` says whether the producer of that id lives; it is
-    /// asked now and then while a claimed slot is in the way, or at once with `probe`.
+    /// Shows at most `max` messages. `is_alive` tells whether the producer with an id lives. It is
+    /// called now and then while a claimed slot blocks, or at once with `probe`.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -52,8 +52,8 @@ impl<M: Memory> Receiver<M> {
             match receiver.look() {
                 SlotContent::Message(length) => {
                     let slot = receiver.geometry.slot(receiver.next);
-                    // SAFETY: published in our turn: nobody writes it before `head` has passed it.
-                    // The length was held against the slot's.
+                    // SAFETY: published in our turn, so nobody writes it before `head` has passed
+                    // it. The length was checked.
                     unsafe { receiver.memory.read(slot, length, &mut show) };
                     received += 1;
                 }
@@ -62,7 +62,7 @@ impl<M: Memory> Receiver<M> {
                     if !receiver.may_skip(id, probe, &mut is_alive) {
                         break;
                     }
-                    // It is abandoned now, or was published just before its producer died.
+                    // It is now abandoned, or its producer published it just before it died.
                     continue;
                 }
                 SlotContent::Abandoned => add_one(receiver.memory.abandoned()),
@@ -98,9 +98,9 @@ impl<M: Memory> Receiver<M> {
         }
         let word = self.memory.word(self.geometry.slot(self.next));
         let seen = word.load(Ordering::Acquire);
-        // First the claim, then the sign of life, so that it is that of the producer that made this
-        // claim. Only then the exchange: it fails if a producer has published in between, or has
-        // taken over the id and abandoned the claim itself.
+        // First read the claim, then check that its producer lives, then exchange. The exchange
+        // fails if a producer has published in between, or has taken over the id and abandoned the
+        // claim itself.
         if owner_of(seen) == id && !is_alive(id) {
             abandon(word, seen);
             return true;
@@ -115,8 +115,8 @@ fn add_one(count: &AtomicU64) {
     count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Stores the head when a call ends, also by a panic of the caller's closure: then the message that
-/// it panicked on comes again.
+/// Stores the head when a call ends, also if the caller's closure panics: then the message of the
+/// panic comes again.
 struct HeadGuard<'a, M: Memory> {
     receiver: &'a mut Receiver<M>,
     start: u64,

@@ -4,11 +4,11 @@ use crate::atomics::Ordering;
 use crate::bell::Bell;
 use crate::ring::protocol::{Geometry, Memory, PUBLISHED, abandon, owner_of, packed, turn_of};
 
-/// How often a claim is tried anew: each failure means that somebody else got a slot. A bound, so
+/// How often a claim is tried: each failure means that another producer got a slot. Bounded, so
 /// that damaged memory can't hold a producer.
 const CLAIM_ATTEMPTS_MAX: u32 = 1 << 16;
 
-/// Why a message was not taken.
+/// Why a message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The consumer is as many messages behind as the ring has slots.
@@ -17,25 +17,25 @@ pub enum SendError {
     /// The message is longer than a slot.
     #[error("the message is longer than the ring's slots: create the ring for longer ones")]
     TooLong,
-    /// Other producers took every slot that was tried for, many times over.
-    #[error("other producers took every slot that was tried for: try again, or look for damage")]
+    /// Other producers took every tried slot.
+    #[error("other producers took every slot that was tried: try again, or check for damage")]
     Contended,
 }
 
-/// How a batch went.
+/// Result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// So many messages were sent, from the first on.
+    /// Number of sent messages, from the first on.
     pub sent: usize,
-    /// Why the next one was not; `None` when all were.
-    pub refused: Option<SendError>,
+    /// Why the next one was not sent; `None` if all were.
+    pub error: Option<SendError>,
 }
 
-/// The sending end. Exclusive by its owner's claim.
+/// The sending end. Its owner's claim makes it exclusive.
 pub(crate) struct Sender<M> {
     memory: M,
     geometry: Geometry,
-    /// This producer's number among many; 1 when it is the only one.
+    /// This producer's number; 1 if it is the only one.
     id: u8,
     /// Next position of a single producer.
     next: u64,
@@ -44,13 +44,13 @@ pub(crate) struct Sender<M> {
 }
 
 impl<M: Memory> Sender<M> {
-    /// Takes over from whoever had this id before, who is dead or has given it back.
+    /// Takes over from the previous producer with this id, which has died or released it.
     pub(crate) fn take_over(memory: M, geometry: Geometry, id: u8) -> Sender<M> {
         let head = memory.head().load(Ordering::Acquire);
         let mut sender = Sender { memory, geometry, id, next: head, head };
         let positions = || head..head.wrapping_add(geometry.slots());
         if geometry.many {
-            // What the former one had claimed will never be published.
+            // The previous producer's claims will never be published.
             for slot in 0..geometry.slots() as usize {
                 let word = sender.memory.word(slot);
                 let seen = word.load(Ordering::Relaxed);
@@ -64,8 +64,8 @@ impl<M: Memory> Sender<M> {
                 turn_of(seen) == geometry.turn(*p)
             };
             sender.next = positions().find(|p| !published(p)).unwrap_or(positions().end);
-            // A batch that was cut off has its words but for the first, and the consumer would come
-            // to them behind our first message.
+            // An interrupted batch has all of its words except the first, and the consumer would
+            // find them after our first message.
             for position in sender.next..positions().end {
                 let word = sender.memory.word(geometry.slot(position));
                 word.store(packed(geometry.turn_before(position), 0, PUBLISHED), Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl<M: Memory> Sender<M> {
         }
         let position = if self.geometry.many { self.claim()? } else { self.take_next()? };
         // SAFETY: the position was claimed, or is the only producer's next with room before the
-        // consumer comes round; the length was looked at.
+        // consumer; the length was checked.
         unsafe { self.memory.write(self.geometry.slot(position), message) };
         self.publish(position, message.len(), Ordering::Release);
         self.ring();
@@ -96,34 +96,34 @@ impl<M: Memory> Sender<M> {
         if self.geometry.many { self.send_each(messages) } else { self.send_held(messages) }
     }
 
-    /// One after the other: between two of ours there may be one of another producer.
+    /// One by one: another producer's message may come in between.
     fn send_each<B: AsRef<[u8]>>(&mut self, messages: impl IntoIterator<Item = B>) -> Batch {
         let mut sent = 0;
         for message in messages {
-            if let Err(refused) = self.try_send(message.as_ref()) {
-                return Batch { sent, refused: Some(refused) };
+            if let Err(error) = self.try_send(message.as_ref()) {
+                return Batch { sent, error: Some(error) };
             }
             sent += 1;
         }
-        Batch { sent, refused: None }
+        Batch { sent, error: None }
     }
 
-    /// All at once: the word of the first is written last.
+    /// All at once: the first message's word is written last.
     #[inline]
     fn send_held<B: AsRef<[u8]>>(&mut self, messages: impl IntoIterator<Item = B>) -> Batch {
         let first = self.next;
         let mut held = BatchGuard { sender: self, first, first_length: 0 };
-        let mut refused = None;
+        let mut error = None;
         for message in messages {
             let message = message.as_ref();
             if message.len() > held.sender.geometry.message_bytes_max {
-                refused = Some(SendError::TooLong);
+                error = Some(SendError::TooLong);
                 break;
             }
             let position = match held.sender.take_next() {
                 Ok(position) => position,
                 Err(full) => {
-                    refused = Some(full);
+                    error = Some(full);
                     break;
                 }
             };
@@ -131,16 +131,16 @@ impl<M: Memory> Sender<M> {
             if position == first {
                 held.first_length = message.len();
             } else {
-                // The first one's release orders this as well.
+                // The release of the first word orders this too.
                 held.sender.publish(position, message.len(), Ordering::Relaxed);
             }
             // SAFETY: as in `try_send`.
             unsafe { held.sender.memory.write_in_batch(slot, message) };
         }
-        Batch { sent: held.sender.next.wrapping_sub(first) as usize, refused }
+        Batch { sent: held.sender.next.wrapping_sub(first) as usize, error }
     }
 
-    /// The only producer's next position, once it is known to be free.
+    /// The only producer's next position, once it is free.
     #[inline(always)]
     fn take_next(&mut self) -> Result<u64, SendError> {
         let position = self.next;
@@ -154,13 +154,13 @@ impl<M: Memory> Sender<M> {
         Ok(position)
     }
 
-    /// A position that is this producer's among many.
+    /// Claims a position among many producers.
     #[inline]
     fn claim(&mut self) -> Result<u64, SendError> {
         for _ in 0..CLAIM_ATTEMPTS_MAX {
             let position = self.memory.tail().load(Ordering::Relaxed);
             if !self.geometry.is_room(position, self.head) {
-                // Acquire: what the consumer read of the slot lies before what we write there.
+                // Acquire: the consumer's reads of the slot come before our writes.
                 self.head = self.memory.head().load(Ordering::Acquire);
                 if !self.geometry.is_room(position, self.head) {
                     return Err(SendError::Full);
@@ -171,7 +171,8 @@ impl<M: Memory> Sender<M> {
             let seen = word.load(Ordering::Relaxed);
             if turn_of(seen) == self.geometry.turn_before(position) {
                 let ours = packed(turn, 0, self.id);
-                // Release: whoever sees the claim sees that its producer's lock was taken before.
+                // Release: a thread that sees the claim sees that its producer's lock was taken
+                // before.
                 let (order, failed) = (Ordering::Release, Ordering::Relaxed);
                 if word.compare_exchange(seen, ours, order, failed).is_ok() {
                     self.move_tail(position);
@@ -187,7 +188,7 @@ impl<M: Memory> Sender<M> {
 
     #[inline(always)]
     fn move_tail(&self, position: u64) {
-        // A failure means that somebody else has moved it.
+        // A failure means that another producer has advanced it.
         let (from, to) = (position, position.wrapping_add(1));
         let order = Ordering::Relaxed;
         let _ = self.memory.tail().compare_exchange(from, to, order, order);
@@ -207,7 +208,7 @@ impl<M: Memory> Sender<M> {
     }
 }
 
-/// A batch whose first word is not written yet. Dropping it writes it: also when the iterator
+/// A batch whose first word is not yet written. Dropping it writes the word, also if the iterator
 /// panics.
 struct BatchGuard<'a, M: Memory> {
     sender: &'a mut Sender<M>,

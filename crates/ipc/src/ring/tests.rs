@@ -1,4 +1,4 @@
-//! The ring against a `VecDeque`, and its edges.
+//! Compares the ring with a `VecDeque`, and tests its limits.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ enum Step {
     ConsumerAnew,
 }
 
-/// Longest message of the property test's rings; steps go one past it.
+/// Longest message of the property test's rings; steps use one byte more.
 const LONGEST: usize = 20;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -37,7 +37,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Sends into the model; what the ring must say.
+/// Sends to the model; the expected result of the ring.
 fn model_send(
     model: &mut VecDeque<Vec<u8>>,
     slots: usize,
@@ -73,13 +73,13 @@ proptest! {
                     prop_assert_eq!(producer.try_send(&message), expected);
                 }
                 Step::SendBatch(messages) => {
-                    let mut expected = Batch { sent: 0, refused: None };
+                    let mut expected = Batch { sent: 0, error: None };
                     for message in &messages {
                         match model_send(&mut model, slots, message) {
                             Ok(()) => expected.sent += 1,
-                            Err(refused) => expected.refused = Some(refused),
+                            Err(error) => expected.error = Some(error),
                         }
-                        if expected.refused.is_some() {
+                        if expected.error.is_some() {
                             break;
                         }
                     }
@@ -105,7 +105,7 @@ proptest! {
         prop_assert_eq!(ring.counts(), Counts::default());
     }
 
-    /// Whatever stands in the memory, nobody panics, and no message is longer than a slot.
+    /// For any content of the memory: no panic, and no message longer than a slot.
     #[test]
     fn nonsense_in_the_memory_is_survived(
         many in any::<bool>(),
@@ -144,7 +144,7 @@ fn roles_are_taken_once_and_given_back() {
     }
 }
 
-/// A memfd that is opened twice is one ring, and its roles exclude each other.
+/// A memfd that is opened twice is one ring, and its roles are exclusive.
 #[test]
 fn a_descriptor_opens_the_same_ring() {
     let ring = ring(4, 8, Producers::One);
@@ -159,15 +159,15 @@ fn a_descriptor_opens_the_same_ring() {
 }
 
 #[test]
-fn shapes_out_of_range_are_refused_by_name() {
+fn shapes_out_of_range_are_rejected_by_name() {
     for (slots, longest) in [(0, 8), (1, 8), (3, 8), (1 << 31, 8), (4, 0), (4, 1 << 16)] {
-        let refused = Ring::create(Place::Memory, shape(slots, longest, Producers::One));
-        assert!(matches!(refused.err(), Some(IpcError::Shape { .. })), "{slots} {longest}");
+        let opened = Ring::create(Place::Memory, shape(slots, longest, Producers::One));
+        assert!(matches!(opened.err(), Some(IpcError::Shape { .. })), "{slots} {longest}");
     }
 }
 
 #[test]
-fn a_geometry_that_does_not_fit_its_length_is_refused() {
+fn a_geometry_that_does_not_fit_its_length_is_rejected() {
     let good = shape(4, 8, Producers::One);
     let cases = [
         ([4, 8, 3, 0, 0, 0, 0, 0], 512),
@@ -178,15 +178,15 @@ fn a_geometry_that_does_not_fit_its_length_is_refused() {
     ];
     for (words, bytes) in cases {
         let region = Region::create(Place::Memory, RegionKind::Ring, words, bytes, |_| {}).unwrap();
-        let refused = Ring::in_region(region).err();
+        let opened = Ring::in_region(region).err();
         assert!(
-            matches!(refused, Some(IpcError::Damaged { .. } | IpcError::Shape { .. })),
-            "{words:?}: {refused:?}"
+            matches!(opened, Some(IpcError::Damaged { .. } | IpcError::Shape { .. })),
+            "{words:?}: {opened:?}"
         );
     }
 }
 
-/// A panic in the closure that shows messages: those before it are received, it comes again.
+/// A panic in the consumer's closure: the messages before it are received, it comes again.
 #[test]
 fn a_panicking_consumer_loses_nothing() {
     let ring = ring(8, 8, Producers::One);
@@ -202,7 +202,7 @@ fn a_panicking_consumer_loses_nothing() {
     assert_eq!(got, [b"2", b"3"]);
 }
 
-/// A panic in the iterator of a batch: what it had given is sent.
+/// A panic in the iterator of a batch: the messages before it are sent.
 #[test]
 fn a_panicking_batch_is_sent_as_far_as_it_went() {
     let ring = ring(8, 8, Producers::One);
@@ -220,8 +220,8 @@ fn a_panicking_batch_is_sent_as_far_as_it_went() {
     assert_eq!(got, [[0], [1], [9]]);
 }
 
-/// What a producer left that was killed in the middle of a batch: all words but the first. The next
-/// producer's messages must not be followed by them.
+/// The remains of a producer killed in the middle of a batch: all words except the first. They must
+/// not follow the next producer's messages.
 #[test]
 fn a_batch_that_was_cut_off_leaves_nothing() {
     let ring = ring(4, 8, Producers::One);
@@ -239,15 +239,14 @@ fn a_batch_that_was_cut_off_leaves_nothing() {
     assert_eq!(got, [b"new"]);
 }
 
-/// A claim whose producer is gone is skipped and counted, after some polls or at once before a
-/// sleep.
+/// The claim of a dead producer is skipped and counted, after some polls or at once before a sleep.
 #[test]
 fn the_claim_of_a_dead_producer_is_skipped() {
     for sleeps in [false, true] {
         let ring = ring(4, 8, Producers::Many);
         let mut producer = ring.producer().unwrap();
         let mut consumer = ring.consumer().unwrap();
-        // Producer 2, who never lived: turn 1, no length.
+        // Producer 2 never lived: turn 1, no length.
         ring.memory.word(0).store(1 << 24 | 2, Ordering::Relaxed);
         producer.try_send(b"next").unwrap();
         let mut got = 0;
@@ -265,7 +264,7 @@ fn the_claim_of_a_dead_producer_is_skipped() {
     }
 }
 
-/// As long as its producer lives, a claim is waited for, however long.
+/// The consumer waits for the claim of a living producer for any time.
 #[test]
 fn the_claim_of_a_living_producer_is_waited_for() {
     let ring = ring(4, 8, Producers::Many);
@@ -278,7 +277,7 @@ fn the_claim_of_a_living_producer_is_waited_for() {
         assert_eq!(consumer.receive(9, |_| ()), 0);
     }
     drop(first);
-    // Its successor abandons what it had claimed.
+    // Its successor abandons its claim.
     let third = ring.producer().unwrap();
     assert_eq!(consumer.receive(9, |_| ()), 1);
     assert_eq!(ring.counts(), Counts { abandoned: 1, damaged: 0 });

@@ -1,9 +1,9 @@
-//! Processes that are killed at random, many times over, and what is left: every message whole and
-//! in order, none lost that its sender was told is sent, none twice but those of a call that its
-//! consumer died in.
+//! Processes that are killed at random, many times. Every message must stay complete and in order.
+//! No message is lost that its sender knows to be sent, and only those of the interrupted call of a
+//! consumer come twice.
 //!
-//! This binary starts itself again for each process: [`child`] is what such a process does. How
-//! often one is killed: `TICKPATH_IPC_KILLS`, 60 by default.
+//! This binary starts itself again for each process, which runs [`child`]. Number of kills:
+//! `TICKPATH_IPC_KILLS`, 60 by default.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -18,18 +18,17 @@ use ipc::region::{Place, Region, RegionKind};
 use ipc::ring::{self, Producers, Ring};
 use ipc::wait::Wait;
 
-/// Longest message: long, so that many a kill hits in the middle of one.
+/// Longest message: long, so that many kills hit in the middle of one.
 const MESSAGE_BYTES: usize = 8192;
 /// Most messages of one call, sent or received.
 const CALL_MESSAGES: usize = 8;
 /// Most processes of a test.
 const LIVES_MAX: usize = 2000;
 const KEYS: usize = 3;
-/// After so long something hangs.
+/// Time after which a step counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where the processes note what they have done, a word each: in shared memory, so that a kill
-/// loses none of it.
+/// The processes' notes, a word each, in shared memory, so that a kill loses none.
 struct Notes(Region);
 
 impl Notes {
@@ -37,7 +36,7 @@ impl Notes {
 
     fn create(folder: &Path) -> Notes {
         let (place, bytes) = (folder.join("notes"), Notes::WORDS as u64 * 8);
-        // It has no structure's shape: nothing opens it as one.
+        // It lacks a ring's geometry, so it can't be opened as one.
         let region = Region::create(Place::File(&place), RegionKind::Ring, [0; 8], bytes, |_| {});
         Notes(region.unwrap())
     }
@@ -49,7 +48,7 @@ impl Notes {
     fn word(&self, at: usize) -> &AtomicU64 {
         &self.0.words()[at]
     }
-    /// 1: senders stop. 2: receivers stop as well, when nothing is left.
+    /// 1: senders stop. 2: receivers stop too, when nothing is left.
     fn stop(&self) -> &AtomicU64 {
         self.word(0)
     }
@@ -57,7 +56,7 @@ impl Notes {
     fn repeats(&self) -> &AtomicU64 {
         self.word(1)
     }
-    /// Highest number that was about to be published for a key.
+    /// Highest number about to be published for a key.
     fn intended(&self, key: usize) -> &AtomicU64 {
         self.word(2 + key)
     }
@@ -69,17 +68,17 @@ impl Notes {
     fn began(&self, life: usize) -> &AtomicU64 {
         self.word(2 + KEYS * 2 + life)
     }
-    /// How many messages a producer was told are sent.
+    /// Messages that a producer knows to be sent.
     fn sent(&self, life: usize) -> &AtomicU64 {
         self.word(2 + KEYS * 2 + LIVES_MAX + life)
     }
-    /// How many of a producer's messages have come.
+    /// Received messages of a producer.
     fn received(&self, life: usize) -> &AtomicU64 {
         self.word(2 + KEYS * 2 + LIVES_MAX * 2 + life)
     }
 }
 
-/// A whole message or value: two numbers, then bytes that follow from them.
+/// A message or value: two numbers, then bytes derived from them.
 fn fill(buffer: &mut Vec<u8>, first: u64, second: u64, length: usize) {
     buffer.clear();
     buffer.extend(first.to_ne_bytes());
@@ -91,15 +90,15 @@ fn whole(bytes: &[u8]) -> (u64, u64) {
     let (words, _) = bytes.as_chunks::<8>();
     let (first, second) = (u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1]));
     let rest = &bytes[16..];
-    // Each byte is the one before it: quick, so that the time goes into sending, where kills shall
-    // hit.
+    // Compare each byte with the one before, which is fast, so that most time goes into sending,
+    // where kills should hit.
     let same =
         rest.is_empty() || rest[0] == (first ^ second) as u8 && rest[1..] == rest[..rest.len() - 1];
     assert!(same, "torn: {first} {second}");
     (first, second)
 }
 
-/// What a process does that one of the tests below has started; nothing, in an ordinary run.
+/// The work of a child process; returns at once in an ordinary test run.
 #[test]
 fn child() {
     let Ok(role) = std::env::var("TICKPATH_IPC_ROLE") else { return };
@@ -117,7 +116,7 @@ fn child() {
     }
 }
 
-/// Numbers its messages, single ones and batches; notes what it was told is sent.
+/// Sends numbered messages, single ones and batches, and notes those that are sent.
 fn produce(ring: &Ring, notes: &Notes, life: usize) {
     let mut producer = ring.producer().unwrap();
     let mut random = SplitMix64::new(life as u64);
@@ -144,7 +143,7 @@ fn produce(ring: &Ring, notes: &Notes, life: usize) {
     }
 }
 
-/// Holds each message against what came before it.
+/// Checks each message against the previous ones.
 fn consume(ring: &Ring, notes: &Notes, life: usize) {
     let mut consumer = ring.consumer().unwrap();
     let one_after_the_other = ring.shape().producers == Producers::One;
@@ -175,7 +174,7 @@ fn consume(ring: &Ring, notes: &Notes, life: usize) {
     }
 }
 
-/// Publishes rising numbers, beyond all that a former one intended to.
+/// Publishes increasing numbers, above all that an earlier writer intended.
 fn write(distributor: &Distributor, notes: &Notes, life: usize) {
     let mut writer = distributor.writer().unwrap();
     let mut random = SplitMix64::new(life as u64);
@@ -208,7 +207,7 @@ fn follow(reader: &mut Reader, notes: &Notes) -> [u64; KEYS] {
             assert_eq!(of_key, u64::from(key));
             let last = &mut last[key as usize];
             assert!(number > *last, "{key}: {number} after {last}");
-            // Fewer when a writer died between intending and publishing; more never.
+            // Fewer if a writer died between intending and publishing, but never more.
             assert!(*last == 0 || missed < number - *last, "{key}: {missed}, {last} to {number}");
             *last = number;
         });
@@ -219,7 +218,7 @@ fn follow(reader: &mut Reader, notes: &Notes) -> [u64; KEYS] {
     }
 }
 
-/// Processes of this test binary, the roles they have, and their deaths.
+/// The child processes, their roles, and their ends.
 struct Lives<'a> {
     folder: &'a Path,
     notes: &'a Notes,
@@ -228,7 +227,7 @@ struct Lives<'a> {
 }
 
 impl Lives<'_> {
-    /// Starts a process in a role and waits until it has it.
+    /// Starts a process in a role and waits until it has the role.
     fn start(&mut self, role: &'static str) {
         let life = self.next;
         self.next += 1;
@@ -244,7 +243,7 @@ impl Lives<'_> {
         self.running.push((role, life, child));
     }
 
-    /// Kills one at random, and starts another in its role.
+    /// Kills a random process, and starts another in its role.
     fn kill_one(&mut self, random: &mut SplitMix64) {
         std::thread::sleep(Duration::from_micros(u64::from(random.below(5000))));
         let victim = random.below(self.running.len() as u32) as usize;
@@ -256,7 +255,7 @@ impl Lives<'_> {
         self.start(role);
     }
 
-    /// Lets all of them end by themselves: who sends, then who receives.
+    /// Lets all processes end by themselves: first senders, then receivers.
     fn end(&mut self, senders: &str) {
         for (stop, of_senders) in [(1, true), (2, false)] {
             self.notes.stop().store(stop, SeqCst);
@@ -272,7 +271,7 @@ impl Lives<'_> {
 
 impl Drop for Lives<'_> {
     fn drop(&mut self) {
-        // A reader in this process also ends when a test has failed.
+        // Also ends a reader in this process after a failed test.
         self.notes.stop().store(2, SeqCst);
         for (_, _, child) in &mut self.running {
             let _ = child.kill();
@@ -289,7 +288,7 @@ fn spawn(folder: &Path, role: &str, life: usize) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// On a tmpfs where there is one.
+/// On tmpfs if possible.
 fn folder() -> tempfile::TempDir {
     let shared = Path::new("/dev/shm");
     let on_tmpfs = tempfile::tempdir_in(shared);
@@ -328,7 +327,7 @@ fn ring_survives(producers: Producers, at_a_time: usize) {
     let (counts, repeats) = (ring.counts(), notes.repeats().load(SeqCst));
     assert!(repeats <= (kills() * CALL_MESSAGES) as u64);
     assert_eq!(counts.damaged, 0);
-    // At most one claim is lost with each producer; none where there is nothing to claim.
+    // Each killed producer leaves at most one claim; a single producer has none.
     let abandoned_max = if producers == Producers::Many { kills() as u64 } else { 0 };
     assert!(counts.abandoned <= abandoned_max);
     assert!(messages > 0);

@@ -1,5 +1,5 @@
-//! The integration tests of `ipc`, in one program: linking is most of what a test binary costs.
-//! Beside it stand tests that need a process of their own: `loom`, `queue_loom`.
+//! The integration tests of `ipc` in one program, because linking is most of a test binary's cost.
+//! Tests that need their own process are separate: `loom`, `queue_loom`.
 
 mod crash;
 mod queue_crash;

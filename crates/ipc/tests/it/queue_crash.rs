@@ -1,6 +1,5 @@
-//! Writers and readers of a queue that are killed (SIGKILL) at any moment, many times, while
-//! readers in this process go on: what they read is what was written, in order, whole, and without
-//! a gap.
+//! Writers and readers of a queue are killed (SIGKILL) at any moment, many times. Readers in this
+//! process continue, and must read the written records in order, complete and without a gap.
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -17,12 +16,12 @@ const PLACE: &str = "TICKPATH_TEST_PLACE";
 const BLOCK_BYTES: &str = "TICKPATH_TEST_BLOCK_BYTES";
 const KEEP_BLOCKS: &str = "TICKPATH_TEST_KEEP_BLOCKS";
 
-/// How long a step may take on a machine that has much else to do.
+/// Time limit of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// No child lives longer, whatever became of its parent.
+/// Longest life of a child, even if its parent died.
 const CHILD_LIFE: Duration = Duration::from_secs(120);
 
-/// What every record is a part of.
+/// Source of all records.
 struct Content(Vec<u8>);
 
 const CONTENT_BYTES: u64 = 1 << 16;
@@ -34,7 +33,7 @@ impl Content {
         Content((0..CONTENT_BYTES).map(|_| random.bits() as u8).collect())
     }
 
-    /// The record of a sequence: no two that are near are alike, in length or in bytes.
+    /// The record of a sequence: neighbours differ in length and bytes.
     fn record(&self, sequence: u64) -> &[u8] {
         let start = sequence.wrapping_mul(7919) % (CONTENT_BYTES - RECORD_BYTES_MAX);
         let length = sequence.wrapping_mul(389) % RECORD_BYTES_MAX;
@@ -42,7 +41,7 @@ impl Content {
     }
 }
 
-/// Not a test of its own: what the children of the tests below run.
+/// Not a test: the work of the child processes.
 #[test]
 fn child() {
     let Ok(role) = std::env::var(ROLE) else { return };
@@ -57,7 +56,7 @@ fn write_until_killed(place: &Path) {
     let content = Content::new();
     let number = |name| std::env::var(name).unwrap().parse().unwrap();
     let (block_bytes, keep_blocks) = (number(BLOCK_BYTES), number(KEEP_BLOCKS));
-    // Half of them with a thread that makes blocks, to be killed in its midst as well.
+    // Half of them have a thread that makes blocks, which can be killed too.
     let ahead = if std::process::id().is_multiple_of(2) { Ahead::Thread } else { Ahead::Caller };
     let options = Options { block_bytes, keep_blocks, checked: true, ahead, may_sleep: false };
     let mut writer = Writer::open(place, options).unwrap();
@@ -79,7 +78,7 @@ fn read_until_killed(place: &Path) {
     }
 }
 
-/// A reader that looks at what it reads.
+/// A reader that checks its records.
 struct Follower {
     reader: Reader,
     read: u64,
@@ -92,7 +91,7 @@ impl Follower {
         Follower { reader, read: 0, missed: 0 }
     }
 
-    /// Reads what there is, up to a limit; gives how many.
+    /// Reads present records, up to a limit; returns their number.
     fn read(&mut self, content: &Content) -> usize {
         let mut expected = self.reader.next_sequence();
         let each = |sequence, bytes: &[u8]| {
@@ -129,16 +128,15 @@ fn start_child(role: &str, place: &Path, block_bytes: usize, keep_blocks: usize)
         .unwrap()
 }
 
-/// Kills a child, which must not have ended by itself: it ends that way only when it has found
-/// something wrong.
+/// Kills a child. A child that has ended by itself has found an error.
 fn kill(mut child: Child) {
     assert_eq!(child.try_wait().unwrap(), None, "a child ended by itself");
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// What the writer found that the one before it left: the record that is written next, and how many
-/// bytes of it were there.
+/// The state that a writer found: the sequence of the next record, and the number of its bytes that
+/// the previous writer had written.
 fn found_by_writer(child: &mut Child) -> (u64, usize) {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let said = lines.map(|line| line.unwrap()).find_map(|line| {
@@ -152,7 +150,7 @@ fn found_by_writer(child: &mut Child) -> (u64, usize) {
 struct Seen {
     read: u64,
     missed: u64,
-    /// Rounds in which the writer was killed in the midst of a record.
+    /// Rounds in which the writer was killed within a record.
     torn: u32,
 }
 
@@ -167,12 +165,12 @@ fn kill_writers(rounds: u32, block_bytes: usize, keep_blocks: usize) -> Seen {
         let mut writer = start_child("writer", place.path(), block_bytes, keep_blocks);
         if round % 4 != 3 {
             let (next, wiped) = found_by_writer(&mut writer);
-            // It goes on just where the one before it was killed: behind what was read.
+            // It continues exactly where the previous one was killed: after the read records.
             let read_to = follower.as_ref().map_or(0, |follower| follower.reader.next_sequence());
             assert_eq!(next, read_to, "round {round}");
             seen.torn += u32::from(wiped > 0);
         }
-        // Every fourth is killed in the midst of starting, perhaps.
+        // Every fourth may be killed while it starts.
         let life = Duration::from_micros(u64::from(random.below(20_000)));
         let end = Deadline::after(life);
         while !end.left().is_zero() {
@@ -190,7 +188,7 @@ fn kill_writers(rounds: u32, block_bytes: usize, keep_blocks: usize) -> Seen {
             }
             None => unreachable!("made in the first round"),
         }
-        // Another reader comes, in a process of its own, and is killed the round after.
+        // Start another reader in its own process; it is killed in the next round.
         let reader = start_child("reader", place.path(), block_bytes, keep_blocks);
         if let Some(reader) = other_reader.replace(reader) {
             kill(reader);
@@ -210,7 +208,7 @@ fn kill_writers(rounds: u32, block_bytes: usize, keep_blocks: usize) -> Seen {
     seen
 }
 
-/// All blocks are kept: readers miss nothing at all. They are small: most kills hit the making of
+/// All blocks are kept: readers miss nothing. The blocks are small, so most kills hit the making of
 /// one.
 #[test]
 fn killed_writers_leave_whole_records_without_a_gap() {
@@ -223,7 +221,8 @@ fn killed_writers_leave_whole_records_without_a_gap() {
     eprintln!("{} records read, {} writers killed in the midst of one", seen.read, seen.torn);
 }
 
-/// Hardly any are kept, so readers fall behind. They are larger: kills hit the writing of records.
+/// Few blocks are kept, so readers fall behind. The blocks are larger, so most kills hit the
+/// writing of records.
 #[test]
 fn killed_writers_that_keep_little_leave_a_queue_that_can_be_read() {
     if !testing::child::is_possible() {

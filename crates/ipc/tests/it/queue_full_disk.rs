@@ -1,5 +1,5 @@
-//! A full disk is an error of the call that needed room, never a SIGBUS, and what was written is
-//! there. On a tmpfs of a few pages, in a mount namespace of its own.
+//! A full disk is an error of the call that needs room, never a SIGBUS, and written records stay.
+//! On a tmpfs of a few pages, in its own mount namespace.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn fill(place: &Path, ahead: Ahead) {
         }
     };
     assert!(is_no_room(&full), "{full}");
-    // 15 of them fill a block; nothing that was taken is lost, nothing of what was not is there.
+    // 15 records fill a block. Appended records stay, rejected ones are absent.
     let taken = writer.next_sequence();
     assert_eq!(taken, 45);
     assert!(is_no_room(&writer.append(&[1; 1000]).unwrap_err()), "it is full still");
@@ -49,7 +49,7 @@ fn fill(place: &Path, ahead: Ahead) {
     {}
     assert_eq!(next, taken);
 
-    // The same writer goes on when there is room again, and so do its readers.
+    // With free room, the same writer and its readers continue.
     std::fs::remove_file(directory.join("00000000.block")).unwrap();
     assert_eq!(writer.append(&record(taken)).unwrap(), taken);
     assert_eq!(reader.read(9, |_, bytes| assert_eq!(bytes, record(taken))).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! The directory of a journal: its files' names, who may write, and how a file appears in it whole.
+//! The directory of a journal: file names, locks, and publishing complete files.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,39 +9,38 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::error::JournalError;
 
-/// Digits of the sequence in a file's name: those of the largest.
+/// Digits of a sequence in a file's name, enough for the largest.
 const DIGITS: usize = 20;
 const SEGMENT: &str = ".segment";
 const SNAPSHOT: &str = ".snapshot";
 const MARK: &str = "durable.mark";
-/// What a file's name ends with until it is whole.
+/// Extension of a file that is not complete.
 const UNFINISHED: &str = ".new";
 
-/// Where the files are.
+/// The path of the directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory(PathBuf);
 
-/// As long as it lives, the journal is its holder's. The kernel takes it back from a process that
-/// died, however it died: `flock(2)`, which belongs to the open file description, on the directory
-/// itself.
+/// A lock on the journal. The kernel releases it when the process dies in any way: `flock(2)`,
+/// which belongs to the open file description, on the directory itself.
 #[derive(Debug)]
 pub(crate) struct Lock(OwnedFd);
 
 impl Drop for Lock {
-    /// Unlocks, and does not only close: a process that another thread is just starting has the
-    /// open file too, until it becomes another program.
+    /// Unlocks explicitly. Closing is not enough: a process that is just being started has the open
+    /// file too, until its `exec`.
     fn drop(&mut self) {
-        // It was locked; and what can't be unlocked is when the last of them closes it.
+        // It was locked. If unlocking fails, the last close of the file unlocks it.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// Which other processes may have the journal at the same time.
+/// Access to the journal by other processes at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nobody.
+    /// None.
     Write,
-    /// Others who read.
+    /// Only reading.
     Read,
 }
 
@@ -64,23 +63,23 @@ impl Directory {
         self.0.join(format!("{sequence:0DIGITS$}{SNAPSHOT}"))
     }
 
-    /// The file that says how far the log was durable.
+    /// The file with the mark of durability.
     pub fn mark(&self) -> PathBuf {
         self.0.join(MARK)
     }
 
-    /// Makes the directory if it isn't there, so that it stays after a power failure.
+    /// Makes the directory if it does not exist, so that it survives a power failure.
     pub fn create(&self) -> Result<(), JournalError> {
         if self.0.is_dir() {
             return Ok(());
         }
-        fs::create_dir_all(&self.0).map_err(|source| self.refused("make", source))?;
-        // All that we know of parent directories that were made on the way is that they exist.
+        fs::create_dir_all(&self.0).map_err(|source| self.failed("make", source))?;
+        // Other new parent directories are only known to exist.
         let parent = self.0.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync_directory(parent.unwrap_or(Path::new(".")))
     }
 
-    /// Takes the journal.
+    /// Locks the journal.
     pub fn lock(&self, access: Access) -> Result<Lock, JournalError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = match rustix::fs::open(&self.0, flags, Mode::empty()) {
@@ -88,7 +87,7 @@ impl Directory {
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {
                 return Err(JournalError::NoJournal(self.0.clone()));
             }
-            Err(errno) => return Err(self.refused("open", errno.into())),
+            Err(errno) => return Err(self.failed("open", errno.into())),
         };
         let operation = match access {
             Access::Write => FlockOperation::NonBlockingLockExclusive,
@@ -97,11 +96,11 @@ impl Directory {
         match flock(&directory, operation) {
             Ok(()) => Ok(Lock(directory)),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::InUse(self.0.clone())),
-            Err(errno) => Err(self.refused("lock", errno.into())),
+            Err(errno) => Err(self.failed("lock", errno.into())),
         }
     }
 
-    /// The first inputs of the segments there are, ascending.
+    /// The first inputs of the existing segments, ascending.
     pub fn segments(&self) -> Result<Vec<u64>, JournalError> {
         self.numbers(SEGMENT)
     }
@@ -113,7 +112,7 @@ impl Directory {
         Ok(before.checked_sub(1).map(|index| segments[index]))
     }
 
-    /// The sequences of the snapshots there are, ascending.
+    /// The sequences of the existing snapshots, ascending.
     pub fn snapshots(&self) -> Result<Vec<u64>, JournalError> {
         self.numbers(SNAPSHOT)
     }
@@ -131,19 +130,19 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(JournalError::NoJournal(self.0.clone()));
             }
-            entries => entries.map_err(|source| self.refused("list", source))?,
+            entries => entries.map_err(|source| self.failed("list", source))?,
         };
         let mut names = Vec::new();
         for entry in entries {
-            let name = entry.map_err(|source| self.refused("list", source))?.file_name();
-            // A name that is not text is none of ours.
+            let name = entry.map_err(|source| self.failed("list", source))?.file_name();
+            // A name that is not UTF-8 is not one of ours.
             names.extend(name.into_string());
         }
         Ok(names)
     }
 
-    /// Makes a file that appears under its name when `fill` has filled it and it is durable. What
-    /// was left of another attempt is overwritten, and so is what has the name.
+    /// Makes a file that appears under its name once `fill` has filled it and it is durable.
+    /// Overwrites the remains of another attempt and an existing file.
     pub fn publish(
         &self,
         target: &Path,
@@ -171,13 +170,13 @@ impl Directory {
                 Ok(file)
             });
         if filled.is_err() {
-            // Nothing more can be done about it; the next writer removes it.
+            // Nothing more can be done; the next writer removes it.
             let _ = fs::remove_file(&unfinished);
         }
         filled
     }
 
-    /// Removes a file of the journal; that it is gone already is no error.
+    /// Removes a file of the journal, if it exists.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         match fs::remove_file(path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -187,8 +186,8 @@ impl Directory {
         }
     }
 
-    /// Removes the segments that a writer had begun to make when it died: only its successor, who
-    /// has the lock, may.
+    /// Removes incomplete segments of a dead writer. Only its successor, which has the lock, may do
+    /// that.
     pub fn remove_unfinished(&self) -> Result<(), JournalError> {
         for name in self.names()? {
             let target = name.strip_suffix(UNFINISHED);
@@ -199,7 +198,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The files of snapshots before `sequence` whose writer died while it wrote them.
+    /// Incomplete snapshots before `sequence` of dead writers.
     pub fn unfinished_snapshots(&self, sequence: u64) -> Result<Vec<PathBuf>, JournalError> {
         let is_old = |name: &String| {
             let target = name.strip_suffix(UNFINISHED);
@@ -209,12 +208,12 @@ impl Directory {
         Ok(names.filter(is_old).map(|name| self.0.join(name)).collect())
     }
 
-    fn refused(&self, doing: &'static str, source: io::Error) -> JournalError {
+    fn failed(&self, doing: &'static str, source: io::Error) -> JournalError {
         JournalError::system(doing, &self.0, source)
     }
 }
 
-/// Makes durable which files a directory has.
+/// Makes a directory's list of files durable.
 fn sync_directory(path: &Path) -> Result<(), JournalError> {
     let synced = File::open(path).and_then(|directory| directory.sync_all());
     synced.map_err(|source| JournalError::NotDurable { path: path.to_owned(), source })
@@ -293,17 +292,17 @@ mod tests {
     #[test]
     fn one_writer_or_many_readers() {
         let (_place, directory) = directory();
-        let refused = |access| matches!(directory.lock(access), Err(JournalError::InUse(_)));
+        let is_rejected = |access| matches!(directory.lock(access), Err(JournalError::InUse(_)));
         let writer = directory.lock(Access::Write).unwrap();
-        assert!(refused(Access::Write) && refused(Access::Read));
+        assert!(is_rejected(Access::Write) && is_rejected(Access::Read));
         drop(writer);
         let reader = directory.lock(Access::Read).unwrap();
         let _other = directory.lock(Access::Read).unwrap();
-        assert!(refused(Access::Write));
+        assert!(is_rejected(Access::Write));
         drop(reader);
     }
 
-    /// As a process has it that is being started at that moment.
+    /// Like a process that is being started at that moment.
     #[test]
     fn a_copy_of_the_open_file_does_not_keep_the_lock() {
         let (_place, directory) = directory();

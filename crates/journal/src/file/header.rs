@@ -1,4 +1,4 @@
-//! What a file of a journal begins with. Pure: bytes in, bytes out.
+//! The header of a journal's file. Pure: bytes in, bytes out.
 //!
 //! | bytes | |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | 8..12 | version of the format, 1 |
 //! | 12..16 | CRC-32C of the other bytes |
 //! | 16..24 | the log: a random number that all its files share |
-//! | 24..32 | sequence of a segment's first record; of a snapshot, the first that is not in it |
-//! | 32..40 | records that a segment has room for; of a snapshot 0 |
-//! | 40..112 | the engine that it is for, as `Saved::Engine` at its time 0 |
+//! | 24..32 | sequence of a segment's first record; of a snapshot, the first one after it |
+//! | 32..40 | capacity of a segment in records; of a snapshot 0 |
+//! | 40..112 | the engine, as `Saved::Engine` at its time 0 |
 //! | 112..128 | zeros |
 
 use std::fmt;
@@ -24,7 +24,7 @@ pub(crate) const HEADER_BYTES: usize = 128;
 /// Largest segment, bytes.
 pub const SEGMENT_BYTES_MAX: u64 = 1 << 36;
 
-/// Most records of a segment.
+/// Maximum number of records of a segment.
 pub(crate) const SEGMENT_RECORDS_MAX: u64 =
     (SEGMENT_BYTES_MAX - HEADER_BYTES as u64) / RECORD_BYTES as u64;
 
@@ -34,12 +34,12 @@ pub(crate) const VERSION: u32 = 1;
 const CHECK: usize = 12;
 const ENGINE: usize = 40;
 
-/// Which engine a journal is for: what goes into one of another shape has other results.
+/// The engine of a journal. Inputs for another shape would have other results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// How many instruments.
+    /// Number of instruments.
     pub instruments: u16,
-    /// How much it holds.
+    /// Its limits.
     pub limits: EngineLimits,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What kind of file.
+/// The kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Segment,
@@ -75,22 +75,22 @@ impl FileKind {
     }
 }
 
-/// A header, read.
+/// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub kind: FileKind,
-    /// Which log.
+    /// The log's number.
     pub log: u64,
     pub sequence: u64,
-    /// Number of a segment, from 1.
+    /// Capacity of a segment in records, from 1.
     pub records: u64,
     pub identity: Identity,
 }
 
-/// Why bytes are no header.
+/// Why bytes are not a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It begins otherwise.
+    /// They begin differently.
     Foreign,
     /// A format of another version.
     Version(u32),
@@ -120,9 +120,9 @@ impl Header {
         if bytes[..8] != kind.magic() {
             return Err(Fault::Foreign);
         }
-        // First the check: a version that was damaged is not another version.
+        // First the checksum: a damaged version is not another version.
         if half(CHECK) != check(bytes) {
-            return Err(Fault::Damaged("its checksum is another"));
+            return Err(Fault::Damaged("its checksum does not match"));
         }
         if half(8) != VERSION {
             return Err(Fault::Version(half(8)));
@@ -131,10 +131,10 @@ impl Header {
         let Ok(Saved::Engine { instruments, limits, time_ns: 0, killed: false }) =
             Saved::from_bytes(&engine)
         else {
-            return Err(Fault::Damaged("it names no engine"));
+            return Err(Fault::Damaged("it has no valid engine"));
         };
         if limits.check(instruments).is_err() {
-            return Err(Fault::Damaged("no engine can have the limits that it names"));
+            return Err(Fault::Damaged("its engine limits are impossible"));
         }
         let (sequence, records) = (word(24), word(32));
         let allowed = match kind {
@@ -142,7 +142,7 @@ impl Header {
             FileKind::Snapshot => 0..=0,
         };
         if !allowed.contains(&records) || sequence.checked_add(records).is_none() {
-            return Err(Fault::Damaged("it has room for an impossible number of records"));
+            return Err(Fault::Damaged("its number of records is impossible"));
         }
         let identity = Identity { instruments, limits };
         Ok(Header { kind, log: word(16), sequence, records, identity })
@@ -183,9 +183,9 @@ mod tests {
         }
     }
 
-    /// Whole, but not one that this program can use.
+    /// The checksum is right, but the content is unusable.
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn impossible_headers_are_rejected() {
         let mut other = header(FileKind::Segment).encode();
         other[8] = 2;
         let sum = check(&other);
@@ -193,12 +193,12 @@ mod tests {
         assert_eq!(Header::decode(&other, FileKind::Segment), Err(Fault::Version(2)));
         let mut impossible = header(FileKind::Segment);
         impossible.identity.limits.open_orders_max = 0;
-        let refused = Header::decode(&impossible.encode(), FileKind::Segment);
-        assert!(matches!(refused, Err(Fault::Damaged(_))));
+        let decoded = Header::decode(&impossible.encode(), FileKind::Segment);
+        assert!(matches!(decoded, Err(Fault::Damaged(_))));
         for (sequence, records) in [(0, 0), (0, SEGMENT_RECORDS_MAX + 1), (u64::MAX, 1)] {
             let empty = Header { sequence, records, ..header(FileKind::Segment) };
-            let refused = Header::decode(&empty.encode(), FileKind::Segment);
-            assert!(matches!(refused, Err(Fault::Damaged(_))));
+            let decoded = Header::decode(&empty.encode(), FileKind::Segment);
+            assert!(matches!(decoded, Err(Fault::Damaged(_))));
         }
     }
 }

@@ -1,8 +1,7 @@
-//! How far the log was durable, in a file of its own beside the segments.
+//! The mark of durability: how far the log was durable, in its own file next to the segments.
 //!
-//! Zeros follow the last record of a log, so a log whose last records were zeroed or cut off looks
-//! like a log that was never longer. The mark tells them apart: recovery refuses a log that ends
-//! before it.
+//! Zeros follow the last record of a log, so a log without its last records looks like a shorter
+//! log. The mark tells them apart: recovery rejects a log that ends before it.
 //!
 //! | bytes | |
 //! |---|---|
@@ -12,14 +11,14 @@
 //! | 16..24 | the log's number, as in the headers of its files |
 //! | 24..32 | all inputs below this sequence were durable |
 //!
-//! The writer overwrites it after the `fdatasync` of each group and before the group is
-//! acknowledged, so it is never ahead of the log. It does not wait for the mark to reach the disk:
-//! a second sync would double the time to acknowledge. After the death of the process the mark is
-//! exact, because the page cache outlives the process. After a power failure it is as old as
-//! [`SYNC_INTERVAL`] and one `fdatasync` at most.
+//! The writer overwrites it after the `fdatasync` of each group and before it acknowledges the
+//! group, so the mark is never ahead of the log. The writer does not wait until the mark is on the
+//! disk: a second sync would double the time to acknowledge. After the death of the process the
+//! mark is exact, because the page cache survives. After a power failure it is older by at most
+//! [`SYNC_INTERVAL`] and one `fdatasync`.
 //!
 //! A journal without a mark was written by an older version, or its operator removed the mark to
-//! accept a loss: it is opened without this check.
+//! accept a loss. It is opened without this check.
 
 use std::fs::File;
 use std::io::Read;
@@ -38,13 +37,13 @@ use crate::file::directory::Directory;
 use crate::read::segment::{Log, read_up_to};
 use crate::write::state::WriterState;
 
-/// Bytes of the file: within one sector, so that it is written whole or not at all.
+/// Bytes of the file: within one sector, so that it is written completely or not at all.
 const MARK_BYTES: usize = 32;
 const MAGIC: [u8; 8] = *b"tpathack";
 const VERSION: u32 = 1;
 const CHECK: usize = 12;
 
-/// How old the mark on the disk may become while inputs are appended.
+/// Greatest age of the mark on the disk while inputs are appended.
 pub(crate) const SYNC_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The writer's end of the mark.
@@ -55,13 +54,12 @@ pub(crate) struct Mark {
     /// `None` once the thread has ended.
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// The thread has been woken and has not begun to sync.
+    /// Whether the thread was woken and has not yet begun to sync.
     is_awake: Arc<AtomicBool>,
 }
 
 impl Mark {
-    /// Makes the mark of a log that is durable up to `durable`, durably, and starts the thread
-    /// that keeps it so.
+    /// Makes the mark of a log that is durable up to `durable`, durably, and starts its thread.
     pub fn create(
         directory: &Directory,
         log: u64,
@@ -90,7 +88,7 @@ impl Mark {
         Ok(Mark { file, path, log, wake: Some(wake), thread: Some(thread), is_awake })
     }
 
-    /// Says that all inputs below `durable` are durable. Returns before the mark itself is.
+    /// Sets the mark: all inputs below `durable` are durable. Returns before the mark itself is.
     pub fn set(&self, durable: u64) -> Result<(), JournalError> {
         let written = self.file.write_all_at(&encode(self.log, durable), 0);
         written.map_err(|source| JournalError::writing(&self.path, MARK_BYTES as u64, source))?;
@@ -98,7 +96,7 @@ impl Mark {
             && !self.is_awake.swap(true, Ordering::AcqRel)
         {
             match wake.try_send(()) {
-                // If the thread has ended, the journal has failed with its reason.
+                // If the thread has ended, the journal has already failed with its reason.
                 Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
             }
         }
@@ -114,20 +112,20 @@ impl Mark {
     fn end(&mut self) {
         self.wake = None;
         if let Some(thread) = self.thread.take() {
-            // It does not panic; if it did, the last sync of `close` does its work.
+            // It never panics; even then, the last sync of `close` would do its work.
             let _ = thread.join();
         }
     }
 }
 
 impl Drop for Mark {
-    /// Waits for the thread, so that it touches nothing after the writer's lock is gone.
+    /// Waits for the thread, so that it touches nothing after the writer's lock is released.
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Makes the mark durable now and then, off the path of acknowledgements.
+/// Makes the mark durable regularly, off the path of acknowledgements.
 struct Syncer {
     file: Arc<File>,
     path: PathBuf,
@@ -139,7 +137,7 @@ struct Syncer {
 impl Syncer {
     fn run(self) {
         while self.woken.recv().is_ok() {
-            // A mark that is set meanwhile is synced with it.
+            // This sync includes a mark that is set in the meantime.
             match self.woken.recv_timeout(SYNC_INTERVAL) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(()) | Err(RecvTimeoutError::Timeout) => {}
@@ -157,7 +155,7 @@ fn sync(file: &File, path: &std::path::Path) -> Result<(), JournalError> {
     synced.map_err(|source| JournalError::NotDurable { path: path.to_owned(), source })
 }
 
-/// Refuses a log that ends with `next` if inputs from there on had been durable.
+/// Rejects a log that ends with `next` if later inputs were durable.
 pub(crate) fn check(
     directory: &Directory,
     log: Option<Log>,
@@ -173,7 +171,7 @@ pub(crate) fn check(
     }
 }
 
-/// What the mark says; `None` if there is none.
+/// The sequence in the mark; `None` without a mark.
 fn read(directory: &Directory, log: Option<Log>) -> Result<Option<u64>, JournalError> {
     let path = directory.mark();
     let mut file = match File::open(&path) {
@@ -185,7 +183,7 @@ fn read(directory: &Directory, log: Option<Log>) -> Result<Option<u64>, JournalE
     let length = length.map_err(|source| JournalError::system("read", &path, source))?;
     let decoded = match bytes.first_chunk::<MARK_BYTES>() {
         Some(bytes) if length == MARK_BYTES => decode(bytes),
-        _ => Err("it has another length"),
+        _ => Err("its length is wrong"),
     };
     let (found, durable) = decoded.map_err(|why| JournalError::Mark { path: path.clone(), why })?;
     if log.is_some_and(|log| log.number != found) {
@@ -214,7 +212,7 @@ fn decode(bytes: &[u8; MARK_BYTES]) -> Result<(u64, u64), &'static str> {
         return Err("its checksum does not match");
     }
     if bytes[8..CHECK] != VERSION.to_le_bytes() {
-        return Err("its format is that of another version");
+        return Err("its format has another version");
     }
     Ok((word(16), word(24)))
 }
@@ -239,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_ends_before_its_mark_is_refused() {
+    fn a_log_that_ends_before_its_mark_is_rejected() {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::new(place.path());
         check(&directory, None, 0).expect("a journal without a mark is not checked");
         let mark = Mark::create(&directory, 7, 5, Arc::new(WriterState::new(5, 10))).unwrap();
         check(&directory, None, 5).unwrap();
         mark.set(6).unwrap();
-        // Readable at once, whether it is durable or not.
+        // Readable at once, durable or not.
         let error = check(&directory, None, 5).unwrap_err();
         assert!(matches!(error, JournalError::CutShort { next: 5, durable: 6, .. }), "{error}");
         mark.close().unwrap();

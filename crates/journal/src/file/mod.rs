@@ -1,5 +1,4 @@
-//! The contents of a journal's directory: names, headers, records, and the mark of how far the log
-//! was durable.
+//! The files of a journal's directory: names, headers, records, and the mark of durability.
 
 pub mod directory;
 pub mod header;

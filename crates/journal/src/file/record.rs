@@ -1,4 +1,4 @@
-//! A record of the log: an input, its sequence, and what was durable when it was written. Pure:
+//! A record of the log: an input, its sequence, and the durable sequence when it was written. Pure:
 //! bytes in, bytes out.
 //!
 //! | bytes | |
@@ -7,20 +7,19 @@
 //! | 8..16 | durable: when this was written, all sequences below were on the disk |
 //! | 16..88 | the input (`engine::Input::to_bytes`) |
 //! | 88..92 | bytes of the input, 72 |
-//! | 92..96 | CRC-32C of what stands before it |
+//! | 92..96 | CRC-32C of all bytes before it |
 //!
-//! All integers are little-endian. What follows the last record is zeros, to the end of the
-//! segment.
+//! All integers are little-endian. Zeros follow the last record up to the end of the segment.
 //!
-//! *Durable* tells a torn tail from damage. Records that were written at once are not durable at
-//! once, and after a power failure any sectors of them may be missing. So a whole record behind
-//! one that is not whole says nothing, unless it says that the other had been durable.
+//! *Durable* tells a torn tail from damage. Records that were written together are not durable at
+//! the same moment, and after a power failure any of their sectors may be missing. So a complete
+//! record after an incomplete one proves damage only if it says that the other had been durable.
 //!
-//! A sector (512 bytes, the least that a disk writes at once) that was not written holds what it
-//! held before, which are zeros: nothing is ever written over a record. Records begin at multiples
-//! of 32, and of the parts into which a sector's end cuts one, none is all zeros when it is
-//! written: an input's kind stands in its first 32 bytes, its length in its last. So a record that
-//! the power failure spared in part has a part that is zeros, and one that has none was changed by
+//! A sector (512 bytes, the smallest unit that a disk writes) that was not written holds its old
+//! content, which is zeros, because records are never overwritten. Records begin at multiples of
+//! 32. If the end of a sector splits a record, no part is all zeros when written: an input's kind
+//! is in its first 32 bytes, its length in its last. So a record that a power failure left
+//! incomplete has a zero part. An invalid record without a zero part was changed by something else.
 //! something else.
 
 use engine::{DecodeError, Input};
@@ -30,7 +29,7 @@ use crc32c::crc32c;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 96;
 
-/// The least that a disk writes at once.
+/// The smallest unit that a disk writes.
 const SECTOR_BYTES: u64 = 512;
 
 const DURABLE: usize = 8;
@@ -44,10 +43,10 @@ const _: () = assert!(RECORD_BYTES.is_multiple_of(32) && SECTOR_BYTES.is_multipl
 /// The bytes of a record.
 pub(crate) type Bytes = [u8; RECORD_BYTES];
 
-/// What stands where a record can.
+/// Content at the position of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSlot {
-    /// A whole record.
+    /// A complete record.
     Record { sequence: u64, durable: u64, input: Result<Input, DecodeError> },
     /// Zeros.
     Nothing,
@@ -55,7 +54,7 @@ pub(crate) enum RecordSlot {
     Broken,
 }
 
-/// Makes a record.
+/// Encodes a record.
 pub(crate) fn encode(sequence: u64, durable: u64, input: &[u8; Input::BYTES]) -> Bytes {
     let mut bytes = [0; RECORD_BYTES];
     bytes[..DURABLE].copy_from_slice(&sequence.to_le_bytes());
@@ -67,7 +66,7 @@ pub(crate) fn encode(sequence: u64, durable: u64, input: &[u8; Input::BYTES]) ->
     bytes
 }
 
-/// Reads what stands in the place of a record.
+/// Decodes the content at a record's position.
 pub(crate) fn read(bytes: &Bytes) -> RecordSlot {
     if u32_at(bytes, LENGTH) != Input::BYTES as u32
         || u32_at(bytes, CHECK) != crc32c(&bytes[..CHECK])
@@ -82,8 +81,8 @@ pub(crate) fn read(bytes: &Bytes) -> RecordSlot {
     }
 }
 
-/// Whether a write that was cut off can have left this of the record at byte `at` of its file: one
-/// of the parts that lie in different sectors is missing.
+/// Whether an interrupted write can have left these bytes of the record at byte `at` of its file:
+/// one of its parts in different sectors is missing.
 pub(crate) fn is_torn(bytes: &Bytes, at: u64) -> bool {
     let in_first = (SECTOR_BYTES - at % SECTOR_BYTES).min(RECORD_BYTES as u64) as usize;
     let (first, second) = bytes.split_at(in_first);
@@ -128,7 +127,7 @@ mod tests {
         }
     }
 
-    /// The record with the most zeros, wherever a sector ends in it.
+    /// The record with the most zeros, for any end of a sector in it.
     #[test]
     fn a_part_that_is_missing_is_seen_and_nothing_else_is() {
         let bytes = encode(0, 0, &input().to_bytes());

@@ -1,5 +1,5 @@
-//! A segment as its writer has it: a header, and room for so many records, all of it allocated
-//! before the first is written.
+//! A segment for writing: a header and room for a fixed number of records, all allocated before the
+//! first is written.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use crate::file::directory::Directory;
 use crate::file::header::{HEADER_BYTES, Header};
 use crate::file::record::RECORD_BYTES;
 
-/// Zeros that are written at once.
+/// Zeros per write.
 const ZEROS_BYTES: usize = 1 << 16;
 
-/// A part of the log, to be written to.
+/// A segment to write to.
 #[derive(Debug)]
 pub(crate) struct Segment {
     file: File,
@@ -27,9 +27,9 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Makes a segment, which appears when it is durable. With `zeroed` its zeros are written, not
-    /// only allocated: a file system that notes which allocated blocks were never written (ext4,
-    /// XFS) then has nothing to note when records are.
+    /// Makes a segment, which appears once it is durable. With `zeroed`, its zeros are written, not
+    /// only allocated. A file system that tracks unwritten blocks (ext4, XFS) then has nothing to
+    /// update when records are written.
     pub fn create(
         directory: &Directory,
         header: Header,
@@ -39,7 +39,7 @@ impl Segment {
         let bytes = byte_of(&header, end_of(&header));
         let file = directory.publish(&path, |file| {
             let failed = |source| JournalError::writing(&path, bytes, source);
-            // First: where there is no room for all, nothing is written.
+            // First, so that nothing is written if there is not enough room.
             allocate(file, bytes).map_err(failed)?;
             if zeroed {
                 write_zeros(file, 0..bytes).map_err(failed)?;
@@ -49,8 +49,8 @@ impl Segment {
         Ok(Segment { file, path, header })
     }
 
-    /// Opens a segment that is there, to write the record `next`. Makes zero what stands behind
-    /// it, up to `dirty_end` (in bytes), durably.
+    /// Opens an existing segment for writing, from the record `next` on. Zeroes the bytes after
+    /// that, up to `dirty_end` (in bytes), durably.
     pub fn open(
         directory: &Directory,
         header: Header,
@@ -78,44 +78,44 @@ impl Segment {
         &self.path
     }
 
-    /// The first input that it has no room for.
+    /// The first input beyond its capacity.
     pub fn end(&self) -> u64 {
         end_of(&self.header)
     }
 
-    /// Writes records, the first of which is `sequence`. May be tried again.
+    /// Writes records from `sequence` on. May be tried again.
     pub fn write(&self, sequence: u64, records: &[u8]) -> Result<(), JournalError> {
         let written = self.file.write_all_at(records, byte_of(&self.header, sequence));
         let bytes = records.len() as u64;
         written.map_err(|source| JournalError::writing(&self.path, bytes, source))
     }
 
-    /// Makes durable what was written. After an error the kernel may have dropped what it could
-    /// not write, and say nothing the next time: it must not be tried again (Rebello et al., "Can
-    /// Applications Recover from fsync Failures?", 2020).
+    /// Makes the written records durable. Must not be tried again: after an error the kernel may
+    /// have dropped the data, and report success the next time (Rebello et al., "Can Applications
+    /// Recover from fsync Failures?", 2020).
     pub fn sync(&self) -> Result<(), JournalError> {
         let synced = self.file.sync_data();
         synced.map_err(|source| JournalError::NotDurable { path: self.path.clone(), source })
     }
 
-    /// A segment whose writes go to `file`, to see what becomes of its errors.
+    /// A segment that writes to `file`, to test its errors.
     #[cfg(test)]
     pub fn of_file(file: File, path: PathBuf, header: Header) -> Segment {
         Segment { file, path, header }
     }
 }
 
-/// The first input that a segment has no room for.
+/// The first input beyond a segment's capacity.
 pub(crate) fn end_of(header: &Header) -> u64 {
     header.sequence + header.records
 }
 
-/// Where the record of an input stands in its segment's file.
+/// Offset of an input's record in its segment's file.
 pub(crate) fn byte_of(header: &Header, sequence: u64) -> u64 {
     HEADER_BYTES as u64 + (sequence - header.sequence) * RECORD_BYTES as u64
 }
 
-/// Gives the file at least this length, in blocks that are there.
+/// Allocates the file up to at least this length.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),

@@ -1,4 +1,4 @@
-//! Reads a log from one input on, over all its segments, to its end.
+//! Reads a log from one input to its end, over all segments.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,28 +14,27 @@ use crate::file::header::{FileKind, Header};
 use crate::file::segment::{byte_of, end_of};
 use crate::read::segment::{Log, Reader, read_header};
 
-/// The inputs of a log with their sequences. Ends at the first record that is not whole, or with
-/// an error.
+/// The inputs of a log with their sequences. Ends at the first incomplete record, or with an error.
 #[derive(Debug)]
 pub struct Inputs {
     directory: Directory,
     log: Log,
     reader: Option<Reader<BufReader<File>>>,
-    /// The first inputs of the segments behind, ascending.
+    /// The first inputs of the later segments, ascending.
     later: VecDeque<u64>,
     next: u64,
     is_over: bool,
 }
 
-/// What stands behind the last whole record of a log and is not zeros: what a write left that was
-/// cut off.
+/// Bytes after the last complete record of a log that are not zeros: the remains of an interrupted
+/// write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
     /// The segment.
     pub segment: PathBuf,
-    /// The input that stands there no more, the first that is not in the log.
+    /// The first input that is not in the log.
     pub sequence: u64,
-    /// Bytes that are no whole record.
+    /// Number of these bytes.
     pub bytes: u64,
 }
 
@@ -45,28 +44,29 @@ impl fmt::Display for TornTail {
         let segment = segment.display();
         write!(
             f,
-            "{segment} ends before input {sequence}: {bytes} bytes behind it are no whole record, and are cut"
+            "{segment} ends before input {sequence}: {bytes} bytes after it are an incomplete record, and are cut"
         )
     }
 }
 
-/// Where a log ends.
+/// The end of a log.
 #[derive(Debug)]
 pub(crate) struct LogEnd {
-    /// The first input that is not there.
+    /// The first input that does not exist.
     pub next: u64,
-    /// The segment that has room for it, and where zeros to its end begin.
+    /// The segment with room for it, and the offset at which its final zeros begin.
     pub segment: Option<(Header, u64)>,
-    /// The first inputs of segments behind, which are empty.
+    /// The first inputs of later segments, which are empty.
     pub later: Vec<u64>,
     pub cut: Option<TornTail>,
 }
 
 impl Inputs {
-    /// The inputs of the journal in the directory `path`, from the oldest that it has. It may be
-    /// written to at the same time; the last ones are then there or not.
+    /// The inputs of the journal in the directory `path`, from the oldest one. During writing, the
+    /// last ones may be missing.
     ///
     /// # Errors
+    /// If there is no journal, or a file is not one of its own.
     /// No journal there; or a file that is none of its own.
     pub fn open(path: &Path) -> Result<Inputs, JournalError> {
         let directory = Directory::new(path);
@@ -90,7 +90,7 @@ impl Inputs {
         if let Some(first) = before.checked_sub(1).map(|index| segments[index]) {
             let reader = Reader::open(&directory.segment(first), Some(log), from)?;
             inputs.hold_name(&reader, first)?;
-            // Nothing is needed from a segment that ends before.
+            // A segment that ends before `from` is not needed.
             if from <= end_of(reader.header()) {
                 inputs.reader = Some(reader);
             }
@@ -98,7 +98,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The sequence of the input that comes next, or would.
+    /// The sequence of the next input.
     pub fn next_sequence(&self) -> u64 {
         self.next
     }
@@ -134,7 +134,7 @@ impl Inputs {
         hold_name(&self.directory.segment(first), reader.header(), first)
     }
 
-    /// Judges what stands behind the last input, which must have been read. Nobody may be writing.
+    /// Judges the bytes after the last input, which must have been read. No writer may be active.
     pub(crate) fn end(self) -> Result<LogEnd, JournalError> {
         let mut end = LogEnd { next: self.next, segment: None, later: Vec::new(), cut: None };
         if let Some(reader) = self.reader {
@@ -150,7 +150,7 @@ impl Inputs {
             }
         }
         for first in self.later {
-            // Made ahead, and nothing was written to it; or else something before it is gone.
+            // It was prepared and not used; otherwise something before it is missing.
             let path = self.directory.segment(first);
             let reader = Reader::open(&path, Some(self.log), first)?;
             let begin = byte_of(reader.header(), first);
@@ -192,11 +192,11 @@ pub(crate) fn read_segment_header(
     hold_name(&path, &header, first).map(|()| header)
 }
 
-/// A file that was renamed is not what its name says.
+/// Checks that the header matches the file's name.
 pub(crate) fn hold_name(path: &Path, header: &Header, named: u64) -> Result<(), JournalError> {
     if header.sequence == named {
         return Ok(());
     }
-    let why = "its name and its header say different inputs";
+    let why = "its name and its header have different inputs";
     Err(JournalError::Foreign { path: path.to_owned(), why })
 }

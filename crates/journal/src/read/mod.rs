@@ -1,5 +1,4 @@
-//! From files to inputs and to the engine that they lead to; what is damage, and what a write left
-//! that was cut off.
+//! From files to inputs and to the resulting engine; tells damage from interrupted writes.
 
 pub mod inputs;
 pub mod replay;

@@ -1,4 +1,4 @@
-//! What a journal comes to: its latest good snapshot, and the inputs behind it.
+//! Replays a journal: its latest valid snapshot, and the inputs after it.
 
 use std::path::Path;
 
@@ -16,38 +16,39 @@ use crate::snapshot::{self, Snapshot};
 /// A journal, replayed to its end.
 #[derive(Debug)]
 pub struct ReplayedJournal {
-    /// In the state before [`ReplayedJournal::next_sequence`].
+    /// The state before [`ReplayedJournal::next_sequence`].
     pub engine: Engine,
-    /// What the journal is for.
+    /// The engine of the journal.
     pub identity: Identity,
-    /// The input that comes next.
+    /// The next input.
     pub next_sequence: u64,
     /// The engine's state hash.
     pub state_hash: u64,
-    /// The sequence of the snapshot that the replay began with; `None`: at the first input.
+    /// The sequence of the snapshot at the start; `None` if it started with the first input.
     pub from_snapshot: Option<u64>,
-    /// What later snapshots were refused for.
-    pub snapshots_refused: Vec<JournalError>,
-    /// The inputs behind the snapshot.
+    /// Why later snapshots were rejected.
+    pub snapshots_rejected: Vec<JournalError>,
+    /// The inputs after the snapshot.
     pub inputs: InputCounts,
-    /// What they led to.
+    /// The resulting events.
     pub events: EventCounts,
-    /// What stands behind the last whole record, and is cut.
+    /// The incomplete record at the end, which is cut.
     pub cut: Option<TornTail>,
 }
 
-/// An engine, and how far it is in its log.
+/// An engine and its position in the log.
 pub(crate) struct Start {
     pub engine: Engine,
     pub sequence: u64,
     pub from_snapshot: Option<u64>,
-    pub snapshots_refused: Vec<JournalError>,
+    pub snapshots_rejected: Vec<JournalError>,
 }
 
-/// Replays the journal in the directory `path`, from its latest good snapshot. Changes nothing.
+/// Replays the journal in the directory `path`, from its latest valid snapshot. Changes nothing.
 ///
 /// # Errors
-/// No journal there, or one that is written to; damage that is no torn tail; a part that is
+/// If there is no journal or it has an active writer; damage other than a torn tail; a missing
+/// segment.
 /// missing.
 pub fn replay(path: &Path) -> Result<ReplayedJournal, JournalError> {
     let directory = Directory::new(path);
@@ -59,7 +60,7 @@ pub fn replay(path: &Path) -> Result<ReplayedJournal, JournalError> {
 /// Replays the journal in the directory `path` and writes a snapshot of its end.
 ///
 /// # Errors
-/// As [`replay`]; or the snapshot can't be written.
+/// As [`replay`]; or if the snapshot can't be written.
 pub fn replay_and_save(path: &Path) -> Result<(ReplayedJournal, Snapshot), JournalError> {
     let directory = Directory::new(path);
     let _lock = directory.lock(Access::Write)?;
@@ -69,7 +70,7 @@ pub fn replay_and_save(path: &Path) -> Result<(ReplayedJournal, Snapshot), Journ
     Ok((replayed, saved))
 }
 
-/// Which log a directory has, by the first file that says so; `None` if it has none.
+/// The log of a directory, by the first file that tells; `None` without one.
 pub(crate) fn find(directory: &Directory) -> Result<Option<Log>, JournalError> {
     let log = |header: Header| Log { number: header.log, identity: header.identity };
     let mut first_error = None;
@@ -92,35 +93,35 @@ pub(crate) fn find(directory: &Directory) -> Result<Option<Log>, JournalError> {
     first_error.map_or(Ok(None), Err)
 }
 
-/// The engine of the latest snapshot that makes one, or a new one.
+/// The engine of the latest valid snapshot, or a new one.
 pub(crate) fn start(directory: &Directory, log: Log) -> Result<Start, JournalError> {
-    let mut snapshots_refused = Vec::new();
+    let mut snapshots_rejected = Vec::new();
     for sequence in directory.snapshots()?.into_iter().rev() {
         match snapshot::load(&directory.snapshot(sequence), Some(log), sequence) {
             Ok(engine) => {
                 let from_snapshot = Some(sequence);
-                return Ok(Start { engine, sequence, from_snapshot, snapshots_refused });
+                return Ok(Start { engine, sequence, from_snapshot, snapshots_rejected });
             }
-            Err(error) => snapshots_refused.push(error),
+            Err(error) => snapshots_rejected.push(error),
         }
     }
-    // Without the beginning of the log it is the snapshots that are missed.
+    // Without the beginning of the log, the invalid snapshot is the error to report.
     if directory.segments()?.first().is_some_and(|first| *first > 0)
-        && !snapshots_refused.is_empty()
+        && !snapshots_rejected.is_empty()
     {
-        return Err(snapshots_refused.swap_remove(0));
+        return Err(snapshots_rejected.swap_remove(0));
     }
     let Identity { instruments, limits } = log.identity;
     let engine = Engine::new(instruments, limits);
-    Ok(Start { engine, sequence: 0, from_snapshot: None, snapshots_refused })
+    Ok(Start { engine, sequence: 0, from_snapshot: None, snapshots_rejected })
 }
 
-/// Replays a log that nobody writes to, and says where it ends.
+/// Replays a log without an active writer, and finds its end.
 pub(crate) fn recover(
     directory: &Directory,
     log: Log,
 ) -> Result<(ReplayedJournal, LogEnd), JournalError> {
-    let Start { mut engine, sequence, from_snapshot, snapshots_refused } = start(directory, log)?;
+    let Start { mut engine, sequence, from_snapshot, snapshots_rejected } = start(directory, log)?;
     let (mut counts, mut events) = (InputCounts::default(), EventCounts::default());
     let mut inputs = Inputs::from(directory, log, sequence)?;
     for input in &mut inputs {
@@ -136,7 +137,7 @@ pub(crate) fn recover(
         identity: log.identity,
         next_sequence: end.next,
         from_snapshot,
-        snapshots_refused,
+        snapshots_rejected,
         inputs: counts,
         events,
         cut: end.cut.clone(),
@@ -144,8 +145,8 @@ pub(crate) fn recover(
     Ok((replayed, end))
 }
 
-/// Applies the inputs of a log up to `to`, exclusive. It may be written to, as long as all below
-/// `to` is written.
+/// Applies the inputs of a log up to `to`, exclusive. A writer may be active if all inputs below
+/// `to` are written.
 pub(crate) fn apply_to(
     directory: &Directory,
     log: Log,

@@ -1,20 +1,19 @@
-//! Reads a segment record by record, and judges what stands behind the last one.
+//! Reads a segment record by record, and judges the bytes after the last one.
 //!
-//! What may stand there, and what it is:
-//!
-//! | | |
+//! | content | meaning |
 //! |---|---|
 //! | zeros to the end | a clean end |
-//! | bytes that are no whole record, and none behind them | a torn tail: cut |
-//! | the same, and whole records behind them that were written with them, before any was durable; of the first that is broken a sector is missing | a torn tail: cut |
+//! | an incomplete record, and no complete one after it | a torn tail: cut |
+//! | the same, and complete records after it that were written with it, before any was durable; the
+//! first incomplete one lacks a sector | a torn tail: cut |
 //! | the same without a missing sector | damage |
-//! | a whole record behind it that says that it had been durable | damage |
-//! | a whole record of another place | damage |
+//! | a complete record after it that says that it had been durable | damage |
+//! | a complete record of another position | damage |
 //!
-//! A record that is cut was not durable when its write was cut off, or was the very last record:
-//! the segment alone can't tell a change of that one from a write that was cut off. The mark
-//! (`mark.rs`) can: it refuses a cut of what had been durable. Damage is refused, and so is a file
-//! that is shorter than it was made.
+//! A cut record was not durable when its write was interrupted, or it was the very last record: the
+//! segment alone can't tell a change of the last record from an interrupted write. The mark
+//! (`mark.rs`) can: it rejects a cut of durable inputs. Damage is rejected, and so is a file that
+//! is shorter than it was made.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -27,30 +26,30 @@ use crate::file::header::{Fault, FileKind, HEADER_BYTES, Header, Identity};
 use crate::file::record::{Bytes, RECORD_BYTES, RecordSlot, is_torn, read};
 use crate::file::segment::{byte_of, end_of};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 1 << 20;
 
-/// Which log a file must belong to.
+/// The log that a file must belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Log {
     pub number: u64,
     pub identity: Identity,
 }
 
-/// A segment that is read.
+/// A segment that is being read.
 #[derive(Debug)]
 pub(crate) struct Reader<R> {
     source: R,
     path: PathBuf,
     header: Header,
     next: u64,
-    /// What stands in the place of `next`, and how many bytes of it there are, if it is no record.
+    /// Content at the position of `next`, and its length, if it is not a record.
     end: Option<(Bytes, usize)>,
 }
 
 impl Reader<BufReader<File>> {
-    /// Opens a segment to be read from the input `from` on, which it must have room for, or end
-    /// with.
+    /// Opens a segment for reading from the input `from` on, which must be within its capacity or
+    /// its end.
     pub fn open(path: &Path, log: Option<Log>, from: u64) -> Result<Self, JournalError> {
         let failed = |source| JournalError::system("read", path, source);
         let file = File::open(path).map_err(failed)?;
@@ -81,12 +80,12 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
-    /// Whether all that it has room for was read.
+    /// Whether it has been read to its capacity.
     pub fn is_read(&self) -> bool {
         self.next == end_of(&self.header)
     }
 
-    /// The next input; `None` where none is, and from then on.
+    /// The next input; always `None` after the last.
     pub fn next_input(&mut self) -> Result<Option<Input>, JournalError> {
         if self.is_read() || self.end.is_some() {
             return Ok(None);
@@ -109,8 +108,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads on where no input was, to the end. Says where zeros to the end begin, in bytes: the
-    /// place of the next record if the end is clean.
+    /// Reads from the first missing input to the end. Returns the offset at which the final zeros
+    /// begin, which is that of the next record if the end is clean.
     pub fn judge(mut self) -> Result<u64, JournalError> {
         let begin = byte_of(&self.header, self.next);
         let (first, mut length) = match self.end.take() {
@@ -119,7 +118,7 @@ impl<R: Read> Reader<R> {
             None => self.read_place()?,
         };
         if let RecordSlot::Record { sequence, .. } = read(&first) {
-            return Err(self.damaged(format!("the record of input {sequence} stands there")));
+            return Err(self.damaged(format!("it has the record of input {sequence}")));
         }
         let may_be_torn = is_torn(&first, begin);
         let (mut bytes, mut place, mut dirty_end) = (first, begin, begin);
@@ -140,7 +139,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What a whole record says that stands behind one that is not whole.
+    /// Judges a complete record after an incomplete one.
     fn weigh(
         &self,
         may_be_torn: bool,
@@ -148,18 +147,17 @@ impl<R: Read> Reader<R> {
         durable: u64,
     ) -> Result<(), JournalError> {
         if found != place {
-            let what =
-                format!("behind it, the record of input {found} stands in the place of {place}");
+            let what = format!("after it, the record of input {found} is in the place of {place}");
             return Err(self.damaged(what));
         }
         if durable > self.next {
             let what =
-                format!("it is not whole, and when input {found} was written it was durable");
+                format!("it is incomplete, but it was durable when input {found} was written");
             return Err(self.damaged(what));
         }
         if !may_be_torn {
             let what = format!(
-                "it is not whole, input {found} behind it is, and no sector of it is missing"
+                "it is incomplete without a missing sector, and input {found} after it is complete"
             );
             return Err(self.damaged(what));
         }
@@ -175,7 +173,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The bytes in a record's place, and how many there are; zeros where the file ends.
+    /// The bytes at a record's position, and their number; padded with zeros at the end of the
+    /// file.
     fn read_place(&mut self) -> Result<(Bytes, usize), JournalError> {
         let mut bytes = [0; RECORD_BYTES];
         let length = read_up_to(&mut self.source, &mut bytes);
@@ -184,27 +183,26 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// What [`read_segment`] found.
+/// Result of [`read_segment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRead {
-    /// The engine that it is for.
+    /// The engine of the segment.
     pub identity: Identity,
-    /// The input that it begins with.
+    /// Its first input.
     pub first_sequence: u64,
-    /// The first input that is not in it.
+    /// The first input after it.
     pub next_sequence: u64,
-    /// Where the next record begins, in bytes.
+    /// Offset of the next record.
     pub end: u64,
-    /// Where zeros to the end begin, in bytes: past `end` if something stands there that is no
-    /// whole record.
+    /// Offset at which the final zeros begin: after `end` if there is an incomplete record.
     pub dirty_end: u64,
 }
 
-/// Shows the inputs of one segment, wherever its bytes come from. `name` stands in errors.
+/// Reads the inputs of one segment from any source. `name` is for errors.
 ///
 /// # Errors
-/// Bytes that are no segment of this version; damage that is no torn tail; a source that can't be
-/// read.
+/// If the bytes are not a segment of this version; damage other than a torn tail; an unreadable
+/// source.
 pub fn read_segment(
     bytes: impl Read,
     name: &Path,
@@ -222,7 +220,7 @@ pub fn read_segment(
     Ok(SegmentRead { identity, first_sequence, next_sequence, end, dirty_end })
 }
 
-/// Reads a file's header, and holds it against the log that the file must belong to.
+/// Reads a file's header and checks that it belongs to the log.
 pub(crate) fn read_header(
     source: &mut impl Read,
     path: &Path,
@@ -259,7 +257,7 @@ pub(crate) fn read_header(
     }
 }
 
-/// Fills the buffer as far as the source goes.
+/// Fills the buffer as far as the source allows.
 pub(crate) fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,4 +1,4 @@
-//! Segments that were cut off, torn and changed, in every place.
+//! Segments that were cut, torn and changed at every position.
 
 use engine::{Cancel, Command, EngineLimits};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn input(sequence: u64) -> Input {
     Input { time_ns: sequence * 1_000_003, command: Command::Cancel(cancel) }
 }
 
-/// A segment of records that were written in groups of these sizes, each durable before the next.
+/// A segment of records written in groups of these sizes, each durable before the next.
 fn segment(groups: &[u64]) -> Vec<u8> {
     let identity = Identity { instruments: 1, limits: EngineLimits::matching_only(1, 1) };
     let kind = FileKind::Segment;
@@ -33,12 +33,12 @@ fn segment(groups: &[u64]) -> Vec<u8> {
     bytes
 }
 
-/// Where the record of the input `FIRST + number` begins.
+/// Offset of the record of input `FIRST + number`.
 fn at(number: usize) -> usize {
     HEADER_BYTES + number * RECORD_BYTES
 }
 
-/// How many inputs are read, each as it was written, and what stands behind them.
+/// Number of inputs, each checked, and the offset at which the final zeros begin.
 fn scan(bytes: &[u8]) -> Result<(u64, u64), JournalError> {
     let mut reader = Reader::new(bytes, Path::new("segment"), None)?;
     let mut count = 0;
@@ -50,7 +50,7 @@ fn scan(bytes: &[u8]) -> Result<(u64, u64), JournalError> {
 }
 
 #[track_caller]
-fn refused(bytes: &[u8], number: u64, expected: &str) {
+fn rejected(bytes: &[u8], number: u64, expected: &str) {
     match scan(bytes) {
         Err(JournalError::Damaged { sequence, byte, what, .. }) => {
             assert_eq!(sequence, FIRST + number, "{what}");
@@ -77,7 +77,7 @@ fn cut_off_at_every_byte_it_ends_with_the_last_whole_record() {
         let (count, dirty_end) = scan(&bytes[..length]).unwrap();
         let whole = ((length - HEADER_BYTES) / RECORD_BYTES).min(6);
         assert_eq!(count, whole as u64, "{length}");
-        // The rest of a record ends where the file does, except for zeros of its own.
+        // The incomplete record ends with the file, except for its own zeros.
         let last = bytes[..length].iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1;
         assert_eq!(dirty_end, last.max(at(whole) as u64), "{length}");
     }
@@ -96,7 +96,7 @@ fn every_bit_of_the_last_record_is_cut_with_it() {
         assert_eq!(count, 5, "bit {bit}");
         assert_eq!(dirty_end, at(6) as u64);
     }
-    // Behind it, as if a write had begun.
+    // After it, as if a write had begun.
     for bit in at(6) * 8..at(8) * 8 {
         let mut changed = bytes.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -112,23 +112,22 @@ fn every_bit_of_a_record_before_is_damage() {
         for bit in at(number) * 8..at(number + 1) * 8 {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            // The next record is the first of a group, or of the same group; then no sector is
+            // The next record begins a group, or it is of the same group; then no sector is
             // missing.
             let expected = if [1, 2].contains(&number) { "it was durable" } else { "no sector" };
-            refused(&changed, number as u64, expected);
+            rejected(&changed, number as u64, expected);
         }
     }
 }
 
-/// Any sectors of the last group may be missing after a power failure; those of one before it may
-/// not.
+/// After a power failure, any sectors of the last group may be missing, but none of earlier groups.
 #[test]
 fn a_sector_that_is_missing_is_a_torn_tail_only_in_the_last_group() {
     let groups = [7, 26];
     let bytes = segment(&groups);
     let sectors = at(33).div_ceil(SECTOR);
     for missing in 0_u32..1 << (sectors - 1) {
-        // Too many to try them all: the patterns of few sectors, and some of many.
+        // Too many to try all: patterns of few sectors, and some of many.
         if missing.count_ones() > 2 && !missing.is_multiple_of(31) {
             continue;
         }
@@ -136,7 +135,7 @@ fn a_sector_that_is_missing_is_a_torn_tail_only_in_the_last_group() {
         for sector in 1..sectors {
             if missing >> (sector - 1) & 1 == 1 {
                 let (from, to) = (sector * SECTOR, ((sector + 1) * SECTOR).min(bytes.len()));
-                // What was there before the group was written.
+                // The content before the group was written.
                 let before = segment(&groups[..1]);
                 torn[from..to].copy_from_slice(&before[from..to]);
             }
@@ -148,7 +147,7 @@ fn a_sector_that_is_missing_is_a_torn_tail_only_in_the_last_group() {
     }
     let mut lost = bytes.clone();
     lost[SECTOR..2 * SECTOR].fill(0);
-    refused(&lost, 4, "it was durable");
+    rejected(&lost, 4, "it was durable");
 }
 
 #[test]
@@ -156,10 +155,10 @@ fn a_whole_record_of_another_place_is_damage() {
     let bytes = segment(&[6]);
     let mut moved = bytes.clone();
     moved.copy_within(at(2)..at(3), at(5));
-    refused(&moved, 5, "input 1002 stands there");
+    rejected(&moved, 5, "record of input 1002");
     let mut moved = bytes.clone();
     moved.copy_within(at(2)..at(3), at(8));
-    refused(&moved, 6, "the record of input 1002 stands in the place of 1008");
+    rejected(&moved, 6, "the record of input 1002 is in the place of 1008");
 }
 
 #[test]
@@ -173,8 +172,8 @@ fn what_this_version_cannot_read_is_never_cut() {
 }
 
 proptest! {
-    /// Whatever the groups were and whatever was changed behind a byte, what stands before it is
-    /// read, or refused aloud.
+    /// For any groups and any changes after a byte, the inputs before it are read, or the segment
+    /// is rejected.
     #[test]
     fn no_change_gives_another_input(
         groups in proptest::collection::vec(1_u64..6, 0..6),
@@ -198,7 +197,7 @@ proptest! {
         if is_cut {
             bytes.truncate(HEADER_BYTES + length.index(body + 1));
         }
-        // `scan` holds each input against what was written.
+        // `scan` checks each input.
         if let Ok((count, dirty_end)) = scan(&bytes) {
             prop_assert!(count <= written);
             prop_assert!(bytes[dirty_end as usize..].iter().all(|byte| *byte == 0));

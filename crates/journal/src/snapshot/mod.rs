@@ -1,15 +1,15 @@
-//! The file of a snapshot: a header, the engine's pieces, and what they must come to.
+//! The file of a snapshot: a header, the engine's pieces, and its state hash.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 0..128 | header, as a segment's |
 //! | 128.. | `engine::Saved` pieces, 72 bytes each |
-//! | then 8 | how many pieces |
+//! | then 8 | number of pieces |
 //! | then 8 | the engine's state hash |
-//! | then 4 | CRC-32C of all that stands between the header and this |
+//! | then 4 | CRC-32C of everything between the header and this |
 //!
-//! It appears under its name when it is whole and durable, and so is the log up to it: a snapshot
-//! is never ahead of its log.
+//! It appears under its name once it is complete and durable, and so is the log up to it: a
+//! snapshot is never ahead of its log.
 
 pub mod snapshotter;
 
@@ -26,19 +26,19 @@ use crate::read::inputs::hold_name;
 use crate::read::segment::{Log, read_header};
 use crc32c::{crc32c, crc32c_append};
 
-/// Bytes behind the pieces.
+/// Bytes after the pieces.
 const TRAILER_BYTES: usize = 20;
-/// Bytes that are read or written at once.
+/// Bytes per read or write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A snapshot that was written.
+/// A written snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Its file.
     pub path: PathBuf,
-    /// The first input that is not in it.
+    /// The first input after it.
     pub sequence: u64,
-    /// The engine's.
+    /// The engine's state hash.
     pub state_hash: u64,
 }
 
@@ -62,9 +62,9 @@ pub(crate) fn write(
     Ok(Snapshot { path, sequence, state_hash })
 }
 
-/// Makes durable what may have been read from the page cache alone.
+/// Makes the log durable, because it may have been read only from the page cache.
 fn sync_log(directory: &Directory, sequence: u64) -> Result<(), JournalError> {
-    // A segment is durable before there is anything in the next one.
+    // A segment is durable before the next one gets content.
     let Some(first) = directory.segment_before(sequence)? else { return Ok(()) };
     let path = directory.segment(first);
     let synced = File::open(&path).and_then(|file| file.sync_data());
@@ -96,11 +96,11 @@ fn write_pieces(file: &mut File, header: &Header, engine: &Engine) -> std::io::R
     Ok(hash)
 }
 
-/// The engine of a snapshot. The whole file is checked before anything is made of it.
+/// The engine of a snapshot. Checks the whole file first.
 pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engine, JournalError> {
     let VerifiedSnapshot { mut file, pieces, state_hash } = check(path, log, sequence)?;
     let failed = |source| JournalError::system("read", path, source);
-    let refused = |why: String| JournalError::Snapshot { path: path.to_owned(), why };
+    let invalid = |why: String| JournalError::Snapshot { path: path.to_owned(), why };
     file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(failed)?;
     let mut pieces = Pieces {
         source: BufReader::with_capacity(BUFFER_BYTES, file),
@@ -110,26 +110,26 @@ pub(crate) fn load(path: &Path, log: Option<Log>, sequence: u64) -> Result<Engin
     let engine = Engine::restore(&mut pieces);
     match pieces.stopped {
         Some(PieceFault::Unread(source)) => return Err(failed(source)),
-        Some(PieceFault::Unknown(error)) => return Err(refused(error.to_string())),
+        Some(PieceFault::Unknown(error)) => return Err(invalid(error.to_string())),
         None => {}
     }
-    let engine = engine.map_err(|error| refused(error.to_string()))?;
+    let engine = engine.map_err(|error| invalid(error.to_string()))?;
     let found = engine.state_hash();
     if found != state_hash {
-        let why = format!("the state hash is {found:016x}, not the {state_hash:016x} that it says");
-        return Err(refused(why));
+        let why = format!("its state hash is {state_hash:016x}, but its state has {found:016x}");
+        return Err(invalid(why));
     }
     Ok(engine)
 }
 
-/// A snapshot's file that is as it was written.
+/// A snapshot's file with the right checksums.
 pub(crate) struct VerifiedSnapshot {
     file: File,
     pieces: u64,
     state_hash: u64,
 }
 
-/// Holds a snapshot's file against its checksums.
+/// Compares a snapshot's file with its checksums.
 pub(crate) fn check(
     path: &Path,
     log: Option<Log>,
@@ -147,7 +147,7 @@ pub(crate) fn check(
     hold_name(path, &header, sequence)?;
     let body = length.checked_sub((HEADER_BYTES + TRAILER_BYTES) as u64);
     let body = body.filter(|body| body.is_multiple_of(Saved::BYTES as u64));
-    let body = body.ok_or_else(|| damaged(length, "a file of this length was cut off"))?;
+    let body = body.ok_or_else(|| damaged(length, "it is incomplete"))?;
     let mut sum = crc32c(&[]);
     let mut piece = [0; Saved::BYTES];
     for _ in 0..body / Saved::BYTES as u64 {
@@ -158,16 +158,16 @@ pub(crate) fn check(
     source.read_exact(&mut trailer).map_err(failed)?;
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| trailer[at + byte]));
     if crc32c_append(sum, &trailer[..16]).to_le_bytes() != trailer[16..] {
-        return Err(damaged(length - 4, "the checksum is another"));
+        return Err(damaged(length - 4, "its checksum does not match"));
     }
     let pieces = word(0);
     if pieces != body / Saved::BYTES as u64 {
-        return Err(damaged(length - TRAILER_BYTES as u64, "it has another number of pieces"));
+        return Err(damaged(length - TRAILER_BYTES as u64, "its number of pieces is wrong"));
     }
     Ok(VerifiedSnapshot { file: source.into_inner(), pieces, state_hash: word(8) })
 }
 
-/// The pieces of a snapshot; ends early where one can't be had.
+/// The pieces of a snapshot; ends early at an unreadable one.
 struct Pieces {
     source: BufReader<File>,
     left: u64,

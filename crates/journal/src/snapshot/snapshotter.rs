@@ -1,5 +1,5 @@
-//! Snapshots without stopping the engine: another engine, behind it in its log, in a thread or
-//! process of its own.
+//! Takes snapshots without stopping the engine: another engine follows the log in its own thread or
+//! process.
 
 use std::path::{Path, PathBuf};
 
@@ -13,27 +13,27 @@ use crate::read::replay::{self, Start};
 use crate::read::segment::Log;
 use crate::snapshot::{self, Snapshot};
 
-/// An engine that follows a journal which another process or thread may be writing. One at a time
-/// for each journal.
+/// An engine that follows a journal, which another process or thread may be writing. One at a time
+/// per journal.
 pub struct Snapshotter {
     directory: Directory,
     log: Log,
     engine: Engine,
     next: u64,
-    refused: Vec<JournalError>,
+    snapshots_rejected: Vec<JournalError>,
 }
 
 impl Snapshotter {
-    /// Starts from the latest good snapshot, or from the first input.
+    /// Starts from the latest valid snapshot, or from the first input.
     ///
     /// # Errors
-    /// No journal there, or files that are none of its own.
+    /// If there is no journal, or a file is not one of its own.
     pub fn open(path: &Path) -> Result<Snapshotter, JournalError> {
         let directory = Directory::new(path);
         let log = replay::find(&directory)?;
         let log = log.ok_or_else(|| JournalError::NoJournal(path.to_owned()))?;
-        let Start { engine, sequence, snapshots_refused, .. } = replay::start(&directory, log)?;
-        Ok(Snapshotter { directory, log, engine, next: sequence, refused: snapshots_refused })
+        let Start { engine, sequence, snapshots_rejected, .. } = replay::start(&directory, log)?;
+        Ok(Snapshotter { directory, log, engine, next: sequence, snapshots_rejected })
     }
 
     /// The first input that it has not applied.
@@ -41,16 +41,16 @@ impl Snapshotter {
         self.next
     }
 
-    /// What snapshots were refused for, when it was opened.
-    pub fn snapshots_refused(&self) -> &[JournalError] {
-        &self.refused
+    /// Why snapshots were rejected when it was opened.
+    pub fn snapshots_rejected(&self) -> &[JournalError] {
+        &self.snapshots_rejected
     }
 
     /// Applies the inputs up to `to`, exclusive, which must have been written: at most
     /// [`Watch::durable`](crate::Watch::durable).
     ///
     /// # Errors
-    /// They are not all there, or one can't be read. It can't be used any more then.
+    /// If they are not all there, or one can't be read. It is then unusable.
     pub fn advance(&mut self, to: u64) -> Result<(), JournalError> {
         let from = self.next;
         replay::apply_to(&self.directory, self.log, &mut self.engine, from, to)?;
@@ -58,21 +58,21 @@ impl Snapshotter {
         Ok(())
     }
 
-    /// Writes a snapshot of where it is.
+    /// Writes a snapshot of its present state.
     ///
     /// # Errors
-    /// The file can't be written; none appears then.
+    /// If the file can't be written; then none appears.
     pub fn save(&self) -> Result<Snapshot, JournalError> {
         snapshot::write(&self.directory, self.log, self.next, &self.engine)
     }
 }
 
-/// Removes what recovery would not need even if the latest snapshot were lost: snapshots before
-/// the second latest good one, and segments that are wholly before it. Nothing if there are no two
-/// good ones. Says what was removed.
+/// Removes files that recovery would not need even if the latest snapshot were lost: snapshots
+/// before the second latest valid one, and segments fully before it. Removes nothing without two
+/// valid ones. Returns the removed files.
 ///
 /// # Errors
-/// A file that can't be removed; what was removed before it stays so.
+/// If a file can't be removed; earlier ones are already removed.
 pub fn remove_old(path: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let directory = Directory::new(path);
     let log = replay::find(&directory)?;

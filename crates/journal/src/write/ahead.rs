@@ -1,5 +1,5 @@
-//! The thread that makes the next segment while the one before it is written to, so that nobody
-//! waits for it, and a full disk is known a segment ahead.
+//! The thread that makes the next segment while the present one is written, so that the writer
+//! never waits for it, and a full disk is detected one segment ahead.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,28 +12,28 @@ use crate::file::header::Header;
 use crate::file::segment::{Segment, end_of};
 use crate::write::state::WriterState;
 
-/// How long after a refusal for want of room it is tried again.
+/// Time between two tries on a full disk.
 pub(crate) const RETRY: Duration = Duration::from_millis(100);
 
-/// Where the next segment comes from.
+/// The writer's end: takes finished segments.
 pub(crate) struct Ahead {
-    /// The first input of the segment to be made.
+    /// The first input of the next segment to make.
     orders: Option<SyncSender<u64>>,
     made: Receiver<Segment>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What all segments have in common.
+/// Parameters of all segments.
 pub(crate) struct Maker {
     pub directory: Directory,
-    /// Header of the first one; the others differ in their sequence.
+    /// Header of the first one; the others differ only in their sequence.
     pub header: Header,
     pub zeroed: bool,
     pub shared: Arc<WriterState>,
 }
 
 impl Ahead {
-    /// Starts the thread, and has it make the segment that begins with `first`.
+    /// Starts the thread, which makes the segment that begins with `first`.
     pub fn start(maker: Maker, first: u64) -> std::io::Result<Ahead> {
         let (orders, to_do) = sync_channel(1);
         let (done, made) = sync_channel(1);
@@ -53,12 +53,13 @@ impl Ahead {
 
     fn ask(&self, first: u64) {
         if let Some(orders) = &self.orders {
-            // It ends only with the journal, and then nobody takes what was ordered.
+            // The thread ends only with the journal, which then takes no segments.
             let _ = orders.send(first);
         }
     }
 
-    /// The next segment, waited for if need be; the one behind it is begun. `None` if all is over.
+    /// Takes the next segment, waiting if necessary, and orders the one after it. `None` if the
+    /// journal has ended.
     pub fn take(&self) -> Option<Segment> {
         let segment = self.made.recv().ok()?;
         self.ask(segment.end());
@@ -67,7 +68,7 @@ impl Ahead {
 }
 
 impl Drop for Ahead {
-    /// Waits for the thread, so that nothing is made after the writer's lock is gone.
+    /// Waits for the thread, so that it makes nothing after the writer's lock is released.
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -77,7 +78,7 @@ impl Drop for Ahead {
 }
 
 impl Maker {
-    /// Makes a segment, as soon as there is room; `None` if all is over.
+    /// Makes a segment as soon as there is room; `None` if the journal has ended.
     fn make(&self, first: u64) -> Option<Segment> {
         let header = Header { sequence: first, ..self.header };
         loop {

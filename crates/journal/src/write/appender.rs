@@ -1,4 +1,4 @@
-//! The engine's end of a journal: inputs go in, and what is durable comes back, without a system
+//! The engine's end of a journal: appends inputs and returns the durable sequence, without a system
 //! call.
 
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use crate::error::JournalError;
 use crate::write::options::{Mode, Options};
 use crate::write::state::{JournalState, WriterState};
 
-/// Why an input was not taken. It has no sequence, and must not be applied.
+/// Why an input was rejected. It has no sequence and must not be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The writer is as many inputs behind as a limit allows.
+    /// The writer is behind by a limit.
     #[error(
         "the journal is behind by its limit {limit} = {max}: retry, send fewer orders, or use a faster disk"
     )]
     Full {
         /// The limit's name.
         limit: &'static str,
-        /// Its value, in what its name says.
+        /// Its value, in the unit of its name.
         max: u64,
     },
-    /// The disk is full, and what is left of the log's room is kept for cancels and for what the
-    /// operator sends.
+    /// The disk is full, and the remaining room is reserved for cancels and the operator's
+    /// commands.
     #[error("the journal's disk is full: free disk space; cancels still work")]
     NoRoom,
     /// The journal has failed: [`Appender::state`] says why.
     #[error(
-        "the journal has failed and takes nothing any more: look at its state, then open it again"
+        "the journal has failed and accepts no more inputs: check its state, then open it again"
     )]
     Failed,
 }
 
-/// Where the engine's inputs are appended. Its owner sequences them.
+/// Appends the engine's inputs and gives them sequences.
 pub struct Appender {
     next: u64,
-    /// `None`: a journal that keeps nothing.
+    /// `None` for a journal that stores nothing.
     kept: Option<Destination>,
 }
 
@@ -49,11 +49,11 @@ struct Destination {
     reserve: u64,
     ring_slots: u32,
     segment_bytes: u64,
-    /// `None` when it has been waited for.
+    /// `None` after it was joined.
     writer: Option<JoinHandle<()>>,
 }
 
-/// What an appender is made of.
+/// The parts of an appender.
 pub(crate) struct Parts {
     pub producer: Producer,
     pub shared: Arc<WriterState>,
@@ -63,7 +63,7 @@ pub(crate) struct Parts {
 }
 
 impl Appender {
-    /// A journal that keeps nothing: every input is taken, and may be acknowledged at once.
+    /// A journal that stores nothing: it accepts every input, which may be acknowledged at once.
     pub fn none() -> Appender {
         Appender { next: 0, kept: None }
     }
@@ -82,10 +82,10 @@ impl Appender {
         Appender { next, kept: Some(kept) }
     }
 
-    /// Takes an input and says its sequence. Makes no system call, unless the writer sleeps.
+    /// Appends an input and returns its sequence. Makes no system call, unless the writer sleeps.
     ///
     /// # Errors
-    /// It was refused: it has no sequence and will not be in the log.
+    /// If it is rejected: it has no sequence and will not be in the log.
     #[inline]
     pub fn try_append(&mut self, input: &Input) -> Result<u64, AppendError> {
         let sequence = self.next;
@@ -102,10 +102,10 @@ impl Appender {
         Ok(sequence)
     }
 
-    /// Whether there is more room on the disk than what is kept for cancels.
+    /// Checks that there is more room on the disk than the reserve for cancels.
     ///
     /// # Errors
-    /// There is not: an order would be refused.
+    /// If not: an order would be rejected.
     pub fn check_reserve(&self) -> Result<(), AppendError> {
         match &self.kept {
             Some(kept) if self.next + kept.reserve >= kept.shared.room_end() => {
@@ -115,11 +115,11 @@ impl Appender {
         }
     }
 
-    /// Whether so many inputs that add no risk would be taken now, one after the other. What the
-    /// ring has room for is told by what is durable: it may be more.
+    /// Checks that this number of inputs without new risk would be accepted now, one after the
+    /// other. Estimates the ring's room from the durable sequence, so the real room may be larger.
     ///
     /// # Errors
-    /// One of them might be refused.
+    /// If one of them might be rejected.
     pub fn check_room(&self, inputs: u64) -> Result<(), AppendError> {
         let Some(kept) = self.kept.as_ref().filter(|_| inputs > 0) else { return Ok(()) };
         let end = self.next + inputs;
@@ -132,13 +132,13 @@ impl Appender {
         Ok(())
     }
 
-    /// The sequence that the next input gets.
+    /// The sequence of the next input.
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.next
     }
 
-    /// All inputs below may be acknowledged, as the mode says.
+    /// All inputs below may be acknowledged, depending on the mode.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
         match &self.kept {
@@ -147,26 +147,26 @@ impl Appender {
         }
     }
 
-    /// All inputs below are on the disk; of a journal that keeps nothing, none is.
+    /// All inputs below are on the disk; always 0 if the journal stores nothing.
     #[inline]
     pub fn durable(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.shared.durable())
     }
 
-    /// How it does.
+    /// Its state.
     pub fn state(&self) -> JournalState<'_> {
         self.kept.as_ref().map_or(JournalState::Running, |kept| kept.shared.state())
     }
 
-    /// The same for other threads.
+    /// Reads the same from other threads.
     pub fn watch(&self) -> Watch {
         Watch { shared: self.kept.as_ref().map(|kept| Arc::clone(&kept.shared)) }
     }
 
-    /// Writes what was taken, and ends. Says how many inputs are durable.
+    /// Writes all accepted inputs and ends. Returns the number of durable inputs.
     ///
     /// # Errors
-    /// The journal had failed, or does so now.
+    /// If the journal has failed, or fails now.
     pub fn close(mut self) -> Result<u64, Arc<JournalError>> {
         let Some(mut kept) = self.kept.take() else { return Ok(0) };
         kept.end();
@@ -185,7 +185,7 @@ impl Destination {
         match self.shared.state() {
             JournalState::Failed { .. } => AppendError::Failed,
             JournalState::NoRoom => AppendError::NoRoom,
-            // The next segment is not made yet.
+            // The next segment is not ready.
             JournalState::Running => {
                 AppendError::Full { limit: "segment_bytes", max: self.segment_bytes }
             }
@@ -195,9 +195,9 @@ impl Destination {
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         self.shared.stop();
-        // Wakes it. Where the ring is full it is awake, or looks by itself.
+        // Wakes the writer. If the ring is full, the writer is awake or checks by itself.
         let _ = self.producer.try_send(&[]);
-        // It does not panic; if it did, what it had not written is not durable.
+        // It never panics; even then, its unwritten inputs are not durable.
         let _ = writer.join();
     }
 }
@@ -208,12 +208,12 @@ impl Drop for Destination {
     }
 }
 
-/// Whether an input can add to what is at stake: what can't is taken as long as it can be logged.
+/// Whether an input can add risk. Others are accepted as long as they can be logged.
 fn adds_risk(command: &Command) -> bool {
     matches!(command, Command::New(_) | Command::Amend(_))
 }
 
-/// What a journal's writer says, for any thread.
+/// State of a journal's writer, for any thread.
 #[derive(Clone)]
 pub struct Watch {
     shared: Option<Arc<WriterState>>,

@@ -1,5 +1,5 @@
-//! From the engine's inputs to durable records: the appender, the writer's thread, the segments
-//! made ahead.
+//! From the engine's inputs to durable records: the appender, the writer's thread, the prepared
+//! segments.
 
 pub mod ahead;
 pub mod appender;

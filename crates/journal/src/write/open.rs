@@ -1,4 +1,4 @@
-//! Opening a journal to write to it.
+//! Opens a journal for writing.
 
 use std::io;
 use std::path::Path;
@@ -28,13 +28,13 @@ use crate::write::renew::renew;
 use crate::write::state::WriterState;
 use crate::write::writer::Writer;
 
-/// Makes the journal in the directory `path`, or recovers the one that is there and goes on behind
-/// its last whole record. Recovery cuts anything after it, durably; [`ReplayedJournal::cut`] says
-/// so: report it to the operator.
+/// Makes the journal in the directory `path`, or recovers an existing one and continues after its
+/// last complete record. Recovery cuts anything after it, durably. If [`ReplayedJournal::cut`] says
+/// so, report it to the operator.
 ///
 /// # Errors
-/// Options out of range; another writer alive; the journal of another engine; damage that is no
-/// torn tail; no room for a segment; or a refusal of the system.
+/// Options out of range; another writer; the journal of another engine; damage other than a torn
+/// tail; no room for a segment; a system error.
 pub fn open(
     path: &Path,
     identity: Identity,
@@ -61,7 +61,7 @@ pub fn open(
             });
         }
         None => {
-            // A mark alone: all files of its log are gone.
+            // Only the mark exists: all files of its log are missing.
             mark::check(&directory, None, 0)?;
             begin(identity)?
         }
@@ -71,7 +71,7 @@ pub fn open(
     Ok((appender, replayed))
 }
 
-/// A log that has nothing yet.
+/// A new, empty log.
 fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalError> {
     let mut number = [0; 8];
     getrandom(&mut number, GetRandomFlags::empty()).map_err(|errno| {
@@ -85,7 +85,7 @@ fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalEr
         identity,
         next_sequence: 0,
         from_snapshot: None,
-        snapshots_refused: Vec::new(),
+        snapshots_rejected: Vec::new(),
         inputs: InputCounts::default(),
         events: EventCounts::default(),
         cut: None,
@@ -93,14 +93,14 @@ fn begin(identity: Identity) -> Result<(Log, ReplayedJournal, LogEnd), JournalEr
     Ok((log, replayed, LogEnd { next: 0, segment: None, later: Vec::new(), cut: None }))
 }
 
-/// The segment that has room for the next input.
+/// The segment with room for the next input.
 fn segment_to_write(
     directory: &Directory,
     log: Log,
     end: &LogEnd,
     options: &Options,
 ) -> Result<Segment, JournalError> {
-    // Made ahead by the writer before, perhaps of another size.
+    // Prepared by an earlier writer, perhaps with another size.
     for first in &end.later {
         directory.remove(&directory.segment(*first))?;
     }
@@ -143,7 +143,7 @@ fn start(
         let header = Header { records: options.segment_records(), ..*segment.header() };
         let maker =
             Maker { directory, header, zeroed: options.zeroed, shared: Arc::clone(&of_writer) };
-        // Threads run where the one that starts them does.
+        // Threads inherit the affinity of the thread that starts them.
         let pinned = options.core.map_or(Ok(()), host::thread::pin).map_err(io::Error::other);
         let ahead = pinned.and_then(|()| Ahead::start(maker, first));
         let ahead = match ahead {

@@ -1,4 +1,4 @@
-//! How a journal is written.
+//! Options of a journal's writer.
 
 use ipc::ring::SLOTS_MAX;
 use ipc::wait::Wait;
@@ -9,43 +9,43 @@ use crate::file::record::RECORD_BYTES;
 
 /// Smallest segment, bytes.
 pub const SEGMENT_BYTES_MIN: u64 = 1 << 12;
-/// Most inputs that are written and made durable at once.
+/// Maximum number of inputs that are written and made durable together.
 pub const GROUP_INPUTS_MAX: u32 = 1 << 16;
 
-/// When an input may be acknowledged. Both write the same bytes in the same way.
+/// When an input may be acknowledged. Both modes write the same bytes in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// When it was taken. A process that dies loses what was not written, a power failure what was
-    /// not durable: some milliseconds' worth, and always the last.
+    /// When it was accepted. If the process dies, unwritten inputs are lost; in a power failure,
+    /// inputs that are not durable: always the last ones, some milliseconds' worth.
     Async,
     /// When it is durable.
     Sync,
 }
 
-/// How a journal is written.
+/// Options of a journal's writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// When an input may be acknowledged.
     pub mode: Mode,
-    /// Bytes of a segment's file, [`SEGMENT_BYTES_MIN`] to [`SEGMENT_BYTES_MAX`]. Segments that
-    /// are there keep their size.
+    /// Bytes of a segment's file, [`SEGMENT_BYTES_MIN`] to [`SEGMENT_BYTES_MAX`]. Existing segments
+    /// keep their size.
     pub segment_bytes: u64,
-    /// Whether a segment's blocks are written with zeros when it is made, and not only allocated:
-    /// costs as much writing again, and may spare each `fdatasync` a note in the file system's own
+    /// Whether a segment is filled with zeros when it is made, and not only allocated. This doubles
+    /// the written bytes, but may spare each `fdatasync` an update of the file system's own
     /// journal.
     pub zeroed: bool,
-    /// Inputs for which room on the disk is kept when there is no more: orders and amendments are
-    /// refused, and cancels and what the operator sends can still be logged. Less than half of a
-    /// segment.
+    /// Inputs for which room is reserved on a full disk: orders and amendments are then rejected,
+    /// but cancels and the operator's commands can still be logged. Less than half of a segment.
     pub reserve_inputs: u64,
-    /// Inputs that wait between engine and writer: a power of two, 2 to [`SLOTS_MAX`]. Where it is
-    /// full, an input is refused.
+    /// Capacity of the ring between engine and writer: a power of two, 2 to [`SLOTS_MAX`]. When it
+    /// is full, inputs are rejected.
     pub ring_slots: u32,
-    /// Inputs that are written and made durable at once, at most: 1 to [`GROUP_INPUTS_MAX`].
+    /// Maximum number of inputs that are written and made durable together: 1 to
+    /// [`GROUP_INPUTS_MAX`].
     pub group_inputs_max: u32,
     /// How the writer waits for inputs.
     pub wait: Wait,
-    /// The core of the writer's threads. `None`: those on which the thread that opens may run.
+    /// The core of the writer's threads. `None`: the cores of the opening thread.
     pub core: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Records that a segment of this size has room for.
+    /// Capacity of a segment of this size in records.
     pub(crate) fn segment_records(&self) -> u64 {
         (self.segment_bytes - HEADER_BYTES as u64) / RECORD_BYTES as u64
     }

@@ -1,9 +1,9 @@
-//! Makes durable what a recovery found, before it is built upon.
+//! Makes recovered inputs durable before new ones follow.
 //!
-//! What a writer that died had written may be in the page cache alone. And where a `fdatasync` had
-//! failed, the kernel may hold pages that it has given up writing and counts as clean: another
-//! `fdatasync` would say that all is well. So what the last record doesn't say was durable is
-//! written again, byte for byte, and then synced.
+//! Inputs written by a dead writer may be only in the page cache. After a failed `fdatasync`, the
+//! kernel may even hold pages that it gave up writing and counts as clean, so another `fdatasync`
+//! would succeed. Therefore all inputs that the last record does not state as durable are written
+//! again, byte for byte, and then synced.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,12 +15,12 @@ use crate::file::segment::byte_of;
 use crate::read::inputs::read_segment_header;
 use crate::read::segment::Log;
 
-/// Bytes that are written again at once.
+/// Bytes per write.
 const PART_BYTES: usize = 1 << 20;
 
-/// Makes all inputs of a log before `next` durable. Nobody may be writing.
+/// Makes all inputs of a log before `next` durable. No other writer may be active.
 pub(crate) fn renew(directory: &Directory, log: Log, next: u64) -> Result<(), JournalError> {
-    // A segment is durable before there is anything in the next one.
+    // A segment is durable before the next one gets content.
     let Some(first) = directory.segment_before(next)? else { return Ok(()) };
     let header = read_segment_header(directory, first, Some(log))?;
     let path = directory.segment(first);
@@ -30,7 +30,7 @@ pub(crate) fn renew(directory: &Directory, log: Log, next: u64) -> Result<(), Jo
     let durable = match file.read_exact_at(&mut last, byte_of(&header, next - 1)) {
         Ok(()) => match read(&last) {
             RecordSlot::Record { durable, .. } => durable.clamp(first, next),
-            // Only a snapshot knows what stood there.
+            // Only a snapshot has these inputs.
             _ => next,
         },
         Err(_) => next,

@@ -1,26 +1,26 @@
-//! What the threads of a journal tell each other, without a system call.
+//! State shared by a journal's threads, without system calls.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::JournalError;
 
-/// How a journal does.
+/// State of a journal.
 #[derive(Clone, Copy, Debug)]
 pub enum JournalState<'a> {
-    /// Inputs are taken.
+    /// It accepts inputs.
     Running,
-    /// The disk is full. Orders and amendments are refused as soon as only the reserve is left; it
-    /// is tried again, and ends by itself.
+    /// The disk is full. Once only the reserve is left, orders and amendments are rejected. The
+    /// writer keeps trying, and this state ends when there is room.
     NoRoom,
-    /// Nothing is taken any more, and what was not durable never will be.
+    /// It accepts no inputs any more, and inputs that are not durable are lost.
     Failed {
-        /// What happened.
+        /// The error.
         why: &'a JournalError,
     },
 }
 
-/// A word on cache lines of its own (two, because processors fetch them in pairs).
+/// A word with its own cache lines (two, because processors fetch them in pairs).
 #[derive(Debug)]
 #[repr(align(128))]
 struct PaddedWord(AtomicU64);
@@ -30,11 +30,11 @@ struct PaddedWord(AtomicU64);
 pub(crate) struct WriterState {
     /// All inputs below are durable.
     durable: PaddedWord,
-    /// All inputs below have their place on the disk. 0: nothing is taken any more.
+    /// All inputs below have room on the disk. 0: no input is accepted any more.
     room_end: PaddedWord,
     has_no_room: AtomicBool,
     failure: OnceLock<Arc<JournalError>>,
-    /// The appender is gone: the writer ends when it has written what is in the ring.
+    /// The appender was dropped: the writer ends after it has written the ring's inputs.
     stop: AtomicBool,
 }
 
@@ -63,7 +63,7 @@ impl WriterState {
         self.room_end.0.load(Ordering::Acquire)
     }
 
-    /// Says that there is room up to `end`, unless all is over.
+    /// Sets the end of the room, unless the journal has ended.
     pub fn set_room_end(&self, end: u64) {
         let order = Ordering::AcqRel;
         let unless_over = |before| (before != 0).then_some(end);
@@ -79,7 +79,7 @@ impl WriterState {
         self.has_no_room.store(false, Ordering::Release);
     }
 
-    /// The end of the journal; the first reason counts.
+    /// Fails the journal; the first reason counts.
     pub fn fail(&self, why: JournalError) {
         let _ = self.failure.set(Arc::new(why));
         self.room_end.0.store(0, Ordering::Release);
@@ -94,7 +94,7 @@ impl WriterState {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Whether nothing more will be taken.
+    /// Whether no more inputs will be accepted.
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.room_end() == 0
     }

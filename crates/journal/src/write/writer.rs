@@ -1,5 +1,5 @@
-//! The writer's thread: what is in the ring becomes records, one write, one `fdatasync`, and then
-//! they are durable.
+//! The writer's thread: encodes the ring's inputs as records, and makes them durable with one write
+//! and one `fdatasync`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::file::segment::Segment;
 use crate::write::ahead::{Ahead, RETRY};
 use crate::write::state::WriterState;
 
-/// How long the ring is waited for before the writer looks whether it is to end. Its end is told
-/// by a message as well.
+/// Longest wait for inputs before the writer checks whether it must end. A message tells it of the
+/// end, too.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The writing thread.
@@ -25,22 +25,22 @@ pub(crate) struct Writer {
     pub consumer: Consumer,
     pub wait: Wait,
     pub group_inputs_max: usize,
-    /// Is written to.
+    /// The present segment.
     pub segment: Segment,
-    /// The first input that is not written.
+    /// The first unwritten input.
     pub next: u64,
-    /// The records that are to be written at once.
+    /// Records to write together.
     pub group: Vec<u8>,
     pub shared: Arc<WriterState>,
     pub ahead: Ahead,
     pub mark: Mark,
-    /// Last: nobody else writes before the others are gone.
+    /// Dropped last: another writer may start only after all other parts have ended.
     #[expect(dead_code, reason = "held")]
     pub lock: Lock,
 }
 
 impl Writer {
-    /// Writes until the appender is gone and the ring is empty, or until it can't.
+    /// Writes until the appender is dropped and the ring is empty, or until an error.
     pub fn run(mut self) {
         let written = self.write_all();
         let Writer { shared, mark, .. } = self;
@@ -51,7 +51,7 @@ impl Writer {
 
     fn write_all(&mut self) -> Result<(), JournalError> {
         loop {
-            // Looked at before the ring: what was sent before the end is in it then.
+            // Read this before the ring: then the ring has all inputs from before the end.
             let is_stopped = self.shared.is_stopped();
             self.collect(if is_stopped { Duration::ZERO } else { PATIENCE });
             if !self.group.is_empty() {
@@ -62,13 +62,13 @@ impl Writer {
         }
     }
 
-    /// Takes what is in the ring.
+    /// Takes the ring's inputs.
     fn collect(&mut self, patience: Duration) {
         let Writer { consumer, group, next, .. } = self;
         let durable = self.shared.durable();
         let mut sequence = *next;
         let take = |message: &[u8]| {
-            // An empty message only wakes us.
+            // An empty message only wakes this thread.
             if let Ok(input) = <&[u8; Input::BYTES]>::try_from(message) {
                 group.extend_from_slice(&encode(sequence, durable, input));
                 sequence += 1;
@@ -77,8 +77,8 @@ impl Writer {
         consumer.receive_within(self.wait, patience, self.group_inputs_max, take);
     }
 
-    /// Makes the group durable. Where a segment ends in it, the first part is, before anything
-    /// stands in the next.
+    /// Makes the group durable. If a segment ends within it, its first part is made durable before
+    /// the next segment gets content.
     fn commit(&mut self) -> Result<(), JournalError> {
         let mut written = 0;
         while written < self.group.len() {
@@ -98,8 +98,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes. On a file system that doesn't keep its promise of room (one that copies on write)
-    /// it waits for some: a write that was refused can be tried again, unlike a sync.
+    /// Writes. A file system that copies on write may lack the promised room: then this waits for
+    /// room. A failed write can be tried again, unlike a sync.
     fn retry(&self, write: impl Fn() -> Result<(), JournalError>) -> Result<(), JournalError> {
         let mut is_first = true;
         loop {
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    /// Only where the room that inputs were taken for is not there.
+    /// The error if the promised room for accepted inputs does not exist.
     fn no_segment(&self) -> JournalError {
         let source = std::io::Error::from(std::io::ErrorKind::Interrupted);
         JournalError::system("go on behind", self.segment.path(), source)

@@ -1,4 +1,4 @@
-//! What becomes of the system's refusals: special files give them.
+//! Errors of the system, made with special files.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::write::state::JournalState;
 
 const INPUTS: u64 = 5;
 
-/// A writer to this file, and the sending end of its ring with some inputs in it.
+/// A writer to this file, and the sending end of its ring with some inputs.
 fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
     let directory = Directory::new(place);
     let lock = directory.lock(Access::Write).unwrap();
@@ -54,7 +54,7 @@ fn writer(place: &std::path::Path, file: &str) -> (Writer, Producer) {
     (writer, producer)
 }
 
-/// `/dev/null` takes every write and can't be synced: it stands for a disk that loses what it took.
+/// `/dev/null` accepts every write and can't be synced, like a disk that loses its data.
 #[test]
 fn a_sync_that_fails_is_the_end() {
     let place = tempfile::tempdir().unwrap();
@@ -67,12 +67,12 @@ fn a_sync_that_fails_is_the_end() {
         panic!("{:?}", shared.state());
     };
     assert_eq!(path, &PathBuf::from("/dev/null"));
-    // The thread that makes segments comes late: it does not open it again.
+    // The thread that makes segments is late, and must not reopen the room.
     shared.set_room_end(200);
     assert_eq!(shared.room_end(), 0);
 }
 
-/// `/dev/full` takes no byte.
+/// `/dev/full` rejects every byte.
 #[test]
 fn a_write_without_room_is_tried_again_until_the_end() {
     let place = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn a_write_without_room_is_tried_again_until_the_end() {
 fn a_write_that_fails_otherwise_is_the_end() {
     let place = tempfile::tempdir().unwrap();
     let (mut writer, _producer) = writer(place.path(), "/dev/null");
-    // Only opened to read.
+    // Opened only for reading.
     let file = File::open("/dev/null").unwrap();
     let header = *writer.segment.header();
     writer.segment = Segment::of_file(file, PathBuf::from("/dev/null"), header);

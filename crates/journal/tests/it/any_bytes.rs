@@ -1,4 +1,4 @@
-//! What the fuzzer tries, for a moment.
+//! The fuzzer's property, for a moment.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ proptest! {
         crate::properties::segment(&data);
     }
 
-    /// Few changes, so that what is changed is seldom nothing but damage.
+    /// Few changes, so that some segments stay readable.
     #[test]
     fn changed_segments_are_read_to_an_end(
         groups in proptest::array::uniform3(0_u8..12),

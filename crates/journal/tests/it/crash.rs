@@ -1,8 +1,8 @@
-//! Writers that are killed (SIGKILL) at any moment, many times over: nothing that was acknowledged
-//! is lost, and what is left is a prefix of what was sent, which comes to the same state.
+//! Writers are killed (SIGKILL) at any moment, many times. No acknowledged input may be lost, and
+//! the log must be a prefix of the sent inputs, with the same state.
 //!
-//! This binary starts itself again for each writer: [`child`] is what such a process does. How
-//! often one is killed: `TICKPATH_JOURNAL_KILLS`, 25 by default.
+//! This binary starts itself again for each writer, which runs [`child`]. Number of kills:
+//! `TICKPATH_JOURNAL_KILLS`, 25 by default.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -19,12 +19,12 @@ use journal::{AppendError, Mode, Options, Snapshotter, remove_old};
 const PLACE: &str = "TICKPATH_TEST_PLACE";
 const MODE: &str = "TICKPATH_TEST_MODE";
 
-/// A mode of a child: in sync, and its log is all that there is.
+/// A mode of a child: sync, with only the log.
 const WITHOUT_SNAPSHOTS: &str = "sync-without-snapshots";
-/// No child lives longer, whatever became of its parent.
+/// Longest life of a child, even if its parent died.
 const CHILD_LIFE: Duration = Duration::from_secs(60);
 
-/// Not a test of its own: what the children of the tests below run.
+/// Not a test: the work of the child processes.
 #[test]
 fn child() {
     let Some(place) = std::env::var_os(PLACE) else { return };
@@ -39,13 +39,13 @@ fn options_of(mode: Mode) -> Options {
     Options { mode, ..options() }
 }
 
-/// Appends, and notes what may be acknowledged, where a kill loses none of it.
+/// Appends, and notes the acknowledged sequence in shared memory, which survives a kill.
 fn write_until_killed(place: &Path, mode: Mode) {
     let log = place.join("log");
     let (mut appender, recovered) = journal::open(&log, identity(), options_of(mode)).unwrap();
     assert_eq!(recovered.next_sequence, appender.next_sequence());
     let notes = File::options().write(true).open(place.join("notes")).unwrap();
-    // What it found is durable, or at least not lost by a kill.
+    // Recovered inputs are durable, or at least survive a kill.
     let mut noted = recovered.next_sequence;
     notes.write_all_at(&noted.to_le_bytes(), 0).unwrap();
     notes.write_all_at(&1_u64.to_le_bytes(), 8).unwrap();
@@ -58,12 +58,11 @@ fn write_until_killed(place: &Path, mode: Mode) {
         match appender.try_append(&input(appender.next_sequence())) {
             Ok(_) => {}
             Err(AppendError::Full { .. }) => std::thread::yield_now(),
-            Err(refused) => panic!("{refused}: {:?}", appender.state()),
+            Err(error) => panic!("{error}: {:?}", appender.state()),
         }
         let acknowledged = appender.acknowledged();
         if acknowledged > noted {
-            // In `async` the writer must have had the time to write it: what a kill may take is in
-            // the ring.
+            // In `async` mode, note only written inputs: a kill may lose those in the ring.
             noted = if mode == Mode::Sync { acknowledged } else { appender.durable() };
             notes.write_all_at(&noted.to_le_bytes(), 0).unwrap();
         }
@@ -102,19 +101,19 @@ fn kill_writers(mode: &str) {
     let (log, notes) = (place.path().join("log"), place.path().join("notes"));
     std::fs::write(&notes, [0; 16]).unwrap();
     let mut random = SplitMix64::new(kills());
-    // The judge: an engine that applies what was sent, without a journal.
+    // The reference: an engine that applies the sent inputs, without a journal.
     let mut judge = Judge { engine: engine_after(0), next: 0 };
-    let (mut torn, mut from_snapshot, mut refused) = (0, 0, 0);
+    let (mut torn, mut from_snapshot, mut rejected) = (0, 0, 0);
     for round in 0..kills() {
         let mut writer = start_child(place.path(), mode);
         let deadline = Deadline::after(PATIENCE);
-        // Every fourth is killed in the midst of recovering, perhaps.
+        // Every fourth may be killed during recovery.
         while round % 4 != 3 && note(&notes, 8) == 0 {
             assert!(!deadline.left().is_zero(), "a writer does not begin");
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_micros(u64::from(random.below(60_000))));
-        // It ends by itself only when it has found something wrong.
+        // It ends by itself only after an error.
         assert_eq!(writer.try_wait().unwrap(), None, "a writer ended by itself");
         writer.kill().unwrap();
         writer.wait().unwrap();
@@ -134,10 +133,10 @@ fn kill_writers(mode: &str) {
         assert_eq!(replayed.state_hash, judge.state_hash(next), "round {round}");
         torn += u64::from(replayed.cut.is_some());
         from_snapshot += u64::from(replayed.from_snapshot.is_some());
-        refused += replayed.snapshots_refused.len();
+        rejected += replayed.snapshots_rejected.len();
     }
     assert!(judge.next > 0, "nothing was written");
-    assert_eq!(refused, 0, "a snapshot appears whole");
+    assert_eq!(rejected, 0, "a snapshot appears complete");
     eprintln!(
         "{mode}: {} inputs, {torn} tails cut, {from_snapshot} recoveries from a snapshot",
         judge.next
@@ -155,7 +154,7 @@ struct Judge {
 }
 
 impl Judge {
-    /// The state after so many inputs, never fewer than were asked for before.
+    /// The state after this number of inputs, which never decreases between calls.
     fn state_hash(&mut self, inputs: u64) -> u64 {
         assert!(inputs >= self.next, "what was there is gone");
         apply(&mut self.engine, self.next, inputs);
@@ -169,10 +168,10 @@ fn killed_writers_lose_nothing_that_was_acknowledged() {
     kill_writers("sync");
 }
 
-/// Issue 13: of a killed writer's log, acknowledged records were zeroed, and the next writer went
-/// on without them.
+/// Acknowledged records of a killed writer's log were zeroed; once, the next writer continued
+/// without them.
 #[test]
-fn a_killed_writers_log_is_refused_when_it_was_cut() {
+fn a_killed_writers_log_is_rejected_when_it_was_cut() {
     if !testing::child::is_possible() {
         return;
     }
@@ -188,7 +187,7 @@ fn a_killed_writers_log_is_refused_when_it_was_cut() {
     writer.kill().unwrap();
     writer.wait().unwrap();
     let acknowledged = note(&notes, 0);
-    // From the last input that was acknowledged on.
+    // From the last acknowledged input on.
     let is_begun = |path: &&std::path::PathBuf| {
         let first: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         first < acknowledged

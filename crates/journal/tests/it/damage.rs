@@ -1,5 +1,4 @@
-//! Journals that are not as a writer left them: what is a torn tail is cut, aloud, and the rest is
-//! refused.
+//! Damaged journals: a torn tail is cut with a report, everything else is rejected.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +7,7 @@ use crate::flow::*;
 use journal::*;
 use proptest::prelude::*;
 
-/// Two snapshots, the later of which is `latest`.
+/// Two snapshots; returns the later one.
 fn with_two_snapshots(place: &Path) -> Snapshot {
     written(place, 150);
     replay_and_save(place).unwrap();
@@ -25,8 +24,8 @@ fn a_snapshot_that_was_cut_off_or_changed_gives_way_to_the_one_before() {
     let gives_way = |what: &str| {
         let replayed = assert_replays(place.path(), MANY);
         assert_eq!(replayed.from_snapshot, Some(150), "{what}");
-        let [refused] = &replayed.snapshots_refused[..] else { panic!("{what}") };
-        assert!(refused.to_string().contains(".snapshot"), "{refused}");
+        let [error] = &replayed.snapshots_rejected[..] else { panic!("{what}") };
+        assert!(error.to_string().contains(".snapshot"), "{error}");
     };
     for length in (0..whole.len()).step_by(61) {
         fs::write(&latest.path, &whole[..length]).unwrap();
@@ -40,30 +39,30 @@ fn a_snapshot_that_was_cut_off_or_changed_gives_way_to_the_one_before() {
     }
     fs::write(&latest.path, [whole, vec![0; 72]].concat()).unwrap();
     gives_way("longer");
-    // With neither: from the beginning.
+    // Without either, from the beginning.
     for snapshot in files(place.path(), "snapshot") {
         fs::write(snapshot, "").unwrap();
     }
     let replayed = assert_replays(place.path(), MANY);
-    assert_eq!((replayed.from_snapshot, replayed.snapshots_refused.len()), (None, 2));
+    assert_eq!((replayed.from_snapshot, replayed.snapshots_rejected.len()), (None, 2));
 }
 
 #[test]
-fn another_engines_log_is_refused() {
+fn another_engines_log_is_rejected() {
     let place = tempfile::tempdir().unwrap();
     written(place.path(), 10);
     let mut other = identity();
     other.limits.open_orders_max += 1;
-    let refused = open(place.path(), other, options()).err().unwrap();
-    assert!(matches!(refused, JournalError::OtherEngine { .. }), "{refused}");
+    let error = open(place.path(), other, options()).err().unwrap();
+    assert!(matches!(error, JournalError::OtherEngine { .. }), "{error}");
     let other = Identity { instruments: 3, ..identity() };
-    let refused = open(place.path(), other, options()).err().unwrap().to_string();
-    assert!(refused.contains("it has 2 instruments") && refused.contains("has 3"), "{refused}");
+    let error = open(place.path(), other, options()).err().unwrap().to_string();
+    assert!(error.contains("it has 2 instruments") && error.contains("has 3"), "{error}");
 }
 
-/// Files of another log of the same engine, at the same places.
+/// Files of another log of the same kind of engine, with the same names.
 #[test]
-fn another_logs_files_are_refused() {
+fn another_logs_files_are_rejected() {
     let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     written(place.path(), MANY);
     written(other.path(), MANY);
@@ -72,7 +71,7 @@ fn another_logs_files_are_refused() {
     fs::copy(&theirs.path, place.path().join(name)).unwrap();
     let replayed = assert_replays(place.path(), MANY);
     assert_eq!(replayed.from_snapshot, None);
-    assert!(matches!(replayed.snapshots_refused[..], [JournalError::OtherLog(_)]));
+    assert!(matches!(replayed.snapshots_rejected[..], [JournalError::OtherLog(_)]));
     let second = &files(other.path(), "segment")[1];
     fs::copy(second, place.path().join(second.file_name().unwrap())).unwrap();
     assert!(matches!(replay(place.path()), Err(JournalError::OtherLog(_))));
@@ -101,7 +100,7 @@ fn segments_that_are_gone_or_renamed_are_named() {
     assert!(matches!(Inputs::open(nothing.path()), Err(JournalError::NoJournal(_))));
 }
 
-/// The last segment's file, and where its last record ends.
+/// The last segment's file, and the end of its last record.
 fn tail(place: &Path) -> (std::path::PathBuf, Vec<u8>, usize) {
     let segments = files(place, "segment");
     let path = segments[segments.len() - 2].clone();
@@ -111,7 +110,7 @@ fn tail(place: &Path) -> (std::path::PathBuf, Vec<u8>, usize) {
 }
 
 /// A power failure anywhere in the last two records, before the mark of them was on the disk: the
-/// next writer warns and goes on behind what is whole.
+/// next writer warns and continues after the complete ones.
 #[test]
 fn a_torn_tail_is_cut_and_written_over() {
     let place = in_memory();
@@ -142,9 +141,9 @@ fn a_torn_tail_is_cut_and_written_over() {
     }
 }
 
-/// The last record of each of these is changed; then one that others follow.
+/// The last record of each is changed, and then one that others follow.
 #[test]
-fn a_changed_tail_is_cut_and_damage_is_refused() {
+fn a_changed_tail_is_cut_and_damage_is_rejected() {
     let place = in_memory();
     written(place.path(), 180);
     remove_mark(place.path());
@@ -159,17 +158,16 @@ fn a_changed_tail_is_cut_and_damage_is_refused() {
     let (mut changed, place_of_change) = (bytes.clone(), end - 3 * RECORD_BYTES + 40);
     changed[place_of_change] ^= 1;
     fs::write(&path, &changed).unwrap();
-    for error in refusals(place.path()) {
+    for error in errors(place.path()) {
         assert!(matches!(error, JournalError::Damaged { sequence: 177, .. }), "{error}");
         assert!(error.is_damage());
     }
-    assert_eq!(fs::read(&path).unwrap(), changed, "what is refused is left as it is");
+    assert_eq!(fs::read(&path).unwrap(), changed, "a rejected file is unchanged");
 }
 
-/// Issue 13: zeros over the last records, which had been acknowledged, were accepted with a
-/// warning at most.
+/// Zeros over the last acknowledged records were once accepted with a warning.
 #[test]
-fn a_cut_of_what_was_durable_is_refused() {
+fn a_cut_of_durable_inputs_is_rejected() {
     let place = in_memory();
     written(place.path(), 180);
     let (path, bytes, end) = tail(place.path());
@@ -183,14 +181,14 @@ fn a_cut_of_what_was_durable_is_refused() {
             [(zeroed, 180 - lost as u64), (changed, 179), (torn, 180 - lost as u64)]
         {
             fs::write(&path, &damage).unwrap();
-            for error in refusals(place.path()) {
+            for error in errors(place.path()) {
                 assert!(error.is_damage());
                 let JournalError::CutShort { next: found, durable: 180, .. } = error else {
                     panic!("{error}");
                 };
                 assert_eq!(found, next, "{error}");
             }
-            assert_eq!(fs::read(&path).unwrap(), damage, "what is refused is left as it is");
+            assert_eq!(fs::read(&path).unwrap(), damage, "a rejected file is unchanged");
         }
     }
     // The operator accepts the loss.
@@ -201,9 +199,9 @@ fn a_cut_of_what_was_durable_is_refused() {
     assert_replays(place.path(), 169);
 }
 
-/// All files are gone but the mark.
+/// All files except the mark are missing.
 #[test]
-fn a_log_that_is_gone_is_refused() {
+fn a_missing_log_is_rejected() {
     let place = tempfile::tempdir().unwrap();
     written(place.path(), MANY);
     for segment in files(place.path(), "segment") {
@@ -213,7 +211,7 @@ fn a_log_that_is_gone_is_refused() {
     assert!(matches!(error, JournalError::CutShort { next: 0, durable: MANY, .. }), "{error}");
 }
 
-/// A power failure leaves an older mark: what was made durable behind it is kept.
+/// A power failure may leave an older mark: durable inputs after it are kept.
 #[test]
 fn an_older_mark_does_no_harm() {
     let place = tempfile::tempdir().unwrap();
@@ -227,48 +225,47 @@ fn an_older_mark_does_no_harm() {
     assert_replays(place.path(), 200);
 }
 
-/// Another log's mark says nothing of this one, and a damaged one nothing at all.
+/// The mark of another log, and a damaged one.
 #[test]
-fn a_mark_that_is_not_its_own_is_refused() {
+fn a_mark_of_another_log_is_rejected() {
     let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     written(place.path(), 100);
     written(other.path(), 100);
     fs::copy(other.path().join("durable.mark"), place.path().join("durable.mark")).unwrap();
-    for error in refusals(place.path()) {
+    for error in errors(place.path()) {
         assert!(matches!(error, JournalError::OtherLog(_)), "{error}");
     }
     fs::write(place.path().join("durable.mark"), "x").unwrap();
-    for error in refusals(place.path()) {
+    for error in errors(place.path()) {
         assert!(matches!(error, JournalError::Mark { .. }), "{error}");
     }
 }
 
-/// Issue 13: a segment that had shrunk was lengthened with a warning, and what stood there was
-/// lost.
+/// A truncated segment was once extended with a warning, and its inputs were lost.
 #[test]
-fn a_segment_that_has_shrunk_is_refused() {
+fn a_truncated_segment_is_rejected() {
     let place = in_memory();
     written(place.path(), 180);
     remove_mark(place.path());
     let (path, bytes, end) = tail(place.path());
     for length in [128, end - 1, end, bytes.len() - 1] {
         fs::write(&path, &bytes[..length]).unwrap();
-        for error in refusals(place.path()) {
+        for error in errors(place.path()) {
             let JournalError::Shrunken { found, made, .. } = error else { panic!("{error}") };
             assert_eq!((found as usize, made as usize), (length, bytes.len()));
         }
-        assert_eq!(fs::read(&path).unwrap().len(), length, "what is refused is left as it is");
+        assert_eq!(fs::read(&path).unwrap().len(), length, "a rejected file is unchanged");
     }
 }
 
-/// What reading and writing refuse it with.
-fn refusals(place: &Path) -> [JournalError; 2] {
+/// The errors of reading and of writing.
+fn errors(place: &Path) -> [JournalError; 2] {
     [replay(place).unwrap_err(), open(place, identity(), options()).err().unwrap()]
 }
 
-/// Something stands in a segment behind one that is not full: what was before it is lost.
+/// A later segment has content although one before it is not full: inputs are missing.
 #[test]
-fn a_hole_between_segments_is_refused() {
+fn a_hole_between_segments_is_rejected() {
     let place = tempfile::tempdir().unwrap();
     written(place.path(), 180);
     let segments = files(place.path(), "segment");
@@ -285,8 +282,8 @@ fn a_hole_between_segments_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(testing::cases(40)) })]
 
-    /// Any number of inputs, in any runs of writers, snapshots between them, and a cut anywhere
-    /// behind the last snapshot: recovery is the replay of a prefix.
+    /// For any number of inputs, writers and snapshots, and a cut anywhere after the last snapshot,
+    /// recovery is the replay of a prefix.
     #[test]
     fn recovery_is_the_replay_of_a_prefix(
         runs in proptest::collection::vec((1_u64..120, any::<bool>()), 1..5),
@@ -308,7 +305,7 @@ proptest! {
                 saved = replay_and_save(place.path()).unwrap().1.sequence;
             }
         }
-        // Cut in the last segment that was begun, behind the snapshot.
+        // Cut in the last used segment, after the snapshot.
         let segments = files(place.path(), "segment");
         let path = segments.iter().rev().find(|path| first_of(path) < done).unwrap();
         let first = first_of(path);

@@ -1,6 +1,6 @@
-//! On a disk without room orders are refused, cancels are taken as long as the reserve lasts, and
-//! all that was taken is there; with room again it goes on. On a tmpfs of a few pages, in a mount
-//! namespace of its own.
+//! On a full disk, orders are rejected, cancels are accepted as long as the reserve lasts, and all
+//! accepted inputs are in the log. With room, it accepts orders again. On a tmpfs of a few pages,
+//! in its own mount namespace.
 
 use crate::flow::*;
 use clock::Deadline;
@@ -10,14 +10,14 @@ use testing::{small_disk, test_name};
 
 const SEGMENT_BYTES: u64 = 64 << 10;
 const RESERVE: u64 = 50;
-/// Room for three segments, their names, and a part of a fourth; or with the filler for two.
+/// Room for three segments, their names, and a part of a fourth; or, with the filler, for two.
 const DISK_BYTES: u64 = 3 * SEGMENT_BYTES + SEGMENT_BYTES / 2;
 
 fn small_options() -> Options {
     Options { segment_bytes: SEGMENT_BYTES, reserve_inputs: RESERVE, ..options() }
 }
 
-/// Inputs that add risk, or don't, whatever the engine makes of them.
+/// Inputs that add risk or don't, independent of the engine.
 fn order(sequence: u64) -> Input {
     (sequence..).map(input).find(|input| matches!(input.command, Command::New(_))).unwrap()
 }
@@ -27,8 +27,9 @@ fn cancel(order_id: u64) -> Input {
     Input { time_ns: order_id, command: Command::Cancel(cancel) }
 }
 
-/// Appends until it is refused for another reason than a slow disk; what was taken.
-fn append_until_refused(
+/// Appends until an input is rejected for a reason other than a slow disk. Counts the accepted
+/// ones.
+fn append_until_rejected(
     appender: &mut Appender,
     taken: &mut Vec<Input>,
     make: impl Fn(u64) -> Input,
@@ -40,12 +41,12 @@ fn append_until_refused(
                 assert_eq!(sequence, taken.len() as u64);
                 taken.push(input);
             }
-            Err(refused) => return refused,
+            Err(error) => return error,
         }
     }
 }
 
-/// Appends, and waits while the ring is full: on a busy machine the writer may be behind.
+/// Appends, and waits while the ring is full, because the writer may be slow on a busy machine.
 fn append(appender: &mut Appender, input: &Input) -> Result<u64, AppendError> {
     let deadline = Deadline::after(PATIENCE);
     loop {
@@ -68,8 +69,8 @@ fn wait_durable(appender: &Appender, inputs: u64) {
 }
 
 #[test]
-fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
-    let name = test_name!(orders_are_refused_cancels_are_taken_and_with_room_it_goes_on);
+fn orders_are_rejected_cancels_are_accepted_and_with_room_it_continues() {
+    let name = test_name!(orders_are_rejected_cancels_are_accepted_and_with_room_it_continues);
     small_disk::on(DISK_BYTES, &name, |place| {
         let filler = place.join("filler");
         std::fs::write(&filler, vec![1; SEGMENT_BYTES as usize]).unwrap();
@@ -77,13 +78,13 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
         let (mut appender, _) = journal::open(&log, identity(), small_options()).unwrap();
         let mut taken = Vec::new();
 
-        assert_eq!(append_until_refused(&mut appender, &mut taken, order), AppendError::NoRoom);
+        assert_eq!(append_until_rejected(&mut appender, &mut taken, order), AppendError::NoRoom);
         let orders = taken.len() as u64;
         let records = (SEGMENT_BYTES - 128) / 96;
         assert_eq!(orders, 2 * records - RESERVE, "two segments but for the reserve");
         assert!(matches!(appender.state(), JournalState::NoRoom), "{:?}", appender.state());
 
-        // Cancels still work, and are durable; orders are refused all the while.
+        // Cancels still work and are durable; orders are rejected all the time.
         let some = RESERVE / 2;
         for number in 0..some {
             let cancel = cancel(appender.next_sequence());
@@ -93,19 +94,19 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
         }
         wait_durable(&appender, orders + some);
 
-        // With room again orders are taken, without anybody's help.
+        // With room, orders are accepted again automatically.
         std::fs::remove_file(&filler).unwrap();
         let deadline = Deadline::after(PATIENCE);
-        while let Err(refused) = appender.try_append(&order(0)) {
-            assert_eq!(refused, AppendError::NoRoom);
+        while let Err(error) = appender.try_append(&order(0)) {
+            assert_eq!(error, AppendError::NoRoom);
             assert!(!deadline.left().is_zero(), "{:?}", appender.state());
             std::thread::yield_now();
         }
         taken.push(order(0));
 
-        // To the very end of the room: all that was taken is durable.
-        assert_eq!(append_until_refused(&mut appender, &mut taken, order), AppendError::NoRoom);
-        assert_eq!(append_until_refused(&mut appender, &mut taken, cancel), AppendError::NoRoom);
+        // Up to the end of the room, all accepted inputs are durable.
+        assert_eq!(append_until_rejected(&mut appender, &mut taken, order), AppendError::NoRoom);
+        assert_eq!(append_until_rejected(&mut appender, &mut taken, cancel), AppendError::NoRoom);
         assert_eq!(taken.len() as u64, 3 * records);
         wait_durable(&appender, 3 * records);
         assert_eq!(appender.close().unwrap(), 3 * records);
@@ -113,7 +114,7 @@ fn orders_are_refused_cancels_are_taken_and_with_room_it_goes_on() {
             journal::Inputs::open(&log).unwrap().map(|input| input.unwrap().1).collect();
         assert!(read == taken);
 
-        // A log that ended full: whoever opens it now finds no room, and nothing is lost by that.
+        // A full log can't be opened for lack of room, and nothing is lost by trying.
         let error = journal::open(&log, identity(), small_options()).err().unwrap();
         assert!(matches!(error, JournalError::NoRoom { .. }), "{error}");
         assert_eq!(journal::replay(&log).unwrap().next_sequence, 3 * records);
@@ -130,7 +131,7 @@ fn a_disk_too_small_for_a_segment_is_an_error_of_open() {
             let error = journal::open(&place.join("log"), identity(), options).err().unwrap();
             assert!(matches!(error, JournalError::NoRoom { .. }), "{error}");
             assert!(error.to_string().contains("no room for"), "{error}");
-            // The unfinished files are gone: a smaller log fits.
+            // The incomplete files are removed: a smaller log fits.
             let (appender, _) =
                 journal::open(&place.join("log"), identity(), small_options()).unwrap();
             appender.close().unwrap();

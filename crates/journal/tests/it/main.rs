@@ -1,4 +1,5 @@
-//! The integration tests of `journal`, in one program: linking is most of what a test binary costs.
+//! The integration tests of `journal` in one program, because linking is most of a test binary's
+//! cost.
 
 mod any_bytes;
 mod crash;

@@ -1,4 +1,4 @@
-//! Recovery returns exactly what was written: from the log, from snapshots, and from damaged
+//! Recovery returns exactly the written inputs: from the log, from snapshots, and from damaged
 //! remains of both.
 
 use std::fs;
@@ -27,7 +27,7 @@ fn a_log_comes_to_the_state_of_its_engine() {
     assert_eq!(files(place.path(), "segment").len(), 5, "four that were begun, and the next");
 }
 
-/// Each writer goes on where the one before it stopped; options may differ.
+/// Each writer continues the previous one's log; options may differ.
 #[test]
 fn writers_one_after_the_other_make_one_log() {
     let place = tempfile::tempdir().unwrap();
@@ -64,7 +64,7 @@ fn what_is_acknowledged_in_sync_is_durable() {
             assert!(appender.acknowledged() <= watch.durable());
             std::thread::yield_now();
         }
-        // A reader sees all that was acknowledged, while the writer goes on.
+        // A reader sees all acknowledged inputs while the writer continues.
         let read = Inputs::open(place.path()).unwrap().take_while(Result::is_ok).count();
         assert!(read as u64 >= round * 50);
     }
@@ -80,14 +80,14 @@ fn a_journal_that_keeps_nothing_takes_everything() {
 }
 
 #[test]
-fn a_full_ring_is_refused_by_its_limit() {
+fn a_full_ring_is_rejected_with_its_limit() {
     let place = tempfile::tempdir().unwrap();
     let options = Options { ring_slots: 2, ..options() };
     let (mut appender, _) = open(place.path(), identity(), options).unwrap();
     let deadline = Deadline::after(PATIENCE);
-    let refused = loop {
-        if let Err(refused) = appender.try_append(&input(appender.next_sequence())) {
-            break refused;
+    let error = loop {
+        if let Err(error) = appender.try_append(&input(appender.next_sequence())) {
+            break error;
         }
         assert!(!deadline.left().is_zero(), "the disk is faster than this loop");
     };
@@ -95,14 +95,14 @@ fn a_full_ring_is_refused_by_its_limit() {
         AppendError::Full { limit: "ring_slots", max: 2 },
         AppendError::Full { limit: "segment_bytes", max: options.segment_bytes },
     ];
-    assert!(expected.contains(&refused), "{refused}");
-    // What was refused has no number: the log has no hole.
+    assert!(expected.contains(&error), "{error}");
+    // A rejected input has no sequence, so the log has no hole.
     let taken = appender.next_sequence();
     assert_eq!(appender.close().unwrap(), taken);
     assert_replays(place.path(), taken);
 }
 
-/// A snapshotter behind a writer that does not stop for it.
+/// A snapshotter follows a writer that does not stop for it.
 #[test]
 fn snapshots_are_taken_while_the_engine_runs() {
     let place = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn snapshots_are_taken_while_the_engine_runs() {
     }
     let latest = taken.last().unwrap().sequence;
     assert_eq!(assert_replays(place.path(), 5000).from_snapshot, Some(latest));
-    // To the same state without them.
+    // The same state without them.
     for snapshot in &taken {
         fs::remove_file(&snapshot.path).unwrap();
     }
@@ -147,8 +147,8 @@ fn a_snapshotter_is_told_what_is_not_there_yet() {
     let place = tempfile::tempdir().unwrap();
     written(place.path(), 100);
     let mut snapshotter = Snapshotter::open(place.path()).unwrap();
-    let refused = snapshotter.advance(101).unwrap_err();
-    assert!(matches!(refused, JournalError::NotYet { asked: 101, end: 100 }), "{refused}");
+    let error = snapshotter.advance(101).unwrap_err();
+    assert!(matches!(error, JournalError::NotYet { asked: 101, end: 100 }), "{error}");
 }
 
 #[test]
@@ -165,18 +165,18 @@ fn what_is_removed_is_not_needed() {
         ["499", "500"].map(|of| place.path().join(format!("00000000000000000{of}.snapshot.new")));
     begun.iter().for_each(|file| fs::write(file, "half").unwrap());
     let removed = remove_old(place.path()).unwrap();
-    // The first snapshot, the two segments that end before input 500, and what was begun.
+    // The first snapshot, the two segments that end before input 500, and an incomplete file.
     assert_eq!(removed.len(), 4, "{removed:?}");
     assert!(!begun[0].exists() && begun[1].exists());
     assert_eq!(assert_replays(place.path(), MANY).from_snapshot, Some(MANY));
     fs::remove_file(&latest.path).unwrap();
     assert_eq!(assert_replays(place.path(), MANY).from_snapshot, Some(500));
-    // A snapshot that is damaged is what is missed, without the beginning of the log.
+    // Without the beginning of the log, a damaged snapshot is the reported error.
     let whole = fs::read(&second.path).unwrap();
     fs::write(&second.path, &whole[1..]).unwrap();
     let error = replay(place.path()).unwrap_err().to_string();
     assert!(error.contains("500.snapshot"), "{error}");
-    // Without any snapshot the beginning is missing, and that is said.
+    // Without any snapshot, the missing beginning is reported.
     fs::remove_file(&second.path).unwrap();
     let error = replay(place.path()).unwrap_err();
     assert!(matches!(error, JournalError::Missing { sequence: 0, .. }), "{error}");
@@ -197,7 +197,7 @@ fn one_writer_at_a_time() {
 }
 
 #[test]
-fn options_out_of_range_are_refused_by_name() {
+fn options_out_of_range_are_rejected_by_name() {
     let place = tempfile::tempdir().unwrap();
     for (name, options) in [
         ("segment_bytes", Options { segment_bytes: 100, ..options() }),
@@ -207,15 +207,15 @@ fn options_out_of_range_are_refused_by_name() {
         ("group_inputs_max", Options { group_inputs_max: 0, ..options() }),
         ("pin or start", Options { core: Some(100_000), ..options() }),
     ] {
-        let refused = open(place.path(), identity(), options).err().unwrap().to_string();
-        assert!(refused.contains(name), "{refused}");
+        let error = open(place.path(), identity(), options).err().unwrap().to_string();
+        assert!(error.contains(name), "{error}");
     }
     let limits = EngineLimits { open_orders_max: 0, ..identity().limits };
-    let refused = open(place.path(), Identity { limits, ..identity() }, options()).err().unwrap();
-    assert!(refused.to_string().contains("open_orders_max"), "{refused}");
+    let error = open(place.path(), Identity { limits, ..identity() }, options()).err().unwrap();
+    assert!(error.to_string().contains("open_orders_max"), "{error}");
 }
 
-/// The ends of writers are waited for: no thread is left that could still make a file.
+/// Closing waits for the writer's threads: none is left that could make a file.
 #[test]
 fn after_the_end_nothing_is_made() {
     let place = tempfile::tempdir().unwrap();
@@ -227,7 +227,7 @@ fn after_the_end_nothing_is_made() {
     }
 }
 
-/// Opening removes a segment that a dead writer left half-made, and unfinished snapshots.
+/// Opening removes an incomplete segment of a dead writer, and incomplete snapshots.
 #[test]
 fn unfinished_files_are_no_segments() {
     let place = tempfile::tempdir().unwrap();
@@ -241,7 +241,7 @@ fn unfinished_files_are_no_segments() {
     assert_replays(place.path(), 10);
 }
 
-/// The next segment can't be made: what was taken before that is known is still written.
+/// The next segment can't be made: inputs accepted before that are still written.
 #[test]
 fn a_directory_that_is_removed_under_a_writer_is_a_failure() {
     let place = tempfile::tempdir().unwrap();
@@ -250,15 +250,15 @@ fn a_directory_that_is_removed_under_a_writer_is_a_failure() {
     let watch = appender.watch();
     append_to(&mut appender, 1);
     let deadline = Deadline::after(PATIENCE);
-    // The writer prepares its next segment meanwhile, and may add a file to the directory being
-    // emptied.
+    // The writer prepares its next segment at the same time, and may add a file while the directory
+    // is being emptied.
     while fs::remove_dir_all(&log).is_err_and(|why| why.kind() == ErrorKind::DirectoryNotEmpty) {
         assert!(!deadline.left().is_zero());
     }
     loop {
         match appender.try_append(&input(appender.next_sequence())) {
             Ok(_) | Err(AppendError::Full { .. }) => assert!(!deadline.left().is_zero()),
-            Err(refused) => break assert_eq!(refused, AppendError::Failed),
+            Err(error) => break assert_eq!(error, AppendError::Failed),
         }
     }
     let JournalState::Failed { why } = appender.state() else { panic!("{:?}", appender.state()) };
@@ -290,12 +290,12 @@ fn the_writer_runs_where_it_is_told() {
     if lists.is_empty() {
         testing::skip!(Kernel, "threads can't be seen here");
     }
-    // Other tests have journals too: two threads at least are this one's.
+    // Other tests have journals too: at least two threads belong to this one.
     let pinned = lists.iter().filter(|list| **list == core.to_string()).count();
     assert!(pinned >= 2, "{lists:?}");
 }
 
-/// Inputs for which there is room are accepted, by the ring and by the segments.
+/// Inputs with room in the ring and in the segments are accepted.
 #[test]
 fn what_has_room_is_taken() {
     let place = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The tracepoints to watch, and how to read their records. Layouts come from the kernel's own
-//! `format` files, so a kernel with other fields or fewer tracepoints is no special case.
+//! The tracepoints to watch, and their decoding. Layouts come from the kernel's own `format` files,
+//! so a kernel with other fields or fewer tracepoints is no special case.
 
 use crate::cause::{self, Cause, Causes, thread_name};
 use crate::trace::records::{half, long, word};
@@ -46,15 +46,15 @@ const CARRIERS: [(&str, WorkKind); 7] = [
     ("thread.kworker", WorkKind::Work),
 ];
 
-/// What a cause carries, by its id.
+/// The kind of work that a cause carries, by its id.
 fn carries(id: &str) -> Option<WorkKind> {
     CARRIERS.iter().find(|(carrier, _)| *carrier == id).map(|(_, kind)| *kind)
 }
 
-/// How a pair of tracepoints names its cause.
+/// How to name the cause of a pair of tracepoints.
 #[derive(Clone, Copy, Debug)]
 enum Naming {
-    /// Always the same.
+    /// A fixed name.
     Fixed,
     /// By the text of a field.
     Text(&'static str),
@@ -136,7 +136,7 @@ pub(crate) enum RecordMeaning<'a> {
         kind: WorkKind,
         /// Its cause.
         cause: Cause,
-        /// It carries others of this kind.
+        /// The kind of other work that it carries.
         carries: Option<WorkKind>,
         /// Whether there will be an exit.
         has_end: bool,
@@ -157,7 +157,7 @@ pub(crate) enum RecordMeaning<'a> {
 pub(crate) struct Switch<'a> {
     pub prev: i32,
     pub prev_name: &'a str,
-    /// It wanted to continue.
+    /// Whether it wanted to continue.
     pub prev_is_runnable: bool,
     /// Below 100 in a real-time class.
     pub prev_priority: i32,
@@ -260,8 +260,8 @@ impl Pair {
 /// Fields of `sched/sched_switch`, in the order of [`Meaning::Switch`].
 const SWITCH_FIELDS: [&str; 7] =
     ["prev_pid", "prev_comm", "prev_state", "prev_prio", "next_pid", "next_comm", "next_prio"];
-/// Bits of `prev_state` for what a thread waits for; none is set while it wants to run
-/// (`TASK_REPORT` and the idle state, include/linux/sched.h). The bit above them says that it was
+/// Bits of `prev_state` for the reason of a wait; none is set while the thread wants to run
+/// (`TASK_REPORT` and the idle state, include/linux/sched.h). The bit above them means that it was
 /// preempted.
 const WAITS_FOR: u64 = 0xff;
 
@@ -333,7 +333,7 @@ impl NameSource {
 const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
-/// Whether the meter can report that cause (the table in [`cause`](crate::cause)). A name in
+/// Whether the meter can report this cause (the table in [`cause`](crate::cause)). A name in
 /// capitals stands for any: `thread.NAME`.
 pub fn is_cause(id: &str) -> bool {
     let Some((prefix, name)) = id.split_once('.') else {
@@ -351,7 +351,7 @@ pub fn is_cause(id: &str) -> bool {
     }
 }
 
-/// The cause for a thread, and what it carries.
+/// The cause for a thread, and the work that it carries.
 pub(crate) fn thread_cause(name: &str, causes: &mut Causes) -> (Cause, Option<WorkKind>) {
     let name = thread_name(name);
     (causes.named("thread", name), carries(&format!("thread.{name}")))
@@ -380,7 +380,7 @@ fn unsigned(raw: &[u8], field: Field) -> Option<u64> {
     }
 }
 
-/// A text up to its zero; replaces what is not UTF-8.
+/// A text up to its zero, with invalid UTF-8 replaced.
 fn text(raw: &[u8], field: Field) -> Option<&str> {
     let bytes = if field.is_location {
         let location = word(raw, field.offset)?;

@@ -48,7 +48,7 @@ pub(crate) fn formats() -> Formats {
     .collect()
 }
 
-/// What a tracepoint writes: its number, and values at places.
+/// A record of a tracepoint: its number, and values at offsets.
 pub(crate) fn raw(id: u16, values: &[(usize, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; 64];
     bytes[..2].copy_from_slice(&id.to_ne_bytes());
@@ -63,11 +63,11 @@ fn pairs_are_found_and_named_from_the_kernels_own_formats() {
     let opened = tracepoints(&formats());
     let names: Vec<&str> = opened.iter().map(|one| one.name.as_str()).collect();
     assert!(names.contains(&"irq_vectors/irq_work_exit"));
-    // Neither a pair nor about who has the core.
+    // Neither a pair nor about the use of the core.
     assert!(!names.iter().any(|name| name.contains("vector_setup")));
-    let refused: Vec<_> =
+    let names: Vec<_> =
         opened.into_iter().filter(|one| one.name != "irq_vectors/irq_work_exit").collect();
-    let catalog = Catalog::of(&refused);
+    let catalog = Catalog::of(&names);
     let mut causes = Causes::default();
     let name = 0x0005_0010u32.to_ne_bytes();
     let records = [
@@ -105,7 +105,7 @@ fn pairs_are_found_and_named_from_the_kernels_own_formats() {
 fn a_switch_says_who_and_why() {
     let catalog = Catalog::of(&tracepoints(&formats()));
     let mut causes = Causes::default();
-    // Preempted: 0x100 is above the bits that say what a thread waits for.
+    // Preempted: 0x100 is above the bits for the reason of a wait.
     let record = raw(
         14,
         &[

@@ -46,7 +46,7 @@ pub enum TraceError {
     None,
 }
 
-struct OnCore {
+struct CoreTrace {
     core: usize,
     /// The first owns the ring.
     events: Vec<Event>,
@@ -58,7 +58,7 @@ struct OnCore {
 
 /// Open tracepoints of some cores.
 pub struct Trace {
-    cores: Vec<OnCore>,
+    cores: Vec<CoreTrace>,
     catalog: Catalog,
     missing: Vec<String>,
 }
@@ -67,7 +67,7 @@ impl Trace {
     /// Opens them, switched off.
     ///
     /// # Errors
-    /// If that is not permitted. A single tracepoint that is refused is [`Trace::missing`].
+    /// If that is not permitted. A single missing tracepoint is in [`Trace::missing`].
     pub fn open(cores: &[usize]) -> Result<Trace, TraceError> {
         // The cheapest question first: is anything allowed at all?
         if let Some(&core) = cores.first() {
@@ -83,16 +83,16 @@ impl Trace {
         let mut missing = Vec::new();
         let mut opened = Vec::new();
         for &core in cores {
-            let (on_core, refused) = OnCore::open(core, &wanted, ring_bytes)?;
+            let (on_core, denied) = CoreTrace::open(core, &wanted, ring_bytes)?;
             opened.push(on_core);
             // All cores are alike: don't try these again.
-            wanted.retain(|one| !refused.contains(&one.name));
-            missing.extend(refused);
+            wanted.retain(|one| !denied.contains(&one.name));
+            missing.extend(denied);
         }
         Ok(Trace { cores: opened, catalog: Catalog::of(&wanted), missing })
     }
 
-    /// Tracepoints that this kernel has but refuses.
+    /// Tracepoints that this kernel has but does not allow.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -120,8 +120,8 @@ impl Trace {
     pub fn take_until(&mut self, ended: &EndSignal, times: usize) {
         let mut told = 0;
         while told < times as u64 {
-            let is_open = |core: &&mut OnCore| core.taken_bytes < RECORDS_BYTES_MAX;
-            let mut waiting: Vec<&mut OnCore> = self.cores.iter_mut().filter(is_open).collect();
+            let is_open = |core: &&mut CoreTrace| core.taken_bytes < RECORDS_BYTES_MAX;
+            let mut waiting: Vec<&mut CoreTrace> = self.cores.iter_mut().filter(is_open).collect();
             let mut descriptors = vec![PollFd::new(&ended.0, PollFlags::IN)];
             let rings = waiting
                 .iter()
@@ -143,7 +143,7 @@ impl Trace {
     }
 
     /// The spans of each core since the last call, in the given order of cores, on the timeline of
-    /// the events, from `start_ns` on. `own` tells which threads the core belongs to.
+    /// the events, from `start_ns` on. `own` gives the owners of the cores.
     pub(crate) fn told(
         &mut self,
         start_ns: u64,
@@ -152,7 +152,7 @@ impl Trace {
         causes: &mut Causes,
     ) -> Vec<CoreSpans> {
         let catalog = &self.catalog;
-        let read = |(core, own): (&mut OnCore, &CoreOwner)| {
+        let read = |(core, own): (&mut CoreTrace, &CoreOwner)| {
             let is_full = core.take();
             let bytes = core.taken.concat();
             (core.taken, core.taken_bytes) = (Vec::new(), 0);
@@ -171,19 +171,19 @@ impl Trace {
     }
 }
 
-impl OnCore {
-    /// Returns them with the names of those that were refused.
+impl CoreTrace {
+    /// Returns them with the names of those that are not allowed.
     fn open(
         core: usize,
         wanted: &[Tracepoint],
         ring_bytes: usize,
-    ) -> Result<(OnCore, Vec<String>), TraceError> {
+    ) -> Result<(CoreTrace, Vec<String>), TraceError> {
         let wakeup_bytes = (ring_bytes / 2) as u32;
         let timeline = Timeline::MonotonicRaw;
         let leader = Event::open(PerfTarget::Faults { core }, timeline, wakeup_bytes);
         let leader = leader.map_err(TraceError::Events)?;
         let ring = Ring::of(&leader, ring_bytes).map_err(TraceError::Events)?;
-        let mut refused = Vec::new();
+        let mut denied = Vec::new();
         let mut events = vec![leader];
         for tracepoint in wanted {
             let what = PerfTarget::Tracepoint { id: tracepoint.id, core };
@@ -195,10 +195,10 @@ impl OnCore {
                 Err(error) if tracepoint.name == "sched/sched_switch" => {
                     return Err(TraceError::Events(error));
                 }
-                Err(_) => refused.push(tracepoint.name.clone()),
+                Err(_) => denied.push(tracepoint.name.clone()),
             }
         }
-        Ok((OnCore { core, events, ring, taken: Vec::new(), taken_bytes: 0 }, refused))
+        Ok((CoreTrace { core, events, ring, taken: Vec::new(), taken_bytes: 0 }, denied))
     }
 
     /// Empties the ring; returns whether it was full.
@@ -226,7 +226,7 @@ impl AsFd for EndSignal {
     }
 }
 
-/// Threads report their end here; the waiting thread sleeps.
+/// Threads report their end here, while the waiting thread sleeps.
 pub struct EndSignal(OwnedFd);
 
 impl EndSignal {

@@ -1,4 +1,4 @@
-//! A mount that nobody else sees and that ends by itself.
+//! A private mount that ends by itself.
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 /// Calls `work` with `kind` mounted on `place`, which must be a directory. Only `work` sees the
-/// mount. It runs in a thread with a mount namespace of its own: when the thread ends, however it
-/// does, the kernel removes the mount.
+/// mount. It runs in a thread with its own mount namespace: when the thread ends in any way, the
+/// kernel removes the mount.
 ///
 /// # Errors
 /// EPERM without CAP_SYS_ADMIN, ENOENT without the place, ENODEV if the kernel has no such file
@@ -18,8 +18,8 @@ pub(crate) fn with_private_mount<T: Send>(
     work: impl FnOnce(&Path) -> T + Send,
 ) -> io::Result<T> {
     let in_namespace = || {
-        // SAFETY: this thread is ours alone and ends with this function; it keeps sharing
-        // everything but mounts, root and working directory, and no descriptor table is touched.
+        // SAFETY: this function started the thread, which ends with it. The thread shares
+        // everything except mounts, root and working directory, and no descriptor table changes.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         // The mount must not propagate to our own namespace.
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;

@@ -26,9 +26,9 @@ const SOFTWARE_PAGE_FAULTS: u64 = 2;
 const SAMPLE_TID: u64 = 1 << 1;
 /// `PERF_SAMPLE_TIME`: each record ends (a sample begins) with its time.
 const SAMPLE_TIME: u64 = 1 << 2;
-/// `PERF_SAMPLE_RAW`: a sample holds what the tracepoint wrote.
+/// `PERF_SAMPLE_RAW`: a sample contains the tracepoint's data.
 const SAMPLE_RAW: u64 = 1 << 10;
-/// `PERF_FORMAT_LOST`: reading the descriptor says how many records were lost; since Linux 6.0.
+/// `PERF_FORMAT_LOST`: reading the descriptor returns the number of lost records; since Linux 6.0.
 const FORMAT_LOST: u64 = 1 << 4;
 
 const FLAG_DISABLED: u64 = 1 << 0;
@@ -46,20 +46,20 @@ const ENABLE: u64 = 0x2400;
 const DISABLE: u64 = 0x2401;
 const SET_OUTPUT: u64 = 0x2405;
 
-/// What to watch, and where.
+/// The target of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PerfTarget {
     /// Switches of a thread, and its page faults in user mode; allowed for one's own threads at
     /// `perf_event_paranoid` 2.
     Thread(i32),
-    /// A tracepoint on a core, whoever runs there.
+    /// A tracepoint on a core, for all threads.
     Tracepoint {
         /// Its number in tracefs.
         id: u64,
         /// The core.
         core: usize,
     },
-    /// Page faults on a core, whoever runs there.
+    /// Page faults on a core, for all threads.
     Faults {
         /// The core.
         core: usize,
@@ -152,8 +152,8 @@ impl Event {
     /// Opens an event, switched off.
     ///
     /// # Errors
-    /// EACCES and EPERM without permission, ENOSYS and ENOENT if the kernel lacks it, ESRCH
-    /// where the thread is gone.
+    /// EACCES and EPERM without permission, ENOSYS and ENOENT if the kernel lacks it, ESRCH if the
+    /// thread has ended.
     pub(crate) fn open(
         what: PerfTarget,
         timeline: Timeline,
@@ -162,14 +162,14 @@ impl Event {
         let mut attributes = Attributes::new(what, timeline, wakeup_bytes);
         let opened = open(&attributes, what);
         if opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) {
-            // A kernel before 6.0 does not count what is lost an event.
+            // A kernel before 6.0 does not count lost records per event.
             attributes.read_format = 0;
             return Ok(Event { descriptor: open(&attributes, what)?, counts_lost: false });
         }
         Ok(Event { descriptor: opened?, counts_lost: true })
     }
 
-    /// Lets it write records.
+    /// Starts it.
     pub(crate) fn enable(&self) -> io::Result<()> {
         self.control(ENABLE, 0)
     }
@@ -185,12 +185,13 @@ impl Event {
         self.control(SET_OUTPUT, owner.descriptor.as_raw_fd())
     }
 
-    /// Records that found no room so far; `None` on a kernel that doesn't count them an event.
+    /// Records lost so far because the ring was full; `None` on a kernel that doesn't count them
+    /// per event.
     pub(crate) fn lost(&self) -> Option<u64> {
         if !self.counts_lost {
             return None;
         }
-        // The event's count, and how many records were lost.
+        // The event's count, and the number of lost records.
         let mut bytes = [0; 16];
         let length = rustix::io::read(&self.descriptor, &mut bytes).ok()?;
         (length == 16).then(|| u64::from_ne_bytes(bytes[8..].try_into().expect("eight bytes")))
@@ -239,12 +240,12 @@ fn open(attributes: &Attributes, what: PerfTarget) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Where `struct perf_event_mmap_page` has the byte up to which the kernel has written.
+/// Offset in `struct perf_event_mmap_page` of the kernel's write position.
 const DATA_HEAD: usize = 1024;
-/// Where it has the byte up to which we have read.
+/// Offset of our read position.
 const DATA_TAIL: usize = 1032;
 
-/// The memory that an event's records are written into, and read from here alone.
+/// The memory into which an event's records are written. Only this reads it.
 #[derive(Debug)]
 pub(crate) struct Ring {
     mapping: NonNull<c_void>,
@@ -252,7 +253,7 @@ pub(crate) struct Ring {
     data_offset: usize,
 }
 
-// SAFETY: only this value has the mapping, wherever it goes; the kernel does not care who reads.
+// SAFETY: only this value has the mapping; the kernel does not care which thread reads.
 unsafe impl Send for Ring {}
 
 impl Ring {
@@ -283,12 +284,12 @@ impl Ring {
         Ok(Ring { mapping, mapped_bytes, data_offset })
     }
 
-    /// How many bytes of records it holds.
+    /// Its capacity, bytes.
     pub(crate) fn capacity_bytes(&self) -> usize {
         self.mapped_bytes - self.data_offset
     }
 
-    /// Moves every record that is there to the end of `to`. Says how many bytes those were.
+    /// Moves all present records to the end of `to`. Returns their length, bytes.
     pub(crate) fn drain(&mut self, to: &mut Vec<u8>) -> usize {
         // Acquire: the records up to it have been written.
         let head = self.word(DATA_HEAD).load(Ordering::Acquire);

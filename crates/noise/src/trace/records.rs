@@ -10,7 +10,7 @@ const LOST_SAMPLES: u32 = 13;
 const SWITCH: u32 = 14;
 /// `PERF_RECORD_MISC_SWITCH_OUT`: the thread left its core; without it, it came back.
 const MISC_SWITCH_OUT: u16 = 1 << 13;
-/// `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`: it could have run on.
+/// `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`: it could have continued.
 const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 /// `PERF_RECORD_SWITCH_CPU_WIDE`.
 const SWITCH_CPU_WIDE: u32 = 15;
@@ -46,7 +46,7 @@ pub(crate) enum Record<'a> {
     },
 }
 
-/// The records in `bytes`, up to one that is cut off. Other kinds are left out.
+/// The records in `bytes`, up to an incomplete one. Other kinds are left out.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
     std::iter::from_fn(move || {
         loop {
@@ -61,7 +61,7 @@ pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
     })
 }
 
-/// A switch of threads on a core, for the account.
+/// A switch of threads on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Switch {
     /// A thread starts to run.

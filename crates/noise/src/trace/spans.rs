@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct Span {
     /// Its begin.
     pub start_ns: u64,
-    /// Its end; `u64::MAX` if the kernel doesn't tell: then it ends with the gap.
+    /// Its end; `u64::MAX` if unknown: then it ends with the gap.
     pub end_ns: u64,
     /// Its cause.
     pub cause: Cause,
@@ -19,8 +19,8 @@ pub struct Span {
     pub kind: WorkKind,
     /// It passes its own time to the longest span of this kind in it.
     pub carries: Option<WorkKind>,
-    /// It takes all time of the spans in it: a thread that runs because another is throttled is not
-    /// to blame.
+    /// Whether it takes all time of the spans in it: a thread that runs because another is
+    /// throttled is not the cause.
     pub covers_all: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Span {
 pub(crate) struct Setting {
     /// The threads that own the core: their own time is no span.
     pub own: CoreOwner,
-    /// Other threads get a share beside a real-time one.
+    /// Whether other threads get a share next to a real-time one.
     pub has_fair_server: bool,
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct CoreSpans {
     pub spans: Vec<Span>,
     /// Records read.
     pub records: u64,
-    /// Records without room.
+    /// Records lost because the ring was full.
     pub lost: u64,
 }
 
 /// Work that has begun.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenSpan {
     /// Its pair of tracepoints; `None` for a thread.
     pair: Option<u16>,
     span: Span,
@@ -74,10 +74,10 @@ struct Reader<'a> {
     setting: Setting,
     causes: &'a mut Causes,
     /// Work that has begun and not ended, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenSpan>,
     /// Work of threads that are not running.
-    suspended: HashMap<i32, Vec<Open>>,
-    /// From when on everything is known.
+    suspended: HashMap<i32, Vec<OpenSpan>>,
+    /// Start of the time in which everything is known.
     known_ns: u64,
     /// Since then a switch has told which thread runs.
     switch_seen: bool,
@@ -138,7 +138,7 @@ impl Reader<'_> {
                     covers_all: false,
                 };
                 if has_end {
-                    self.open.push(Open { pair: Some(pair), span });
+                    self.open.push(OpenSpan { pair: Some(pair), span });
                 } else {
                     self.told.spans.push(span);
                 }
@@ -194,7 +194,7 @@ impl Reader<'_> {
         let throttled = self.open.first().is_some_and(|open| open.span.covers_all);
         let keep = usize::from(throttled && !own.is(switch.next, switch.next_name));
         // Work continues with its thread; no interrupt can be open here.
-        let work: Vec<Open> = self
+        let work: Vec<OpenSpan> = self
             .open
             .iter()
             .skip(keep)
@@ -211,7 +211,7 @@ impl Reader<'_> {
         if from_own && let Some(cause) = self.why_off(&switch) {
             let cause = self.causes.text(cause);
             let span = Span { covers_all: true, ..self.span(at_ns, cause, WorkKind::Thread) };
-            self.open.push(Open { pair: None, span });
+            self.open.push(OpenSpan { pair: None, span });
             return;
         }
         // An idle core has no cause.
@@ -220,9 +220,9 @@ impl Reader<'_> {
         }
         let (cause, carries) = thread_cause(switch.next_name, self.causes);
         let span = Span { carries, ..self.span(at_ns, cause, WorkKind::Thread) };
-        self.open.push(Open { pair: None, span });
+        self.open.push(OpenSpan { pair: None, span });
         for open in self.suspended.remove(&switch.next).unwrap_or_default() {
-            self.open.push(Open { span: Span { start_ns: at_ns, ..open.span }, ..open });
+            self.open.push(OpenSpan { span: Span { start_ns: at_ns, ..open.span }, ..open });
         }
     }
 

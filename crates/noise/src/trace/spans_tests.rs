@@ -159,7 +159,7 @@ fn limits_of_the_scheduler_are_told_apart() {
         .switch(200, ME, 1, IDLE_THREAD)
         .switch(300, IDLE_THREAD, 0, ME)
         .check(true, expect!["200-300 blocked (covers all)"]);
-    // Nobody takes a core that nobody wants.
+    // A core that no thread wants is taken by none.
     Log::default()
         .switch(200, IDLE_THREAD, 0, OTHER)
         .switch(300, OTHER, 1, IDLE_THREAD)
@@ -192,7 +192,7 @@ fn where_records_are_lost_nothing_is_claimed() {
 }
 
 proptest! {
-    /// Whatever order records come in: spans end after they begin, and nest or lie apart.
+    /// For records in any order: spans end after they begin, and are nested or disjoint.
     #[test]
     fn spans_nest(steps in proptest::collection::vec((1u64..50, 0usize..9), 0..60)) {
         let (mut log, mut at_ns) = (Log::default(), 100);

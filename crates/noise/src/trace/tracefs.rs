@@ -20,7 +20,7 @@ pub(crate) struct Field {
     pub offset: usize,
     /// Its length.
     pub size: usize,
-    /// It is a reference to a text: length in the upper half, offset in the lower.
+    /// Whether it is a reference to a text: length in the upper half, offset in the lower.
     pub is_location: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// Reads a `format` file; `None` if it is none.
+    /// Parses a `format` file; `None` if it is something else.
     pub(crate) fn parse(text: &str) -> Option<Format> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text.lines().filter_map(field).collect();

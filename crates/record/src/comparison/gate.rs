@@ -1,8 +1,8 @@
-//! What a record or a comparison must show to pass: `order.response.p95 <= 112us`,
+//! Conditions that a record or a comparison must meet: `order.response.p95 <= 112us`,
 //! `order.service.p99 <= +5%`.
 
 use crate::RunRecord;
-use crate::comparison::compared::Compared;
+use crate::comparison::compared::ComparedFigure;
 use crate::comparison::selector::Selector;
 use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
@@ -12,19 +12,19 @@ use std::str::FromStr;
 /// A limit for a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gate {
-    /// How much a figure of B may be above that of A.
+    /// Limit for the difference of B's figure from A's.
     Change {
-        /// Which figure.
+        /// The figure.
         figure: Selector,
-        /// At most so many percent above A; negative asks for an improvement. As it was asked: a
-        /// share would say 7.000000000000001 for 7.
+        /// Largest difference in percent; a negative limit requires an improvement. Kept as
+        /// written, because a share would print 7.000000000000001 for 7.
         percent_max: f64,
     },
-    /// How large a figure of a record, or of B, may be.
+    /// Limit for a figure of a record, or of B.
     Limit(Objective),
 }
 
-/// What became of it.
+/// Result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -38,7 +38,7 @@ pub enum GateOutcome {
 }
 
 impl GateOutcome {
-    /// As in a record.
+    /// The name in a record.
     pub fn name(self) -> &'static str {
         match self {
             GateOutcome::Passed => "passed",
@@ -48,13 +48,13 @@ impl GateOutcome {
     }
 }
 
-/// A gate with its outcome.
+/// A gate and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GateResult {
-    /// As it was asked.
+    /// The gate as the user wrote it.
     pub gate: String,
-    /// What became of it.
+    /// Its result.
     pub outcome: GateOutcome,
     /// The figures that decided it.
     pub why: String,
@@ -69,10 +69,10 @@ impl Gate {
         }
     }
 
-    /// Decides it by the figures of a comparison; `of_b` are the records of B.
+    /// Decides the gate by the figures of a comparison; `of_b` are the records of B.
     pub(crate) fn judge(
         &self,
-        figures: &[Compared],
+        figures: &[ComparedFigure],
         of_b: &[&RunRecord],
         comparable: bool,
     ) -> GateResult {
@@ -102,8 +102,8 @@ impl Gate {
         self.result(outcome, why)
     }
 
-    /// Decides an absolute limit by the brackets of records; of several by the median of each end.
-    /// A void record passes nothing.
+    /// Decides an absolute limit by the brackets of records: of several, by the median of each end.
+    /// A void record never passes.
     pub fn judge_records(&self, records: &[&RunRecord]) -> GateResult {
         let Gate::Limit(objective) = self else {
             let why = "a limit in percent needs two records: use compare".to_owned();
@@ -137,12 +137,12 @@ impl Gate {
     }
 }
 
-/// A latency as a gate is written.
+/// A latency in the notation of a gate.
 fn said(ns: u64) -> String {
     format!("{:.2}us", ns as f64 / 1e3)
 }
 
-fn is_of(wanted: &Selector, figure: &Compared) -> bool {
+fn is_of(wanted: &Selector, figure: &ComparedFigure) -> bool {
     wanted.subject.as_ref().is_none_or(|subject| *subject == figure.subject)
         && wanted.series == figure.series
         && wanted.kind.is_none_or(|kind| kind == figure.kind)
@@ -188,8 +188,8 @@ mod tests {
     use crate::Kind;
     use stats::compare::{Effect, Outcome};
 
-    fn figure(interval: [f64; 2]) -> Compared {
-        Compared {
+    fn figure(interval: [f64; 2]) -> ComparedFigure {
+        ComparedFigure {
             subject: "rust".to_owned(),
             series: "order".to_owned(),
             kind: Kind::Service,

@@ -1,10 +1,10 @@
-//! `compare.json`: A against B, figure by figure, with a verdict.
+//! `compare.json`: A and B, figure by figure, with a verdict.
 
 pub mod compared;
 pub mod gate;
 pub mod selector;
 
-use crate::comparison::compared::Compared;
+use crate::comparison::compared::ComparedFigure;
 use crate::comparison::gate::{Gate, GateResult};
 use crate::comparison::selector::Figure;
 use crate::machine::{self, Fingerprint, Machine};
@@ -35,44 +35,44 @@ pub struct Comparison {
     pub a: Arm,
     /// The candidate.
     pub b: Arm,
-    /// How their runs belong together.
+    /// How their runs were made.
     pub design: Design,
-    /// Pairs of which one was void, and which were made again.
+    /// Pairs with a void run, which were repeated.
     pub pairs_void: u32,
-    /// Why they were void.
+    /// Why those were void.
     pub void_because: Vec<String>,
-    /// What differs between the scenarios as resolved: `load.connections: 16 -> 4`.
+    /// Differences of the resolved scenarios: `load.connections: 16 -> 4`.
     pub differs: Vec<String>,
-    /// Why A and B can't be compared; then everything is inconclusive unless it was forced.
+    /// Why A and B can't be compared; then everything is inconclusive unless `forced`.
     pub incomparable_because: Vec<String>,
-    /// `--force`: compared all the same.
+    /// `--force`: they were compared although they differ.
     pub forced: bool,
-    /// Every figure that was looked at.
-    pub figures: Vec<Compared>,
-    /// All figures together: better or worse if some are and none is the other.
+    /// Every compared figure.
+    pub figures: Vec<ComparedFigure>,
+    /// Verdict over all figures: better or worse if at least one is, and none is the opposite.
     pub outcome: Outcome,
-    /// Why that.
+    /// Reason for the outcome.
     pub why: String,
-    /// What was asked of it.
+    /// Results of the requested gates.
     #[serde(default)]
     pub gates: Vec<GateResult>,
-    /// Further candidates that were measured in the same rounds, each against the same A, whose
-    /// series stand only once.
+    /// Further candidates measured in the same rounds, each compared with the same A. A's series
+    /// stand only in the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Comparison>,
 }
 
-/// One of the two.
+/// A or B.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Arm {
-    /// As it was asked for: a record's directory, a scenario with what is set in it, a command.
+    /// As the user named it: a record's directory, a scenario with its overrides, a command.
     pub name: String,
     /// Runs that count.
     pub runs: usize,
-    /// The records that they stand in.
+    /// The records with these runs.
     pub records: Vec<String>,
-    /// Every series that all runs have, run by run; empty in files of before 0.3.
+    /// Every series that all runs have, run by run; empty in files older than 0.3.
     #[serde(default)]
     pub series: Vec<ArmSeries>,
 }
@@ -103,7 +103,7 @@ pub struct ArmSeries {
     pub kind: Kind,
     /// The percentiles of each run.
     pub runs: Vec<Percentiles>,
-    /// The rank up to which each run holds, from 0 to 1.
+    /// The highest rank up to which each run's percentiles hold, from 0 to 1.
     pub holds_to: Vec<f64>,
 }
 
@@ -111,9 +111,9 @@ pub struct ArmSeries {
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     count: usize,
-    /// Those that every run has: without all runs they can't be paired.
+    /// Series that every run has; a missing run would break the pairs.
     rows: Vec<ArmSeries>,
-    /// The same of the raw echo.
+    /// Series of the raw echo.
     floors: Vec<ArmSeries>,
     /// The coarsest step of the clocks that stamped, ns.
     step_ns: u64,
@@ -130,7 +130,7 @@ impl Runs {
         runs.whole()
     }
 
-    /// Records in order of time, each as one run.
+    /// Several records in order of time, each as one run.
     pub fn of_records(records: &[RunRecord]) -> Runs {
         let mut runs = Runs { count: records.len(), ..Runs::default() };
         for record in records {
@@ -186,32 +186,37 @@ impl Runs {
     }
 }
 
-/// How to compare.
+/// Settings of a comparison.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// How the runs belong together.
+    /// How the runs were made.
     pub design: Design,
-    /// Which figures of each series.
+    /// The figures to compare in each series.
     pub figures: Vec<Figure>,
-    /// Whether the raw echo is the same in both, so that it can't have changed: it is then the
-    /// control of runs that were made apart.
+    /// Whether the raw echo is the same in A and B, so that it can't have changed. It is then the
+    /// control of runs made apart.
     pub floor_is_control: bool,
-    /// Figures that do not hold are compared like others (`--force`).
+    /// Compare figures that do not hold, too (`--force`).
     pub forced: bool,
 }
 
-/// Compares every figure that both have in every run. With few runs, none.
-pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<Compared> {
+/// Compares every figure that A and B have in every run. None if there are too few runs.
+pub fn compare(question: &Question, a: &Runs, b: &Runs) -> Vec<ComparedFigure> {
     compare_all(question, a, &[b]).pop().unwrap_or_default()
 }
 
-/// Compares each of `candidates` with `a`, as [`compare`] does. The evidence is corrected for all
-/// figures of all of them.
-pub fn compare_all(question: &Question, a: &Runs, candidates: &[&Runs]) -> Vec<Vec<Compared>> {
-    let found: Vec<Vec<Found>> = candidates.iter().map(|b| effects(question, a, b)).collect();
+/// Compares each of `candidates` with `a`, as [`compare`] does. The correction covers all figures
+/// of all candidates.
+pub fn compare_all(
+    question: &Question,
+    a: &Runs,
+    candidates: &[&Runs],
+) -> Vec<Vec<ComparedFigure>> {
+    let found: Vec<Vec<FigureDifference>> =
+        candidates.iter().map(|b| effects(question, a, b)).collect();
     let p: Vec<f64> = found.iter().flatten().map(|(_, _, effect)| effect.p).collect();
     let mut adjusted = holm(&p).into_iter();
-    let compared = |((row, figure, effect), p_adjusted): (Found, f64)| Compared {
+    let compared = |((row, figure, effect), p_adjusted): (FigureDifference, f64)| ComparedFigure {
         subject: row.subject.clone(),
         series: row.series.clone(),
         kind: row.kind,
@@ -227,10 +232,10 @@ pub fn compare_all(question: &Question, a: &Runs, candidates: &[&Runs]) -> Vec<V
 }
 
 /// A figure of a row of A, and how B's differs from it.
-type Found<'a> = (&'a ArmSeries, Figure, Effect);
+type FigureDifference<'a> = (&'a ArmSeries, Figure, Effect);
 
-fn effects<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>> {
-    // One subject each: those two, whatever they are called.
+fn effects<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<FigureDifference<'a>> {
+    // With one subject in each, compare those two, whatever their names.
     let alone = (a.subjects().len(), b.subjects().len()) == (1, 1);
     let step_ns = a.step_ns.max(b.step_ns);
     let mut found = Vec::new();
@@ -254,8 +259,8 @@ fn effects<'a>(question: &Question, a: &'a Runs, b: &Runs) -> Vec<Found<'a>> {
     found
 }
 
-/// The figure in the runs in which it holds: of pairs in those of which both hold, at least half of
-/// all. `None` if there are fewer, or a run can't support it.
+/// The figure in the runs in which it holds; for pairs, in those in which it holds in both runs.
+/// `None` if that is fewer than half, or if a run can't support it.
 fn values_that_hold(
     question: &Question,
     a: &ArmSeries,
@@ -287,7 +292,7 @@ fn values(runs: &[Percentiles], figure: Figure) -> Option<Vec<u64>> {
     runs.iter().map(|run| figure.of(run)).collect()
 }
 
-/// By how much the raw echo has changed between A and B.
+/// Change of the raw echo between A and B.
 fn control(question: &Question, a: &Runs, b: &Runs, of: &ArmSeries, figure: Figure) -> Option<f64> {
     if question.design == Design::Interleaved || !question.floor_is_control {
         return None;
@@ -300,7 +305,7 @@ fn control(question: &Question, a: &Runs, b: &Runs, of: &ArmSeries, figure: Figu
     effect(question.design, &floor(a)?, &floor(b)?, None, step_ns).map(|effect| effect.change)
 }
 
-/// Why two records that were made apart can't be compared. Empty if they can.
+/// Why two records made apart can't be compared; empty if they can.
 pub fn incomparable_because(
     a: &RunRecord,
     of_a: &Machine,
@@ -327,7 +332,7 @@ pub fn incomparable_because(
     because
 }
 
-/// What differs between two scenarios as resolved: `load.connections: 16 -> 4`.
+/// Differences of two resolved scenarios: `load.connections: 16 -> 4`.
 pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     let mut differs = Vec::new();
     for (name, a, b) in [("tool", &a.tool, &b.tool), ("scenario", &a.scenario, &b.scenario)] {
@@ -337,33 +342,33 @@ pub fn differs(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     }
     let mut changes = Vec::new();
     machine::collect_changes(String::new(), &a.resolved, &b.resolved, &mut changes);
-    // What both are called and said to be about is no difference of what was done.
+    // Ignore the names and descriptions of the scenarios.
     changes.retain(|(path, _, _)| path != "name" && path != "about");
     differs.extend(changes.iter().map(|(path, a, b)| format!("{path}: {a} -> {b}")));
     differs
 }
 
-/// Whether the raw echo had the same to do in both, on the same cores and by the same way: then it
-/// can't have changed.
+/// Whether the raw echo had the same load, cores and network in both records, so that it can't have
+/// changed.
 pub fn same_floor(a: &RunRecord, b: &RunRecord) -> bool {
     let floor = |record: &RunRecord| {
         let floor = record.subjects.iter().find(|subject| subject.is_floor())?;
         let (backend, scheduling) = (floor.backend.clone(), floor.scheduling.clone());
         Some((backend, scheduling, floor.cores.clone(), floor.load.message_bytes))
     };
-    // A kind of scenario has some of these.
+    // Each kind of scenario has some of these.
     let of_all = ["/load", "/flow", "/feed", "/network", "/exchange/backend", "/exchange/gateways"];
     let same = |pointer: &&str| a.resolved.pointer(pointer) == b.resolved.pointer(pointer);
     floor(a).is_some() && floor(a) == floor(b) && of_all.iter().all(same)
 }
 
 impl Comparison {
-    /// Every candidate against A, with the letter that it has.
+    /// Every candidate, with its letter from B on.
     pub fn candidates(&self) -> impl Iterator<Item = (char, &Comparison)> {
         ('B'..).zip(std::iter::once(self).chain(&self.others))
     }
 
-    /// Decides outcome and gates from the figures, the arms and what speaks against comparing them.
+    /// Decides outcome and gates from the figures, the arms and the reasons against a comparison.
     ///
     /// `of_b` are the records of B, for gates with an absolute limit.
     pub fn decide(&mut self, gates: &[Gate], of_b: &[&RunRecord]) {
@@ -401,7 +406,8 @@ impl Comparison {
     }
 
     fn told_apart(&self, outcome: Outcome) -> String {
-        let names = self.figures.iter().filter(|one| one.outcome == outcome).map(Compared::name);
+        let names =
+            self.figures.iter().filter(|one| one.outcome == outcome).map(ComparedFigure::name);
         format!("{} in {}", outcome.name(), names.collect::<Vec<_>>().join(", "))
     }
 
@@ -421,7 +427,7 @@ impl Comparison {
     }
 }
 
-/// Ways to choose `m` of `n`, roughly where they are many.
+/// Ways to choose `m` of `n`, approximate for large results.
 fn choices(n: usize, m: usize) -> f64 {
     (0..m).map(|at| (n - at) as f64 / (m - at) as f64).product()
 }

@@ -1,4 +1,4 @@
-//! Which figure of a record is meant: `rust.order.service.p99`, or less of it.
+//! Selects a figure of a record: `rust.order.service.p99`, or a shorter form.
 
 use crate::nearest::did_you_mean;
 use crate::{Kind, Percentiles, RunRecord, Series, Subject};
@@ -16,7 +16,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// As people write it: `p99.9`, `max`.
+    /// As users write it: `p99.9`, `max`.
     pub fn name(self) -> String {
         match self {
             Figure::Percentile(index) => PERCENTILES[index].0.replace('_', "."),
@@ -32,7 +32,7 @@ impl Figure {
         }
     }
 
-    /// Whether `count` samples support it (invariant 8).
+    /// Whether `count` samples support the figure (invariant 8).
     pub fn is_told_by(self, count: u64) -> bool {
         match self {
             Figure::Percentile(index) => is_supported(count, PERCENTILES[index].1),
@@ -62,22 +62,22 @@ impl FromStr for Figure {
     }
 }
 
-/// `[SUBJECT.][SERIES.][KIND.]FIGURE`. By default it means the first subject of the record, the
-/// series `order`, and the first kind of response and service that the series has.
+/// `[SUBJECT.][SERIES.][KIND.]FIGURE`. The defaults are the first subject of the record, the series
+/// `order`, and response time, or service time if the series has no response time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// The subject; `None`: the first.
+    /// The subject; `None`: the first one.
     pub subject: Option<String>,
     /// The series' name.
     pub series: String,
-    /// The kind; `None`: response time, or service time where there is none.
+    /// The kind; `None`: response time, or service time if there is none.
     pub kind: Option<Kind>,
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
 }
 
 impl Selector {
-    /// The series that is meant, in `record`.
+    /// The selected series of `record`.
     pub fn series<'a>(&self, record: &'a RunRecord) -> Option<&'a Series> {
         let subject: &Subject = match &self.subject {
             Some(name) => record.subject(name)?,
@@ -90,7 +90,7 @@ impl Selector {
         kinds.iter().find_map(|kind| subject.series(&self.series, *kind))
     }
 
-    /// Why `record` has no such figure: its names that may be meant.
+    /// Why `record` lacks the figure, with the names that may be meant; `None` if it has it.
     pub fn lacking(&self, record: &RunRecord) -> Option<String> {
         if self.series(record).is_some() {
             return None;
@@ -118,8 +118,8 @@ impl Selector {
         Some(format!("there is no series {asked:?}.{meant} There are: {}", known.join(", ")))
     }
 
-    /// That `series`, which stands where a subject might, has no such kind: in `order.respons.p99`
-    /// the misspelt kind looks like a series.
+    /// An error for a kind that the series lacks. It covers a misspelt kind that looks like a
+    /// series, as in `order.respons.p99`.
     pub fn lacking_kind(&self, series: &str) -> String {
         let kinds = [Kind::Response, Kind::Service].map(Kind::name);
         let (asked, known) = (&self.series, kinds.join(", "));
@@ -127,18 +127,17 @@ impl Selector {
         format!("the series {series} has no kind {asked:?}.{meant} There are: {known}")
     }
 
-    /// The two values between which the undisturbed figure lies, in `record`; `None` where it is
-    /// not known. A maximum has none.
+    /// The bracket of the figure in `record`; `None` if unknown. A maximum has none.
     pub fn bracket(&self, record: &RunRecord) -> Option<[u64; 2]> {
         let series = self.series(record)?;
         let Figure::Percentile(index) = self.figure else { return None };
         let (name, quantile) = PERCENTILES[index];
-        // A record of before schema 2 has no brackets: all of its figures hold, or none.
+        // A record older than schema 2 has no brackets: all of its figures hold, or none.
         let as_it_is = self.value(record).filter(|_| series.holds(quantile));
         series.bracket.get(name).copied().or(as_it_is.map(|value| [value, value]))
     }
 
-    /// The pooled figure that is meant, in `record`.
+    /// The pooled figure in `record`.
     pub fn value(&self, record: &RunRecord) -> Option<u64> {
         self.figure.of(&self.series(record)?.pooled)
     }
@@ -162,7 +161,7 @@ impl fmt::Display for Selector {
     }
 }
 
-/// Not a selector.
+/// The text is not a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSelector {
     text: String,
@@ -186,7 +185,7 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Selector, BadSelector> {
         let bad = |why: &str| BadSelector { text: text.to_owned(), why: why.to_owned() };
-        // A percentile has dots of its own: it begins at the last part that begins one.
+        // A percentile may contain a dot, so its first part may not be the last part of the text.
         let parts: Vec<&str> = text.split('.').collect();
         let (begins, figure) = (0..parts.len())
             .rev()

@@ -1,8 +1,8 @@
 use super::*;
 use serde_json::{Value, json};
 
-/// A series of so many runs, each a nanosecond slower than the one before; `None` where a run has
-/// none.
+/// A series whose runs are each a nanosecond slower than the one before; `None` for a run without
+/// samples.
 fn series(name: &str, runs: &[Option<u64>]) -> Value {
     let run = |ns: &Option<u64>| json!({"count": if ns.is_some() { 100 } else { 0 }, "p50": ns});
     json!({"name": name, "kind": "service", "unit": "ns", "pooled": run(&runs[0]),
@@ -28,10 +28,10 @@ fn compared(a: &Runs, b: &Runs) -> Vec<String> {
     let figures = ["p50"].map(|name| name.parse().unwrap()).to_vec();
     let question =
         Question { design: Design::Interleaved, figures, floor_is_control: false, forced: false };
-    compare(&question, a, b).iter().map(Compared::name).collect()
+    compare(&question, a, b).iter().map(ComparedFigure::name).collect()
 }
 
-/// Runs that are paired by their place must be those that were made beside each other.
+/// Runs paired by position must be runs made next to each other.
 #[test]
 fn what_a_run_lacks_is_not_compared() {
     let all: Vec<Option<u64>> = (0..8).map(|at| Some(1_000 + at)).collect();
@@ -49,7 +49,7 @@ fn what_a_run_lacks_is_not_compared() {
     }
 }
 
-/// A lacks run 2, B run 5: as many of each, and no pairs.
+/// A lacks run 2, B lacks run 5: both have as many runs, but they are not pairs.
 #[test]
 fn records_of_which_each_lacks_another_run_are_no_pairs() {
     let records = |without: Option<usize>| -> Vec<RunRecord> {

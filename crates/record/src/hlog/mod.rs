@@ -1,5 +1,5 @@
-//! Reading HdrHistogram interval logs, whoever wrote them. Several logs may follow each other in
-//! one file, as several processes of one run append to it.
+//! Reads HdrHistogram interval logs of any writer. A file may contain several logs, because all
+//! processes of a run append to one.
 
 pub(crate) mod sparse;
 
@@ -8,9 +8,9 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
-/// The longest line that is read: the longest histogram in base64, and what stands before it.
+/// The longest line: the longest histogram in base64, and the text before it.
 const LINE_BYTES_MAX: usize = ENCODED_BYTES_MAX / 3 * 4 + 4096;
-/// A time in a log is less than this many seconds.
+/// Times in a log must be below this.
 const SECONDS_MAX: f64 = 1e12;
 
 /// Why a log can't be read.
@@ -32,46 +32,48 @@ pub(crate) struct Line<'a> {
     pub tag: &'a str,
     /// Its start, seconds after the base time of the log.
     pub start: f64,
-    /// How long it lasted, seconds.
+    /// Its duration, seconds.
     pub length: f64,
     /// Its histogram in base64.
     pub encoded: &'a [u8],
 }
 
-/// The interval that `line` is, its end included; `None` for comments, headers and empty lines.
+/// Parses one line with its newline; `None` for comments, headers and empty lines.
 ///
 /// # Errors
-/// If it is none of those, or was cut off before its end.
+/// If the line is malformed or incomplete.
 pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     if line.starts_with(b"#") || line.starts_with(b"\"StartTimestamp\"") {
         return Ok(None);
     }
-    let Some(text) = line.strip_suffix(b"\n") else { return Err("it is cut off".to_owned()) };
+    let Some(text) = line.strip_suffix(b"\n") else { return Err("it is incomplete".to_owned()) };
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     if text.is_empty() {
         return Ok(None);
     }
-    // The histogram is last and has no comma in it.
+    // The histogram is the last field and contains no comma.
     let comma = text.iter().take(LINE_HEAD_BYTES_MAX).rposition(|byte| *byte == b',');
-    let (head, encoded) = text.split_at(comma.ok_or("it is no interval")?);
-    let head = std::str::from_utf8(head).map_err(|_| "it is no text")?;
+    let (head, encoded) = text.split_at(comma.ok_or("it is not an interval")?);
+    let head = std::str::from_utf8(head).map_err(|_| "it is not UTF-8 text")?;
     let (tag, times) = match head.strip_prefix("Tag=") {
         Some(rest) => rest.split_once(',').ok_or("it has no times")?,
         None => ("", head),
     };
     let mut numbers = times.split(',').map(|number| {
         let seconds = number.trim().parse::<f64>().ok();
-        seconds.filter(|seconds| (0.0..SECONDS_MAX).contains(seconds)).ok_or("its times are none")
+        seconds
+            .filter(|seconds| (0.0..SECONDS_MAX).contains(seconds))
+            .ok_or("its times are not numbers in range")
     });
     let mut next = || numbers.next().unwrap_or(Err("it has too few times"));
     let (start, length) = (next()?, next()?);
     Ok(Some(Line { tag, start, length, encoded: &encoded[1..] }))
 }
 
-/// Tag and times of a line stand within this.
+/// Tag and times of a line lie within this.
 const LINE_HEAD_BYTES_MAX: usize = 4096;
 
-/// Reads the next line into `line`, with its end. False at the end of the log.
+/// Reads the next line, with its newline, into `line`. False at the end of the log.
 ///
 /// # Errors
 /// If the log can't be read, or a line is longer than [`LINE_BYTES_MAX`].
@@ -85,8 +87,8 @@ pub(crate) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bo
     }
 }
 
-/// From when to when `subject` was measured by what `log` holds of it, seconds since 1970; `None`
-/// if it holds nothing. What can't be read is left out.
+/// Begin and end of the time for which `log` has values of `subject`, seconds since 1970; `None`
+/// without values. Ignores unreadable lines.
 pub fn measured_part(mut log: impl BufRead, subject: &str) -> Option<(f64, f64)> {
     let mut base = 0.0;
     let mut part: Option<(f64, f64)> = None;
@@ -106,8 +108,8 @@ pub fn measured_part(mut log: impl BufRead, subject: &str) -> Option<(f64, f64)>
     part
 }
 
-/// The sum of all lines of `log` per tag; holds one line and one histogram a tag, however long the
-/// log.
+/// The sum of all lines of `log` per tag. Memory: one line, and one histogram per tag, for a log of
+/// any length.
 ///
 /// # Errors
 /// If a line is neither a comment, a header nor an interval with a V2 histogram.
@@ -121,8 +123,8 @@ pub fn totals(log: impl BufRead) -> Result<Totals, HlogError> {
 /// Latencies by tag.
 pub type Totals = BTreeMap<String, Histogram<u64>>;
 
-/// As [`totals`], of what could be read before the error: a log may be cut off where its writer
-/// died or its disk was full.
+/// As [`totals`], up to the first error: a log may be incomplete because its writer died or its
+/// disk was full.
 pub fn totals_so_far(mut log: impl BufRead) -> (Totals, Option<HlogError>) {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     let mut decoder = Decoder::new();
@@ -136,7 +138,7 @@ pub fn totals_so_far(mut log: impl BufRead) -> (Totals, Option<HlogError>) {
             if !sums.contains_key(interval.tag) {
                 sums.insert(interval.tag.to_owned(), Sum::new());
             }
-            sums.get_mut(interval.tag).expect("it is there by now").add(layout, counts)?;
+            sums.get_mut(interval.tag).expect("inserted above").add(layout, counts)?;
         }
         Ok::<bool, String>(true)
     };

@@ -1,4 +1,4 @@
-//! The recorder and its drain: warm-up, intervals, a drain that is behind, a disk that is full.
+//! The recorder and its drain: warm-up, intervals, a late drain, a full disk.
 
 use crate::hlog;
 use clock::kind::Kind;
@@ -67,7 +67,7 @@ fn a_recorder_thread_drains_while_the_run_lasts() {
     assert_eq!(hlog::totals(&log[..]).unwrap()["s.order.response"].len(), 200);
 }
 
-/// Whether somebody looks on or not, and however long the run is: the same lines.
+/// The same lines for any length of run, watched or not.
 #[test]
 fn what_is_watched_is_logged_all_the_same() {
     for (seconds, watched) in [(5.0, true), (5.0, false), (1_000.0, true)] {
@@ -124,7 +124,7 @@ fn the_measured_part_is_from_the_first_interval_to_the_last() {
     let mut log = Vec::new();
     for (subject, started) in [("rust", 1_000), ("floor", 5_000)] {
         let (mut recorder, drain) = recorder(&SERIES, 5.0);
-        // Half a second of warm-up, two intervals.
+        // Half a second of warm-up, then two intervals.
         recorder.start(500_000_000);
         recorder.record(0, 10);
         recorder.roll(1_500_000_000);

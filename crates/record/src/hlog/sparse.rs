@@ -1,6 +1,6 @@
-//! Decodes the histograms of a log without building them: the counts that are not zero, one line at
-//! a time, into the same memory. A line of a second has some hundred of them; a histogram has 32
-//! 000 counters to allocate, clear and walk.
+//! Decodes the histograms of a log without building them: one line at a time, only the counts that
+//! are not zero, into the same memory. The line of a second has some hundred counts; a histogram
+//! has 32 000 counters to allocate, clear and walk.
 
 use base64::Engine;
 use hdrhistogram::Histogram;
@@ -8,17 +8,17 @@ use libdeflater::{DecompressionError, Decompressor};
 
 /// First word of an encoded histogram, HdrHistogram's V2 format.
 const COOKIE: u32 = 0x1c84_9313;
-/// First word where a zlib stream holds one of those.
+/// First word of a zlib stream with an encoded histogram.
 const COOKIE_COMPRESSED: u32 = 0x1c84_9314;
 /// Before the counts: cookie, length, normalising offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
-/// The longest encoded histogram that is read: nine bytes for each of the 6.2 million counters that
-/// five digits over all of 64 bits take.
+/// The longest encoded histogram: nine bytes for each of the 6.2 million counters that five digits
+/// over 64 bits need.
 pub const ENCODED_BYTES_MAX: usize = 64 << 20;
-/// Room for inflated bytes before any was needed.
+/// Initial size of the buffer for inflated bytes.
 const INFLATED_BYTES_AT_FIRST: usize = 64 << 10;
 
-/// Which values the counters of a histogram stand for.
+/// The values of a histogram's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     low: u64,
@@ -29,9 +29,9 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a histogram with these bounds, if there can be one.
+    /// The layout of a histogram with these bounds; `None` if they are invalid.
     fn new(low: u64, high: u64, digits: u8) -> Option<Layout> {
-        // `new_with_bounds` doubles `low`, which it has checked, after it has checked it.
+        // `new_with_bounds` doubles `low` only after it has checked it.
         let histogram = Histogram::<u64>::new_with_bounds(low, high, digits).ok()?;
         Some(Layout { low, high, digits, len: histogram.distinct_values() })
     }
@@ -46,7 +46,7 @@ impl Layout {
         }
     }
 
-    /// The lowest value that counter `index` stands for.
+    /// The lowest value of counter `index`.
     #[inline]
     pub(crate) fn value(&self, index: usize) -> u64 {
         let half_bits = (2 * 10u32.pow(self.digits.into())).next_power_of_two().ilog2() - 1;
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// A decoded histogram: its counters' layout, and index and count of those that are not zero,
+/// A decoded histogram: its layout, and index and count of the counters that are not zero,
 /// ascending.
 pub(crate) type Sparse<'a> = (Layout, &'a [(u32, u64)]);
 
@@ -84,10 +84,10 @@ impl Decoder {
         }
     }
 
-    /// The histogram that `text` holds in base64.
+    /// Decodes a histogram in base64.
     ///
     /// # Errors
-    /// If it is no whole V2 histogram; a sentence says why.
+    /// A sentence that says why it is not a complete V2 histogram.
     pub(crate) fn decode(&mut self, text: &[u8]) -> Result<Sparse<'_>, String> {
         if text.len() > ENCODED_BYTES_MAX {
             return Err(format!("a histogram of more than {ENCODED_BYTES_MAX} bytes"));
@@ -101,23 +101,23 @@ impl Decoder {
             COOKIE_COMPRESSED => {
                 let length = word(&self.encoded, 4)? as usize;
                 let stream = self.encoded.get(8..).and_then(|rest| rest.get(..length));
-                let stream = stream.ok_or("it is cut off")?;
+                let stream = stream.ok_or("it is incomplete")?;
                 let length = inflate(&mut self.inflate, stream, &mut self.inflated)?;
                 &self.inflated[..length]
             }
-            other => return Err(format!("{other:#010x} is not the start of a V2 histogram")),
+            other => return Err(format!("{other:#010x} does not start a V2 histogram")),
         };
         let layout = layout(bytes, self.layout)?;
         self.layout = Some(layout);
         let length = word(bytes, 4)? as usize;
-        let encoded = bytes[HEADER_BYTES..].get(..length).ok_or("its counts are cut off")?;
+        let encoded = bytes[HEADER_BYTES..].get(..length).ok_or("its counts are incomplete")?;
         self.counts.clear();
         read_counts(encoded, layout.len, &mut self.counts)?;
         Ok((layout, &self.counts))
     }
 }
 
-/// Inflates `stream` to the front of `inflated`; how many bytes that is.
+/// Inflates `stream` to the front of `inflated` and returns the number of bytes.
 fn inflate(
     inflate: &mut Decompressor,
     stream: &[u8],
@@ -133,19 +133,19 @@ fn inflate(
                 return Err(format!("a histogram of more than {ENCODED_BYTES_MAX} bytes"));
             }
             Err(DecompressionError::BadData) => {
-                return Err("its zlib stream is damaged or cut off".to_owned());
+                return Err("its zlib stream is damaged or incomplete".to_owned());
             }
         }
     }
 }
 
-/// The layout that the header says; `last` again if it is that.
+/// The layout in the header; reuses `last` if it is the same.
 fn layout(bytes: &[u8], last: Option<Layout>) -> Result<Layout, String> {
     if bytes.len() < HEADER_BYTES {
-        return Err("its header is cut off".to_owned());
+        return Err("its header is incomplete".to_owned());
     }
     if word(bytes, 0)? != COOKIE {
-        return Err("what is compressed in it is no V2 histogram".to_owned());
+        return Err("its compressed part is not a V2 histogram".to_owned());
     }
     let long = |at: usize| {
         Ok::<u64, String>((u64::from(word(bytes, at)?) << 32) | u64::from(word(bytes, at + 4)?))
@@ -165,10 +165,10 @@ fn layout(bytes: &[u8], last: Option<Layout>) -> Result<Layout, String> {
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
     let word = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
-    word.map(|word| u32::from_be_bytes(*word)).ok_or_else(|| "its header is cut off".to_owned())
+    word.map(|word| u32::from_be_bytes(*word)).ok_or_else(|| "its header is incomplete".to_owned())
 }
 
-/// Zig-zag LEB128 of at most nine bytes each: a count, or less than 0 that many counters of 0.
+/// Zig-zag LEB128 of at most nine bytes each: a count, or, if negative, a number of zero counters.
 fn read_counts(mut bytes: &[u8], len: usize, counts: &mut Vec<(u32, u64)>) -> Result<(), String> {
     let mut index = 0usize;
     while let Some((&first, rest)) = bytes.split_first() {
@@ -178,10 +178,10 @@ fn read_counts(mut bytes: &[u8], len: usize, counts: &mut Vec<(u32, u64)>) -> Re
         let mut shift = 7;
         while more {
             let Some((&next, rest)) = bytes.split_first() else {
-                return Err("its last count is cut off".to_owned());
+                return Err("its last count is incomplete".to_owned());
             };
             bytes = rest;
-            // The ninth byte is the last, and all of it counts.
+            // The ninth byte is the last and uses all eight bits.
             let is_ninth = shift == 56;
             value |= u64::from(if is_ninth { next } else { next & 0x7f }) << shift;
             more = next & 0x80 != 0 && !is_ninth;
@@ -207,7 +207,7 @@ fn read_counts(mut bytes: &[u8], len: usize, counts: &mut Vec<(u32, u64)>) -> Re
 /// The sum of decoded histograms.
 pub(crate) struct Sum {
     layout: Option<Layout>,
-    /// Bytes of the lines with that layout since the last one with another.
+    /// Counters of the lines since the layout last changed.
     dense: Vec<u64>,
     total: Histogram<u64>,
     bounds: Layout,
@@ -222,12 +222,12 @@ impl Sum {
     /// Adds the counts of one line, all or none.
     ///
     /// # Errors
-    /// If a value is longer than tickpath's histograms hold.
+    /// If a value exceeds the range of tickpath's histograms.
     pub(crate) fn add(&mut self, layout: Layout, counts: &[(u32, u64)]) -> Result<(), String> {
         if layout != self.bounds
             && let Some((last, _)) = counts.last()
         {
-            // All of the last counter is within bounds: up to where another one would begin.
+            // The last counter is within bounds up to where another one would begin.
             let (value, most) =
                 (layout.value(*last as usize), self.bounds.value(self.bounds.len) - 1);
             if value > most {
@@ -249,18 +249,18 @@ impl Sum {
     fn flush(&mut self) {
         let Some(layout) = self.layout else { return };
         for (index, count) in self.dense.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            self.total.record_n(layout.value(index), *count).expect("`add` looked at the bounds");
+            self.total.record_n(layout.value(index), *count).expect("`add` checked the bounds");
             *count = 0;
         }
     }
 
-    /// What was added so far.
+    /// The sum so far.
     pub(crate) fn total(&mut self) -> &Histogram<u64> {
         self.flush();
         &self.total
     }
 
-    /// Forgets what was added.
+    /// Resets the sum.
     pub(crate) fn clear(&mut self) {
         self.dense.fill(0);
         self.total.reset();

@@ -24,7 +24,7 @@ pub(crate) fn line(
     format!("{tag}{start:.3},{length:.3},{:.3},{encoded}\n", histogram.max() as f64)
 }
 
-/// Histograms as others make them: other bounds, other digits, few or many values.
+/// Histograms of other writers: other bounds, other digits, few or many values.
 fn foreign() -> impl Strategy<Value = Histogram<u64>> {
     let bounds = (0u32..12, 2u32..40, 0u8..=5);
     let values = prop::collection::vec((any::<u64>(), 0u32..60, 1u64..1_000_000), 0..60);
@@ -39,7 +39,7 @@ fn foreign() -> impl Strategy<Value = Histogram<u64>> {
     })
 }
 
-/// What the hdrhistogram crate makes of the same log: the judge.
+/// The reference: the hdrhistogram crate's reading of the same log.
 fn judged(histograms: &[Histogram<u64>]) -> Histogram<u64> {
     let mut total = histogram();
     for one in histograms {
@@ -47,7 +47,7 @@ fn judged(histograms: &[Histogram<u64>]) -> Histogram<u64> {
         V2Serializer::new().serialize(one, &mut bytes).unwrap();
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
         for value in read.iter_recorded() {
-            // The lowest value that the counter stands for, as `Histogram::add` does.
+            // The lowest value of the counter, as `Histogram::add` takes it.
             let lowest = read.lowest_equivalent(value.value_iterated_to());
             total.record_n(lowest, value.count_at_value()).unwrap();
         }
@@ -90,7 +90,7 @@ proptest! {
         prop_assert_eq!(&totals["a"], &judged(&[first]));
     }
 
-    /// Whatever a disk does to a log: an error or another log, never a panic.
+    /// A damaged log gives an error or another log, never a panic.
     #[test]
     fn damage_is_never_a_panic(
         histogram in foreign(), deflate: bool,
@@ -147,7 +147,7 @@ fn comments_headers_and_empty_lines_hold_nothing() {
 }
 
 #[test]
-fn what_is_longer_than_tickpath_holds_is_refused() {
+fn values_beyond_the_range_are_rejected() {
     let mut long = Histogram::<u64>::new_with_bounds(1, u64::MAX, 3).unwrap();
     long.record(LATENCY_NS_MAX * 4).unwrap();
     let error = totals(line("a", 0.0, 1.0, &long, true).as_bytes()).unwrap_err().to_string();
@@ -155,7 +155,7 @@ fn what_is_longer_than_tickpath_holds_is_refused() {
 }
 
 #[test]
-fn what_inflates_without_end_is_refused() {
+fn endless_inflation_is_rejected() {
     let zeros = vec![0; 2 * ENCODED_BYTES_MAX];
     let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::best());
     let mut stream = vec![0; compressor.zlib_compress_bound(zeros.len())];
@@ -169,7 +169,7 @@ fn what_inflates_without_end_is_refused() {
     assert!(error.contains("more than"), "{error}");
 }
 
-/// A latency past an hour is recorded as an hour, and such a log opens.
+/// A latency of more than an hour is recorded as an hour, and such a log opens.
 #[test]
 fn our_own_longest_latency_opens() {
     let (mut recorder, drain) = recorder(&[Series::new("a", crate::Kind::Stage)], 2.0);
@@ -181,7 +181,7 @@ fn our_own_longest_latency_opens() {
     assert!(totals(&log[..]).unwrap()["s.a.stage"].max() >= LATENCY_NS_MAX);
 }
 
-/// Another layout's counter can begin within ours that is the last: it was refused.
+/// A counter of another layout may begin within our last counter; it was once rejected.
 #[test]
 fn values_up_to_the_end_of_the_last_counter_are_in_bounds() {
     let bounds = histogram();

@@ -1,11 +1,11 @@
-//! Which records may become one.
+//! Decides which records may be merged.
 //!
-//! Equal must be all that decides what a latency of the record is a latency of: tickpath's version,
-//! the scenario and its load, the exchange, the subjects with their backends, classes and programs,
-//! and how long a run lasts, because runs of other lengths see other tails, and the interval over
-//! runs takes them as drawn from one distribution. What may differ is in [`MAY_DIFFER`]: each
-//! machine has its cores, and each run its draw of random arrivals. The machine may differ too; the
-//! merged record warns then.
+//! Records must agree in everything that determines their latencies: tickpath's version, the
+//! scenario and its load, the exchange, the subjects with their backends, classes and programs.
+//! Runs must have equal durations: other durations see other tails, and the interval over runs
+//! assumes one distribution. [`MAY_DIFFER`] lists the exceptions: each machine has its own cores,
+//! and each run its own random arrivals. The machines may differ too, with a warning in the merged
+//! record.
 
 use crate::hlog::Totals;
 use crate::machine::Machine;
@@ -13,10 +13,10 @@ use crate::{Kind, MergedFrom, RunRecord, Subject};
 use serde_json::Value;
 use std::fmt;
 
-/// Runs of one merged record at most: each is held in memory, some hundred KiB a series.
+/// Maximum number of runs of a merged record: each is held in memory, some hundred KiB per series.
 pub const RUNS_MAX: usize = 1_000;
 
-/// Keys of a resolved scenario in which records that merge may differ.
+/// Keys of a resolved scenario that may differ between merged records.
 const MAY_DIFFER: &[&str] = &[
     "about",
     "runs",
@@ -30,37 +30,37 @@ const MAY_DIFFER: &[&str] = &[
 /// One record to merge.
 #[derive(Clone)]
 pub struct Part {
-    /// What sentences call it: the name of its directory.
+    /// Name of its directory, for messages.
     pub name: String,
     /// Its run.json.
     pub record: RunRecord,
-    /// Its machine.json, where there is one.
+    /// Its machine.json, if any.
     pub machine: Option<Machine>,
     /// The latencies of each of its runs, in order: see [`crate::hlog::totals`].
     pub runs: Vec<Totals>,
 }
 
-/// Whether to merge a record that is no result.
+/// Whether to merge a void record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
-    /// It is refused.
-    Refused,
-    /// It is taken; the merged record is invalid too and says so.
-    Taken,
+pub enum VoidParts {
+    /// Reject it.
+    Reject,
+    /// Merge it; the merged record is then void, and says so.
+    Merge,
 }
 
 /// Why records were not merged.
 #[derive(Debug, PartialEq, Eq)]
 pub enum MergeError {
-    /// One of them is no valid result, and [`Invalid::Refused`] was asked for.
-    Invalid(String),
+    /// One of them is void, and the caller chose [`VoidParts::Reject`].
+    Void(String),
     /// They don't belong together, or one of them is damaged.
     Incompatible(String),
 }
 
 impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (MergeError::Invalid(why) | MergeError::Incompatible(why)) = self;
+        let (MergeError::Void(why) | MergeError::Incompatible(why)) = self;
         f.write_str(why)
     }
 }
@@ -71,7 +71,7 @@ impl std::error::Error for MergeError {}
 pub(crate) struct Source {
     pub origin: MergedFrom,
     pub part: usize,
-    /// Its first run's place in the part.
+    /// Index of its first run in the part.
     pub from: usize,
 }
 
@@ -82,17 +82,17 @@ impl Source {
     }
 }
 
-fn refused<T>(why: String) -> Result<T, MergeError> {
+fn incompatible<T>(why: String) -> Result<T, MergeError> {
     Err(MergeError::Incompatible(why))
 }
 
-/// Everything but [`no_run_twice`].
-pub(crate) fn check(parts: &[Part], invalid: Invalid) -> Result<(), MergeError> {
+/// All checks except [`no_run_twice`].
+pub(crate) fn check(parts: &[Part], void_parts: VoidParts) -> Result<(), MergeError> {
     let Some(first) = parts.first() else {
-        return refused("there is no record to merge".to_owned());
+        return incompatible("there is no record to merge".to_owned());
     };
     for part in parts {
-        if invalid == Invalid::Refused {
+        if void_parts == VoidParts::Reject {
             valid(part)?;
         }
         same_kind(first, part)?;
@@ -102,7 +102,7 @@ pub(crate) fn check(parts: &[Part], invalid: Invalid) -> Result<(), MergeError> 
     parts.iter().try_for_each(has_its_logs)?;
     let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
     if !(1..=RUNS_MAX).contains(&runs) {
-        return refused(format!(
+        return incompatible(format!(
             "there are {runs} runs in all these records, and a merged one has 1 to {RUNS_MAX}: \
              merge fewer of them"
         ));
@@ -120,7 +120,7 @@ fn valid(part: &Part) -> Result<(), MergeError> {
         [one] => one.clone(),
         [first, more @ ..] => format!("{first} (and {} more)", more.len()),
     };
-    Err(MergeError::Invalid(format!(
+    Err(MergeError::Void(format!(
         "{} is void: {why}. Leave it out, or take it with --force: the merged record is void then, too",
         part.name
     )))
@@ -129,26 +129,26 @@ fn valid(part: &Part) -> Result<(), MergeError> {
 fn same_kind(first: &Part, part: &Part) -> Result<(), MergeError> {
     let (ours, theirs) = (&first.record, &part.record);
     if ours.scenario != theirs.scenario {
-        return refused(format!(
-            "{} is of scenario {}, {} of {}: only records of one scenario can be one",
+        return incompatible(format!(
+            "{} is of scenario {}, {} of {}: only records of one scenario can be merged",
             first.name, ours.scenario, part.name, theirs.scenario
         ));
     }
     if ours.schema != theirs.schema {
-        return refused(format!(
-            "{} has schema {}, {} has {}: what they hold is not the same",
+        return incompatible(format!(
+            "{} has schema {}, {} has {}: their contents differ",
             first.name, ours.schema, part.name, theirs.schema
         ));
     }
     if ours.tool != theirs.tool {
-        return refused(format!(
-            "{} was measured with {}, {} with {}: another version is another client and another \
+        return incompatible(format!(
+            "{} was measured with {}, {} with {}: another version has another client and \
              exchange. Measure both with one",
             first.name, ours.tool, part.name, theirs.tool
         ));
     }
     if ours.injected != theirs.injected {
-        return refused(format!(
+        return incompatible(format!(
             "in {} these faults were injected on purpose: {:?}; in {} these: {:?}",
             first.name, ours.injected, part.name, theirs.injected
         ));
@@ -162,7 +162,7 @@ fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
     crate::machine::collect_changes(String::new(), &ours, &theirs, &mut changes);
     match changes.first() {
         None => Ok(()),
-        Some((path, ours, theirs)) => refused(format!(
+        Some((path, ours, theirs)) => incompatible(format!(
             "they measured different things: {} is {ours} in {} and {theirs} in {}. Only {} may differ",
             if path.is_empty() { "the scenario as resolved" } else { path },
             first.name,
@@ -172,7 +172,7 @@ fn same_scenario(first: &Part, part: &Part) -> Result<(), MergeError> {
     }
 }
 
-/// A resolved scenario without what may differ between records that are of the same.
+/// A resolved scenario without the keys that may differ between merged records.
 pub(crate) fn what_counts(resolved: &Value) -> Value {
     let mut resolved = resolved.clone();
     for key in MAY_DIFFER {
@@ -181,7 +181,7 @@ pub(crate) fn what_counts(resolved: &Value) -> Value {
     resolved
 }
 
-/// Takes the key at `path` away, in every element where an array stands on the way.
+/// Removes the key at `path`, in every element of an array on the way.
 fn remove(value: &mut Value, path: &str) {
     match (value, path.split_once('.')) {
         (Value::Array(elements), _) => {
@@ -199,13 +199,13 @@ fn remove(value: &mut Value, path: &str) {
     }
 }
 
-/// Subjects, floors and their series must be there in both; rows of the machine's noise are named
-/// after cores, and are taken as they are.
+/// Subjects, floors and their series must be in both. Rows of the machine's noise are exempt,
+/// because they are named after cores.
 fn same_subjects(first: &Part, part: &Part) -> Result<(), MergeError> {
     for (ours, theirs) in [(first, part), (part, first)] {
         for subject in &ours.record.subjects {
             let Some(other) = theirs.record.subject(&subject.name) else {
-                return refused(format!(
+                return incompatible(format!(
                     "{} measured {}, {} did not: their figures would be of different runs",
                     ours.name, subject.name, theirs.name
                 ));
@@ -232,7 +232,7 @@ fn same_subject(
         ("offered rate", &offered(&subject.load), &offered(&other.load)),
     ] {
         if one != another {
-            return refused(format!(
+            return incompatible(format!(
                 "{}'s {what} is {one} in {} and {another} in {}: they measured different things",
                 subject.name, ours.name, theirs.name
             ));
@@ -241,7 +241,7 @@ fn same_subject(
     for series in subject.series.iter().filter(|series| series.kind != Kind::Noise) {
         let (name, kind) = (format!("{}.{}", subject.name, series.name), series.kind);
         if other.series(&series.name, kind).is_none() {
-            return refused(format!(
+            return incompatible(format!(
                 "{} has {name}.{}, {} has not: their figures would be of different runs",
                 ours.name,
                 kind.name(),
@@ -249,7 +249,7 @@ fn same_subject(
             ));
         }
         if series.unit != "ns" {
-            return refused(format!(
+            return incompatible(format!(
                 "{name}.{} of {} is in {:?}: only latencies in ns can be merged",
                 kind.name(),
                 ours.name,
@@ -260,11 +260,11 @@ fn same_subject(
     Ok(())
 }
 
-/// The logs must be all of the record's, and whole.
+/// The record must have all of its logs, complete.
 fn has_its_logs(part: &Part) -> Result<(), MergeError> {
     let again = "a record is merged from its logs, and can't be without them all";
     if part.runs.len() != part.record.runs as usize {
-        return refused(format!(
+        return incompatible(format!(
             "{} has {} runs and logs of {}: {again}",
             part.name,
             part.record.runs,
@@ -277,7 +277,7 @@ fn has_its_logs(part: &Part) -> Result<(), MergeError> {
             let logged: u64 =
                 part.runs.iter().filter_map(|run| run.get(&tag)).map(|values| values.len()).sum();
             if logged != series.pooled.count {
-                return refused(format!(
+                return incompatible(format!(
                     "{} has {} latencies of {tag} in its run.json and {logged} in its logs, which are \
                      cut off or another record's: {again}",
                     part.name, series.pooled.count
@@ -288,7 +288,7 @@ fn has_its_logs(part: &Part) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// A run counts once, however often it was merged: two sources are the same if they started at the
+/// A run counts once, however often it was merged. Two sources are the same if they started at the
 /// same moment on the same machine and have a run in common, bucket by bucket.
 pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), MergeError> {
     for (at, one) in sources.iter().enumerate() {
@@ -301,7 +301,7 @@ pub(crate) fn no_run_twice(parts: &[Part], sources: &[Source]) -> Result<(), Mer
             let in_both = one.part != other.part
                 && one.places().any(|ours| other.places().any(|its| run(ours) == run(its)));
             if in_both {
-                return refused(format!(
+                return incompatible(format!(
                     "{} and {} both hold the runs that started at {}: a run counts once, so leave \
                      one of them out",
                     parts[other.part].name, parts[one.part].name, one.origin.started

@@ -1,14 +1,13 @@
-//! Records of several hosts, or of several times, become one: by histogram, never by percentile.
+//! Merges records of several hosts or several times: by histogram, never by percentile.
 //!
-//! A mean of percentiles is a percentile of nothing. The merge joins the runs' histograms, so
-//! that the merged record is what one record of all those runs would have been: its figures come
-//! from its logs, and merging in steps gives the same as merging at once. Which records may be
-//! merged is said in `mergeable`.
+//! A mean of percentiles is not a percentile. The merge joins the runs' histograms, so the merged
+//! record is the same as one record of all those runs: its figures come from its logs, and merging
+//! in steps gives the same as merging at once. `mergeable` decides which records may be merged.
 //!
-//! Keys that all share stay as they are; of the rest the merged record holds: runs, and with
-//! them `per_run`, in order of start; loads added up, where rates are **the mean of one client in
-//! one run** (an exchange that several hosts loaded at the same time saw their sum); rules and
-//! reasons joined, each with its source; every warning once; whence it all came, in `merged_from`.
+//! Equal keys stay as they are. For the others, the merged record holds: runs, and with them
+//! `per_run`, in order of start; the sum of loads, with rates as **the mean of one client in one
+//! run** (an exchange that several hosts loaded at the same time saw their sum); rules and reasons,
+//! each with its source; every warning once; the sources, in `merged_from`.
 //!
 //! See docs/decisions/003-runs-and-records.md.
 
@@ -18,41 +17,40 @@ pub mod pooling;
 use crate::hlog::Totals;
 use crate::machine::{self, Machine};
 use crate::merge::mergeable::Source;
-pub use crate::merge::mergeable::{Invalid, MergeError, Part, RUNS_MAX};
+pub use crate::merge::mergeable::{MergeError, Part, RUNS_MAX, VoidParts};
 
 use crate::merge::pooling::Judging;
-use crate::tick::Traced;
+use crate::tick::TracedTick;
 use crate::{
-    Clock, Disturbed, Kind, Load, MergedFrom, Moves, Rule, RunRecord, Series, Subject, Verdict,
+    Clock, DisturbedShare, Kind, Load, MergedFrom, Moves, Rule, RunRecord, Series, Subject, Verdict,
 };
 use clock::calendar;
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// Records that a sentence names one by one.
+/// Maximum number of records that a sentence lists by name.
 const NAMES_MAX: usize = 3;
 
-/// Why no merged record says what the way of a tick was made of.
-const UNEXPLAINED: &str = "what the way of a tick was made of around its percentiles is not given: that takes the samples, which no record \
-                           keeps, and means around each record's percentiles are none around those of all; each of the merged \
-                           records has its own";
+/// Warning of a merged record that it has no attribution.
+const UNEXPLAINED: &str = "stages around the percentiles of tick paths are not given: they need the samples, which records don't keep; \
+                           see each of the merged records";
 
-/// What came of it.
-pub struct Merged {
+/// Result of a merge.
+pub struct MergeResult {
     /// The record of all runs.
     pub record: RunRecord,
-    /// The machine of the first; the record warns where others were different.
+    /// The machine of the first part; the record warns if others differ.
     pub machine: Machine,
-    /// For each run of the record the part that it came from and its place there, both from 0.
+    /// For each run of the record, its part and its index there, both from 0.
     pub runs: Vec<(usize, usize)>,
 }
 
-/// Merges `parts`, in whatever order they stand.
+/// Merges `parts`; their order doesn't matter.
 ///
 /// # Errors
 /// If they can't be one record: see [`MergeError`].
-pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
-    mergeable::check(parts, invalid)?;
+pub fn merge(parts: &[Part], void_parts: VoidParts) -> Result<MergeResult, MergeError> {
+    mergeable::check(parts, void_parts)?;
     let sources = sources(parts)?;
     mergeable::no_run_twice(parts, &sources)?;
     let first = &parts[sources[0].part];
@@ -60,7 +58,7 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
     let runs: Vec<&Totals> = order.iter().map(|(part, run)| &parts[*part].runs[*run]).collect();
     let subjects =
         first.record.subjects.iter().map(|one| joined_subject(one, parts, &order, &runs)).collect();
-    // First what is of the whole.
+    // Warnings about the whole come first.
     let mut warnings: Vec<String> = forced(parts).into_iter().collect();
     warnings.extend(other_machines(first, parts));
     warnings.extend(other_cores(first, parts));
@@ -84,16 +82,17 @@ pub fn merge(parts: &[Part], invalid: Invalid) -> Result<Merged, MergeError> {
         clock_step_ns: parts.iter().map(|part| part.record.clock_step_ns).max().unwrap_or(0),
         resolved,
         merged_from: sources.into_iter().map(|source| source.origin).collect(),
-        // These belong to one time on one machine: what does not add up stays with its part.
+        // These belong to one time on one machine, and can't be merged.
         noise: None,
         subjects,
         ..first.record.clone()
     };
     let machine = first.machine.clone().unwrap_or_default();
-    Ok(Merged { record, machine, runs: order })
+    Ok(MergeResult { record, machine, runs: order })
 }
 
-/// Whence every run came, in order of start; a part that was merged itself is taken apart again.
+/// The sources of all runs, in order of start; a part that was itself merged is split into its
+/// sources.
 fn sources(parts: &[Part]) -> Result<Vec<Source>, MergeError> {
     let mut sources = Vec::new();
     for (index, part) in parts.iter().enumerate() {
@@ -156,8 +155,8 @@ fn joined_subject(
     }
 }
 
-/// Those that the records have; their logs may hold more, which was left out because some run could
-/// not give it. Rows of the machine's noise are named after its cores.
+/// The series of the records. Their logs may hold more, which were left out because a run lacked
+/// them. Rows of the machine's noise are named after its cores.
 fn joined_series(
     subject: &Subject,
     parts: &[Part],
@@ -169,7 +168,8 @@ fn joined_series(
     };
     let disturbed = |name: &str, kind: Kind, run: usize| {
         let (part, run) = order[run];
-        let unknown = |why: &str| Disturbed { unknown: why.to_owned(), ..Disturbed::NONE };
+        let unknown =
+            |why: &str| DisturbedShare { unknown: why.to_owned(), ..DisturbedShare::NONE };
         match of(part, name, kind) {
             Some(series) if !series.not_judged.is_empty() => unknown(&series.not_judged),
             Some(series) => series.disturbed.get(run).cloned().unwrap_or_else(|| {
@@ -189,9 +189,9 @@ fn joined_series(
     series
 }
 
-/// The worst of all parts, as many as each kept. None where one traced another interval than the
-/// others, or had ticks and kept none of them: then nobody knows which were the worst of all.
-fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced> {
+/// The worst ticks of all parts, as many as each kept. None if the parts traced different
+/// intervals, or if a part with ticks kept none, because the worst of all are then unknown.
+fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<TracedTick> {
     let of = parts.iter().filter_map(|part| {
         let subject = part.record.subject(subject)?;
         let of = subject.traced.first().map(|traced| &traced.of);
@@ -210,7 +210,7 @@ fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced
         for traced in &subject.traced {
             let place = (index, (traced.run as usize).wrapping_sub(1));
             let Some(run) = order.iter().position(|known| *known == place) else { continue };
-            all.push(Traced { run: run as u32 + 1, ..traced.clone() });
+            all.push(TracedTick { run: run as u32 + 1, ..traced.clone() });
         }
     }
     all.sort_by_key(|one| (Reverse(one.total_ns), one.run, one.number));
@@ -218,7 +218,7 @@ fn traced(subject: &str, parts: &[Part], order: &[(usize, usize)]) -> Vec<Traced
     all
 }
 
-/// As [`pooling::load`], of loads that each are of several runs: means weigh by runs.
+/// As [`pooling::load`], for loads of several runs each: means are weighted by runs.
 fn joined_load(loads: &[(Load, f64)]) -> Load {
     let runs: f64 = loads.iter().map(|(_, runs)| runs).sum();
     let mean = |part: fn(&Load) -> f64| {
@@ -232,7 +232,8 @@ fn joined_load(loads: &[(Load, f64)]) -> Load {
     }
 }
 
-/// A rule that broke anywhere is broken; one that could not be checked somewhere was not checked.
+/// A rule that is broken in any part is broken; one that could not be checked in any part was not
+/// checked.
 fn rules(parts: &[Part]) -> Vec<Rule> {
     let all = || parts.iter().flat_map(|part| &part.record.rules);
     let mut names: Vec<&str> = Vec::new();
@@ -264,7 +265,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     once_each(reasons, parts.len())
 }
 
-/// Also where a part was merged itself.
+/// Also for a part that was itself merged.
 fn unexplained(parts: &[Part]) -> Option<String> {
     let is_explained = |subject: &Subject| !subject.attribution.is_empty();
     let loses = |part: &Part| {
@@ -274,8 +275,8 @@ fn unexplained(parts: &[Part]) -> Option<String> {
     parts.iter().any(loses).then(|| UNEXPLAINED.to_owned())
 }
 
-/// Those of the parts; not that a part has few runs, or no attribution, which is of the whole to
-/// say.
+/// The warnings of the parts, except those about few runs and missing attribution, which depend on
+/// the whole.
 fn warnings_of(parts: &[Part]) -> Vec<String> {
     let warnings = parts.iter().flat_map(|part| {
         let few = pooling::too_few_runs(part.record.runs as usize);
@@ -289,7 +290,7 @@ fn warnings_of(parts: &[Part]) -> Vec<String> {
     once_each(warnings, parts.len())
 }
 
-/// Each sentence once, behind the names of the parts that say it, or alone if all do.
+/// Each sentence once, after the names of the parts that have it, or without names if all do.
 fn once_each<'a>(said: impl Iterator<Item = (&'a str, &'a str)>, parts: usize) -> Vec<String> {
     let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
     for (sentence, name) in said {
@@ -316,10 +317,9 @@ fn names(names: &[&str]) -> String {
 }
 
 fn forced(parts: &[Part]) -> Option<String> {
-    let invalid = parts.iter().filter(|part| part.record.is_void());
-    let invalid: Vec<&str> = invalid.map(|part| &*part.name).collect();
-    (!invalid.is_empty())
-        .then(|| format!("{}: void, and merged all the same, as --force asked", names(&invalid)))
+    let void = parts.iter().filter(|part| part.record.is_void());
+    let void: Vec<&str> = void.map(|part| &*part.name).collect();
+    (!void.is_empty()).then(|| format!("{}: void, but merged because of --force", names(&void)))
 }
 
 fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
@@ -336,7 +336,7 @@ fn other_machines(first: &Part, parts: &[Part]) -> Option<String> {
             let more = (!more.is_empty()).then(|| format!("and {} more", more.len()));
             said.chain(more).collect::<Vec<_>>().join("; ")
         }
-        _ => "of one of them there is no machine.json".to_owned(),
+        _ => "one of them has no machine.json".to_owned(),
     };
     let names = names(&others.iter().map(|part| &*part.name).collect::<Vec<_>>());
     Some(format!(
@@ -362,7 +362,7 @@ fn other_cores(first: &Part, parts: &[Part]) -> Option<String> {
     })
 }
 
-/// Records that overlap in time: their rates must not be read as what an exchange saw.
+/// A warning about records that overlap in time: an exchange saw the sum of their rates.
 fn at_the_same_time(parts: &[Part]) -> Option<String> {
     let mut spans: Vec<(u64, u64, &str)> = parts.iter().filter_map(span).collect();
     spans.sort_unstable();
@@ -374,7 +374,7 @@ fn at_the_same_time(parts: &[Part]) -> Option<String> {
     ))
 }
 
-/// When a part that was measured as one began, and when it can't have been over yet.
+/// Start of a part that was measured as one, and its earliest possible end.
 fn span(part: &Part) -> Option<(u64, u64, &str)> {
     let record = &part.record;
     let started = calendar::seconds(&record.started).filter(|_| record.merged_from.is_empty())?;
@@ -383,7 +383,7 @@ fn span(part: &Part) -> Option<(u64, u64, &str)> {
     Some((started, started.saturating_add((f64::from(record.runs) * run) as u64), &part.name))
 }
 
-/// The clocks that stamped, and what the dearest of them costs.
+/// The sources of all clocks, with the largest cost of a reading.
 fn clock(parts: &[Part]) -> Clock {
     let mut sources: Vec<&str> = parts.iter().map(|part| &*part.record.clock.source).collect();
     sources.sort_unstable();

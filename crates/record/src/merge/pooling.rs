@@ -1,17 +1,17 @@
-//! From runs to one figure: series are pooled by histogram, loads are added up.
+//! From runs to one figure: pools series by histogram and adds up loads.
 
 use crate::hlog::Totals;
 use crate::tick::{INTERVALS, STAGES};
-use crate::{Disturbed, Kind, Load, Moves, Percentiles, Series};
+use crate::{DisturbedShare, Kind, Load, Moves, Percentiles, Series};
 use hdrhistogram::Histogram;
 use stats::{PERCENTILES, RUNS_FOR_INTERVAL_MIN, median_interval, percentiles};
 use std::collections::BTreeMap;
 
-/// Every series of `subject` over all runs, orders first; empty in a run that does not have it, so
-/// that each keeps its place. `runs_planned` are the runs that there should have been: with fewer
-/// there is no interval.
+/// Every series of `subject` over all runs, orders first. A run that lacks a series has an empty
+/// one, so that runs keep their positions. With fewer than `runs_planned` runs there is no
+/// interval.
 ///
-/// `judging` says how much of each was disturbed.
+/// `judging` gives the disturbed share of each.
 pub fn series(
     subject: &str,
     runs: &[&Totals],
@@ -37,8 +37,7 @@ pub fn series(
     series
 }
 
-/// Orders, then cancels, then the cycle, then pings, then intervals on the way of a tick, then the
-/// rest, then stages.
+/// Orders, then cancels, cycles, pings, intervals of the tick path, all others, and stages last.
 fn rank(series: &Series) -> (bool, usize) {
     let intervals = INTERVALS.iter().map(|interval| interval.name);
     let place = match series.kind {
@@ -51,27 +50,30 @@ fn rank(series: &Series) -> (bool, usize) {
     (series.kind == Kind::Stage, place.unwrap_or(usize::MAX))
 }
 
-/// Name and kind of the series that a log's tag names, if it is one of `subject`.
+/// Name and kind of the series with this tag in a log, if it belongs to `subject`.
 pub fn series_of(tag: &str, subject: &str) -> Option<(String, Kind)> {
     let rest = tag.strip_prefix(subject)?.strip_prefix('.')?;
     let (name, kind) = rest.rsplit_once('.')?;
     Some((name.to_owned(), Kind::from_name(kind)?))
 }
 
-/// How the figures of a subject's series are judged.
+/// How to judge the figures of a subject's series.
 pub struct Judging<'a> {
-    /// How much of a series was disturbed in the run of that index.
-    pub disturbed: &'a dyn Fn(&str, Kind, usize) -> Disturbed,
-    /// Where disturbance may have moved the values of a series to.
+    /// The disturbed share of a series in the run with this index.
+    pub disturbed: &'a dyn Fn(&str, Kind, usize) -> DisturbedShare,
+    /// The direction in which disturbance may move a series' values.
     pub moves: &'a dyn Fn(&str, Kind) -> Moves,
-    /// The machine changed meanwhile, so that each bracket holds the figures of every run.
+    /// The machine changed in between, so each bracket includes the figures of every run.
     pub spread: bool,
 }
 
 impl Judging<'static> {
-    /// For series that nothing can disturb.
-    pub const UNDISTURBED: Judging<'static> =
-        Judging { disturbed: &|_, _, _| Disturbed::NONE, moves: &|_, _| Moves::Up, spread: false };
+    /// For series that can't be disturbed.
+    pub const UNDISTURBED: Judging<'static> = Judging {
+        disturbed: &|_, _, _| DisturbedShare::NONE,
+        moves: &|_, _| Moves::Up,
+        spread: false,
+    };
 }
 
 fn pooled(
@@ -107,8 +109,8 @@ fn pooled(
     series
 }
 
-/// Per percentile the interval for the median over runs. Runs without a value would bias the rest,
-/// so there is none if one of them lacks it.
+/// Per percentile, the interval for the median over runs; none if a run lacks the percentile,
+/// because the remaining runs would be biased.
 fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u64; 2]> {
     let mut intervals = BTreeMap::new();
     for (index, (percentile, _)) in PERCENTILES.iter().enumerate() {
@@ -122,7 +124,7 @@ fn intervals(per_run: &[Percentiles], runs_planned: u32) -> BTreeMap<String, [u6
     intervals
 }
 
-/// A warning where `runs` give no interval.
+/// A warning if `runs` are too few for an interval.
 pub fn too_few_runs(runs: usize) -> Option<String> {
     (runs < RUNS_FOR_INTERVAL_MIN).then(|| {
         let what = if runs == 1 { "run gives" } else { "runs give" };
@@ -133,11 +135,10 @@ pub fn too_few_runs(runs: usize) -> Option<String> {
     })
 }
 
-/// The load of several runs as one: adds up the counts, averages the rates and keeps the worst
-/// lateness.
+/// The load of several runs: adds up the counts, averages the rates and keeps the worst lateness.
 pub fn load(loads: &[Load]) -> Load {
     let Some(first) = loads.first() else { return Load::default() };
-    // Records from elsewhere may hold anything.
+    // Records from elsewhere may hold any number.
     let sum = |part: fn(&Load) -> u64| loads.iter().map(part).fold(0, u64::saturating_add);
     let mean = |part: fn(&Load) -> f64| loads.iter().map(part).sum::<f64>() / loads.len() as f64;
     let lateness = loads.iter().filter_map(|load| load.lateness_ns_p99);
@@ -171,7 +172,7 @@ pub fn load(loads: &[Load]) -> Load {
 mod tests {
     use super::*;
 
-    /// What pairs runs by their place must not find another run there.
+    /// Runs are paired by position, so the position must not shift.
     #[test]
     fn a_run_without_a_series_keeps_its_place() {
         let run = |tag: &str, ns: u64| {

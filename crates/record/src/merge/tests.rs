@@ -17,7 +17,7 @@ fn of(samples: &[u64]) -> Histogram<u64> {
     values
 }
 
-/// A valid record of these runs' samples, as `tickpath run` would have left it.
+/// A valid record of these runs' samples, as `tickpath run` writes it.
 fn part(name: &str, minute: u64, runs: &[Vec<u64>]) -> Part {
     let totals: Vec<Totals> =
         runs.iter().map(|samples| Totals::from([(TAG.to_owned(), of(samples))])).collect();
@@ -47,7 +47,7 @@ fn two() -> [Part; 2] {
 }
 
 fn merged(parts: &[Part]) -> RunRecord {
-    merge(parts, Invalid::Refused).unwrap_or_else(|error| panic!("{error}")).record
+    merge(parts, VoidParts::Reject).unwrap_or_else(|error| panic!("{error}")).record
 }
 
 fn pooled(record: &RunRecord) -> Percentiles {
@@ -55,15 +55,15 @@ fn pooled(record: &RunRecord) -> Percentiles {
 }
 
 #[track_caller]
-fn refuses(change: impl FnOnce(&mut [Part; 2]), expected: Expect) {
+fn rejects(change: impl FnOnce(&mut [Part; 2]), expected: Expect) {
     let mut parts = two();
     change(&mut parts);
-    let error = merge(&parts, Invalid::Refused).err().expect("it was merged");
+    let error = merge(&parts, VoidParts::Reject).err().expect("it was merged");
     expected.assert_eq(&error.to_string());
 }
 
-/// Why percentiles are not averaged: 99 of 100 hosts that answer in 10 us and one that takes 10 ms
-/// have a p99.9 of 10 ms, and the mean of their p99.9 says 110 us.
+/// Shows why percentiles must not be averaged: of 100 hosts, 99 answer in 10 us and one in 10 ms.
+/// Their p99.9 is 10 ms, and the mean of their p99.9 is 110 us.
 #[test]
 fn a_mean_of_percentiles_is_another_figure() {
     let parts: Vec<Part> = (0..100)
@@ -74,7 +74,7 @@ fn a_mean_of_percentiles_is_another_figure() {
         .collect();
     let mean = parts.iter().map(|part| pooled(&part.record).p99_9.unwrap()).sum::<u64>() / 100;
     let together = pooled(&merged(&parts)).p99_9.unwrap();
-    // Three digits are kept.
+    // Histograms keep three digits.
     assert!((109_000..111_000).contains(&mean), "{mean}");
     assert!((9_990_000..10_010_000).contains(&together), "{together}");
 }
@@ -83,12 +83,12 @@ fn a_mean_of_percentiles_is_another_figure() {
 fn runs_come_in_order_of_start_and_loads_are_weighed_by_runs() {
     let [mut early, late] = two();
     early.runs[1].insert("rust.network_out.stage".to_owned(), of(&[7; 40]));
-    let Merged { record, runs, .. } = merge(&[late, early], Invalid::Refused).unwrap();
+    let MergeResult { record, runs, .. } = merge(&[late, early], VoidParts::Reject).unwrap();
     assert_eq!(runs, [(1, 0), (1, 1), (0, 0)]);
     let rust = record.subject("rust").unwrap();
     let per_run: Vec<u64> = rust.series[0].per_run.iter().map(|run| run.max).collect();
     assert_eq!(per_run, [10, 12, 20]);
-    assert_eq!(rust.series.len(), 1, "what stands in a log alone was left out of its record");
+    assert_eq!(rust.series.len(), 1, "a series that only the log has was left out of the record");
     assert_eq!((record.runs, record.resolved["runs"].as_u64()), (3, Some(3)));
     assert_eq!(record.started, "1970-01-01T00:01:00Z");
     assert_eq!((rust.load.sent, rust.load.lateness_ns_p99), (20, Some(109)));
@@ -104,8 +104,7 @@ fn runs_come_in_order_of_start_and_loads_are_weighed_by_runs() {
     .assert_eq(&record.warnings.join("\n"));
 }
 
-/// Runs are numbered anew, and what each left stands in their order; the worst ticks are those of
-/// all.
+/// Runs get new numbers, and their ticks follow that order; the worst ticks are the worst of all.
 #[test]
 fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
     let mut parts = two();
@@ -115,7 +114,7 @@ fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
         let subject = &mut parts[part].record.subjects[0];
         let tick = |hash: &&str| Tick { book_hash: (*hash).to_owned(), ..Tick::default() };
         subject.load.tick = hashes.iter().map(tick).collect();
-        let traced = |(run, total_ns)| Traced { run, total_ns, ..Traced::default() };
+        let traced = |(run, total_ns)| TracedTick { run, total_ns, ..TracedTick::default() };
         subject.traced = worst.map(traced).into();
     }
     let [early, late] = parts;
@@ -127,10 +126,10 @@ fn ticks_come_in_order_of_start_and_the_worst_of_all_are_kept() {
     assert_eq!(worst, [(2, 900), (3, 700)]);
 }
 
-/// Means around p50 of the one and of the other are no means around p50 of both: nothing is said,
-/// and that is said, however often it is merged.
+/// Means around the p50 of two records are not means around their common p50. The merged record
+/// leaves the attribution out and says so, after any number of merges.
 #[test]
-fn what_a_way_was_made_of_is_left_out_and_said_to_be() {
+fn attributions_are_left_out_with_a_warning() {
     let parts: Vec<Part> = (0..3)
         .map(|at| {
             let mut part = part(&at.to_string(), at, &[vec![10 + at; 40]]);
@@ -141,21 +140,21 @@ fn what_a_way_was_made_of_is_left_out_and_said_to_be() {
         })
         .collect();
     let at_once = merged(&parts);
-    let Merged { record, runs, .. } = merge(&parts[..2], Invalid::Refused).unwrap();
+    let MergeResult { record, runs, .. } = merge(&parts[..2], VoidParts::Reject).unwrap();
     let totals = runs.iter().map(|(part, run)| parts[*part].runs[*run].clone()).collect();
     let step =
         Part { name: "step".to_owned(), record, machine: parts[0].machine.clone(), runs: totals };
     let in_steps = merged(&[step, parts[2].clone()]);
     for record in [&at_once, &in_steps] {
         assert!(record.subjects[0].attribution.is_empty());
-        let said = record.warnings.iter().filter(|text| text.contains("made of"));
+        let said = record.warnings.iter().filter(|text| text.contains("stages around"));
         assert_eq!(said.collect::<Vec<_>>(), [UNEXPLAINED]);
     }
     assert_eq!(at_once.warnings, in_steps.warnings);
     assert!(!merged(&two()).warnings.iter().any(|text| text == UNEXPLAINED));
 }
 
-/// Nobody knows the worst of all where one of them did not look, or at something else.
+/// If a part kept no ticks or traced another interval, the worst of all are unknown.
 #[test]
 fn the_worst_of_some_are_not_said_to_be_the_worst_of_all() {
     let worst = |of: &[Option<&str>]| {
@@ -163,7 +162,8 @@ fn the_worst_of_some_are_not_said_to_be_the_worst_of_all() {
         for (part, of) in parts.iter_mut().zip(of) {
             let subject = &mut part.record.subjects[0];
             subject.load.tick = vec![Tick { samples: 9, ..Tick::default() }; part.runs.len()];
-            let traced = |of: &&str| Traced { run: 1, of: (*of).to_owned(), ..Traced::default() };
+            let traced =
+                |of: &&str| TracedTick { run: 1, of: (*of).to_owned(), ..TracedTick::default() };
             subject.traced = of.iter().map(traced).collect();
         }
         merged(&parts).subjects[0].traced.len()
@@ -197,57 +197,57 @@ fn a_rule_is_as_bad_as_its_worst_and_says_where() {
 }
 
 #[test]
-fn an_invalid_record_is_taken_only_if_asked_and_the_record_says_so() {
+fn a_void_record_is_merged_only_if_asked_and_the_record_says_so() {
     let mut parts = two();
     parts[1].record.void_because = vec!["rust.replies: 3 lost".into(), "and more".into()];
-    let error = merge(&parts, Invalid::Refused).err().unwrap();
-    assert!(matches!(error, MergeError::Invalid(_)));
+    let error = merge(&parts, VoidParts::Reject).err().unwrap();
+    assert!(matches!(error, MergeError::Void(_)));
     expect!["b is void: rust.replies: 3 lost (and 1 more). Leave it out, or take it with --force: the merged record is void then, too"]
         .assert_eq(&error.to_string());
-    let record = merge(&parts, Invalid::Taken).unwrap().record;
+    let record = merge(&parts, VoidParts::Merge).unwrap().record;
     assert!(record.is_void() && record.complete);
     assert_eq!(record.void_because, ["b: rust.replies: 3 lost", "b: and more"]);
-    let forced = "b: void, and merged all the same, as --force asked";
+    let forced = "b: void, but merged because of --force";
     assert_eq!(record.warnings[0], forced);
 }
 
 #[test]
-fn what_is_of_another_kind_is_refused() {
-    refuses(
+fn a_record_of_another_kind_is_rejected() {
+    rejects(
         |parts| parts[1].record.scenario = "ping-pong".into(),
         expect![
-            "a is of scenario order-to-ack, b of ping-pong: only records of one scenario can be one"
+            "a is of scenario order-to-ack, b of ping-pong: only records of one scenario can be merged"
         ],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.schema = 0,
-        expect!["a has schema 1, b has 0: what they hold is not the same"],
+        expect!["a has schema 1, b has 0: their contents differ"],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.tool = "tickpath 0.2.0".into(),
         expect![
-            "a was measured with tickpath 0.1.0, b with tickpath 0.2.0: another version is another client and another exchange. Measure both with one"
+            "a was measured with tickpath 0.1.0, b with tickpath 0.2.0: another version has another client and exchange. Measure both with one"
         ],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.injected = vec!["drop_every 1000".into()],
         expect![[
             r#"in a these faults were injected on purpose: []; in b these: ["drop_every 1000"]"#
         ]],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.resolved["load"]["rate_per_second"] = json!(2000.0),
         expect![
             "they measured different things: load.rate_per_second is 1000.0 in a and 2000.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
         ],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.resolved["subject"][0]["backend"] = json!("block"),
         expect![[
             r#"they measured different things: subject.rust.backend is "spin" in a and "block" in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"#
         ]],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.resolved["seconds"] = json!(8.0),
         expect![
             "they measured different things: seconds is 4.0 in a and 8.0 in b. Only about, runs, load.seed, load.first_token, exchange.cores, subject.cores, audit.core may differ"
@@ -255,55 +255,55 @@ fn what_is_of_another_kind_is_refused() {
     );
 }
 
-/// Where a record has no resolved scenario, its subjects still tell.
+/// Without a resolved scenario, the subjects decide.
 #[test]
-fn subjects_that_are_not_the_same_are_refused() {
-    refuses(
+fn different_subjects_are_rejected() {
+    rejects(
         |parts| parts[0].record.subjects[0].name = "cpp".into(),
         expect!["a measured cpp, b did not: their figures would be of different runs"],
     );
-    refuses(
+    rejects(
         |parts| {
             let floor = Subject { name: "floor".into(), ..Subject::default() };
             parts[1].record.subjects.push(floor);
         },
         expect!["b measured floor, a did not: their figures would be of different runs"],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.subjects[0].backend = "block".into(),
         expect!["rust's backend is spin in a and block in b: they measured different things"],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.subjects[0].load.rate_per_second_offered = None,
         expect![
             "rust's offered rate is 1000 in a and no rate in b: they measured different things"
         ],
     );
-    refuses(
+    rejects(
         |parts| parts[1].record.subjects[0].series[0].name = "cancel".into(),
         expect!["a has rust.order.service, b has not: their figures would be of different runs"],
     );
-    refuses(
+    rejects(
         |parts| parts[0].record.subjects[0].series[0].unit = "us".into(),
         expect![[r#"rust.order.service of a is in "us": only latencies in ns can be merged"#]],
     );
 }
 
 #[test]
-fn logs_that_are_missing_cut_off_or_there_twice_are_refused() {
-    refuses(
+fn missing_incomplete_or_repeated_logs_are_rejected() {
+    rejects(
         |parts| drop(parts[0].runs.pop()),
         expect![
             "a has 2 runs and logs of 1: a record is merged from its logs, and can't be without them all"
         ],
     );
-    refuses(
+    rejects(
         |parts| drop(parts[0].runs[1].insert(TAG.to_owned(), of(&[12; 30]))),
         expect![
             "a has 80 latencies of rust.order.service in its run.json and 70 in its logs, which are cut off or another record's: a record is merged from its logs, and can't be without them all"
         ],
     );
-    refuses(
+    rejects(
         |parts| {
             parts[1] = parts[0].clone();
             parts[1].name = "copy-of-a".to_owned();
@@ -312,25 +312,25 @@ fn logs_that_are_missing_cut_off_or_there_twice_are_refused() {
             "a and copy-of-a both hold the runs that started at 1970-01-01T00:01:00Z: a run counts once, so leave one of them out"
         ],
     );
-    refuses(
+    rejects(
         |parts| parts[0].record.merged_from = vec![MergedFrom { runs: 7, ..MergedFrom::default() }],
         expect!["a says that it was merged from 7 runs and has 2: its run.json is damaged"],
     );
-    let error = merge(&[], Invalid::Refused).err().unwrap().to_string();
+    let error = merge(&[], VoidParts::Reject).err().unwrap().to_string();
     assert_eq!(error, "there is no record to merge");
     let many: Vec<Part> = (0..1001).map(|at| part("x", at, &[vec![]])).collect();
-    let error = merge(&many, Invalid::Refused).err().unwrap().to_string();
+    let error = merge(&many, VoidParts::Reject).err().unwrap().to_string();
     assert!(error.contains("1001 runs") && error.contains("1 to 1000"), "{error}");
 }
 
-/// A merged record of which one part is given again.
+/// One part of a merged record is merged into it again.
 #[test]
-fn a_run_that_is_merged_already_is_refused() {
+fn a_run_that_is_merged_already_is_rejected() {
     let [a, b] = two();
-    let Merged { record, machine, runs } = merge(&[a.clone(), b], Invalid::Refused).unwrap();
+    let MergeResult { record, machine, runs } = merge(&[a.clone(), b], VoidParts::Reject).unwrap();
     let totals = runs.iter().map(|(part, run)| two()[*part].runs[*run].clone()).collect();
     let ab = Part { name: "ab".into(), record, machine: Some(machine), runs: totals };
-    let error = merge(&[ab, a], Invalid::Refused).err().unwrap().to_string();
+    let error = merge(&[ab, a], VoidParts::Reject).err().unwrap().to_string();
     assert!(error.starts_with("ab and a both hold the runs"), "{error}");
 }
 
@@ -340,7 +340,7 @@ fn other_machines_other_cores_and_the_same_time_are_warned_of() {
     parts[1].record.subjects[0].cores = vec![2, 3];
     let fixed = Fixed { smt: Some("off".into()), ..Fixed::default() };
     parts[1].machine.as_mut().unwrap().before.fixed = fixed;
-    let Merged { record, machine, .. } = merge(&parts, Invalid::Refused).unwrap();
+    let MergeResult { record, machine, .. } = merge(&parts, VoidParts::Reject).unwrap();
     assert_eq!(machine, Machine::default());
     expect![[r#"
         b came from another machine than a, or from other settings (smt: "off", not absent or unreadable): the pooled figures are of the mixture, the intervals over its runs are no machine's, and machine.json is that of a
@@ -350,7 +350,7 @@ fn other_machines_other_cores_and_the_same_time_are_warned_of() {
     assert_ne!(record.merged_from[0].machine, record.merged_from[1].machine);
 }
 
-/// Counts from outside may be anything: they must not end the program.
+/// Counts from elsewhere may be any number and must not cause a panic.
 #[test]
 fn sums_stop_at_the_largest_number() {
     let mut parts = two();
@@ -367,8 +367,8 @@ fn some_runs() -> impl Strategy<Value = Vec<Vec<Vec<u64>>>> {
 }
 
 proptest! {
-    /// The percentiles of the merged record are those of all samples in one histogram, in whatever
-    /// order and in however many steps it is merged.
+    /// The percentiles of the merged record are those of all samples in one histogram, for any
+    /// order and number of merges.
     #[test]
     fn merged_figures_are_those_of_all_samples(records in some_runs(), turn in 0usize..5) {
         let mut parts: Vec<Part> = records
@@ -387,7 +387,7 @@ proptest! {
         prop_assert_eq!(json(&shuffled)[0]["series"].clone(), json(&at_once)[0]["series"].clone());
 
         let (first, rest) = parts.split_at(parts.len().div_ceil(2));
-        let step = merge(first, Invalid::Refused).unwrap();
+        let step = merge(first, VoidParts::Reject).unwrap();
         let totals = step.runs.iter().map(|(part, run)| first[*part].runs[*run].clone()).collect();
         let mut again = vec![Part {
             name: "step".into(), record: step.record, machine: Some(step.machine), runs: totals,

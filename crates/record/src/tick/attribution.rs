@@ -1,43 +1,41 @@
-//! What the way of a tick was made of, around a percentile of the whole.
+//! The mean stages of ticks around a percentile of the whole path.
 //!
-//! Percentiles of stages don't add up to a percentile of the whole: the slowest order of one stage
-//! is rarely that of another. Means do. So of all ways those are taken whose total lies around the
-//! percentile, and each stage's mean over them is what it had of it. The stage whose mean grew most
+//! Percentiles of stages don't add up to a percentile of the whole, because the slowest order of
+//! one stage is rarely the slowest of another. Means do. So this takes all paths whose total lies
+//! around the percentile, and the mean of each stage over them. The stage whose mean grows most
 //! from around p50 to around p99 owns the tail.
 
-use crate::tick::{Attribution, Interval, STAGES, Sample, Traced};
+use crate::tick::{Attribution, Interval, STAGES, Sample, TracedTick};
 use stats::is_supported;
 
-/// Samples within this share of rank on either side lie around a percentile,
+/// Samples within this rank distance on either side lie around a percentile.
 pub const RANK_SHARE: f64 = 0.001;
-/// and if those are fewer, as many as this in all: of the fewest samples that have a p99 those from
-/// p98 on. The fewest that have a p50 are 20; then all count.
+/// Minimum number of samples around a percentile. In the smallest sample with a p99, these are the
+/// samples from p98 on. The smallest sample with a p50 has 20, and all of them count.
 pub const AROUND_MIN: usize = 21;
-/// Around which percentiles.
+/// The percentiles.
 const AROUND: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
-/// One way that is known from end to end.
+/// One complete path.
 struct Way<'a> {
     total_ns: u64,
     run: u32,
     sample: &'a Sample,
 }
 
-/// All ways over one interval, the shortest first.
+/// All complete paths over one interval, the shortest first.
 pub struct Ways<'a> {
     interval: Interval,
-    /// Indices of the points between which stages lie: a point that is not stamped joins two
-    /// stages.
+    /// Indices of the points between stages: a point without a stamp joins two stages.
     points: Vec<usize>,
     sorted: Vec<Way<'a>>,
-    /// Samples without a stamp that others have, or with one that lies before the one it must
-    /// follow.
+    /// Samples without a stamp that others have, or with a stamp before the one it must follow.
     left_out: u64,
 }
 
 impl<'a> Ways<'a> {
-    /// The attribution of the samples of each run, in order. A stamp may lie up to `bound_ns`
-    /// before the one that it must follow: so much the clocks may be apart.
+    /// The attribution of the samples of each run, in order. A stamp may be up to `bound_ns` before
+    /// the one it must follow, which is the clocks' error.
     pub fn new(runs: &[&'a [Sample]], interval: &Interval, bound_ns: u64) -> Ways<'a> {
         let range = interval.from as usize..=interval.to as usize;
         let count: usize = runs.iter().map(|run| run.len()).sum();
@@ -66,7 +64,7 @@ impl<'a> Ways<'a> {
         Ways { interval: *interval, points, sorted, left_out }
     }
 
-    /// Around each percentile that the samples support.
+    /// One for each percentile that the samples support.
     pub fn attributions(&self) -> Vec<Attribution> {
         AROUND.iter().filter_map(|(name, quantile)| self.around(name, *quantile)).collect()
     }
@@ -100,8 +98,8 @@ impl<'a> Ways<'a> {
     }
 
     /// The `n` longest, the longest first.
-    pub fn worst(&self, n: usize) -> Vec<Traced> {
-        let traced = |way: &Way<'_>| Traced {
+    pub fn worst(&self, n: usize) -> Vec<TracedTick> {
+        let traced = |way: &Way<'_>| TracedTick {
             run: way.run,
             number: way.sample.number,
             of: self.interval.name.to_owned(),
@@ -122,12 +120,12 @@ fn length_ns(sample: &Sample, pair: &[usize]) -> i64 {
     sample.stamps[pair[1]].wrapping_sub(sample.stamps[pair[0]]) as i64
 }
 
-/// The mean of one stage, or of those that nothing between them was stamped for.
+/// The name of one stage, or of several that a missing stamp joins.
 fn stage_name(pair: &[usize]) -> String {
     STAGES[pair[0]..pair[1]].iter().map(|stage| stage.name).collect::<Vec<_>>().join(" + ")
 }
 
-/// Whose time a stage of that name is, for people.
+/// The owner of a stage, in words.
 pub fn owner(stage: &str) -> String {
     let mut owners: Vec<&str> = Vec::new();
     for part in stage.split(" + ") {
@@ -141,19 +139,18 @@ pub fn owner(stage: &str) -> String {
     owners.join(" and ")
 }
 
-/// The stage that makes the slow ways slow.
+/// The stage that makes slow paths slow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tail {
     /// Its name.
     pub stage: String,
-    /// By how much its mean grew from around p50 to around p99, ns.
+    /// Growth of its mean from around p50 to around p99, ns.
     pub grew_ns: f64,
-    /// By how much the mean of the whole did; less than `grew_ns` where others shrank.
+    /// Growth of the whole path's mean, ns; less than `grew_ns` if other stages shrank.
     pub whole_grew_ns: f64,
 }
 
-/// Which of the stages grew most from one attribution to another of the same interval; `None` if
-/// none did.
+/// The stage that grew most between two attributions of the same interval; `None` if none grew.
 pub fn tail(usual: &Attribution, slow: &Attribution) -> Option<Tail> {
     let grew = |(name, slow_ns): &(String, f64)| {
         let (_, usual_ns) = usual.stages.iter().find(|(known, _)| known == name)?;

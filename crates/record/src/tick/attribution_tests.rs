@@ -1,4 +1,4 @@
-//! What stages have of the whole, by samples of which it is known.
+//! Attribution of samples with known stages.
 
 use super::*;
 use crate::tick::{INTERVALS, POINTS, Point};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const RESPONSE: Interval = INTERVALS[1];
 
-/// A sample whose stages take so long.
+/// A sample with these durations of its stages.
 fn sample(number: u64, stages: [u64; POINTS - 1]) -> Sample {
     let mut stamps = [1_000_000; POINTS];
     for (stage, length_ns) in stages.into_iter().enumerate() {
@@ -23,12 +23,12 @@ fn of<'a>(attribution: &'a Attribution, stage: &str) -> &'a f64 {
     &attribution.stages.iter().find(|(name, _)| name == stage).unwrap().1
 }
 
-/// 100 ns a stage; of the slowest two in a hundred, `risk` takes a microsecond more.
+/// 100 ns per stage; in the slowest two of a hundred, `risk` takes a microsecond more.
 fn with_a_slow_stage() -> Vec<Sample> {
     let stages = |number: u64| {
         let mut stages = [100; POINTS - 1];
         stages[Point::Decided as usize] += if number.is_multiple_of(50) { 1_000 } else { 0 };
-        // So that no two are equal.
+        // Makes all totals different.
         stages[0] += number % 7;
         stages
     };
@@ -69,7 +69,7 @@ fn few_samples_reach_further_and_too_few_have_no_p99() {
     assert!(ways(&[]).attributions().is_empty());
 }
 
-/// A kernel that does not stamp: what is before and after its stamp is one stage.
+/// Without the kernel's stamp, the stages before and after it are one.
 #[test]
 fn a_point_that_nobody_stamped_joins_two_stages() {
     let mut samples = with_a_slow_stage();
@@ -113,8 +113,8 @@ fn the_worst_come_with_their_run_and_all_their_stages() {
 }
 
 proptest! {
-    /// Whatever the samples are: the means of the stages add up to the mean of the totals they were
-    /// taken from, and that lies about the percentile.
+    /// For any samples, the means of the stages add up to the mean of the totals they come from,
+    /// and that mean lies around the percentile.
     #[test]
     fn stages_add_up_to_the_whole(
         lengths in prop::collection::vec(prop::array::uniform13(0u64..100_000), 20..400),

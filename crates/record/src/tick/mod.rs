@@ -1,5 +1,4 @@
-//! The way of a tick: from the event at the exchange to the order that a trader sent for it, and to
-//! that order's reply.
+//! The path of a tick: from the event at the exchange to the trader's order and its reply.
 //!
 //! See docs/decisions/014-tick-measurement.md.
 
@@ -10,47 +9,47 @@ use clock::utc::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where on its way a tick is stamped, in this order.
+/// The points of a tick's path that are stamped, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(usize)]
 pub enum Point {
-    /// The schedule wanted the event to happen.
+    /// The event was due by the schedule.
     Intended,
-    /// The exchange acknowledged what caused it: its engine was through and its reports were
+    /// The exchange acknowledged the event's cause: its engine had finished and its reports were
     /// encoded.
     Acknowledged,
     /// The feed publisher handed the datagram to the kernel.
     Published,
-    /// The trader's kernel had it.
+    /// The trader's kernel received it.
     KernelReceived,
     /// The trader's read returned. Ends stage 1, ingest.
     Read,
-    /// It is decoded, checked and in the local book. Ends stage 2, normalise.
+    /// It is decoded, checked and applied to the local book. Ends stage 2, normalise.
     Normalised,
     /// The strategy has decided. Ends stage 3, signal.
     Decided,
-    /// Risk has passed it. Ends stage 4, risk.
+    /// Risk passed it. Ends stage 4, risk.
     Checked,
-    /// The order is encoded, the write comes next. Ends stage 5, order.
+    /// The order is encoded and about to be written. Ends stage 5, order.
     Sent,
     /// The exchange's read of the order returned.
     GatewayIn,
-    /// The order goes into the engine.
+    /// The order entered the engine.
     EngineIn,
-    /// The engine is through with it.
+    /// The engine finished it.
     EngineOut,
-    /// Its reply is encoded.
+    /// Its reply was encoded.
     GatewayOut,
     /// The trader's read of the reply returned.
     Replied,
 }
 
-/// How many points there are.
+/// Number of points.
 pub const POINTS: usize = 14;
 
-/// The points that the exchange stamps; the trader and its kernel stamp the others.
+/// Points that the exchange stamps; the trader and its kernel stamp the others.
 pub const AT_EXCHANGE: [Point; 7] = [
     Point::Intended,
     Point::Acknowledged,
@@ -61,18 +60,19 @@ pub const AT_EXCHANGE: [Point; 7] = [
     Point::GatewayOut,
 ];
 
-/// The way between two points that follow each other.
+/// The time between two neighbouring points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// Its name, and that of its series.
     pub name: &'static str,
-    /// Whose time it is, for people.
+    /// The owner of the time, in words.
     pub owner: &'static str,
-    /// Where it begins; it ends at the next point.
+    /// Its first point; it ends at the next one.
     pub from: Point,
 }
 
-/// All, in order: `STAGES[i]` goes from point `i` to point `i + 1`. They add up to the whole way.
+/// All stages in order: `STAGES[i]` goes from point `i` to point `i + 1`. They add up to the whole
+/// path.
 pub const STAGES: [Stage; POINTS - 1] = [
     Stage { name: "event", owner: "exchange", from: Point::Intended },
     Stage { name: "publish", owner: "exchange", from: Point::Acknowledged },
@@ -94,17 +94,17 @@ pub const STAGES: [Stage; POINTS - 1] = [
 pub struct Interval {
     /// The series' name.
     pub name: &'static str,
-    /// From the intended or from the real publication; everything else is service time.
+    /// Response time if it starts at the intended or real publication; otherwise service time.
     pub kind: clock::kind::Kind,
-    /// Where it begins.
+    /// Its first point.
     pub from: Point,
-    /// Where it ends.
+    /// Its last point.
     pub to: Point,
 }
 
 use clock::kind::Kind::{Response, Service};
 
-/// All that become series, the one that is judged by first.
+/// All intervals that become series, the main one first.
 pub const INTERVALS: [Interval; 7] = [
     Interval {
         name: "tick_to_gateway",
@@ -125,15 +125,15 @@ pub const INTERVALS: [Interval; 7] = [
         from: Point::Acknowledged,
         to: Point::Sent,
     },
-    // Stages 2 to 4: no system call is inside.
+    // Stages 2 to 4, without a system call.
     Interval { name: "decision", kind: Service, from: Point::Read, to: Point::Checked },
     Interval { name: "order_to_ack", kind: Service, from: Point::Sent, to: Point::Replied },
     Interval { name: "tick_to_ack", kind: Response, from: Point::Intended, to: Point::Replied },
 ];
 
-/// One tick that led to an order, and its stamps: ns on the trader's clock, which on one machine is
-/// the exchange's too. Between machines whose clocks can't be laid beside each other the exchange's
-/// stamps are on its own.
+/// One tick that led to an order, with its stamps: ns on the trader's clock, which on one machine
+/// is also the exchange's. If the clocks of two machines can't be related, the exchange's stamps
+/// are on its own clock.
 ///
 /// In a file of samples: `number`, then the stamps in the order of [`Point`], little-endian, 120
 /// bytes each, nothing else.
@@ -141,20 +141,20 @@ pub const INTERVALS: [Interval; 7] = [
 pub struct Sample {
     /// The number of the tick's last message on the feed.
     pub number: u64,
-    /// By [`Point`]; 0 where it was not stamped (a kernel without receive stamps, a server without
-    /// stamps on its replies).
+    /// By [`Point`]; 0 without a stamp (a kernel without receive stamps, a server without stamps on
+    /// its replies).
     pub stamps: [u64; POINTS],
 }
 
 /// Bytes of a sample in a file.
 pub const SAMPLE_BYTES: usize = 8 * (1 + POINTS);
 
-/// What a trader did with a feed in a run, beside its latencies.
+/// Counts of a trader that read a feed in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tick {
-    /// Datagrams of the measured part that were read.
+    /// Datagrams read in the measured part.
     pub datagrams: u64,
     /// Messages in them.
     pub messages: u64,
@@ -162,159 +162,159 @@ pub struct Tick {
     pub datagram_bytes: u64,
     /// Gaps in the count of messages.
     pub gaps: u64,
-    /// Messages that came by replay.
+    /// Messages received by replay.
     pub messages_replayed: u64,
-    /// Times the book was made from a snapshot, the first with them.
+    /// How often the book was built from a snapshot, including the first time.
     pub snapshots: u64,
-    /// What was wrong with datagrams, by kind: `truncated`, `unknown_template`, `future_version`,
-    /// `garbage`, `old_sequence`, …
+    /// Faults of datagrams, by kind: `truncated`, `unknown_template`, `future_version`, `garbage`,
+    /// `old_sequence`, …
     pub faults: BTreeMap<String, u64>,
-    /// Datagrams that the kernel dropped for want of room in the receive buffer.
+    /// Datagrams that the kernel dropped because the receive buffer was full.
     pub kernel_drops: u64,
-    /// The receive buffer that the kernel set aside, bytes: the double of what was asked, if it
-    /// gave that.
+    /// The size of the kernel's receive buffer, bytes: twice the requested size if the kernel
+    /// granted it.
     pub receive_buffer_bytes: u64,
-    /// Whether the kernel stamped what it received: `software`, `hardware` or empty.
+    /// The kernel's receive stamps: `software`, `hardware`, or empty without.
     pub kernel_stamps: String,
-    /// Decisions to order that the trader's own risk refused, by reason.
+    /// Decisions to order that the trader's own risk rejected, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Ticks that led to an order whose way is known from end to end.
+    /// Ticks that led to an order and have a complete path.
     pub samples: u64,
-    /// How many of these have a stamp that lies before the one it must follow by more than the
-    /// clocks' error: 0 is expected.
+    /// Samples of these with a stamp that precedes the one it must follow by more than the clocks'
+    /// error: 0 is expected.
     pub samples_out_of_order: u64,
-    /// How many of these have stages that do not add up to the whole: 0 is expected.
+    /// Samples of these whose stages do not add up to the whole: 0 is expected.
     pub samples_not_adding_up: u64,
-    /// The hash of the trader's book at the end, 16 hex digits, and the number of the last message
-    /// in it.
+    /// The hash of the trader's book at the end, 16 hex digits. `book_sequence` is the number of
+    /// the last message in it.
     pub book_hash: String,
     /// See `book_hash`.
     pub book_sequence: u64,
-    /// The hash of the exchange's book at the same message; empty where it could not be asked.
+    /// The hash of the exchange's book at the same message; empty if unknown.
     pub exchange_book_hash: String,
-    /// How the stamps of both ends were brought onto one clock.
+    /// How the stamps of both ends were converted to one clock.
     pub time: Time,
-    /// Whether all memory of the trader was locked: none of it could be taken away in mid-run.
+    /// Whether all memory of the trader was locked, so that the kernel could not page it out.
     pub memory_locked: bool,
-    /// What became of the audit log; `None` without one.
+    /// Result of the audit log; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
-    /// How a strategy that trades ended; `None` for one that does not.
+    /// Result of a strategy that trades; `None` for other strategies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_making: Option<MarketMaking>,
 }
 
-/// What an audit logger did.
+/// Counts of an audit logger.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Audit {
-    /// The file, beside run.json; empty where it was not kept.
+    /// The file, next to run.json; empty if it was not kept.
     pub file: String,
     /// Records in it.
     pub records: u64,
-    /// Records that found no room on their way to the logger: 0 is expected.
+    /// Records lost because the ring to the logger was full: 0 is expected.
     pub lost: u64,
-    /// Why it stopped writing; empty if it did not. Then what it could not write is lost, too.
+    /// Why it stopped writing, empty if it did not. The remaining records are then lost too.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub failed: String,
     /// The core that the logger ran on; `None` if it was not pinned.
     pub core: Option<usize>,
-    /// Whose core that is too: `exchange`, `trader`, or empty.
+    /// The process whose core that is too: `exchange`, `trader`, or empty.
     pub shares_core_with: String,
-    /// Times the logger woke and wrote.
+    /// How often the logger woke and wrote.
     pub windows: u64,
-    /// How long it took in all, ns.
+    /// Total time of these, ns.
     pub windows_ns: u64,
-    /// Samples whose way lies in one of these windows, in part at least.
+    /// Samples whose path overlaps one of these times.
     pub samples_in_windows: u64,
 }
 
-/// How a market-making strategy ended. Prices and money are in ticks and lots.
+/// Result of a market-making strategy. Prices and money are in ticks and lots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MarketMaking {
-    /// Lots, bought less sold.
+    /// Lots bought less lots sold.
     pub position_lots: i64,
-    /// Money made, in ticks times lots, the position valued at the last mid price (which may lie
+    /// Profit, in ticks times lots, with the position valued at the last mid price (which may lie
     /// between two ticks).
     pub pnl_tick_lots: f64,
-    /// Orders that were entered. A quote that is moved stays the same order.
+    /// Orders that were entered. A moved quote stays the same order.
     pub quotes: u64,
-    /// How many of these traded at least in part.
+    /// Orders of these that traded at least in part.
     pub quotes_filled: u64,
     /// Lots that traded.
     pub filled_lots: u64,
-    /// Share of the time in which a quote of ours was at the best bid, and at the best ask.
+    /// Shares of the time in which a quote of ours was at the best bid, and at the best ask.
     pub share_at_top: [f64; 2],
-    /// Lots ahead of our quotes when they joined their queue, median.
+    /// Median number of lots ahead of a quote when it joined its queue.
     pub queue_ahead_lots_p50: Option<u64>,
-    /// How long the flow's orders lived, ns: p10, p50, p90.
+    /// Lifetimes of the flow's orders, ns: p10, p50, p90.
     pub flow_lifetime_ns: [Option<u64>; 3],
 }
 
-/// What the whole way was made of, around a percentile of the whole.
+/// Mean stages of paths around a percentile of the whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attribution {
-    /// `p50` or `p99`: percentiles of the interval `of`.
+    /// The percentile of the interval `of`: `p50` or `p99`.
     pub around: String,
-    /// The name of an interval,
+    /// The name of the interval.
     pub of: String,
-    /// and its kind: one begins when the publication was due, another when it was.
+    /// The interval's kind: response time from the due publication, service time from the real one.
     pub kind: clock::kind::Kind,
-    /// The interval's value there, ns, over all runs.
+    /// The percentile, ns, over all runs.
     pub total_ns: u64,
-    /// Samples around it.
+    /// Number of samples around it.
     pub samples: u64,
-    /// They lie within this share of rank on either side: 0.001, or more where so few are in that.
+    /// Rank distance of these samples on either side: 0.001, or more if that holds too few.
     pub within_rank: f64,
-    /// Samples that are none of the ways: without a stamp that others have, or with one that lies
-    /// before the one it must follow by more than the clocks' error.
+    /// Samples that were left out: without a stamp that others have, or with a stamp that precedes
+    /// the one it must follow by more than the clocks' error.
     #[serde(default, skip_serializing_if = "stats::is_zero")]
     pub left_out: u64,
-    /// Mean of each stage over those, ns, in the order of the way; they add up to the mean of the
-    /// totals.
+    /// Mean of each stage over these samples, ns, in the order of the path. They add up to the mean
+    /// of the totals.
     pub stages: Vec<(String, f64)>,
 }
 
-/// One of the worst ticks, with all its stamps and what happened on the cores meanwhile.
+/// One of the worst ticks, with all its stamps and the disturbances of its cores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Traced {
-    /// Which run, from 1.
+pub struct TracedTick {
+    /// The run, from 1.
     pub run: u32,
     /// The number of its last message on the feed.
     pub number: u64,
     /// The name of an interval.
     pub of: String,
-    /// When it began, ns on the clock that stamped.
+    /// Its begin, ns on the clock of the stamps.
     pub begin_ns: u64,
-    /// How long the whole took, ns.
+    /// Its length, ns.
     pub total_ns: u64,
-    /// By stage, ns, in the order of the way; they add up. Below 0 where two clocks disagree by
-    /// less than their bound.
+    /// By stage, ns, in the order of the path; they add up. Below 0 if two clocks disagree by less
+    /// than their bound.
     pub stages: Vec<(String, i64)>,
-    /// What took a measured core from its thread meanwhile.
-    pub noise: Vec<Taken>,
+    /// Times in which a thread of the path did not have its core.
+    pub noise: Vec<CoreLoss>,
 }
 
-/// A thread did not have its core.
+/// A time in which a thread did not have its core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Taken {
-    /// `switched out`, `page fault`, `host` (nothing that the kernel knows of), or what the kernel
-    /// did there: ids of causes.
+pub struct CoreLoss {
+    /// Id of the cause: `switched out`, `page fault`, `host` (unknown to the kernel), or the
+    /// kernel's work.
     pub cause: String,
-    /// Whose thread: `exchange` or `trader`.
+    /// The thread: `exchange` or `trader`.
     pub of: String,
     /// Its core; `None` if it was not pinned.
     pub core: Option<usize>,
-    /// Since the way's begin, ns; below 0 where it was under way by then.
+    /// Its begin relative to the path's begin, ns; below 0 if earlier.
     pub from_ns: i64,
-    /// How long, ns; 0 of a fault, of which the kernel tells only when it began.
+    /// Its length, ns; 0 for a page fault, because the kernel reports only the begin.
     pub length_ns: u64,
 }

@@ -1,15 +1,15 @@
-//! The file of [`Sample`]s that a trader leaves: 120 bytes each, little-endian, and nothing else.
+//! The trader's file of [`Sample`]s: 120 bytes each, little-endian, and nothing else.
 
 use crate::tick::{POINTS, SAMPLE_BYTES, Sample};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Samples of one run at most: some 2.4 GB of memory. A trader keeps fewer.
+/// Maximum number of samples of one run: some 2.4 GB of memory. A trader keeps fewer.
 pub const SAMPLES_MAX: u64 = 20_000_000;
 
 impl Sample {
-    /// As it stands in a file.
+    /// The bytes in a file.
     pub fn to_bytes(&self) -> [u8; SAMPLE_BYTES] {
         let mut bytes = [0; SAMPLE_BYTES];
         let words = std::iter::once(self.number).chain(self.stamps);
@@ -30,7 +30,7 @@ impl Sample {
 /// Writes the samples of a run.
 ///
 /// # Errors
-/// What the file system says.
+/// If the file system returns one.
 pub fn write(file: File, samples: &[Sample]) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, file);
     for sample in samples {
@@ -42,7 +42,7 @@ pub fn write(file: File, samples: &[Sample]) -> io::Result<()> {
 /// Reads all samples of a run.
 ///
 /// # Errors
-/// If the file can't be read, is cut off, or has more than [`SAMPLES_MAX`].
+/// If the file can't be read, is incomplete, or has more than [`SAMPLES_MAX`].
 pub fn read(path: &Path) -> io::Result<Vec<Sample>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -50,12 +50,12 @@ pub fn read(path: &Path) -> io::Result<Vec<Sample>> {
     let foreign = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if rest > 0 {
         let why = format!(
-            "it has {samples} samples of {SAMPLE_BYTES} bytes and {rest} bytes more: it is cut off"
+            "it has {samples} samples of {SAMPLE_BYTES} bytes and {rest} bytes more: it is incomplete"
         );
         return Err(foreign(why));
     }
     if samples > SAMPLES_MAX {
-        return Err(foreign(format!("it has {samples} samples, and {SAMPLES_MAX} are the limit")));
+        return Err(foreign(format!("it has {samples} samples; the limit is {SAMPLES_MAX}")));
     }
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut bytes = [0; SAMPLE_BYTES];
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_file_that_is_cut_off_is_refused() {
+    fn an_incomplete_file_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("samples");
         write(File::create(&path).unwrap(), &[Sample::default(); 2]).unwrap();

@@ -1,8 +1,8 @@
-//! What the runs of a trial say of a setting: figure by figure, each with a reason where it says
-//! nothing.
+//! Judges a setting by the runs of a trial, figure by figure, each with a reason if it is
+//! inconclusive.
 
 use crate::comparison::selector::Figure;
-use crate::tune::trial::{FIGURES, NOISE_SHARE, Tried, TriedFigure, Unit};
+use crate::tune::trial::{FIGURES, NOISE_SHARE, TriedFigure, TriedSetting, Unit};
 use crate::{RunRecord, Series};
 use stats::compare::{
     Design, Outcome, RUNS_MIN, SIGNIFICANCE, effect, effect_on_share, outcome, outcome_on_share,
@@ -10,15 +10,15 @@ use stats::compare::{
 use stats::permutation::holm;
 use std::collections::BTreeMap;
 
-/// A change of the noise share below this is not seen, ppm: a thousandth of all messages.
+/// The smallest visible change of the noise share, ppm: a thousandth of all messages.
 const SHARE_STEP_PPM: u64 = 1_000;
 
 /// One run's value of a figure, or why it has none.
 type Value = Result<u64, String>;
 
-/// The figures of the main series without a setting (`a`) and with it (`b`). Run i of `a` belongs
-/// to run i of `b` if they were made in pairs. A figure counts in the pairs in which it holds in
-/// both runs; the noise share counts always. [`corrected`] gives the verdicts.
+/// The figures of the main series without a setting (`a`) and with it (`b`). In pairs, run i of `a`
+/// belongs to run i of `b`. A figure counts in the pairs in which it holds in both runs; the noise
+/// share always counts. [`corrected`] gives the verdicts.
 pub fn figures(design: Design, a: &[RunRecord], b: &[RunRecord]) -> Vec<TriedFigure> {
     let step_ns = a.iter().chain(b).map(|record| record.clock_step_ns).max().unwrap_or(0);
     let percentiles = FIGURES.iter().filter_map(|name| name.parse::<Figure>().ok());
@@ -36,7 +36,7 @@ pub fn figures(design: Design, a: &[RunRecord], b: &[RunRecord]) -> Vec<TriedFig
     all
 }
 
-/// The main series; a run has one unless it is void.
+/// The main series; only a void run has none.
 fn main_series(record: &RunRecord) -> Result<&Series, String> {
     record.main_series().ok_or_else(|| "a run has no main series".to_owned())
 }
@@ -83,7 +83,7 @@ fn compared(
     let what = counted(design);
     let all = a.len().min(b.len());
     let pairs = of_a.len().min(of_b.len());
-    // A figure that holds in a few pairs only is one of chosen moments.
+    // A figure that holds only in a few pairs would be a biased choice.
     let enough = pairs >= RUNS_MIN && 2 * pairs >= all;
     let found = || match unit {
         Unit::Ns => effect(design, &of_a, &of_b, None, step),
@@ -93,7 +93,7 @@ fn compared(
     let why = match effect {
         Some(_) => String::new(),
         None if all < RUNS_MIN => {
-            format!("{all} {what} were made: with fewer than {RUNS_MIN} nothing can be told")
+            format!("{all} {what} were made: at least {RUNS_MIN} are needed")
         }
         None => {
             let needed = RUNS_MIN.max(all.div_ceil(2));
@@ -104,7 +104,7 @@ fn compared(
     TriedFigure { figure, unit, pairs, effect, p_adjusted: None, outcome, why }
 }
 
-/// What a verdict counts.
+/// The unit of a verdict's counts.
 fn counted(design: Design) -> &'static str {
     match design {
         Design::Interleaved => "pairs",
@@ -126,13 +126,13 @@ fn usual_reason(a: &[Value], b: &[Value]) -> String {
     usual.map_or_else(String::new, |(why, count)| format!("{why} ({count} runs)"))
 }
 
-/// How many of these figures hold in enough pairs.
+/// Number of figures that hold in enough pairs.
 fn holding(figures: &[TriedFigure]) -> usize {
     figures.iter().filter(|one| one.effect.is_some()).count()
 }
 
-/// Gives all their verdicts, corrected for every figure of every setting among them.
-pub fn corrected(design: Design, tried: &mut [Tried]) {
+/// Sets all verdicts, corrected for every figure of every setting.
+pub fn corrected(design: Design, tried: &mut [TriedSetting]) {
     let p: Vec<f64> = tried
         .iter()
         .flat_map(|one| &one.figures)
@@ -164,7 +164,7 @@ pub fn corrected(design: Design, tried: &mut [Tried]) {
     }
 }
 
-/// Why a difference may be chance. The least p that runs can show is that of all being alike.
+/// Why a difference may be chance. The smallest possible p is that of runs that all agree.
 fn by_chance(design: Design, pairs: usize, hypotheses: usize, p_adjusted: f64) -> String {
     let least = match design {
         Design::Interleaved => 2.0 * 0.5_f64.powi(pairs.min(1_000) as i32),
@@ -179,10 +179,10 @@ fn by_chance(design: Design, pairs: usize, hypotheses: usize, p_adjusted: f64) -
     }
 }
 
-/// A setting that makes one figure worse is not chosen, whatever it does to another.
-fn together(one: &Tried) -> (Outcome, String) {
+/// A setting that makes one figure worse is never chosen.
+fn together(one: &TriedSetting) -> (Outcome, String) {
     let any = |outcome| one.figures.iter().any(|figure| figure.outcome == outcome);
-    // Until now it holds why pairs were void.
+    // `why` holds the reason of the void pairs until now.
     let void = match one.pairs_void {
         0 => String::new(),
         void => format!("{void} pairs were void, such as {}", one.why),

@@ -1,13 +1,13 @@
 use super::*;
-use crate::{Disturbed, Kind, Percentiles, Subject};
+use crate::{DisturbedShare, Kind, Percentiles, Subject};
 
-/// A run whose p50 and p99 are `ns` and twice that, of which a share was disturbed.
+/// A run with p50 `ns`, p99 twice that, and this disturbed share.
 fn run(ns: u64, share: f64, holds_to: f64) -> RunRecord {
     let pooled =
         Percentiles { count: 5_000, p50: Some(ns), p99: Some(2 * ns), ..Percentiles::default() };
     let series = serde_json::json!({"name": "order", "kind": Kind::Response, "unit": "ns",
         "pooled": pooled, "holds_to": holds_to,
-        "disturbed": [Disturbed { share, ..Disturbed::NONE }]});
+        "disturbed": [DisturbedShare { share, ..DisturbedShare::NONE }]});
     let series = serde_json::from_value(series).unwrap();
     let subject = Subject { name: "rust".to_owned(), series: vec![series], ..Subject::default() };
     serde_json::from_value(serde_json::json!({"schema": 2, "tool": "", "scenario": "s",
@@ -15,14 +15,14 @@ fn run(ns: u64, share: f64, holds_to: f64) -> RunRecord {
     .unwrap()
 }
 
-/// A little of its own in every run, as a machine has it.
+/// Runs that differ a little, as on a real machine.
 fn runs(ns: u64, share: f64, holds_to: f64) -> Vec<RunRecord> {
     let of = |at: u64| run(ns + (at * 7_919) % 40, share + (at * 31 % 17) as f64 * 1e-5, holds_to);
     (0..14).map(of).collect()
 }
 
-fn tried(a: &[RunRecord], b: &[RunRecord]) -> Tried {
-    Tried {
+fn tried(a: &[RunRecord], b: &[RunRecord]) -> TriedSetting {
+    TriedSetting {
         id: "x".to_owned(),
         pairs: a.len(),
         pairs_void: 0,
@@ -33,7 +33,7 @@ fn tried(a: &[RunRecord], b: &[RunRecord]) -> Tried {
     }
 }
 
-fn of<'a>(tried: &'a Tried, figure: &str) -> &'a TriedFigure {
+fn of<'a>(tried: &'a TriedSetting, figure: &str) -> &'a TriedFigure {
     tried.figures.iter().find(|one| one.figure == figure).unwrap()
 }
 
@@ -51,8 +51,8 @@ fn each_figure_has_a_verdict_or_a_reason() {
     assert!(of(&one, NOISE_SHARE).why.contains("chance"), "{:?}", of(&one, NOISE_SHARE));
 }
 
-/// A setting that takes disturbance away moves figures that did not hold without it. The share
-/// says so.
+/// A setting that removes disturbance changes figures that did not hold without it. The noise share
+/// shows the effect.
 #[test]
 fn a_figure_that_does_not_hold_is_not_compared_and_the_share_is() {
     let mut all = [tried(&runs(10_000, 0.4, 0.0), &runs(9_000, 0.001, 0.99))];
@@ -80,8 +80,8 @@ fn few_pairs_are_no_verdict_and_say_so() {
     let (a, b) = (runs(10_000, 0.0, 0.99), runs(20_000, 0.0, 0.99));
     let five = tried(&a[..5], &b[..5]);
     assert!(of(&five, "p50").why.contains("5 pairs were made"), "{}", of(&five, "p50").why);
-    // Six tell one figure from chance, and not thirty.
-    let mut many: Vec<Tried> = (0..10).map(|_| tried(&a[..6], &b[..6])).collect();
+    // Six pairs decide one figure, but not thirty.
+    let mut many: Vec<TriedSetting> = (0..10).map(|_| tried(&a[..6], &b[..6])).collect();
     corrected(Design::Interleaved, &mut many);
     assert_eq!(many[0].outcome, Outcome::Inconclusive);
     assert!(of(&many[0], "p50").why.contains("6 pairs are too few"), "{:?}", many[0]);
@@ -96,12 +96,12 @@ fn one_worse_figure_decides() {
     assert!(all[0].why.contains("although p50, p99 is better"), "{}", all[0].why);
 }
 
-/// Before and after a reboot: runs that were made apart.
+/// Before and after a reboot: runs made apart.
 #[test]
 fn six_runs_of_each_tell_a_change_over_a_reboot() {
     let (a, b) = (runs(10_000, 0.0, 0.99), runs(8_000, 0.0, 0.99));
     let figures = figures(Design::Apart, &a[..6], &b[..6]);
-    let mut all = [Tried { figures, ..tried(&a[..6], &b[..6]) }];
+    let mut all = [TriedSetting { figures, ..tried(&a[..6], &b[..6]) }];
     corrected(Design::Apart, &mut all);
     assert_eq!(of(&all[0], "p50").outcome, Outcome::Better, "{:?}", of(&all[0], "p50"));
     let figures = super::figures(Design::Apart, &a[..5], &b[..6]);

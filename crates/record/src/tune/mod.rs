@@ -1,5 +1,4 @@
-//! What `tickpath tune --json` prints: settings as they are and as they should be, and what was
-//! done about them.
+//! The output of `tickpath tune --json`: present and recommended settings, and their changes.
 //!
 //! Readers ignore keys they don't know and take absent ones at their default.
 
@@ -7,35 +6,37 @@ mod judge;
 mod trial;
 
 pub use judge::{corrected, figures};
-pub use trial::{FIGURES, NOISE_SHARE, NotTried, TRIAL_SCHEMA, Trial, Tried, TriedFigure, Unit};
+pub use trial::{
+    FIGURES, NOISE_SHARE, TRIAL_SCHEMA, Trial, TriedFigure, TriedSetting, Unit, UntriedSetting,
+};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of [`Survey`] and [`Account`].
+/// Version of [`Survey`] and [`TuneReport`].
 pub const SCHEMA: u32 = 1;
 
-/// How a setting stands.
+/// State of a setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Something else would be better here.
+    /// Another value would be better.
     Better,
     /// It can't be read, or only outside this machine.
     #[default]
     Unknown,
-    /// As it should be.
+    /// It has the recommended value.
     AsWanted,
-    /// This machine has no such thing.
+    /// This machine does not have the setting.
     NotApplicable,
 }
 
 impl State {
-    /// All of them, those to look at first.
+    /// All states, the most urgent first.
     pub const ALL: [State; 4] =
         [State::Better, State::Unknown, State::AsWanted, State::NotApplicable];
 
-    /// The words for it.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             State::Better => "better possible",
@@ -50,11 +51,11 @@ impl State {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Step {
-    /// Where: `kernel:/proc/sys/vm/swappiness`, `file:/etc/default/grub`, `nic:ens5/rx-usecs`.
+    /// The place: `kernel:/proc/sys/vm/swappiness`, `file:/etc/default/grub`, `nic:ens5/rx-usecs`.
     pub place: String,
-    /// The present value; `null` where there is none.
+    /// The present value; `null` without one.
     pub before: Option<String>,
-    /// What shall be there.
+    /// The new value.
     pub after: Option<String>,
 }
 
@@ -66,74 +67,74 @@ pub struct SettingState {
     pub id: String,
     /// 1 shows at p99 on most machines, 2 beyond p99.9 or under load, 3 seldom.
     pub tier: u8,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// What was found, in words.
+    /// The observation, in words.
     pub found: String,
-    /// What a host that is to be fast wants.
+    /// Recommended value for a fast host.
     pub wanted: String,
     /// Why it matters.
     pub why: String,
-    /// What one pays for it.
+    /// Its disadvantages.
     pub cost: String,
-    /// What to do by hand.
+    /// How to change it by hand.
     pub what_to_do: String,
     /// The document that describes it.
     pub source: String,
-    /// What it changes: `cores`, `nic`, `host`.
+    /// Its scope: `cores`, `nic`, `host`.
     pub scope: String,
     /// `low`, `medium`, `high`.
     pub risk: String,
-    /// What it takes: `root`, `reboot`, or why it can't be done.
+    /// Requirements: `root`, `reboot`, or why it can't be changed.
     pub needs: Vec<String>,
-    /// What brings it back when the machine starts again.
+    /// How it is restored after a reboot.
     pub survives: String,
-    /// Settings that make no sense beside it.
+    /// Settings that make no sense together with it.
     pub conflicts: Vec<String>,
     /// Causes of noise that it removes.
     pub removes: Vec<String>,
-    /// What to change now.
+    /// Changes to make now.
     pub steps: Vec<Step>,
     /// Words for the kernel's command line.
     pub boot_words: Vec<String>,
 }
 
 impl SettingState {
-    /// Whether it takes effect with the next start of the machine only.
+    /// Whether it takes effect only after a reboot.
     pub fn needs_reboot(&self) -> bool {
         self.needs.iter().any(|need| need == "reboot")
     }
 }
 
-/// What `inspect` and `plan` print.
+/// The output of `inspect` and `plan`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Survey {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The program that looked.
+    /// The program that wrote it.
     pub tool: String,
     /// The machine's four letters.
     pub machine: String,
-    /// What it is tuned for.
+    /// The tuning profile.
     pub profile: String,
-    /// Cores to leave alone.
+    /// Cores to keep free.
     pub cores: Vec<usize>,
     /// Cores for everything else.
     pub housekeeping: Vec<usize>,
-    /// Network interfaces that messages go through.
+    /// Network interfaces of the messages.
     pub nics: Vec<String>,
-    /// Sockets, caches, cores and interfaces, a line each.
+    /// Sockets, caches, cores and interfaces, one line each.
     pub topology: Vec<String>,
     /// Settings, in the order in which they are applied.
     pub settings: Vec<SettingState>,
-    /// Files that bring the settings back when the machine starts again, in order.
+    /// Files that restore the settings at boot, in order.
     pub persistence: Vec<Step>,
-    /// `inspect` only: what was read, so that a plan can be made elsewhere.
+    /// `inspect` only: the files read, so that another machine can make a plan.
     pub files: BTreeMap<String, Read>,
 }
 
-/// One thing that was read.
+/// The content of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Read {
@@ -141,41 +142,41 @@ pub enum Read {
     Text(String),
     /// A directory.
     Directory,
-    /// A link and where it leads.
+    /// A link and its target.
     Link(String),
 }
 
-/// What became of one step, or what it is now.
+/// Result or present state of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepResult {
     /// The setting, or the kind of file: `boot`, `sysctl.d`, `systemd`, `udev`.
     pub setting: String,
-    /// Where.
+    /// The place.
     pub place: String,
     /// A word: `changed`, `already`, `failed`, `reverted`, `kept`, `drifted`, `as_applied`,
     /// `after_reboot`, `effective`, `not_effective`, `unknown`.
     pub outcome: String,
-    /// What there is to say about it.
+    /// An explanation.
     pub detail: String,
 }
 
-/// What `apply`, `revert`, `verify` and `status` print.
+/// The output of `apply`, `revert`, `verify` and `status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Account {
+pub struct TuneReport {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The program that did it.
+    /// The program that wrote it.
     pub tool: String,
     /// `apply`, `revert`, `verify`, `status`.
     pub verb: String,
-    /// Whether anything on the machine is other than before.
+    /// Whether the machine was changed.
     pub changed: bool,
-    /// Whether nothing failed, drifted or is without effect.
+    /// Whether nothing failed, drifted or has no effect.
     pub ok: bool,
-    /// Whether something waits for a reboot.
+    /// Whether a change waits for a reboot.
     pub reboot: bool,
-    /// Step by step.
+    /// Result of each step.
     pub results: Vec<StepResult>,
 }

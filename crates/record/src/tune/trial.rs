@@ -1,25 +1,25 @@
-//! `trial.json`: each setting alone against none, and those that help together.
+//! `trial.json`: each setting alone compared with none, and the useful ones together.
 
 use serde::{Deserialize, Serialize};
 use stats::compare::{Effect, Outcome};
 
-/// Version of [`Trial`]. 2: figures with a reason, the noise share, times.
+/// Version of [`Trial`]. Since 2: figures with a reason, the noise share, times.
 pub const TRIAL_SCHEMA: u32 = 2;
-/// Percentiles of the main series that are compared.
+/// The compared percentiles of the main series.
 pub const FIGURES: [&str; 3] = ["p50", "p99", "p99.9"];
-/// The figure beside them: the share of the main series' messages that were disturbed.
+/// The additional figure: the share of the main series' messages that were disturbed.
 pub const NOISE_SHARE: &str = "noise share";
 
-/// What `tickpath tune trial` leaves, and `tune apply --from-trial` reads.
+/// Result of `tickpath tune trial`, input of `tune apply --from-trial`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trial {
     /// Version of this schema.
     pub schema: u32,
-    /// The program that made it.
+    /// The program that wrote it.
     pub tool: String,
-    /// When it began, UTC, RFC 3339.
+    /// Its start, UTC, RFC 3339.
     pub started: String,
     /// The command line that repeats it.
     pub command: Vec<String>,
@@ -27,29 +27,29 @@ pub struct Trial {
     pub scenario: String,
     /// The machine's four letters.
     pub machine: String,
-    /// What it was tuned for.
+    /// The tuning profile.
     pub profile: String,
-    /// Cores that were to be left alone.
+    /// Cores to keep free.
     pub cores: Vec<usize>,
-    /// The time that it had, s.
+    /// Available time, s.
     pub budget_seconds: f64,
-    /// The time that it took, s.
+    /// Time used, s.
     pub took_seconds: f64,
-    /// What one run took, with its processes and switching the setting, s: measured first.
+    /// Time of one run with its processes and switching the setting, s: measured first.
     pub run_seconds: f64,
     /// Pairs of runs planned for each setting.
     pub pairs: u32,
-    /// All settings at once, measured before and after a restart of the machine. Nothing was
-    /// selected among several, so there is no confirmation.
+    /// Whether all settings were measured together before and after a reboot. Nothing was selected,
+    /// so there is no confirmation.
     pub restarted: bool,
     /// Settings that were tried, in order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedSetting>,
     /// Settings that were not tried.
-    pub not_tried: Vec<NotTried>,
-    /// Those that made something better and nothing worse.
+    pub not_tried: Vec<UntriedSetting>,
+    /// Settings that improved something and worsened nothing.
     pub chosen: Vec<String>,
-    /// All chosen ones together against none, on fresh runs.
-    pub confirmation: Option<Tried>,
+    /// All chosen settings together compared with none, on fresh runs.
+    pub confirmation: Option<TriedSetting>,
     /// Why it ended early.
     pub ended_because: Option<String>,
 }
@@ -57,34 +57,34 @@ pub struct Trial {
 /// A setting that was not tried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NotTried {
-    /// Which.
+pub struct UntriedSetting {
+    /// Its name.
     pub id: String,
-    /// Why not.
+    /// Why it was not tried.
     pub why: String,
 }
 
-/// One setting, or several together, against none.
+/// One setting, or several together, compared with none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Tried {
-    /// Which; of several the ids, separated by commas.
+pub struct TriedSetting {
+    /// Its name; the names of several are separated by commas.
     pub id: String,
     /// Pairs of runs that count.
     pub pairs: usize,
-    /// Pairs of which one run was void.
+    /// Pairs with a void run.
     pub pairs_void: usize,
-    /// What it took, s.
+    /// Its duration, s.
     pub seconds: f64,
     /// The figures of the main series, corrected for all settings that were tried.
     pub figures: Vec<TriedFigure>,
-    /// All figures together: worse if one is, better if one is and none is worse.
+    /// Verdict over all figures: worse if one is, better if one is and none is worse.
     pub outcome: Outcome,
-    /// Why it is inconclusive, and what else there is to say.
+    /// Why it is inconclusive, and other remarks.
     pub why: String,
 }
 
-/// What a figure counts in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -107,11 +107,11 @@ pub struct TriedFigure {
     /// Pairs in which it holds in both runs; only those count.
     pub pairs: usize,
     /// `null` if too few pairs count. For the noise share, `change`, its interval and the noise
-    /// floor are differences in percentage points: 0.05 is five more.
+    /// floor are differences in percentage points: 0.05 is five points more.
     pub effect: Option<Effect>,
     /// The effect's `p`, corrected for all figures of all settings (Holm 1979).
     pub p_adjusted: Option<f64>,
-    /// What that means: `b` is with the setting.
+    /// Verdict; `b` is with the setting.
     pub outcome: Outcome,
     /// Why it is inconclusive; empty otherwise.
     pub why: String,

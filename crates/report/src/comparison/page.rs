@@ -8,7 +8,7 @@ use crate::plot::{class, legend};
 use crate::text::number::{share, us};
 use maud::{Markup, PreEscaped, html};
 use record::Percentiles;
-use record::comparison::compared::Compared;
+use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::comparison::{Arm, ArmSeries, Comparison};
 use stats::compare::Outcome;
@@ -124,8 +124,8 @@ fn gates(comparison: &Comparison) -> Markup {
     }
 }
 
-fn figures(figures: &[(char, &Compared)], is_pair: bool) -> Markup {
-    let figures: Vec<(String, &Compared)> = figures
+fn figures(figures: &[(char, &ComparedFigure)], is_pair: bool) -> Markup {
+    let figures: Vec<(String, &ComparedFigure)> = figures
         .iter()
         .map(|(letter, one)| (format!("{}{}", of(*letter, is_pair), one.name()), *one))
         .collect();
@@ -157,7 +157,7 @@ fn figures(figures: &[(char, &Compared)], is_pair: bool) -> Markup {
     }
 }
 
-fn row(name: &str, one: &Compared) -> Markup {
+fn row(name: &str, one: &ComparedFigure) -> Markup {
     let effect = &one.effect;
     html! {
         tr {
@@ -174,7 +174,7 @@ fn row(name: &str, one: &Compared) -> Markup {
 }
 
 /// A bar per figure on one linear axis of changes.
-fn intervals(figures: &[(String, &Compared)]) -> String {
+fn intervals(figures: &[(String, &ComparedFigure)]) -> String {
     let ends = figures.iter().flat_map(|(_, one)| {
         let [low, high] = one.effect.interval;
         [low.abs(), high.abs(), one.effect.noise_floor]

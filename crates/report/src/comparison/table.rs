@@ -3,7 +3,7 @@
 use crate::text::grid::{Grid, cells};
 use crate::text::number::{share, us};
 use crate::text::terminal::{Terminal, shortened, wrap};
-use record::comparison::compared::Compared;
+use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::GateResult;
 use record::comparison::{Arm, Comparison};
 use stats::compare::{Design, Outcome};
@@ -95,8 +95,8 @@ pub(crate) fn arms(comparison: &Comparison) -> impl Iterator<Item = (char, &Arm)
 }
 
 /// The figures of all candidates, grouped by name.
-pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &Compared)> {
-    let mut figures: Vec<(char, &Compared)> = comparison
+pub(crate) fn figures_of(comparison: &Comparison) -> Vec<(char, &ComparedFigure)> {
+    let mut figures: Vec<(char, &ComparedFigure)> = comparison
         .candidates()
         .flat_map(|(letter, one)| one.figures.iter().map(move |figure| (letter, figure)))
         .collect();
@@ -118,7 +118,7 @@ fn arm(out: &mut Terminal, letter: char, arm: &Arm) {
     );
 }
 
-fn figures(out: &mut Terminal, figures: &[(char, &Compared)]) {
+fn figures(out: &mut Terminal, figures: &[(char, &ComparedFigure)]) {
     if figures.is_empty() {
         return;
     }
@@ -158,7 +158,7 @@ fn figures(out: &mut Terminal, figures: &[(char, &Compared)]) {
     Grid { head, rows, notes, more_names, ..Grid::default() }.text(out);
 }
 
-fn figure_title(figure: &Compared) -> String {
+fn figure_title(figure: &ComparedFigure) -> String {
     format!("{} {} {}", figure.series, figure.kind.name(), figure.figure)
 }
 

@@ -9,7 +9,7 @@ use crate::text::words;
 use clock::calendar::seconds;
 use maud::{Markup, html};
 use record::Percentiles;
-use record::history::{Entry, Headline, History, Summary, What};
+use record::history::{Entry, EntryContent, Headline, History, Summary};
 
 /// Colours of lines: classes `c0` to `c7`.
 const COLOURS: usize = 8;
@@ -169,8 +169,8 @@ fn name(entry: &Entry, base: &str, has_page: bool) -> Markup {
 
 fn row(entry: &Entry, base: &str) -> Markup {
     let summary = match &entry.what {
-        What::Record(summary) => summary,
-        What::Other { is, has_page } => {
+        EntryContent::Record(summary) => summary,
+        EntryContent::Other { is, has_page } => {
             return html! {
                 tr {
                     td { (name(entry, base, *has_page)) }

@@ -6,7 +6,7 @@ use crate::text::number::{count, us};
 use crate::text::terminal::{Terminal, clip, shortened, wrap};
 use crate::text::words::{self, US, cell};
 use record::history::{
-    Change, Entry, Headline, History, Summary, What, machine_changes, settings_changes,
+    Change, Entry, EntryContent, Headline, History, Summary, machine_changes, settings_changes,
 };
 use stats::median;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ fn list(out: &mut Terminal, history: &History) {
     }
     let mut is_first = true;
     for entry in &history.entries {
-        let What::Other { is, .. } = &entry.what else { continue };
+        let EntryContent::Other { is, .. } = &entry.what else { continue };
         if std::mem::take(&mut is_first) {
             out.push('\n');
         }
@@ -95,7 +95,7 @@ fn list(out: &mut Terminal, history: &History) {
 }
 
 fn row(entry: &Entry) -> Option<Vec<String>> {
-    let What::Record(summary) = &entry.what else { return None };
+    let EntryContent::Record(summary) = &entry.what else { return None };
     // The name of a renamed directory has neither time nor scenario.
     let name = match says_all(entry, summary) {
         true => entry.name.clone(),

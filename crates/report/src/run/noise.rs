@@ -5,7 +5,7 @@ use crate::text::number::{count, latency, us};
 use crate::text::terminal::{Terminal, wrap};
 use maud::{Markup, html};
 use record::RunRecord;
-use record::noise::{Cause, Core, Noise, PeriodIs, Stall, Stretch};
+use record::noise::{Cause, Core, Noise, PeriodSource, Stall, Stretch};
 
 /// Causes that stand in the terminal's table; the page and the record have all.
 const CAUSES_MAX: usize = 16;
@@ -102,8 +102,8 @@ fn shorten(id: &str) -> String {
 fn period(cause: &Cause) -> String {
     let Some(period_ns) = cause.period_ns else { return "-".to_owned() };
     let what = match cause.period_is {
-        Some(PeriodIs::OurTick) => ", our tick",
-        Some(PeriodIs::HostTick) => ", host's tick?",
+        Some(PeriodSource::OurTick) => ", our tick",
+        Some(PeriodSource::HostTick) => ", host's tick?",
         None if cause.period_share < 0.9 => ", most",
         None => "",
     };

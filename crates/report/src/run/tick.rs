@@ -9,7 +9,7 @@ use crate::text::words;
 use clock::utc::Time;
 use maud::{Markup, html};
 use record::measure::Measure;
-use record::tick::{Audit, MarketMaking, Taken, Tick, Traced};
+use record::tick::{Audit, CoreLoss, MarketMaking, Tick, TracedTick};
 use record::{RunRecord, Subject};
 
 /// Columns of a name.
@@ -160,7 +160,7 @@ fn market_making(subject: &Subject) -> Option<Grid> {
 
 /// The worst ticks, each with its longest stage.
 fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
-    let row = |traced: &Traced| {
+    let row = |traced: &TracedTick| {
         let longest = traced.stages.iter().max_by_key(|(_, ns)| *ns);
         let longest = longest.map_or(String::new(), |(name, ns)| {
             format!("{name} {}", latency(u64::try_from(*ns).unwrap_or(0)))
@@ -186,7 +186,7 @@ fn worst(subject: &Subject, most: usize, width: usize) -> Option<Grid> {
 }
 
 /// Threads and causes that took the cores while a tick was in flight: how often and how long.
-fn taken(noise: &[Taken]) -> String {
+fn taken(noise: &[CoreLoss]) -> String {
     let mut sums: Vec<(&str, &str, u64, u64)> = Vec::new();
     for one in noise {
         match sums.iter_mut().find(|(of, cause, ..)| (*of, *cause) == (&one.of, &one.cause)) {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use record::Kind;
-use record::comparison::compared::Compared;
+use record::comparison::compared::ComparedFigure;
 use record::comparison::gate::{GateOutcome, GateResult};
 use record::comparison::{Arm, Comparison, SCHEMA};
 use stats::compare::{Design, Effect, Outcome};
@@ -11,8 +11,8 @@ fn arm(name: &str) -> Arm {
     Arm { name: name.to_owned(), runs: 12, ..Arm::default() }
 }
 
-fn figure(figure: &str, change: f64, outcome: Outcome) -> Compared {
-    Compared {
+fn figure(figure: &str, change: f64, outcome: Outcome) -> ComparedFigure {
+    ComparedFigure {
         subject: "rust".to_owned(),
         series: "order".to_owned(),
         kind: Kind::Service,

@@ -1,7 +1,7 @@
 //! The records of a directory, as a person sees them.
 
 use expect_test::expect;
-use record::history::{Entry, Headline, History, Summary, What};
+use record::history::{Entry, EntryContent, Headline, History, Summary};
 use record::{Kind, Percentiles, Series};
 use std::collections::BTreeMap;
 
@@ -43,13 +43,13 @@ fn record(minute: u64, p50: u64, change: impl FnOnce(&mut Summary)) -> Entry {
     };
     change(&mut summary);
     let name = format!("{}-{}", started.replace(':', "-"), summary.scenario);
-    Entry { name, what: What::Record(Box::new(summary)) }
+    Entry { name, what: EntryContent::Record(Box::new(summary)) }
 }
 
 fn history() -> History {
     let mut renamed = record(50, 9_100, |summary| summary.settings = "abcd".to_owned());
     renamed.name = "baseline <b>".to_owned();
-    if let What::Record(summary) = &mut renamed.what {
+    if let EntryContent::Record(summary) = &mut renamed.what {
         summary.resolved = serde_json::json!({"load": {"rate_per_second": 400_000}});
     }
     let entries = vec![
@@ -67,7 +67,7 @@ fn history() -> History {
         }),
         Entry {
             name: "2026-11-21T19-00-00Z-sweep-x".to_owned(),
-            what: What::Other { is: "a sweep".to_owned(), has_page: true },
+            what: EntryContent::Other { is: "a sweep".to_owned(), has_page: true },
         },
     ];
     History { directory: "runs".to_owned(), entries, left_out: 3 }
@@ -160,7 +160,7 @@ fn a_record_with_strange_values_is_drawn_too() {
     let is = "no record".to_owned();
     history
         .entries
-        .push(Entry { name: "x".repeat(255), what: What::Other { is, has_page: false } });
+        .push(Entry { name: "x".repeat(255), what: EntryContent::Other { is, has_page: false } });
     let text = report::history(&history, 100);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(!report::history_page(&history, "{}", "").contains("NaN"));

@@ -3,7 +3,7 @@
 use clock::utc::Time;
 use expect_test::{Expect, expect};
 use record::tick::{
-    Attribution, Audit, INTERVALS, MarketMaking, POINTS, STAGES, Taken, Tick, Traced,
+    Attribution, Audit, CoreLoss, INTERVALS, MarketMaking, POINTS, STAGES, Tick, TracedTick,
 };
 use record::{Kind, Load, Percentiles, RunRecord, Series, Subject};
 use report::{Beside, record_page};
@@ -85,14 +85,14 @@ fn trader() -> Subject {
         }),
         ..Tick::default()
     };
-    let traced = Traced {
+    let traced = TracedTick {
         run: 3,
         number: 51_204,
         of: "tick_to_ack".to_owned(),
         begin_ns: 1,
         total_ns: 4_071_000,
         stages: vec![("event".to_owned(), 71_000), ("network_in".to_owned(), 4_000_000)],
-        noise: vec![Taken {
+        noise: vec![CoreLoss {
             cause: "switched out".to_owned(),
             of: "trader".to_owned(),
             core: Some(1),
@@ -334,7 +334,7 @@ fn the_feed_the_worst_and_what_it_rests_on() {
         for (of, cause) in
             [("exchange", "switched out"), ("exchange", "page fault"), ("trader", "page fault")]
         {
-            let one = Taken { of: of.to_owned(), cause: cause.to_owned(), ..taken.clone() };
+            let one = CoreLoss { of: of.to_owned(), cause: cause.to_owned(), ..taken.clone() };
             record.subjects[0].traced[0].noise.extend(vec![one; 1_000]);
         }
     });

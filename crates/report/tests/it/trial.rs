@@ -1,7 +1,7 @@
 //! A trial of settings, as a person reads it.
 
 use expect_test::expect;
-use record::tune::{NotTried, Trial, Tried, TriedFigure, Unit};
+use record::tune::{Trial, TriedFigure, TriedSetting, Unit, UntriedSetting};
 use stats::compare::{Effect, Outcome};
 
 fn figure(figure: &str, effect: Option<Effect>, why: &str) -> TriedFigure {
@@ -29,12 +29,12 @@ fn reasons_have_lines_of_their_own() {
         noise_floor: 0.1,
         p: 1.0,
     };
-    let not_tried = |id: &str, why: &str| NotTried { id: id.to_owned(), why: why.to_owned() };
+    let not_tried = |id: &str, why: &str| UntriedSetting { id: id.to_owned(), why: why.to_owned() };
     let trial = Trial {
         scenario: "order-to-ack".to_owned(),
         machine: "sovx".to_owned(),
         pairs: 12,
-        tried: vec![Tried {
+        tried: vec![TriedSetting {
             id: "irq.affinity".to_owned(),
             pairs: 12,
             pairs_void: 0,

@@ -14,7 +14,7 @@ use record::hlog::Totals;
 use record::machine::{self, Machine};
 use record::merge::pooling::{self, Judging};
 use record::noise::Noise;
-use record::{self, Kind, LeftOut, Load, RunRecord, SCHEMA, Subject, Verdict};
+use record::{self, Kind, LeftOutRun, Load, RunRecord, SCHEMA, Subject, Verdict};
 use serde_json::Value;
 use stats::percentiles;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) struct Parts<'a> {
     /// The run directory.
     pub path: &'a Path,
     pub runs: &'a [Run],
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutRun>,
     pub warnings: Vec<String>,
     pub machine: &'a Machine,
     pub clock: Clock,

@@ -3,7 +3,7 @@
 use crate::conduct::{Conduct, Entrant};
 use crate::disturbance;
 use crate::evidence::{Measured, Run};
-use record::{Disturbed, Disturber, Kind};
+use record::{DisturbedShare, Disturber, Kind};
 use std::collections::BTreeMap;
 
 /// Less than this share of a core's time is not worth a line.
@@ -101,7 +101,7 @@ fn own_work(
     taken: Option<&Disturber>,
 ) -> Option<Disturber> {
     let main = conduct.scenario.measurement().replies().first()?;
-    let parts: Vec<Disturbed> = measured
+    let parts: Vec<DisturbedShare> = measured
         .iter()
         .map(|(run, one)| disturbance::disturbed(conduct, run, one, main, Kind::Response))
         .collect();

@@ -11,7 +11,7 @@ use crate::evidence::{Measured, Run};
 use crate::kind::runner;
 use hdrhistogram::Histogram;
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
-use record::{Disturbed, Kind, Moves};
+use record::{DisturbedShare, Kind, Moves};
 
 /// A message is late beyond this share of the service time's p50 …
 const LATE_SHARE_OF_P50: f64 = 0.1;
@@ -47,16 +47,16 @@ pub(crate) struct Sample<'a> {
 
 impl Sample<'_> {
     /// The disturbed share, with its parts.
-    pub(crate) fn disturbed(&self) -> Disturbed {
+    pub(crate) fn disturbed(&self) -> DisturbedShare {
         if !self.seen.unknown.is_empty() {
-            return Disturbed { unknown: self.seen.unknown.clone(), ..Disturbed::NONE };
+            return DisturbedShare { unknown: self.seen.unknown.clone(), ..DisturbedShare::NONE };
         }
         let late = self.lateness.map_or(0.0, |lateness| {
             let late = lateness.count_between(self.late_from_ns, u64::MAX);
             late as f64 / lateness.len().max(1) as f64
         });
         let seconds = self.seen.seconds;
-        let mut parts = Disturbed { late, ..Disturbed::NONE };
+        let mut parts = DisturbedShare { late, ..DisturbedShare::NONE };
         for core in &self.seen.cores {
             // Messages that were due while the pacer's core was taken left late, and count as late.
             let counts_due = !(core.paces && self.lateness.is_some());
@@ -73,7 +73,7 @@ impl Sample<'_> {
         }
         let share = parts.late + parts.preempted + parts.faulted + parts.interrupted;
         let at_most = |part: f64| part.min(1.0);
-        Disturbed {
+        DisturbedShare {
             share: at_most(share),
             late: parts.late,
             preempted: at_most(parts.preempted),
@@ -149,9 +149,9 @@ pub(crate) fn disturbed(
     measured: &Measured,
     name: &str,
     kind: Kind,
-) -> Disturbed {
+) -> DisturbedShare {
     let subject = &measured.subject;
-    let Some(own) = run.histogram(subject, name, kind) else { return Disturbed::NONE };
+    let Some(own) = run.histogram(subject, name, kind) else { return DisturbedShare::NONE };
     let service = run.histogram(subject, name, Kind::Service).unwrap_or(own);
     let p50_ns = if service.is_empty() { 0 } else { service.value_at_quantile(0.5) };
     let sample = Sample {

@@ -16,7 +16,7 @@ pub(crate) fn judged(
     let totals: Vec<_> = runs.iter().map(|run| &run.totals).collect();
     let share = |name: &str, kind: Kind, run: usize| {
         let measured = runs[run].measured.iter().find(|one| one.subject == entrant.name);
-        measured.map_or(record::Disturbed::NONE, |measured| {
+        measured.map_or(record::DisturbedShare::NONE, |measured| {
             disturbed(conduct, runs[run], measured, name, kind)
         })
     };

@@ -1,8 +1,8 @@
 //! Idle looks before and after a run: what interrupts and the hypervisor take from a core, whatever
 //! runs there.
 
-use noise::account::AccountResult;
 use noise::meter::MeterResult;
+use noise::occupancy::OccupancyResult;
 
 /// The gaps that an idle thread saw on one core.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,7 +19,7 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// From the meter's gaps and the account of the same time.
-    pub(crate) fn of(seen: &MeterResult, accounted: &AccountResult) -> Idle {
+    pub(crate) fn of(seen: &MeterResult, accounted: &OccupancyResult) -> Idle {
         let mut gaps_ns: Vec<u64> = seen.gaps.iter().map(|gap| gap.length_ns()).collect();
         gaps_ns.sort_unstable();
         let on_core = accounted.cores.iter().find(|core| core.core == seen.core);

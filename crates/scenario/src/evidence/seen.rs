@@ -2,7 +2,7 @@
 
 use clock::{monotonic_ns, wall_ns};
 use ipc_bench::judge::DisturbedShares;
-use noise::account::{AccountResult, CoreAccount};
+use noise::occupancy::{CoreOccupancy, OccupancyResult};
 use record::hlog::measured_part;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Seen {
 
     /// Selects the measured part of `subject`, by its log.
     pub(crate) fn of(
-        accounted: &AccountResult,
+        accounted: &OccupancyResult,
         hlog: &Path,
         subject: &str,
         paces: Option<usize>,
@@ -58,7 +58,7 @@ impl Seen {
         let on_account = |seconds: f64| (seconds * 1e9 - ahead_ns).max(0.0) as u64;
         let (from_ns, to_ns) = (on_account(from), on_account(to));
         let seconds = (to_ns.saturating_sub(from_ns) as f64 / 1e9).max(1e-9);
-        let core = |one: &CoreAccount| {
+        let core = |one: &CoreOccupancy| {
             let faults = one.faults.iter().filter(|ns| (from_ns..to_ns).contains(*ns)).count();
             let mut seen = CoreSeen {
                 core: one.core,

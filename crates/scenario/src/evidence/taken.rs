@@ -3,10 +3,10 @@
 
 use crate::evidence::moment::{Moment, on_clock};
 use clock::{Clock, Deadline};
-use noise::account::busiest_on;
 use noise::events::Events;
+use noise::occupancy::busiest_on;
 use noise::watch::{Disturbance, DisturbanceKind, Watch};
-use record::tick::{Taken, Traced};
+use record::tick::{CoreLoss, TracedTick};
 use rustix::process::Pid;
 use std::time::Duration;
 
@@ -108,11 +108,11 @@ impl Taking {
     }
 
     /// Adds to a tick what took a core during it.
-    pub(crate) fn note(&self, traced: &mut Traced) {
+    pub(crate) fn note(&self, traced: &mut TracedTick) {
         let (begin_ns, end_ns) = (traced.begin_ns, traced.begin_ns + traced.total_ns);
         let meanwhile =
             self.spans.iter().filter(|(from, to, ..)| *from <= end_ns && *to >= begin_ns);
-        traced.noise.extend(meanwhile.map(|(from_ns, to_ns, (of, core), what)| Taken {
+        traced.noise.extend(meanwhile.map(|(from_ns, to_ns, (of, core), what)| CoreLoss {
             cause: what.clone(),
             of: (*of).to_owned(),
             core: Some(*core),
@@ -126,7 +126,7 @@ impl Taking {
 }
 
 /// Adds the time of computing stages that no event or switch explains.
-fn note_host(traced: &mut Traced) {
+fn note_host(traced: &mut TracedTick) {
     let (mut found, mut from_ns) = (Vec::new(), 0_i64);
     for (stage, length_ns) in &traced.stages {
         let to_ns = from_ns + length_ns;
@@ -136,7 +136,7 @@ fn note_host(traced: &mut Traced) {
             let unseen_ns = u64::try_from(*length_ns).unwrap_or(0).saturating_sub(covered);
             if unseen_ns >= HOST_NS_MIN {
                 let (cause, of, core) = ("host".to_owned(), of.to_owned(), None);
-                found.push(Taken { cause, of, core, from_ns, length_ns: unseen_ns });
+                found.push(CoreLoss { cause, of, core, from_ns, length_ns: unseen_ns });
             }
         }
         from_ns = to_ns;
@@ -145,7 +145,7 @@ fn note_host(traced: &mut Traced) {
 }
 
 /// The covered part of a stretch, counted once where causes overlap.
-fn covered_ns(noise: &[Taken], of: &str, from_ns: i64, to_ns: i64) -> u64 {
+fn covered_ns(noise: &[CoreLoss], of: &str, from_ns: i64, to_ns: i64) -> u64 {
     let mut spans: Vec<(i64, i64)> = noise
         .iter()
         .filter(|one| one.of == of)
@@ -170,7 +170,7 @@ mod tests {
         let span = |from, to| (from, to, ("trader", 1), "switched out".to_owned());
         let spans = vec![span(0, 900), span(950, 1_000), span(1_200, 1_300), span(1_501, 1_600)];
         let taking = Taking { spans, has_events: false, missing: None };
-        let mut traced = Traced { begin_ns: 1_000, total_ns: 500, ..Traced::default() };
+        let mut traced = TracedTick { begin_ns: 1_000, total_ns: 500, ..TracedTick::default() };
         taking.note(&mut traced);
         let noted: Vec<_> = traced.noise.iter().map(|one| (one.from_ns, one.length_ns)).collect();
         assert_eq!(noted, [(-50, 50), (200, 100)]);
@@ -184,7 +184,7 @@ mod tests {
         let stage = |name: &str, ns| (name.to_owned(), ns);
         let stages = vec![stage("signal", 1_000), stage("risk", 100_000), stage("order", 100_000)];
         let mut traced =
-            Traced { begin_ns: 1_000_000, total_ns: 201_000, stages, ..Traced::default() };
+            TracedTick { begin_ns: 1_000_000, total_ns: 201_000, stages, ..TracedTick::default() };
         let irq = (1_010_000, 1_050_000, ("trader", 1), "irq.virtio0".to_owned());
         let same = (1_020_000, 1_030_000, ("trader", 1), "switched out".to_owned());
         let taking = Taking { spans: vec![irq, same], has_events: true, missing: None };
@@ -217,7 +217,7 @@ mod tests {
             testing::skip!(Tracepoints, "{why}");
         }
         let mut traced =
-            Traced { begin_ns: from_ns, total_ns: to_ns - from_ns, ..Traced::default() };
+            TracedTick { begin_ns: from_ns, total_ns: to_ns - from_ns, ..TracedTick::default() };
         taking.note(&mut traced);
         let longest = traced.noise.iter().map(|one| one.length_ns).max().unwrap();
         assert!(longest >= 19_000_000, "{:?}", traced.noise);

@@ -13,7 +13,7 @@ use crate::progress::{Progress, Teller};
 use clock::Clock;
 use host::Cores;
 use host::network::Networks;
-use noise::account::Account;
+use noise::occupancy::Occupancy;
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -43,7 +43,7 @@ pub(crate) struct Launch<'a> {
     pub number: u32,
     pub entrant: &'a Entrant,
     /// The account of the measured cores; it must know the measured processes.
-    pub account: &'a Account,
+    pub account: &'a Occupancy,
     /// The clock of this process.
     pub clock: Clock,
     /// The namespaces of both ends, unless they share a network.

@@ -9,7 +9,7 @@ use crate::kind::ticks::{exact, files};
 use crate::launch::Launch;
 use crate::launch::observer::Observer;
 use crate::run::stage::Stage;
-use noise::account::Account;
+use noise::occupancy::Occupancy;
 use record::directory;
 
 impl Stage<'_, '_> {
@@ -19,7 +19,7 @@ impl Stage<'_, '_> {
         entrant: &Entrant,
         lengths: Option<Lengths>,
     ) -> Result<Measured, ConductError> {
-        let account = Account::start(&self.cores(entrant));
+        let account = Occupancy::start(&self.cores(entrant));
         let launch = Launch {
             conduct: self.conduct,
             placed: &self.site.placed,

@@ -15,8 +15,8 @@ use crate::run::site::Site;
 use crate::run::until::{self, AllRuns};
 use clock::Deadline;
 use host::Root;
-use noise::account::Account;
 use noise::beside::DisturbanceCollector;
+use noise::occupancy::Occupancy;
 use noise::{hiccup, meter};
 use plan::scenario::RUNS_MAX;
 use record::noise::Noise;
@@ -196,7 +196,7 @@ impl<'a, 's> Stage<'a, 's> {
             return Ok(Default::default());
         }
         self.teller.hiccup(look.seconds);
-        let account = Account::start(&look.cores);
+        let account = Occupancy::start(&look.cores);
         account.is_measured(rustix::process::getpid());
         let stop = self.interrupt.flag();
         let seen = match &mut self.beside {

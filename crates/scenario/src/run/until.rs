@@ -5,14 +5,14 @@ use crate::conduct::{Conduct, Entrant};
 use crate::disturbance::{self, series};
 use crate::evidence::Run;
 use hdrhistogram::Histogram;
-use record::{Kind, LeftOut, Series};
+use record::{Kind, LeftOutRun, Series};
 use std::fs;
 use std::path::Path;
 
 /// The runs that count, and those that were left out.
 pub(crate) struct AllRuns {
     pub runs: Vec<Run>,
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutRun>,
 }
 
 /// Name and kind of the record's main series.
@@ -102,7 +102,7 @@ pub(crate) fn keep(
             continue;
         }
         crate::kind::ticks::files::forget(path, number);
-        left_out.push(LeftOut { run: number, disturbed_share, log });
+        left_out.push(LeftOutRun { run: number, disturbed_share, log });
     }
     AllRuns { runs: kept, left_out }
 }

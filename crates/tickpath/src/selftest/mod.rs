@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::signals;
 use crate::treatment::conduct;
 use anyhow::bail;
-use record::comparison::compared::Compared;
+use record::comparison::compared::ComparedFigure;
 use record::comparison::selector::Figure;
 use record::comparison::{Question, Runs, compare};
 use record::{Kind, RunRecord, Verdict};
@@ -106,7 +106,7 @@ impl Bench<'_> {
         scenario: &[&str],
         fault: &[&str],
         figure: &str,
-    ) -> anyhow::Result<Vec<Compared>> {
+    ) -> anyhow::Result<Vec<ComparedFigure>> {
         let with_fault: Vec<&str> = scenario.iter().chain(fault).copied().collect();
         let treatments = [treatment(scenario)?, treatment(&with_fault)?];
         let experiment = Experiment {
@@ -139,7 +139,7 @@ fn treatment(words: &[&str]) -> anyhow::Result<Treatment> {
     Ok(Treatment::Scenario(Box::new(conduct(words[0], &sets, Path::new(""))?)))
 }
 
-fn figures(pairs: &Rounds, figure: &str) -> Vec<Compared> {
+fn figures(pairs: &Rounds, figure: &str) -> Vec<ComparedFigure> {
     let runs = |side: Side| {
         let made = pairs.of(side);
         Runs::of_records(&made.iter().map(|one| one.record.clone()).collect::<Vec<RunRecord>>())
@@ -153,7 +153,7 @@ fn figures(pairs: &Rounds, figure: &str) -> Vec<Compared> {
     compare(&question, &runs(Side::A), &runs(Side::B))
 }
 
-fn figure_of(figures: &[Compared], kind: Kind) -> Option<&Compared> {
+fn figure_of(figures: &[ComparedFigure], kind: Kind) -> Option<&ComparedFigure> {
     figures.iter().find(|figure| figure.series == "order" && figure.kind == kind)
 }
 
@@ -166,7 +166,7 @@ fn same(bench: &Bench<'_>) -> anyhow::Result<Finding> {
         told_apart: figures
             .iter()
             .filter(|figure| figure.outcome != Outcome::Inconclusive)
-            .map(Compared::name)
+            .map(ComparedFigure::name)
             .collect(),
     })
 }

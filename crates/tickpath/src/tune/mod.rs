@@ -12,13 +12,13 @@ use crate::print::{columns, show};
 use crate::tool::TOOL;
 use ::tune::apply::OnFailure;
 use ::tune::journal::Journal;
-use ::tune::revert::Which;
+use ::tune::revert::StepSelection;
 use ::tune::snapshot::{Snapshot, taken};
 use ::tune::system::Machine;
 use ::tune::verify;
 use anyhow::{Context, bail};
 use host::Root;
-use record::tune::{Account, SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial};
+use record::tune::{SCHEMA, StepResult, Survey, TRIAL_SCHEMA, Trial, TuneReport};
 use seen::{Seen, planned};
 use stats::compare::Outcome;
 use std::io::{BufRead, IsTerminal};
@@ -133,8 +133,8 @@ fn revert(arguments: &RevertArguments) -> anyhow::Result<u8> {
     let root = Root::system();
     let mut journal = Journal::open(&arguments.state)?;
     let which = match arguments.setting.is_empty() {
-        true => Which::All,
-        false => Which::Settings(arguments.setting.clone()),
+        true => StepSelection::All,
+        false => StepSelection::Settings(arguments.setting.clone()),
     };
     let mut machine = Machine::new(root.clone());
     let outcomes =
@@ -165,7 +165,7 @@ fn verify(arguments: &StateArguments) -> anyhow::Result<u8> {
 fn account(verb: &str, results: Vec<StepResult>, waits: bool, json: bool) -> anyhow::Result<u8> {
     let any = |words: &[&str]| results.iter().any(|one| words.contains(&one.outcome.as_str()));
     let ok = !any(&["failed", "kept", "drifted", "not_effective"]);
-    let account = Account {
+    let account = TuneReport {
         schema: SCHEMA,
         tool: TOOL.to_owned(),
         verb: verb.to_owned(),

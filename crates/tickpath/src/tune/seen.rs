@@ -4,8 +4,8 @@ use crate::cli::{ChoiceArguments, GoalArguments};
 use crate::tool::TOOL;
 use ::tune::Inspection;
 use ::tune::goal::Goal;
-use ::tune::persist::{self, AtStart};
-use ::tune::survey::{Choice, Lasting, Surveyor};
+use ::tune::persist::{self, BootUnit};
+use ::tune::survey::{Choice, Persistence, Surveyor};
 use ::tune::system::Machine;
 use anyhow::{Context, bail};
 use clock::Clock;
@@ -57,11 +57,11 @@ pub(super) fn planned(seen: &Seen, choice: &ChoiceArguments) -> anyhow::Result<S
     let choice = Choice {
         ids: choice.setting.clone(),
         lasting: match (choice.live_only, choice.persist_only) {
-            (true, _) => Lasting::LiveOnly,
-            (_, true) => Lasting::PersistOnly,
-            _ => Lasting::Always,
+            (true, _) => Persistence::LiveOnly,
+            (_, true) => Persistence::PersistOnly,
+            _ => Persistence::Always,
         },
-        start: AtStart { program: program.display().to_string(), ids: choice.setting.clone() },
+        start: BootUnit { program: program.display().to_string(), ids: choice.setting.clone() },
     };
     seen.surveyor().plan(&choice).map_err(|why| anyhow::anyhow!("--setting: {why}"))
 }

@@ -73,7 +73,7 @@ fn damage_is_rejected_with_3_and_a_torn_tail_is_said() {
     let damaged = tickpath(&[], &log);
     assert_eq!(damaged.status.code(), Some(3));
     assert!(said(&damaged.stderr).contains("record 2"), "{}", said(&damaged.stderr));
-    for (bytes, why) in [(&b"no log"[..], "no audit log"), (&bytes[..100], "shorter")] {
+    for (bytes, why) in [(&b"no log"[..], "not an audit log"), (&bytes[..100], "shorter")] {
         std::fs::write(&log, bytes).unwrap();
         let foreign = tickpath(&["--json"], &log);
         assert_eq!(foreign.status.code(), Some(2));

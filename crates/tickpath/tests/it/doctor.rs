@@ -55,7 +55,7 @@ fn wrong_cores_are_rejected() {
     for (list, expected) in [
         ("9999", "9999"),
         ("8191", "core 8191 can't be used"),
-        ("x", "\"x\" is no list of cores"),
+        ("x", "\"x\" is not a list of cores"),
         ("", "the list of cores is empty"),
         ("3-1", "no list of cores"),
     ] {

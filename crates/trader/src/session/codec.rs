@@ -173,7 +173,7 @@ impl Codec {
         match decode_notice(text) {
             Ok(Notice::FlowStarted) => Reply::FlowStarted,
             Ok(Notice::FlowEnded(ended)) => Reply::FlowEnded { sequence: ended.feed_sequence },
-            Ok(Notice::FeedRefused { .. }) => Reply::FeedRejected,
+            Ok(Notice::FeedRejected { .. }) => Reply::FeedRejected,
             Ok(Notice::Description(description)) => Reply::Description(description),
             Err(_) => self.complain(format!("{reply:?}")),
         }

@@ -192,7 +192,7 @@ impl TradingLogic for FeedLogic {
     }
 
     fn feed_rejected(&mut self) {
-        self.follower.refused();
+        self.follower.request_rejected();
     }
 
     fn again(&mut self) {

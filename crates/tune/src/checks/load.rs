@@ -1,8 +1,8 @@
-//! What else goes on, and what the machine's shortest paths cost. Small pure functions of what was
-//! read.
+//! Checks of other load, and of the cost of the machine's shortest paths. Small pure functions of
+//! an inspection.
 //!
-//! The thresholds are percentiles: who takes a share of a core's time delays about that share of
-//! the messages. 1 % of the time is p99, 0.1 % p99.9.
+//! The thresholds are percentiles: a program that takes a share of a core's time delays about that
+//! share of the messages. 1 % of the time is p99, 0.1 % p99.9.
 
 use host::interrupts::{Interrupt, InterruptKind};
 use host::processes::Process;
@@ -13,22 +13,21 @@ use crate::setting::Judgement;
 use crate::settings::rules::cores;
 use crate::watch::Activity;
 
-/// Load of others on a measured core that reaches p95.
+/// Load of others on a measured core that affects p95.
 const BUSY_SHARE_BAD: f64 = 0.05;
-/// Load of others on a measured core that reaches p99; less can't be told from a tick's
-/// granularity.
+/// Load of others on a measured core that affects p99; less is below a tick's resolution.
 const BUSY_SHARE_WARN: f64 = 0.01;
-/// Processes that are named one by one.
+/// Maximum number of processes that are listed by name.
 const NAMED_MAX: usize = 3;
 /// `USER_HZ`, the same on every architecture that tickpath runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Steal that reaches p99.
+/// Steal that affects p99.
 const STEAL_SHARE_BAD: f64 = 0.01;
-/// Steal that reaches p99.9.
+/// Steal that affects p99.9.
 const STEAL_SHARE_WARN: f64 = 0.001;
-/// A virtual core that wanted to run for less than this many ticks, 10 s, tells little about steal.
+/// A virtual core that was busy for fewer ticks, 10 s, tells little about steal.
 const STEAL_TICKS_MIN: u64 = 1000;
-/// Threads that ran or wanted to, in the mean of the last minute.
+/// Threads that were running or runnable, mean of the last minute.
 const LOAD_AVERAGE_WARN: f64 = 0.5;
 /// Interrupts from other cores a second that take 0.02 % of the time, at 2 us each.
 const INTERNAL_PER_SECOND_WARN: f64 = 100.0;
@@ -44,12 +43,12 @@ const CACHE_LINE_NS_BAD: u64 = 2_000;
 /// A blocking round trip takes 10 to 25 us where cores idle shallowly, ns.
 const BLOCKING_NS_WARN: u64 = 60_000;
 
-/// What others, the exchange and the client not yet there, do on the measured cores.
+/// Load of others on the measured cores, before exchange and client run.
 pub(crate) fn on_cores(seen: &Inspection) -> Judgement {
     busiest(seen, &seen.cores)
 }
 
-/// What runs on the other hardware thread of a measured core takes its speed.
+/// A thread on the other hardware thread of a measured core takes some of its speed.
 pub(crate) fn on_siblings(seen: &Inspection) -> Judgement {
     let siblings = seen.siblings();
     if seen.topology.siblings.is_empty() {
@@ -85,7 +84,7 @@ fn busiest(seen: &Inspection, list: &[usize]) -> Judgement {
     }
 }
 
-/// The busiest processes, on whatever core: the kernel doesn't keep where each ran.
+/// The busiest processes, on any core: the kernel doesn't record where each ran.
 fn by_whom(watched: &Activity) -> String {
     let name = |(number, process): &(usize, Process)| {
         let seconds = process.ticks as f64 / TICKS_PER_SECOND;
@@ -98,8 +97,7 @@ fn by_whom(watched: &Activity) -> String {
     }
 }
 
-/// Steal as a share of the time that the core wanted to run, since the machine started: who does
-/// nothing is stolen nothing.
+/// Steal since boot, as a share of the time that the core was busy: an idle core has no steal.
 pub(crate) fn steal(seen: &Inspection) -> Judgement {
     let ticks =
         seen.cores.iter().filter_map(|core| Some((core, seen.machine.load.ticks.get(core)?)));
@@ -131,7 +129,7 @@ pub(crate) fn load_average(seen: &Inspection) -> Judgement {
     }
 }
 
-/// The core's own timer is left out: `kernel.nohz_full` tells of it.
+/// The core's own timer is left out: `kernel.nohz_full` covers it.
 pub(crate) fn interrupts(seen: &Inspection) -> Judgement {
     let Some((watched, all)) =
         seen.watched.as_ref().and_then(|watched| Some((watched, watched.interrupts.as_ref()?)))
@@ -173,7 +171,7 @@ pub(crate) fn clock_cost(seen: &Inspection) -> Judgement {
     (grade, format!("{ns} ns a stamp, from {counter}"))
 }
 
-/// Why a probe is missing, or that nobody took it.
+/// Why a probe is missing.
 fn missing(seen: &Inspection, what: &str) -> Judgement {
     let reasons = &seen.machine.probes.missing_because;
     let reason = reasons.iter().find(|reason| reason.contains(what)).or(reasons.first());

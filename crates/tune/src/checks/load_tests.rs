@@ -16,7 +16,7 @@ fn check(rule: fn(&Inspection) -> Judgement, machines: &[Inspection], expected: 
     expected.assert_eq(&machines.iter().map(line).collect::<String>());
 }
 
-/// Two seconds in which each core was idle for so many of 200 ticks.
+/// Two seconds in which each core was idle for the given number of 200 ticks.
 fn watched(idle: &[(usize, u64)]) -> Inspection {
     let ticks = |&(core, idle): &(usize, u64)| (core, Ticks { idle, total: 200, steal: 0 });
     let ticks = idle.iter().map(ticks).collect();
@@ -60,7 +60,7 @@ fn load_of_others() {
     );
 }
 
-/// Counters of a sandbox that stand still, or step back.
+/// In a sandbox, counters may stand still or step back.
 #[test]
 fn counters_that_do_not_count_say_nothing() {
     let mut seen = watched(&[(2, 200)]);

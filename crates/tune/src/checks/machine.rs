@@ -1,5 +1,5 @@
-//! What the machine is: cores, quotas, virtualisation, kernel, NICs. Small pure functions of what
-//! was read.
+//! Checks of the machine: cores, quotas, virtualisation, kernel, NICs. Small pure functions of an
+//! inspection.
 
 use host::scheduling::release_numbers;
 use host::topology::format_core_list;
@@ -10,14 +10,14 @@ use crate::inspection::Inspection;
 use crate::setting::Judgement;
 use crate::settings::rules::cores;
 
-/// Cores that leave one to everything that is not measured: exchange, client, the rest.
+/// Minimum number of cores: exchange, client, and one for everything else.
 const CORES_WANTED: usize = 3;
-/// The oldest kernel that its developers still mend (kernel.org, November 2026).
+/// The oldest kernel with support (kernel.org, November 2026).
 const KERNEL_MIN: (u32, u32) = (5, 10);
-/// Drivers of NICs that the host's software plays: each packet waits for a thread of the host.
+/// Drivers of NICs that the host emulates in software: each packet waits for a thread of the host.
 const PARAVIRTUAL: [&str; 5] = ["virtio_net", "vif", "hv_netvsc", "vmxnet3", "e1000"];
 
-/// One core for both ends, or for the measured thread and all others, makes each wait for the
+/// With one core for both ends, or for the measured thread and all others, each waits for the
 /// other.
 pub(crate) fn cores_count(seen: &Inspection) -> Judgement {
     let online = seen.topology.online.as_ref().map_or(seen.allowed.len(), Vec::len);
@@ -38,7 +38,7 @@ pub(crate) fn cores_count(seen: &Inspection) -> Judgement {
     (grade, found)
 }
 
-/// Measured cores that share execution units measure each other.
+/// Measured cores with shared execution units disturb each other.
 pub(crate) fn placement(seen: &Inspection) -> Judgement {
     let topology = &seen.topology;
     let shared = seen.cores.iter().find_map(|core| {
@@ -67,11 +67,11 @@ pub(crate) fn placement(seen: &Inspection) -> Judgement {
     }
 }
 
-/// A thread that spins uses a whole core; a group that used up its quota stands still for the rest
-/// of its period (Documentation/scheduler/sched-bwc.rst).
+/// A spinning thread uses a whole core; a group that has used up its quota stops for the rest of
+/// its period (Documentation/scheduler/sched-bwc.rst).
 pub(crate) fn cgroup_quota(seen: &Inspection) -> Judgement {
     let Some(limit) = seen.machine.fixed.cgroup_cpu_max.as_deref() else {
-        // Without the controller there is no file, and no limit.
+        // Without the controller there is no file and no limit.
         return match seen.has_control_groups {
             true => (Grade::Ok, "no limit".to_owned()),
             false => (Grade::Unknown, "the control groups can't be read".to_owned()),
@@ -113,8 +113,7 @@ pub(crate) fn hypervisor(seen: &Inspection) -> Judgement {
     }
 }
 
-/// A container shares its host's kernel and cores; the limits that it sets are findings of their
-/// own.
+/// A container shares its host's kernel and cores; its limits are separate findings.
 pub(crate) fn container(seen: &Inspection) -> Judgement {
     let fixed = &seen.machine.fixed;
     match fixed.container.as_deref() {
@@ -147,7 +146,7 @@ pub(crate) fn kernel(seen: &Inspection) -> Judgement {
     }
 }
 
-/// Interfaces that stand on hardware, or on what the hypervisor plays.
+/// Interfaces with real or emulated hardware.
 fn hardware(seen: &Inspection) -> impl Iterator<Item = &Nic> {
     seen.machine.fixed.nics.iter().flatten().filter(|nic| nic.name != "lo")
 }
@@ -173,8 +172,8 @@ pub(crate) fn nic_driver(seen: &Inspection) -> Judgement {
     }
 }
 
-/// Document 003 found the tail 1.5 times as long again where NIC interrupts and threads sat on
-/// crossed sockets.
+/// In document 003, the tail was 2.5 times as long with NIC interrupts and threads on different
+/// sockets.
 pub(crate) fn nic_node(seen: &Inspection) -> Judgement {
     let Some(nodes) = seen.topology.nodes.as_ref().filter(|nodes| !nodes.is_empty()) else {
         return (Grade::Unknown, "the NUMA nodes can't be read".to_owned());

@@ -1,4 +1,4 @@
-//! Checks of `doctor`, by what they look at.
+//! The checks of `doctor`, by subject.
 
 pub(crate) mod load;
 pub(crate) mod machine;

@@ -1,4 +1,4 @@
-//! What this process may ask of the kernel. Small pure functions of what was read.
+//! Checks of this process's permissions. Small pure functions of an inspection.
 
 use host::permissions::Limit;
 use record::doctor::Grade;
@@ -6,16 +6,16 @@ use record::doctor::Grade;
 use crate::inspection::Inspection;
 use crate::setting::Judgement;
 
-/// Open files for a run with some thousand connections, a usual soft limit being 1024.
+/// Open files for a run with some thousand connections; the usual soft limit is 1024.
 const OPEN_FILES_MIN: u64 = 4096;
 
-/// A thread that asked is the better witness than what limits promise: a sandbox or a control group
-/// without real-time budget refuses nonetheless.
+/// A trial by a thread is more reliable than limits: a sandbox, or a control group without
+/// real-time budget, rejects it in spite of them.
 pub(crate) fn real_time(seen: &Inspection) -> Judgement {
     let permissions = &seen.permissions;
     match (&seen.real_time, permissions.has_sys_nice, permissions.real_time_priority) {
         (Some(Ok(())), ..) => (Grade::Ok, "SCHED_FIFO was set on a thread of its own".to_owned()),
-        (Some(Err(answer)), ..) => (Grade::Warn, format!("SCHED_FIFO was refused: {answer}")),
+        (Some(Err(answer)), ..) => (Grade::Warn, format!("SCHED_FIFO was rejected: {answer}")),
         (None, Some(true), _) => (Grade::Ok, "CAP_SYS_NICE".to_owned()),
         (None, _, Some(limit)) if limit > Limit::To(0) => {
             (Grade::Ok, format!("up to priority {limit}"))
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn who_asked_knows_better() {
-        let refused = Some(Err("Operation not permitted".to_owned()));
+        let rejected = Some(Err("Operation not permitted".to_owned()));
         let capable = Permissions { has_sys_nice: Some(true), ..NONE };
-        let found = real_time(&Inspection { real_time: refused, ..seen(capable) });
+        let found = real_time(&Inspection { real_time: rejected, ..seen(capable) });
         assert_eq!(found.0, Grade::Warn);
         assert!(found.1.contains("Operation not permitted"), "{found:?}");
         let granted = Inspection { real_time: Some(Ok(())), ..seen(NONE) };

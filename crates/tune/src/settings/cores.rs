@@ -1,4 +1,4 @@
-//! Which cores are left alone, and by whom.
+//! Settings that keep cores free.
 
 use host::topology::format_core_list;
 use record::doctor::Grade;

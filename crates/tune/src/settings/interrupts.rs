@@ -1,4 +1,4 @@
-//! Where interrupts go.
+//! Settings of interrupts.
 
 use record::doctor::Grade;
 
@@ -13,7 +13,7 @@ pub(super) static SETTINGS: [Setting; 3] = [
         wanted: "no device interrupts on the measured cores",
         why: "A device's interrupt takes the core for some us, and the softirq behind it for as \
               long as there are packets or blocks.",
-        cost: "The other cores take them. Interrupts that the kernel manages itself refuse.",
+        cost: "The other cores take them. Interrupts that the kernel manages itself can't be moved.",
         what_to_do: "Stop irqbalance or ban the cores there (IRQBALANCE_BANNED_CPULIST), then \
               write other cores to /proc/irq/N/smp_affinity_list. The NIC's go to a core of its \
               NUMA node.",

@@ -1,4 +1,4 @@
-//! Pages: huge, moved, merged, swapped, written back.
+//! Settings of pages: huge, moved, merged, swapped, written back.
 
 use record::doctor::Grade;
 
@@ -64,7 +64,7 @@ pub(super) static SETTINGS: [Setting; 12] = [
         id: "sysctl.vm.compaction_proactiveness",
         tier: 2,
         wanted: "0",
-        why: "kcompactd moves pages in the background, and whoever touches a moving page waits.",
+        why: "kcompactd moves pages in the background, and a thread that touches a moving page waits.",
         cost: "Huge pages are harder to get later.",
         what_to_do: "sysctl -w vm.compaction_proactiveness=0",
         source: "Documentation/admin-guide/sysctl/vm.rst: compaction_proactiveness",

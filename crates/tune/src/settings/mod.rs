@@ -1,8 +1,8 @@
-//! The catalogue: every setting of the operating system that shapes the tail, as data. Every
-//! inspection, plan and change goes through it; `doctor` shows those of its rows that are judged.
+//! The catalogue: every setting of the operating system that affects the tail, as data. Every
+//! inspection, plan and change uses it; `doctor` shows the judged ones.
 //!
-//! A row says what a setting is for, what it costs, where that stands and how it is written. What
-//! fits one machine only (its cores, its queues) is worked out in `wishes`.
+//! A row has the setting's purpose, cost and source, and how to write it. Values that depend on the
+//! machine (its cores, its queues) are in `wishes`.
 //!
 //! Left out, and why: `transparent_hugepage/shmem_enabled` (nothing here maps shared memory with
 //! huge pages), `kernel.sched_*_granularity` (gone since 6.6, and without effect on a core with
@@ -25,7 +25,7 @@ pub(crate) mod wishes;
 
 use crate::setting::Setting;
 
-/// All of them, by area, those that matter most first in each.
+/// All of them, by area, the most important first in each.
 pub fn all() -> impl Iterator<Item = &'static Setting> {
     let areas: [&'static [Setting]; 9] = [
         &cores::SETTINGS,
@@ -41,7 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static Setting> {
     areas.into_iter().flatten()
 }
 
-/// The one with this id.
+/// The setting with this id.
 pub fn find(id: &str) -> Option<&'static Setting> {
     all().find(|setting| setting.id == id)
 }

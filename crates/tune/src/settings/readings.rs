@@ -1,4 +1,4 @@
-//! How each setting is read. What the fingerprint holds already is taken from there.
+//! Reads each setting. Takes values from the fingerprint if it has them.
 
 use host::Root;
 use host::scheduling::has_fair_server;
@@ -10,7 +10,7 @@ use crate::setting::Value;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// What can't be read is absent where its directory can be listed and doesn't hold it.
+/// An unreadable file is absent if its directory can be listed and lacks it.
 fn value(fact: Option<String>, root: &Root, path: &str) -> Value {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     match fact {
@@ -38,7 +38,7 @@ pub(crate) fn nohz_full(root: &Root, seen: &Inspection) -> Value {
     value(list(seen.topology.nohz_full.as_ref()), root, &format!("{CPU}/nohz_full"))
 }
 
-/// Only the command line says it.
+/// Only the command line has it.
 pub(crate) fn rcu_nocbs(_: &Root, seen: &Inspection) -> Value {
     match seen.machine.fixed.kernel_command_line {
         Some(_) => Value::Is(seen.boot_values("rcu_nocbs").collect::<Vec<_>>().join(",")),
@@ -46,7 +46,7 @@ pub(crate) fn rcu_nocbs(_: &Root, seen: &Inspection) -> Value {
     }
 }
 
-/// `N=CORES` of each device's interrupt, with the cores that it may be sent to.
+/// `N=CORES` of each device's interrupt, with the cores that may get it.
 pub(crate) fn irq_affinity(_: &Root, seen: &Inspection) -> Value {
     let Some(interrupts) = &seen.interrupts else { return Value::Unreadable };
     let cores = |one: &host::interrupts::Interrupt| {
@@ -74,8 +74,7 @@ pub(crate) fn governor(root: &Root, seen: &Inspection) -> Value {
     value(known, root, &format!("{CPU}/cpu{first}/cpufreq"))
 }
 
-/// `poll`, `halt` where there is no choice, or the names of the states that a measured core may
-/// enter.
+/// `poll`, `halt` if there is no choice, or the names of the states that a measured core may enter.
 pub(crate) fn idle_states(root: &Root, seen: &Inspection) -> Value {
     let fixed = &seen.machine.fixed;
     if seen.boot_values("idle").any(|way| way == "poll") {
@@ -106,7 +105,7 @@ pub(crate) fn rt_runtime(root: &Root, seen: &Inspection) -> Value {
     value(fact, root, "proc/sys/kernel/sched_rt_runtime_us")
 }
 
-/// If the kernel has it, only root can read it, through debugfs.
+/// Only root can read it, through debugfs.
 pub(crate) fn fair_server(_: &Root, seen: &Inspection) -> Value {
     let fixed = &seen.machine.fixed;
     match (fixed.fair_server_runtime_ns, fixed.kernel_release.as_deref()) {
@@ -141,7 +140,7 @@ pub(crate) fn ksm(root: &Root, _: &Inspection) -> Value {
     value_of_feature(root.read_text(format!("{directory}/run")), root, directory, "run")
 }
 
-/// A file of a directory that is missing as a whole where the kernel is built without the feature.
+/// A file of a directory that does not exist if the kernel was built without the feature.
 fn value_of_feature(fact: Option<String>, root: &Root, directory: &str, name: &str) -> Value {
     match (fact, root.exists(directory)) {
         (None, false) => value(None, root, directory),
@@ -153,7 +152,7 @@ pub(crate) fn stat_interval(root: &Root, _: &Inspection) -> Value {
     file(root, "proc/sys/vm/stat_interval")
 }
 
-/// The cores that the watchdog looks at; none where it is off.
+/// The cores that the watchdog checks; empty if it is off.
 pub(crate) fn watchdog_cores(root: &Root, _: &Inspection) -> Value {
     match file(root, "proc/sys/kernel/watchdog") {
         Value::Is(text) if text == "0" => Value::Is(String::new()),
@@ -165,7 +164,7 @@ pub(crate) fn watchdog_cores(root: &Root, _: &Inspection) -> Value {
     }
 }
 
-/// What the kernel says of those weaknesses for which it works at every entry.
+/// The kernel's status of vulnerabilities with work at every entry.
 pub(crate) fn mitigations(root: &Root, seen: &Inspection) -> Value {
     let Some(all) = &seen.machine.fixed.mitigations else {
         return value(None, root, &format!("{CPU}/vulnerabilities"));
@@ -175,10 +174,9 @@ pub(crate) fn mitigations(root: &Root, seen: &Inspection) -> Value {
     Value::Is(costly.join("; "))
 }
 
-/// Documentation/admin-guide/hw-vuln: page tables that are swapped (meltdown), buffers that are
-/// cleared (mds and its kin), a model-specific register that is written (IBRS, not the enhanced
-/// kind), or the return predictor that is untrained (retbleed, srso), at each entry to or exit
-/// from the kernel.
+/// Documentation/admin-guide/hw-vuln: work at each entry to or exit from the kernel is swapping
+/// page tables (meltdown), clearing buffers (mds and similar), writing a model-specific register
+/// (IBRS, not the enhanced kind), or untraining the return predictor (retbleed, srso).
 fn is_costly(name: &str, word: &str) -> bool {
     match name {
         "meltdown" => word.contains("PTI"),
@@ -202,7 +200,7 @@ pub(crate) fn congestion_control(root: &Root, seen: &Inspection) -> Value {
     value(fact, root, "proc/sys/net/ipv4/tcp_congestion_control")
 }
 
-/// What the kernel gave this process, if anything was read.
+/// This process's limit, if it could be read.
 fn limit(limit: Option<host::permissions::Limit>) -> Value {
     Value::Is(limit.map_or("unknown".to_owned(), |limit| limit.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What the value of each setting means on this machine: small pure functions of what was read.
+//! Judges each setting's value on this machine: small pure functions of an inspection.
 
 use host::interrupts::{Interrupt, InterruptKind};
 use host::scheduling::{has_fair_server, release_numbers};
@@ -10,12 +10,12 @@ use crate::checks::permission;
 use crate::inspection::Inspection;
 use crate::setting::Judgement;
 
-/// An idle state that takes longer to leave shows in a blocking thread's latency, us. C1 takes 1
-/// to 2, C1E up to 10, C6 100 and more (intel_idle's tables).
+/// An idle state with a longer exit latency shows in a blocking thread's latency, us. C1 takes 1 to
+/// 2, C1E up to 10, C6 100 and more (intel_idle's tables).
 const IDLE_EXIT_US_MAX: u64 = 10;
-/// Statistics gathered this rarely are lost in a run's length, s.
+/// Longer intervals of statistics don't matter during a run, s.
 const STAT_INTERVAL_S_MIN: u64 = 10;
-/// Interrupts that are named one by one.
+/// Maximum number of interrupts that are listed one by one.
 const NAMED_MAX: usize = 3;
 
 /// `core 3` or `cores 2-3`.
@@ -28,7 +28,7 @@ fn not_understood(value: &str) -> Judgement {
     (Grade::Unknown, format!("\"{value}\" is not understood"))
 }
 
-/// Ok where all measured cores are in the list that `value` is; else what `outside` says.
+/// Ok if all measured cores are in the list `value`; otherwise the text `outside`.
 fn all_in(value: &str, seen: &Inspection, inside: &str, outside: &str) -> Judgement {
     let Some(list) = parse_core_list(value) else { return not_understood(value) };
     let open = seen.cores_outside(&list);
@@ -56,7 +56,7 @@ pub(crate) fn rcu_nocbs(value: &str, seen: &Inspection) -> Judgement {
     all_in(value, seen, "offloaded", "with callbacks of their own")
 }
 
-/// Those that never came since the machine started do no harm, wherever they may come.
+/// Interrupts that have not occurred since boot do no harm.
 pub(crate) fn irq_affinity(_: &str, seen: &Inspection) -> Judgement {
     let devices = seen.interrupts.iter().flatten().filter(|one| one.kind == InterruptKind::Device);
     let is_alive = |one: &&Interrupt| one.counts.values().any(|&count| count > 0);
@@ -83,7 +83,7 @@ pub(crate) fn workqueue_cpumask(value: &str, seen: &Inspection) -> Judgement {
     none_in(&list, seen, Grade::Warn, "deferred work may run on", "deferred work keeps off")
 }
 
-/// Ok where no measured core is in the list; else `grade` with the cores that are.
+/// Ok if no measured core is in the list; otherwise `grade` with those cores.
 fn none_in(
     list: &[usize],
     seen: &Inspection,
@@ -99,7 +99,7 @@ fn none_in(
     }
 }
 
-/// A hypervisor that shows no siblings may run two guests on the threads of one core.
+/// A hypervisor that hides siblings may run two guests on the threads of one core.
 pub(crate) fn smt(value: &str, seen: &Inspection) -> Judgement {
     let siblings = seen.siblings();
     let isolated = seen.topology.isolated.as_deref().unwrap_or_default();
@@ -120,9 +120,8 @@ pub(crate) fn smt(value: &str, seen: &Inspection) -> Judgement {
     }
 }
 
-/// `powersave` of `intel_pstate` and `amd-pstate-epp` lets the hardware choose; of any other
-/// driver it is the lowest frequency, always (Documentation/admin-guide/pm/cpufreq.rst,
-/// intel_pstate.rst).
+/// `powersave` of `intel_pstate` and `amd-pstate-epp` lets the hardware choose; of any other driver
+/// it is always the lowest frequency (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst).
 pub(crate) fn governor(value: &str, seen: &Inspection) -> Judgement {
     let fixed = &seen.machine.fixed;
     let driver = fixed.frequency_driver.as_deref().unwrap_or("unknown driver");
@@ -168,7 +167,7 @@ pub(crate) fn idle_states(value: &str, seen: &Inspection) -> Judgement {
     if us > IDLE_EXIT_US_MAX { (Grade::Warn, found) } else { (Grade::Ok, found) }
 }
 
-/// Which sources the vDSO reads without a system call: arch/x86/entry/vdso, arch/arm64/kernel/vdso.
+/// Sources that the vDSO reads without a system call: arch/x86/entry/vdso, arch/arm64/kernel/vdso.
 pub(crate) fn clock_source(value: &str, seen: &Inspection) -> Judgement {
     let available = seen.machine.fixed.clock_sources_available.as_deref().unwrap_or_default();
     let available = format!("{value} (available: {})", available.join(" "));
@@ -180,11 +179,11 @@ pub(crate) fn clock_source(value: &str, seen: &Inspection) -> Judgement {
         "hpet" | "acpi_pm" | "xen" | "jiffies" | "refined-jiffies" => {
             (Grade::Bad, format!("{available}: a system call for each stamp"))
         }
-        _ => (Grade::Unknown, format!("{available}: what a stamp costs is not known")),
+        _ => (Grade::Unknown, format!("{available}: the cost of a stamp is unknown")),
     }
 }
 
-/// From 6.12 on the fair server does this work (kernel/sched/rt.c, kernel/sched/deadline.c).
+/// Since 6.12, the fair server does this work (kernel/sched/rt.c, kernel/sched/deadline.c).
 pub(crate) fn rt_runtime(value: &str, seen: &Inspection) -> Judgement {
     let fixed = &seen.machine.fixed;
     let Ok(runtime) = value.parse::<i64>() else { return not_understood(value) };
@@ -246,7 +245,7 @@ pub(crate) fn ksm(value: &str, _: &Inspection) -> Judgement {
     }
 }
 
-/// From Linux 6.5 on isolated cores are left out (vmstat_shepherd in mm/vmstat.c).
+/// Since Linux 6.5, isolated cores are left out (vmstat_shepherd in mm/vmstat.c).
 pub(crate) fn stat_interval(value: &str, seen: &Inspection) -> Judgement {
     let Ok(seconds) = value.parse::<u64>() else { return not_understood(value) };
     let release = seen.machine.fixed.kernel_release.as_deref().and_then(release_numbers);
@@ -274,7 +273,7 @@ pub(crate) fn mitigations(value: &str, _: &Inspection) -> Judgement {
     }
 }
 
-/// Without a NIC there is no queue to look into.
+/// Without a NIC there is no queue to poll.
 pub(crate) fn busy_polling(value: &str, seen: &Inspection) -> Judgement {
     let has_nic = seen.machine.fixed.nics.iter().flatten().any(|nic| nic.name != "lo");
     match value.parse::<u64>() {

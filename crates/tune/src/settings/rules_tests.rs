@@ -22,7 +22,7 @@ fn isolated_machine() -> Inspection {
     with_topology(Topology { isolated: Some(vec![2, 3]), ..Topology::default() })
 }
 
-/// What a rule says of each value, a line each.
+/// The judgement of each value, a line each.
 fn tell<R: Fn(&str, &Inspection) -> Judgement>(
     rule: R,
     seen: &Inspection,
@@ -178,7 +178,7 @@ fn clocks() {
         clock_source "hpet" -> bad: hpet (available: tsc hpet): a system call for each stamp
         clock_source "acpi_pm" -> bad: acpi_pm (available: tsc hpet): a system call for each stamp
         clock_source "xen" -> bad: xen (available: tsc hpet): a system call for each stamp
-        clock_source "riscv" -> unknown: riscv (available: tsc hpet): what a stamp costs is not known
+        clock_source "riscv" -> unknown: riscv (available: tsc hpet): the cost of a stamp is unknown
     "#]].assert_eq(&told);
 }
 

@@ -1,4 +1,4 @@
-//! What places of this very machine shall hold: one wish for each core, interrupt, queue or disk.
+//! Wanted values that depend on the machine: one wish for each core, interrupt, queue or disk.
 
 use host::Root;
 use host::interrupts::{InterruptKind, is_of_interface};
@@ -12,8 +12,8 @@ use crate::wish::{WantedValue, Wish, format_core_mask};
 
 const CPU: &str = "/sys/devices/system/cpu";
 const NET: &str = "/sys/class/net";
-/// An idle state that takes longer to leave is kept off, us: `rules::idle_states` judges by the
-/// same limit.
+/// Idle states with a longer exit latency are disabled, us; the same limit as in
+/// `rules::idle_states`.
 pub(crate) const IDLE_EXIT_US_MAX: u64 = 10;
 /// Descriptors of a receive ring: half a millisecond of small packets at 4 M/s.
 const RING_WANTED: u64 = 2048;
@@ -22,21 +22,21 @@ fn without(list: &[usize], goal: &Goal) -> Vec<usize> {
     list.iter().copied().filter(|core| !goal.cores.contains(core)).collect()
 }
 
-/// A file for each measured core, where it is there.
+/// A file for each measured core, if it exists.
 fn each_core(root: &Root, goal: &Goal, file: &str, value: &str) -> Vec<Wish> {
     let path = |core: &usize| format!("{CPU}/cpu{core}/{file}");
     let there = goal.cores.iter().map(path).filter(|path| root.exists(path));
     there.map(|path| Wish::kernel(path, value)).collect()
 }
 
-/// A mask without the measured cores; none where it would be empty.
+/// A mask without the measured cores; none if it would be empty.
 fn mask(root: &Root, path: &str, goal: &Goal) -> Option<Wish> {
     let now = parse_core_mask(&root.read(path)?)?;
     let kept = without(&now, goal);
     (!kept.is_empty()).then(|| Wish::kernel(path, format_core_mask(&kept)))
 }
 
-/// As a mask, but all of its cores may be measured ones: then the other cores take their place.
+/// As [`mask`], but if all of its cores are measured ones, the other cores replace them.
 fn mask_or_housekeeping(root: &Root, path: &str, goal: &Goal) -> Vec<Wish> {
     let everyone = || Wish::kernel(path, format_core_mask(&goal.housekeeping));
     let is_there = root.exists(path);
@@ -55,14 +55,14 @@ pub(crate) fn irq_default(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish>
     mask_or_housekeeping(root, "/proc/irq/default_smp_affinity", goal)
 }
 
-/// This one file of masks holds a list.
+/// Unlike the other masks, this file has a list.
 pub(crate) fn watchdog_cpumask(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
     let path = "/proc/sys/kernel/watchdog_cpumask";
     let wish = || Wish::kernel(path, format_core_list(&goal.housekeeping));
     root.exists(path).then(wish).into_iter().collect()
 }
 
-/// Interrupts of a network interface's queues go to one core each, near it, in turn; others to all
+/// Interrupts of a network interface's queues go to one near core each, in turn; others to all
 /// cores that aren't measured.
 pub(crate) fn irq_affinity(root: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     let mut turns = vec![0; goal.nics.len()];
@@ -80,7 +80,7 @@ pub(crate) fn irq_affinity(root: &Root, seen: &Inspection, goal: &Goal) -> Vec<W
             None => without(allowed, goal),
         };
         let cores = if cores.is_empty() { &goal.housekeeping } else { &cores };
-        // Where it can't reach a measured core it may stay.
+        // An interrupt that can't reach a measured core may stay.
         let is_clear = allowed.iter().all(|core| !goal.cores.contains(core));
         let value = format_core_list(if is_clear { allowed } else { cores });
         wishes.push(Wish::kernel(format!("/proc/irq/{}/smp_affinity_list", one.id), value));
@@ -88,7 +88,7 @@ pub(crate) fn irq_affinity(root: &Root, seen: &Inspection, goal: &Goal) -> Vec<W
     wishes
 }
 
-/// Not where there is nothing to switch: `notsupported`, `forceoff`.
+/// Not if there is nothing to switch: `notsupported`, `forceoff`.
 pub(crate) fn smt_off(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     let path = format!("{CPU}/smt/control");
     let has_switch = root.read(&path).is_some_and(|now| ["on", "off"].contains(&now.as_str()));
@@ -143,7 +143,7 @@ pub(crate) fn pcie_aspm(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     root.exists(path).then(|| Wish::kernel(path, "performance")).into_iter().collect()
 }
 
-/// Never a source that the kernel found unstable: it is not among the available ones.
+/// Never a source that the kernel found unstable: that is not available.
 pub(crate) fn clock_source(_: &Root, seen: &Inspection, _: &Goal) -> Vec<Wish> {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let available = seen.machine.fixed.clock_sources_available.as_deref().unwrap_or_default();
@@ -174,7 +174,7 @@ pub(crate) fn congestion_control(root: &Root, _: &Inspection, _: &Goal) -> Vec<W
     choice(root, "/proc/sys/net/ipv4/tcp_congestion_control", "cubic")
 }
 
-/// A control group of its own, and the controller that it takes.
+/// A separate control group, and the controller that it needs.
 pub(crate) fn cpuset_partition(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
     const GROUPS: &str = "/sys/fs/cgroup";
     let controllers = root.read(format!("{GROUPS}/cgroup.controllers")).unwrap_or_default();
@@ -193,7 +193,7 @@ pub(crate) fn cpuset_partition(root: &Root, _: &Inspection, goal: &Goal) -> Vec<
 
 const LIMITS: &str = "/etc/security/limits.d";
 
-/// Files of ours in a directory that is there.
+/// A file of ours in an existing directory.
 fn limits(root: &Root, name: &str, item: &str, value: &str) -> Vec<Wish> {
     if !root.exists(LIMITS) {
         return Vec::new();
@@ -233,7 +233,7 @@ pub(crate) fn ntuple(_: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| vec![Wish::nic(nic, "ntuple", "1")])
 }
 
-/// Never beyond the maximum of the driver: a higher one is refused as a whole.
+/// Never above the driver's maximum, because a higher value is rejected as a whole.
 pub(crate) fn rings(_: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| {
         let Some(max) = seen.nic_value(nic, "rx-max") else { return Vec::new() };
@@ -242,7 +242,7 @@ pub(crate) fn rings(_: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     })
 }
 
-/// Devices without combined channels have receive and transmit channels apart.
+/// Devices without combined channels have separate receive and transmit channels.
 pub(crate) fn channels(_: &Root, seen: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| {
         let count = goal.near(seen, nic).len() as u64;
@@ -281,8 +281,8 @@ pub(crate) fn rfs(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
     })
 }
 
-/// The measured cores have the first queues for themselves, the others share the rest. With one
-/// queue there is nothing to choose, and with too few the others share the last.
+/// Each measured core has its own queue among the first ones, the others share the rest. With one
+/// queue there is no choice, and with too few the others share the last.
 pub(crate) fn xps(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> {
     each_nic(goal, |nic| {
         let paths = queues(root, nic, "tx-", "xps_cpus");
@@ -311,7 +311,7 @@ pub(crate) fn napi_defer(root: &Root, _: &Inspection, goal: &Goal) -> Vec<Wish> 
     })
 }
 
-/// Only where the driver has the parameter.
+/// Only if the driver has the parameter.
 pub(crate) fn ena_phc(root: &Root, _: &Inspection, _: &Goal) -> Vec<Wish> {
     if !root.exists("/sys/module/ena/parameters/phc_enable") || !root.exists("/etc/modprobe.d") {
         return Vec::new();

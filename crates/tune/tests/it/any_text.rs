@@ -1,10 +1,10 @@
-//! Whatever stands in the files that are read: nothing panics, and everything is said something
+//! For any contents of the files: nothing panics, and every finding has a result.
 //! about.
 
 use crate::room::Room;
 use proptest::prelude::*;
 
-/// Every path that is read of a machine, with a place for its content.
+/// Every path that is read, with a placeholder for its content.
 const PATHS: &[&str] = &[
     "proc/cpuinfo",
     "proc/cmdline",
@@ -64,14 +64,14 @@ const PATHS: &[&str] = &[
     "sys/class/net/eth0/device/numa_node",
 ];
 
-/// What a file holds: anything, or something close to what a kernel writes.
+/// The content of a file: anything, or similar to a kernel's text.
 fn content() -> impl Strategy<Value = String> {
     prop_oneof![
         "[^\r\n{}]{0,40}",
         "[-0-9., ]{0,20}",
         "(0|1|-1|max|18446744073709551615|9223372036854775808|99999999999999999999)( 100000)?",
         "(always|\\[madvise\\]|never|\\[|\\]| ){0,5}",
-        // As in proc/stat, proc/interrupts and limits.
+        // Like proc/stat, proc/interrupts and limits.
         "(cpu[0-9]?( [0-9]{1,20}){0,10}\\\\n){0,4}",
         "( CPU[0-9]{1,5}){0,3}(\\\\n *[0-9A-Z]{0,3}:( [0-9]{1,20}){0,4}  [a-z]{0,4}){0,4}",
         "(Max (open files|locked memory|realtime priority) +[0-9a-z]{0,20}\\\\n){0,3}",
@@ -90,18 +90,18 @@ proptest! {
         let text = |contents: &[Option<String>]| -> String {
             let files = PATHS.iter().zip(contents);
             let lines = files.filter_map(|(path, text)| Some(format!("{path}: {}\n", text.as_ref()?)));
-            // An arrow would be a link.
+            // An arrow would mean a link.
             lines.map(|line| line.replace(" -> ", " > ")).collect()
         };
         let (now, later) = (text(&now), text(&later));
-        // No core of a list is sure to be online, so that none is asked for.
+        // No core of a list is surely online, so don't request any.
         let room = Room { text: &now, later: &later, allowed: &[0, 1], cpu: "auto", probes_ns: None };
         let findings = room.examine();
         prop_assert!(findings.findings.len() > 20);
         for one in &findings.findings {
             prop_assert!(!one.found.is_empty(), "{}", one.id);
         }
-        // The printed text can be read again.
+        // The output can be parsed again.
         let printed = serde_json::to_string(&findings).unwrap();
         let read = serde_json::from_str::<record::doctor::Findings>(&printed).unwrap();
         prop_assert_eq!(read, findings);

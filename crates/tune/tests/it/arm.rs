@@ -1,4 +1,4 @@
-//! A rented ARM machine; and a machine that shows nothing at all.
+//! A cloud ARM machine, and a machine without any readable facts.
 
 use crate::room::{Room, check};
 use expect_test::expect;
@@ -119,7 +119,7 @@ fn a_graviton_guest() {
     );
 }
 
-/// What can't be read is never ok.
+/// Unreadable facts are never ok.
 #[test]
 fn nothing_at_all() {
     let room = Room { text: "", later: "", allowed: &ALL, cpu: "auto", probes_ns: None };

@@ -1,11 +1,11 @@
-//! Rented machines: a Nitro guest, a container with a narrow cpuset.
+//! Cloud machines: a Nitro guest, a container with a narrow cpuset.
 
 use crate::room::{Room, check};
 use expect_test::expect;
 use record::doctor::Grade;
 
-/// Two physical cores of two threads, as it comes up, with the clock that came before tsc was the
-/// default.
+/// Two physical cores of two threads, with default settings, and the clock that was the default
+/// before tsc.
 const NITRO: &str = r"
     proc/cpuinfo: processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8488C\nflags\t\t: fpu tsc constant_tsc nonstop_tsc hypervisor
     proc/cmdline: BOOT_IMAGE=(hd0,gpt1)/boot/vmlinuz-6.1.115-126.197.amzn2023.x86_64 root=UUID=x ro console=tty0 nvme_core.io_timeout=4294967295
@@ -153,12 +153,12 @@ fn siblings_measure_each_other() {
         .filter(|one| one.grade == Grade::Bad)
         .map(|one| one.id.as_str())
         .collect();
-    // Steal of the fixture is that of a crowded host.
+    // The fixture's steal is a crowded host's.
     assert_eq!(bad, ["cores.placement", "host.steal"]);
 }
 
-/// What a container sees of a bare-metal host of eight cores: its cpuset has two, its quota one
-/// and a half.
+/// A container's view of a bare-metal host of eight cores: its cpuset has two, its quota one and a
+/// half.
 const CONTAINER: &str = r"
     .dockerenv:
     proc/cpuinfo: processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9354\nflags\t\t: fpu tsc constant_tsc nonstop_tsc

@@ -1,5 +1,5 @@
-//! A kernel over a tree of files: it brackets choices, adds and removes controllers, makes the
-//! files of a control group, and refuses or stops where a test says.
+//! A fake kernel over a tree of files: it brackets choices, adds and removes controllers, makes the
+//! files of a control group, and fails or stops where a test requires it.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use host::Root;
 use tune::place::Place;
 use tune::system::{Machine, System};
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
-    /// The n-th write to a place is refused with this number.
-    Refuse(usize, i32),
-    /// Nothing happens from the n-th operation on, as if the process was killed before it.
+    /// The n-th write to a place fails with this error number.
+    Reject(usize, i32),
+    /// Everything from the n-th operation on has no effect, as if the process had been killed.
     Stop(usize),
-    /// As `Stop`, and the line of the journal that was about to be written is torn.
+    /// As `Stop`, and the next line of the journal is torn.
     Tear(usize),
 }
 
@@ -35,7 +35,7 @@ impl Kernel {
         Kernel { machine: Machine::new(root.clone()), fault, operations: 0, writes: Cell::new(0) }
     }
 
-    /// Writes that were asked for.
+    /// Number of writes.
     pub fn writes(&self) -> usize {
         self.writes.get()
     }
@@ -48,7 +48,7 @@ impl Kernel {
         self.operations += 1;
         match self.fault {
             Fault::Stop(at) | Fault::Tear(at) => self.operations > at,
-            Fault::Nothing | Fault::Refuse(..) => false,
+            Fault::Nothing | Fault::Reject(..) => false,
         }
     }
 
@@ -56,7 +56,7 @@ impl Kernel {
         self.machine.root().path(path)
     }
 
-    /// As the kernel makes of what is written to a file of its own.
+    /// The kernel's reaction to a write to one of its files.
     fn kernel(&mut self, path: &str, value: &str) -> io::Result<()> {
         let now = fs::read_to_string(self.path(path))?;
         let text = if now.contains('[') {
@@ -101,7 +101,7 @@ impl System for Kernel {
             return Err(io::Error::other("killed"));
         }
         self.writes.set(self.writes.get() + 1);
-        if let Fault::Refuse(at, errno) = self.fault
+        if let Fault::Reject(at, errno) = self.fault
             && self.writes.get() == at
         {
             return Err(io::Error::from_raw_os_error(errno));
@@ -135,13 +135,13 @@ impl System for Kernel {
             }
             return Err(io::Error::other("killed"));
         }
-        // Not synced: these tests stop a process and not a machine.
+        // Not synced: these tests stop a process, not a machine.
         let mut opened = fs::OpenOptions::new().create(true).append(true).open(file)?;
         opened.write_all(format!("{line}\n").as_bytes())
     }
 }
 
-/// Every file below a directory: its bytes and mode, or where it leads.
+/// Every file below a directory: its bytes and mode, or its target.
 pub fn bytes(directory: &Path) -> BTreeMap<String, String> {
     use std::os::unix::fs::PermissionsExt;
     let mut found = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Five kinds of machine, as trees of files: what a kernel shows there, boot loaders, directories
-//! for drop-ins.
+//! Five kinds of machine, as trees of files: the kernel's files, boot loaders, directories for
+//! drop-ins.
 
-/// What all have.
+/// Files of all machines.
 const COMMON: &str = r"
     proc/sys/kernel/random/boot_id: 11111111-2222-3333-4444-555555555555
     proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC
@@ -219,7 +219,7 @@ const VIRTIO: &str = r"
     sys/devices/system/clocksource/clocksource0/current_clocksource: kvm-clock
 ";
 
-/// Some settings matter on isolated cores only.
+/// Some settings matter only on isolated cores.
 const ISOLATED: &str = r"
     sys/devices/system/cpu/isolated: 2-3
     proc/sys/kernel/osrelease: 5.15.0-1053

@@ -1,4 +1,4 @@
-//! Two bare-metal machines: one whose owner did everything, and the same as it comes from the shop.
+//! Two bare-metal machines: one fully tuned, and the same one with default settings.
 
 use crate::room::{Room, check};
 use expect_test::expect;
@@ -74,7 +74,7 @@ const TUNED: &str = r"
     sys/class/net/ens1f0np0/device/driver -> ../../../../bus/pci/drivers/mlx5_core
 ";
 
-/// Two seconds later: the tick ran on the cores of everything else.
+/// Two seconds later: the tick ran on the housekeeping cores.
 const TUNED_LATER: &str = r"
     proc/stat: cpu  9004 0 9004 983592 0 0 0 0 0 0\ncpu0 4004 0 4004 92192 0 0 0 0 0 0\ncpu2 10 0 10 100180 0 0 0 0 0 0\ncpu3 10 0 10 100180 0 0 0 0 0 0
     proc/interrupts:            CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7\n  61:     812545          0          0          0          0          0          0          0  IR-PCI-MSIX-0000:18:00.0    1-edge      mlx5_comp0@pci:0000:18:00.0\n  62:          0          0          0          0          0          0          0          0  IR-PCI-MSIX-0000:18:00.0    2-edge      mlx5_comp1@pci:0000:18:00.0\n LOC:    9000500    9000500       1002       1002    9000500    9000500       1002       1002   Local timer interrupts\n TLB:         10         10          0          0         10         10          0          0   TLB shootdowns
@@ -169,7 +169,7 @@ fn tuned_but_elsewhere() {
     );
 }
 
-/// What differs where nobody did anything.
+/// The differences without tuning.
 const UNTUNED: &str = r"
     proc/cmdline: BOOT_IMAGE=/vmlinuz ro quiet
     proc/loadavg: 1.35 1.05 0.91 2/900 9001
@@ -217,7 +217,7 @@ const UNTUNED: &str = r"
     proc/78/stat: 78 (sshd) S 1 78 78 0 -1 4194304 1 2 3 4 1 1 7 8 20 0 1 0 99 0 0
 ";
 
-/// Core 7, a sibling of core 3, is busy for half of the time.
+/// Core 7, a sibling of core 3, is busy half of the time.
 const UNTUNED_LATER: &str = r"
     proc/77/stat: 77 (backup job) S 1 77 77 0 -1 4194304 1 2 3 4 140 70 7 8 20 0 1 0 99 0 0
     proc/stat: cpu  9000 0 9000 982000 0 0 0 0 0 0\ncpu1 4001 0 4001 92198 0 0 0 0 0 0\ncpu3 10 0 10 100180 0 0 0 0 0 0\ncpu5 10 0 10 100180 0 0 0 0 0 0\ncpu7 101 1 1 101 1 1 1 1 0 0

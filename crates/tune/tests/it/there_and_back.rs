@@ -1,4 +1,4 @@
-//! Apply and revert on whole machines: any prefix of apply, then revert, restores the same bytes;
+//! Apply and revert on whole machines: a revert after any part of an apply restores the same bytes;
 //! any write may fail.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use tune::apply::{OnFailure, apply};
 use tune::goal::{Goal, Profile};
 use tune::journal::{Journal, JournalError};
-use tune::revert::{Which, revert};
+use tune::revert::{StepSelection, revert};
 use tune::status::status;
-use tune::survey::{Choice, Lasting, Surveyor};
+use tune::survey::{Choice, Persistence, Surveyor};
 use tune::system::Machine;
 use tune::{Inspection, settings};
 
@@ -55,7 +55,7 @@ impl Bench {
         use_it(&surveyor)
     }
 
-    fn plan(&self, profile: Profile, ids: &[&str], lasting: Lasting) -> Survey {
+    fn plan(&self, profile: Profile, ids: &[&str], lasting: Persistence) -> Survey {
         let ids = ids.iter().map(|&id| id.to_owned()).collect();
         let choice = Choice { ids, lasting, ..Choice::default() };
         self.with_surveyor(profile, |surveyor| surveyor.plan(&choice).unwrap())
@@ -76,7 +76,7 @@ impl Bench {
 
     fn revert(&self) -> Vec<Outcome> {
         let mut kernel = Kernel::new(&self.root, Fault::Nothing);
-        revert(&mut kernel, &self.root, &mut self.journal(), &Which::All, false).unwrap()
+        revert(&mut kernel, &self.root, &mut self.journal(), &StepSelection::All, false).unwrap()
     }
 
     fn now(&self) -> BTreeMap<String, String> {
@@ -97,29 +97,29 @@ fn failed(outcomes: &[Outcome]) -> Vec<&Outcome> {
     outcomes.iter().filter(|one| one.outcome == "failed").collect()
 }
 
-/// Whether `one` is in the directory that could not be made in `first`: it fails with it.
+/// Whether `one` is in the directory that `first` failed to make: then it fails too.
 fn is_below(first: &Outcome, one: &Outcome) -> bool {
     let directory = first.place.strip_prefix("directory:");
     directory.is_some_and(|path| one.place.starts_with(&format!("file:{path}/")))
 }
 
-/// Every setting that can be written is written on one of the machines, is then as wanted, and
-/// goes back.
+/// Every writable setting is written on one of the machines, then has the wanted value, and is
+/// reverted.
 #[test]
 fn every_setting_goes_there_and_back() {
     let mut written = BTreeSet::new();
     for machine in 0..machines::all().len() {
         let bench = Bench::new(machine);
         for setting in settings::all() {
-            let plan = bench.plan(Profile::TickToTrade, &[setting.id], Lasting::Always);
+            let plan = bench.plan(Profile::TickToTrade, &[setting.id], Persistence::Always);
             let mut kernel = Kernel::new(&bench.root, Fault::Nothing);
             let outcomes = bench.apply(&mut kernel, &plan, OnFailure::GoOn).unwrap();
             assert!(failed(&outcomes).is_empty(), "{}: {outcomes:?}", setting.id);
             if kernel.writes() > 0 {
                 written.insert(setting.id);
-                let again = bench.plan(Profile::TickToTrade, &[setting.id], Lasting::Always);
+                let again = bench.plan(Profile::TickToTrade, &[setting.id], Persistence::Always);
                 let state = &again.settings[0];
-                // What takes effect later is judged by what is now.
+                // Settings that take effect later still have their present value.
                 let waits = setting.id.starts_with("limit.");
                 let steps = (&state.steps, &again.persistence);
                 assert!(state.state == State::AsWanted || waits, "{}: {state:?}", setting.id);
@@ -136,7 +136,7 @@ fn every_setting_goes_there_and_back() {
     }
 }
 
-/// One line of the boot loader as each machine has it afterwards; other words stay.
+/// One line of the boot loader on each machine after apply; other words stay.
 #[test]
 fn the_boot_loader_keeps_its_words() {
     let expected = [
@@ -147,7 +147,7 @@ fn the_boot_loader_keeps_its_words() {
     ];
     for (machine, (file, start)) in expected.into_iter().enumerate() {
         let bench = Bench::new(machine);
-        let plan = bench.plan(Profile::TickToTrade, &[], Lasting::Always);
+        let plan = bench.plan(Profile::TickToTrade, &[], Persistence::Always);
         let mut kernel = Kernel::new(&bench.root, Fault::Nothing);
         bench.apply(&mut kernel, &plan, OnFailure::GoOn).unwrap();
         let text = bench.root.read(file).unwrap();
@@ -161,11 +161,11 @@ fn the_boot_loader_keeps_its_words() {
     }
 }
 
-/// The machine restarts: live values are the distribution's again, files are ours.
+/// After a reboot, live values are the distribution's again, and files are ours.
 #[test]
 fn a_reboot_in_between_changes_nothing() {
     let bench = Bench::new(0);
-    let plan = bench.plan(Profile::TickToTrade, &[], Lasting::Always);
+    let plan = bench.plan(Profile::TickToTrade, &[], Persistence::Always);
     let mut kernel = Kernel::new(&bench.root, Fault::Nothing);
     bench.apply(&mut kernel, &plan, OnFailure::GoOn).unwrap();
     let write = |path: &str, text: &str| std::fs::write(bench.root.path(path), text).unwrap();
@@ -175,7 +175,7 @@ fn a_reboot_in_between_changes_nothing() {
     for path in ["proc/sys/vm/swappiness", "proc/irq/25/smp_affinity_list"] {
         write(path, &old(path));
     }
-    // An interrupt's number went to another device, whose value is its own.
+    // The interrupt's number went to another device, which keeps its own value.
     let interrupts = old("proc/interrupts").replace("eth0-Tx-Rx-1", "nvme1q0");
     write("proc/interrupts", &interrupts);
     write("proc/irq/28/smp_affinity_list", "3\n");
@@ -190,7 +190,7 @@ fn a_reboot_in_between_changes_nothing() {
 #[test]
 fn drift_is_seen_and_a_file_that_somebody_changed_is_kept() {
     let bench = Bench::new(1);
-    let plan = bench.plan(Profile::Exchange, &[], Lasting::Always);
+    let plan = bench.plan(Profile::Exchange, &[], Persistence::Always);
     let mut kernel = Kernel::new(&bench.root, Fault::Nothing);
     bench.apply(&mut kernel, &plan, OnFailure::GoOn).unwrap();
     let outcomes = || status(&Machine::new(bench.root.clone()), &bench.root, &bench.journal());
@@ -215,7 +215,7 @@ fn drift_is_seen_and_a_file_that_somebody_changed_is_kept() {
 }
 
 #[test]
-fn two_at_once_are_refused() {
+fn two_at_once_are_rejected() {
     let bench = Bench::new(2);
     let held = bench.journal();
     let error = Journal::open(bench.state.path()).unwrap_err();
@@ -224,15 +224,15 @@ fn two_at_once_are_refused() {
     bench.journal();
 }
 
-/// What a kernel says to a write, by errno(3): EPERM, ENOENT, EIO, EBUSY, EINVAL.
-const REFUSALS: [i32; 5] = [1, 2, 5, 16, 22];
+/// A kernel's errors for a write, errno(3): EPERM, ENOENT, EIO, EBUSY, EINVAL.
+const REJECTIONS: [i32; 5] = [1, 2, 5, 16, 22];
 
 fn fault() -> impl Strategy<Value = Fault> {
     prop_oneof![
         (0_usize..400).prop_map(Fault::Stop),
         (0_usize..400).prop_map(Fault::Tear),
-        (1_usize..130, 0..REFUSALS.len())
-            .prop_map(|(at, which)| Fault::Refuse(at, REFUSALS[which])),
+        (1_usize..130, 0..REJECTIONS.len())
+            .prop_map(|(at, which)| Fault::Reject(at, REJECTIONS[which])),
     ]
 }
 
@@ -247,12 +247,12 @@ proptest! {
         cut_again in prop::option::of(0_usize..200),
     ) {
         let bench = Bench::new(machine);
-        let plan = bench.plan(Profile::ALL[profile], &[], Lasting::Always);
+        let plan = bench.plan(Profile::ALL[profile], &[], Persistence::Always);
         let mut kernel = Kernel::new(&bench.root, fault);
         let on_failure = if rolls_back { OnFailure::RollBack } else { OnFailure::GoOn };
         let outcomes = bench.apply(&mut kernel, &plan, on_failure);
         match (fault, outcomes) {
-            (Fault::Refuse(at, _), Ok(outcomes)) if kernel.writes() >= at => {
+            (Fault::Reject(at, _), Ok(outcomes)) if kernel.writes() >= at => {
                 let failures = failed(&outcomes);
                 prop_assert!(!failures.is_empty(), "{:?}", outcomes);
                 let follows = |one: &&Outcome| is_below(failures[0], one);
@@ -266,10 +266,10 @@ proptest! {
             }
             (_, outcomes) => prop_assert!(outcomes.is_ok()),
         }
-        // A revert may be cut too.
+        // A revert may be interrupted too.
         if let Some(at) = cut_again {
             let mut kernel = Kernel::new(&bench.root, Fault::Stop(at));
-            let _ = revert(&mut kernel, &bench.root, &mut bench.journal(), &Which::All, false);
+            let _ = revert(&mut kernel, &bench.root, &mut bench.journal(), &StepSelection::All, false);
         }
         let outcomes = bench.revert();
         prop_assert!(failed(&outcomes).is_empty(), "{:?}", outcomes);

@@ -1,11 +1,11 @@
-//! What requests and replies share: reading flat JSON without allocating.
+//! Reads flat JSON without allocating, for requests and replies.
 //!
-//! A message is read into a struct of [`Slot`]s, which takes any value in any order without an
-//! error, so that a field of the wrong kind is named, and the client id read, whatever else is
-//! wrong. Only bytes that are no JSON object stop it.
+//! A message is read into a struct of [`Slot`]s. A slot takes a value of any kind without an error,
+//! in any order, so that the error can name a field of the wrong kind, and the client id is read in
+//! spite of other faults. Only bytes that are not a JSON object stop it.
 //!
-//! The scanner is our own because structs derived with serde took twice as long to fill, much of
-//! it spent in moving them about half full; what is unusual is still serde_json's to read.
+//! The scanner is our own because structs derived with serde took twice as long to fill, mostly for
+//! moving them half full. It leaves unusual values to serde_json.
 
 pub(crate) mod string;
 
@@ -13,7 +13,7 @@ use crate::fault::MessageFault;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// A field as it was found.
+/// The value read for a field.
 #[derive(Debug, Default)]
 pub(crate) enum Slot<T> {
     #[default]
@@ -22,7 +22,7 @@ pub(crate) enum Slot<T> {
     Value(T),
 }
 
-/// Text, borrowed from the message unless an escape stands in it.
+/// Text, borrowed from the message unless it contains an escape.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
 impl<T: ValueKind> Slot<T> {
@@ -35,7 +35,7 @@ impl<T: ValueKind> Slot<T> {
         }
     }
 
-    /// The value in its place, to take from.
+    /// A mutable reference to the value.
     pub(crate) fn get_mut(&mut self, field: &'static str) -> Result<&mut T, MessageFault> {
         match self {
             Slot::Value(value) => Ok(value),
@@ -44,7 +44,7 @@ impl<T: ValueKind> Slot<T> {
         }
     }
 
-    /// The value, taken out.
+    /// Takes the value.
     pub(crate) fn take(&mut self, field: &'static str) -> Result<T, MessageFault> {
         match std::mem::take(self) {
             Slot::Value(value) => Ok(value),
@@ -53,7 +53,7 @@ impl<T: ValueKind> Slot<T> {
         }
     }
 
-    /// The value, taken out, of a field that may be absent or null.
+    /// Takes the value of a field that may be absent or null.
     pub(crate) fn take_optional(&mut self, field: &'static str) -> Result<Option<T>, MessageFault> {
         match self {
             Slot::Absent => Ok(None),
@@ -62,14 +62,14 @@ impl<T: ValueKind> Slot<T> {
     }
 }
 
-/// The name of a kind of value, for a person.
+/// The name of a kind of value in messages.
 pub(crate) trait ValueKind {
     const NAME: &'static str;
 }
 
-/// An object's fields: what each key's value is read into.
+/// The fields of an object.
 pub(crate) trait Fields<'a> {
-    /// Reads the value of `key`, which stands next, or skips it.
+    /// Reads the next value into the field `key`, or skips it.
     fn read(&mut self, key: &str, value: &mut Scanner<'a>) -> Result<(), MessageFault>;
 }
 
@@ -86,7 +86,7 @@ impl ValueKind for i64 {
 }
 
 impl<const N: usize> ValueKind for [u64; N] {
-    const NAME: &'static str = "an array of so many numbers from 0";
+    const NAME: &'static str = "an array of non-negative integers of the right length";
 }
 
 impl ValueKind for bool {
@@ -101,16 +101,16 @@ impl<T> ValueKind for Vec<T> {
     const NAME: &'static str = "an array";
 }
 
-/// Reads JSON from the front to the back. What a normal message is made of (objects, strings
-/// without an escape, short integers) it reads itself; any other value it hands to serde_json,
-/// whose grammar thereby holds.
+/// Reads JSON from front to back. It parses usual values itself (objects, strings without an
+/// escape, short integers) and passes any other value to serde_json, so the grammar is
+/// serde_json's.
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    /// Reads a field that should be a string.
+    /// Reads a field that must be a string.
     pub(crate) fn text(&mut self, slot: &mut Slot<Text<'a>>) -> Result<(), MessageFault> {
         self.vacant(slot)?;
         *slot = match self.peek() {
@@ -120,7 +120,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads a field that should be an integer.
+    /// Reads a field that must be an integer.
     pub(crate) fn integer(&mut self, slot: &mut Slot<i64>) -> Result<(), MessageFault> {
         self.vacant(slot)?;
         *slot = match self.peek() {
@@ -130,7 +130,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads a field that should be an array of N integers from 0.
+    /// Reads a field that must be an array of N non-negative integers.
     pub(crate) fn naturals<const N: usize>(
         &mut self,
         slot: &mut Slot<[u64; N]>,
@@ -152,7 +152,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The same as our own encoder writes it; gives up somewhere in any other.
+    /// A fast path for our own encoder's form; `None` for any other form.
     fn plain_naturals<const N: usize>(&mut self) -> Option<[u64; N]> {
         let (mut numbers, mut before) = ([0; N], b'[');
         for number in &mut numbers {
@@ -164,7 +164,7 @@ impl<'a> Scanner<'a> {
         self.ends(b']').ok().filter(|ended| *ended).and(Some(numbers))
     }
 
-    /// Reads a field that should be true or false.
+    /// Reads a field that must be a boolean.
     pub(crate) fn boolean(&mut self, slot: &mut Slot<bool>) -> Result<(), MessageFault> {
         self.vacant(slot)?;
         self.peek();
@@ -177,7 +177,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads a field that should be an object, in its place.
+    /// Reads a field that must be an object, in place.
     pub(crate) fn object<T: Fields<'a> + Default>(
         &mut self,
         slot: &mut Slot<Object<T>>,
@@ -194,7 +194,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a field that should be an array of objects.
+    /// Reads a field that must be an array of objects.
     pub(crate) fn array<T: Fields<'a> + Default>(
         &mut self,
         slot: &mut Slot<Vec<Slot<Object<T>>>>,
@@ -222,7 +222,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads over a value of any kind.
+    /// Skips a value of any kind.
     pub(crate) fn skip(&mut self) -> Result<(), MessageFault> {
         match self.peek() {
             Some(b'"') => self.string().map(drop),
@@ -230,7 +230,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads an object's fields, from its opening brace to its closing one.
+    /// Reads an object's fields, including both braces.
     fn fields(&mut self, fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
         self.at += 1;
         if self.peek() == Some(b'}') {
@@ -253,7 +253,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Behind an item: takes the comma or the closing bracket, and says which it was.
+    /// After an item: takes the comma or the closing bracket; true if it was the bracket.
     fn ends(&mut self, close: u8) -> Result<bool, MessageFault> {
         match self.peek() {
             Some(byte) if byte == b',' || byte == close => {
@@ -264,7 +264,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next byte that is no white space, which stays.
+    /// The next byte that is not white space, without taking it.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
@@ -276,7 +276,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a string, from its opening quote on.
+    /// Reads a string, including its quotes.
     #[inline]
     fn string(&mut self) -> Result<Text<'a>, MessageFault> {
         let start = self.at + 1;
@@ -297,13 +297,13 @@ impl<'a> Scanner<'a> {
         serde_json::from_str(self.value()?).map(Cow::Owned).map_err(|_| fault)
     }
 
-    /// A value of a kind that was not asked for; null is absence.
+    /// Reads a value of a wrong kind; null counts as absent.
     #[cold]
     fn other<T>(&mut self) -> Result<Slot<T>, MessageFault> {
         Ok(if self.value()? == "null" { Slot::Absent } else { Slot::WrongKind })
     }
 
-    /// Reads over any value and returns its text. serde_json checks it, without recursion.
+    /// Skips any value and returns its text. serde_json checks it, without recursion.
     fn value(&mut self) -> Result<&'a str, MessageFault> {
         if let Some(integer) = self.short_integer() {
             return Ok(integer);
@@ -320,7 +320,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The digits of an integer without a sign, if that is what stands next.
+    /// The digits of an unsigned integer, if one is next.
     fn short_integer(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -344,12 +344,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes come before the first quote, backslash or control character; eight at a time.
+/// Number of bytes before the first quote, backslash or control character; eight at a time.
 #[inline]
 fn plain_bytes(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // A byte's high bit is set where `word`'s byte is below `limit`; above the first such byte, a
-    // borrow may set others, but only the first is asked for.
+    // A byte's high bit is set if `word`'s byte is below `limit`. Above the first such byte a
+    // borrow may set other bits, but only the first matters.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES * 0x80);
     let (words, rest) = bytes.as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {
@@ -364,8 +364,8 @@ fn plain_bytes(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
 }
 
-/// Reads a message's one object. The bytes are checked once to be UTF-8, sixteen at a time, which
-/// costs less than a check of each string and leaves no string unchecked.
+/// Parses a message of one object. Checks all bytes for UTF-8 once, sixteen at a time, which costs
+/// less than checking each string.
 pub(crate) fn parse<'a>(bytes: &'a [u8], fields: &mut impl Fields<'a>) -> Result<(), MessageFault> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| MessageFault::NotUtf8 { at_byte: error.valid_up_to() })?;
@@ -381,7 +381,7 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], fields: &mut impl Fields<'a>) -> Result
     }
 }
 
-/// Holds a text against a limit of bytes.
+/// Checks a text against a limit of bytes.
 pub(crate) fn bounded<'a>(
     text: Text<'a>,
     field: &'static str,

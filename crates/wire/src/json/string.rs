@@ -1,9 +1,9 @@
-//! Writing JSON's strings.
+//! Writes JSON strings.
 
-/// Appends a string with its quotes, escaped where JSON wants it.
+/// Appends a string with quotes and escapes.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    // Folded rather than searched, so that the compiler can test many bytes at a time.
+    // A fold instead of a search, so that the compiler can test many bytes at a time.
     let plain =
         text.iter().fold(true, |plain, &b| plain & (b >= b' ') & (b != b'"') & (b != b'\\'));
     if plain {

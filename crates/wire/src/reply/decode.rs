@@ -1,4 +1,4 @@
-//! The decoder of what the exchange sends: ours, or the incumbent's.
+//! Decodes messages of the exchange: ours, or the incumbent's.
 
 use crate::fault::MessageFault;
 use crate::json::{self, Fields, Object, Scanner, Slot, Text};
@@ -10,7 +10,7 @@ use crate::reply::{
 use crate::request::decode::{address, client_id, decimal, optional};
 use crate::request::{Depth, Side};
 
-/// A reply that can't be read.
+/// An unreadable reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable reply: {0}")]
 pub struct ReplyError(pub MessageFault);
@@ -98,7 +98,7 @@ pub fn decode_reply(bytes: &[u8]) -> Result<Reply<'_>, ReplyError> {
     decode_stamped_reply(bytes).map(|(reply, _)| reply)
 }
 
-/// As [`decode_reply`], with the exchange's stamps if it has them.
+/// As [`decode_reply`], with the exchange's stamps if present.
 pub fn decode_stamped_reply(bytes: &[u8]) -> Result<(Reply<'_>, Option<Stamps>), ReplyError> {
     let mut raw = RawReply::default();
     let read = json::parse(bytes, &mut raw).and_then(|()| raw.reply());

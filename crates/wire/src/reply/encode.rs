@@ -1,4 +1,4 @@
-//! The encoders of what the exchange sends. Keys stand in the incumbent's order.
+//! Encodes the exchange's messages. Keys are in the incumbent's order.
 
 use crate::client_id::ClientId;
 use crate::digits::{write_i64, write_u64};
@@ -48,7 +48,7 @@ fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
             write_string(out, feed.address.to_string().as_bytes());
             out.extend_from_slice(br#","depth":"#);
             write_string(out, feed.depth.name().as_bytes());
-            // As text: most readers of JSON keep 53 bits of a number.
+            // As text, because most JSON readers keep only 53 bits of a number.
             out.extend_from_slice(br#","session":""#);
             write_u64(out, feed.session);
             out.extend_from_slice(br#"","sequence":"#);
@@ -58,9 +58,9 @@ fn write_subscription(out: &mut Vec<u8>, channel: &Subscription<'_>) {
     out.push(b'}');
 }
 
-/// Gives the reply that was appended last its stamps, as its last key.
+/// Adds stamps to the last appended reply, as its last key.
 pub fn encode_stamps(out: &mut Vec<u8>, stamps: &Stamps) {
-    // The brace that ends it.
+    // The closing brace.
     out.pop();
     for (i, stamp_ns) in stamps.iter().enumerate() {
         out.extend_from_slice(if i == 0 { br#","stamps":["#.as_slice() } else { b"," });
@@ -252,8 +252,7 @@ pub fn encode_error(out: &mut Vec<u8>, reason: &str) {
     out.push(b'}');
 }
 
-/// The keys that stand together in every report on an order, up to the order id without its last
-/// quote.
+/// The keys common to all reports on an order, up to the order id without its last quote.
 fn write_order(
     out: &mut Vec<u8>,
     client_id: &ClientId,
@@ -270,7 +269,7 @@ fn write_order(
     out.extend_from_slice(&order_id.text());
 }
 
-/// From behind a decimal's last digit to the time.
+/// Writes from after a decimal's last digit up to the time.
 fn write_side_and_time(out: &mut Vec<u8>, side: Side, time_ms: i64) {
     out.extend_from_slice(match side {
         Side::Buy => br#"","side":"BUY","time":"#.as_slice(),

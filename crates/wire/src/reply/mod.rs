@@ -1,4 +1,4 @@
-//! What the exchange sends: its types.
+//! The exchange's messages.
 
 mod decode;
 mod encode;
@@ -17,15 +17,15 @@ use crate::request::{Depth, Side};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
-/// When a request was read (the read that brought its last byte), went into the engine, was done
-/// there, and when this reply was encoded: ns on the exchange's clock. Our extension, for who
-/// asked for it.
+/// Four times, ns on the exchange's clock: when the last byte of a request was read, when the
+/// engine got it, when the engine had finished, and when this reply was encoded. Our extension, for
+/// clients that request it.
 pub type Stamps = [u64; 4];
 
 /// An exchange's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// `AUTHENTICATED`. Several on one connection come in the order that was asked.
+    /// `AUTHENTICATED`. Several on one connection come in the order of the requests.
     Authenticated,
     /// `SUBSCRIPTIONS`. The only reply whose decoding allocates.
     Subscriptions(Subscriptions<'a>),
@@ -35,23 +35,24 @@ pub enum Reply<'a> {
     Fill(Fill<'a>),
     /// `DONE`: the order has ended.
     Done(Done<'a>),
-    /// `REJECTED`: a request about this order was refused.
+    /// `REJECTED`: a request about this order was rejected.
     Rejected(Rejected<'a>),
-    /// `AMENDED`: an order's price, amount or name is new.
+    /// `AMENDED`: an order's price, amount or name has changed.
     Amended(Amended<'a>),
     /// `WAITING`: a stop was accepted.
     Waiting(Waiting<'a>),
-    /// `TRIGGERED`: a stop's price is there; what it does as an order follows.
+    /// `TRIGGERED`: a stop's price was reached; its reports as an order follow.
     Triggered(Triggered<'a>),
-    /// `DECREMENTED`: the order met one of its own account, and lost what they would have traded.
+    /// `DECREMENTED`: the order met an order of its own account, and lost the amount that they
+    /// would have traded.
     Decremented(Decremented<'a>),
-    /// `MASS_CANCELLED`: a mass cancel is done, and all its cancels were told before.
+    /// `MASS_CANCELLED`: a mass cancel is done, and all of its cancels were reported before.
     MassCancelled(Applied<'a>),
     /// `APPLIED`: an operator's setting is done.
     Applied(Applied<'a>),
-    /// `ERROR`: a message was refused that could not be tied to an order.
+    /// `ERROR`: a message was rejected and can't be assigned to an order.
     Error {
-        /// Why, for a person.
+        /// The reason, in words.
         reason: Cow<'a, str>,
     },
     /// Any other type.
@@ -64,41 +65,41 @@ pub enum Reply<'a> {
 /// The current subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriptions<'a> {
-    /// Every account with every channel, then what belongs to the connection.
+    /// Every account with every channel, then the channels of the connection.
     pub channels: Vec<Subscription<'a>>,
     /// Milliseconds since 1970.
     pub time_ms: i64,
 }
 
-/// One channel that is subscribed.
+/// A subscribed channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subscription<'a> {
     /// One account's channel.
     Account {
-        /// Whose.
+        /// The account.
         account_id: Cow<'a, str>,
         /// The channel, such as `ORDERS`.
         name: Cow<'a, str>,
     },
-    /// Market data as JSON. Ours.
+    /// Market data as JSON. Our extension.
     MarketData {
         /// The channel, such as `BOOK`.
         name: Cow<'a, str>,
         /// The instrument.
         instrument_code: Cow<'a, str>,
     },
-    /// The feed. Ours.
+    /// The feed. Our extension.
     Feed(FeedSubscription),
 }
 
-/// The feed, as it is subscribed.
+/// A subscription of the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedSubscription {
-    /// How deep.
+    /// Its depth.
     pub depth: Depth,
-    /// Where its datagrams go: the subscriber's own address, or a multicast group.
+    /// Target of its datagrams: the subscriber's own address, or a multicast group.
     pub address: SocketAddr,
-    /// Which run of the exchange, as in the datagrams.
+    /// The exchange's session, as in the datagrams.
     pub session: u64,
     /// The number of the last message before the subscription.
     pub sequence: u64,
@@ -115,7 +116,7 @@ pub struct Booked<'a> {
     pub side: Side,
     /// The limit.
     pub price: Decimal,
-    /// The whole amount of the order, or what its last amendment said.
+    /// The whole amount of the order, or that of its last amendment.
     pub amount: Decimal,
     /// The exchange's name for the order.
     pub order_id: OrderId,
@@ -136,11 +137,11 @@ pub struct Fill<'a> {
     pub instrument_code: Cow<'a, str>,
     /// Buy or sell: this order's side.
     pub side: Side,
-    /// At which the trade was made: the resting order's.
+    /// The trade's price: the resting order's.
     pub price: Decimal,
-    /// How much was traded.
+    /// The traded amount.
     pub amount: Decimal,
-    /// How much of the order is left.
+    /// The order's remaining amount.
     pub remaining: Decimal,
     /// The exchange's name for the order.
     pub order_id: OrderId,
@@ -159,9 +160,9 @@ pub struct Fill<'a> {
 pub struct Done<'a> {
     /// The client's name for the order.
     pub client_id: ClientId,
-    /// What was traded.
+    /// The instrument.
     pub instrument_code: Cow<'a, str>,
-    /// How it ended.
+    /// The reason of its end.
     pub status: DoneStatus,
     /// The exchange's name for the order.
     pub order_id: OrderId,
@@ -173,25 +174,25 @@ pub struct Done<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// How an order ended.
+/// The reason of an order's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DoneStatus {
-    /// By its client's wish.
+    /// Its client cancelled it.
     Cancelled,
-    /// Wholly traded.
+    /// Fully traded.
     Filled,
-    /// By its time in force: what an immediate order could not trade, or its time had come.
+    /// Its time in force ended: an immediate order's remainder, or an order whose date was reached.
     Expired,
     /// It met an order of its own account.
     SelfTradePrevented,
     /// Its instrument was closed.
     Closed,
-    /// A stop triggered that was to rest, and its side of the book has as many prices as it takes.
+    /// A triggered stop can't rest, because its side of the book has the maximum number of prices.
     NoRoom,
 }
 
 impl DoneStatus {
-    /// All, in the order of their declaration.
+    /// All, in the order of declaration.
     pub const ALL: [DoneStatus; 6] = [
         DoneStatus::Cancelled,
         DoneStatus::Filled,
@@ -223,12 +224,12 @@ impl DoneStatus {
     }
 }
 
-/// A request that was refused.
+/// A rejected request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected<'a> {
-    /// The order it was about.
+    /// The order of the request.
     pub client_id: ClientId,
-    /// Why, for a person.
+    /// The reason, in words.
     pub reason: Cow<'a, str>,
     /// Milliseconds since 1970.
     pub time_ms: i64,
@@ -236,25 +237,25 @@ pub struct Rejected<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// An order whose price, amount or name is new. If it lost its place it enters again, and what it
-/// does then follows.
+/// An order whose price, amount or name has changed. If it lost its place, it enters again, and its
+/// reports follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amended<'a> {
-    /// The client's name for the order from now on.
+    /// The client's new name for the order.
     pub client_id: ClientId,
-    /// What it was until now, if it is new.
+    /// The previous name, if it has changed.
     pub replaced_client_id: Option<ClientId>,
     /// The instrument.
     pub instrument_code: Cow<'a, str>,
     /// Buy or sell.
     pub side: Side,
-    /// The limit; `None` of a stop that is a market order.
+    /// The limit; `None` for a stop that is a market order.
     pub price: Option<Decimal>,
-    /// How much of the order is open now.
+    /// The order's open amount.
     pub amount: Decimal,
     /// Whether it kept its place in the queue.
     pub place_kept: bool,
-    /// The exchange's name for the order, which stays.
+    /// The exchange's name for the order, which does not change.
     pub order_id: OrderId,
     /// Counts the events of this instrument's book.
     pub order_book_sequence: i64,
@@ -273,7 +274,7 @@ pub struct Waiting<'a> {
     pub instrument_code: Cow<'a, str>,
     /// Buy or sell.
     pub side: Side,
-    /// The price that it waits for.
+    /// Its stop price.
     pub stop_price: Decimal,
     /// The whole amount of the order.
     pub amount: Decimal,
@@ -287,7 +288,7 @@ pub struct Waiting<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// A stop whose price is there.
+/// A stop whose price was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Triggered<'a> {
     /// The client's name for the order.
@@ -304,7 +305,7 @@ pub struct Triggered<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// A trade of an account with itself that was prevented, as one of its two orders sees it.
+/// A prevented trade of an account with itself, as one of its two orders sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decremented<'a> {
     /// The client's name for the order.
@@ -313,11 +314,11 @@ pub struct Decremented<'a> {
     pub instrument_code: Cow<'a, str>,
     /// Buy or sell: this order's side.
     pub side: Side,
-    /// At which the trade would have been made.
+    /// The price of the prevented trade.
     pub price: Decimal,
-    /// How much the order lost.
+    /// The amount that the order lost.
     pub amount: Decimal,
-    /// How much of the order is left.
+    /// The order's remaining amount.
     pub remaining: Decimal,
     /// The exchange's name for the order.
     pub order_id: OrderId,
@@ -329,12 +330,12 @@ pub struct Decremented<'a> {
     pub uid: Cow<'a, str>,
 }
 
-/// A mass cancel or an operator's setting that is done.
+/// A completed mass cancel, or an applied setting of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
-    /// The name that its request had.
+    /// The name of its request.
     pub client_id: Option<ClientId>,
-    /// How many orders it ended.
+    /// Number of orders that it ended.
     pub count: i64,
     /// Milliseconds since 1970.
     pub time_ms: i64,

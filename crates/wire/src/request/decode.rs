@@ -1,4 +1,4 @@
-//! The decoder of what clients send.
+//! Decodes clients' messages.
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
@@ -113,7 +113,7 @@ impl<'a> Fields<'a> for RawChannel<'a> {
     }
 }
 
-/// Decodes a client's message. Keys in any order, unknown keys ignored; `null` is absence.
+/// Decodes a client's message. Keys in any order, unknown keys ignored; `null` counts as absent.
 pub fn decode_request(bytes: &[u8]) -> Result<Request<'_>, RequestError> {
     let mut raw = RawRequest::default();
     json::parse(bytes, &mut raw).map_err(|fault| RequestError { fault, client_id: None })?;
@@ -155,8 +155,8 @@ impl<'a> RawRequest<'a> {
         let from = u64::try_from(*self.from.get("from")?);
         let count = u32::try_from(*self.count.get("count")?);
         Ok(Request::FeedReplay {
-            from: from.map_err(|_| wrong("from", "the number of a message"))?,
-            count: count.map_err(|_| wrong("count", "how many messages"))?,
+            from: from.map_err(|_| wrong("from", "a message number"))?,
+            count: count.map_err(|_| wrong("count", "a number of messages"))?,
         })
     }
 
@@ -270,7 +270,7 @@ impl<'a> RawRequest<'a> {
             .collect()
     }
 
-    /// The client id from wherever it stands, for the answer to a request that failed.
+    /// The client id of any field, for the answer to a failed request.
     fn any_client_id(&self) -> Option<ClientId> {
         let inner = match &self.order {
             Slot::Value(Object(order)) => client_id(&order.client_id, "").ok(),
@@ -298,7 +298,7 @@ impl<'a> RawChannel<'a> {
     }
 }
 
-/// A numeric address: a name would have to be looked up.
+/// A numeric address: a name would need a lookup.
 pub(crate) fn address(
     slot: &Slot<Text<'_>>,
     field: &'static str,

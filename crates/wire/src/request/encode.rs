@@ -1,4 +1,4 @@
-//! The encoders of what clients send. Optional keys stand behind the incumbent's.
+//! Encodes clients' messages. Optional keys follow the incumbent's.
 
 use crate::client_id::ClientId;
 use crate::decimal::Decimal;
@@ -59,7 +59,7 @@ pub fn encode_feed_snapshot(out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"type":"FEED_SNAPSHOT"}"#);
 }
 
-/// Appends a `FLOW` that starts it.
+/// Appends a `FLOW` with action `START`.
 pub fn encode_start_flow(out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"type":"FLOW","action":"START"}"#);
 }

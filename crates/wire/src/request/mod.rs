@@ -1,4 +1,4 @@
-//! What clients send: its types. Decoded by the exchange, encoded by a trader.
+//! Clients' messages. The exchange decodes them, a trader encodes them.
 
 pub(crate) mod decode;
 mod encode;
@@ -32,25 +32,25 @@ pub const CHANNEL_NAME_BYTES_MAX: usize = 32;
 pub enum Request<'a> {
     /// `AUTHENTICATE`.
     Authenticate {
-        /// Names the account and proves it.
+        /// Identifies and authenticates the account.
         api_token: Cow<'a, str>,
-        /// Whether the account's orders are to be cancelled when this connection ends; `None`
-        /// leaves it as it is, which at first is no. Our extension.
+        /// Whether to cancel the account's orders when this connection ends; `None` changes
+        /// nothing. The initial value is false. Our extension.
         cancel_on_disconnect: Option<bool>,
-        /// Whether replies to orders and cancels on this connection are to carry `stamps`; `None`
-        /// leaves it as it is, which at first is no. Our extension.
+        /// Whether replies to orders and cancels on this connection carry `stamps`; `None` changes
+        /// nothing. The initial value is false. Our extension.
         stamps: Option<bool>,
     },
-    /// `SUBSCRIBE`. The only message whose decoding allocates: it comes once per connection.
+    /// `SUBSCRIBE`. The only message whose decoding allocates; it comes once per connection.
     Subscribe {
-        /// To what.
+        /// The channels.
         channels: Vec<Channel<'a>>,
     },
     /// `CREATE_ORDER`.
     CreateOrder(CreateOrder<'a>),
     /// `CANCEL_ORDER`.
     CancelOrder(CancelOrder<'a>),
-    /// `AMEND_ORDER`. Our extension, as all that follow.
+    /// `AMEND_ORDER`. Our extension, like all that follow.
     AmendOrder(AmendOrder<'a>),
     /// `MASS_CANCEL`.
     MassCancel(MassCancel<'a>),
@@ -58,47 +58,47 @@ pub enum Request<'a> {
     InstrumentState(SetInstrumentState<'a>),
     /// `KILL_SWITCH`, from an operator.
     KillSwitch(KillSwitch<'a>),
-    /// `FEED_REPLAY`, from a subscriber of the channel `FEED`: datagrams are to be sent again.
+    /// `FEED_REPLAY`, from a subscriber of the channel `FEED`: requests datagrams again.
     FeedReplay {
-        /// The number of the first message that is missing.
+        /// Number of the first missing message.
         from: u64,
-        /// How many are missing from there on.
+        /// Number of missing messages.
         count: u32,
     },
-    /// `FEED_SNAPSHOT`, from a subscriber of the channel `FEED`: the books are to be sent.
+    /// `FEED_SNAPSHOT`, from a subscriber of the channel `FEED`: requests the books.
     FeedSnapshot,
-    /// `FLOW` with action `START`, from an operator: the exchange's own order flow begins.
+    /// `FLOW` with action `START`, from an operator: starts the exchange's own order flow.
     StartFlow,
-    /// `DESCRIBE`, from an operator: what exchange this is, and in what state.
+    /// `DESCRIBE`, from an operator: requests the exchange's description and state.
     Describe,
 }
 
-/// A channel that is subscribed to.
+/// A channel to subscribe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel<'a> {
-    /// `ORDERS`; ours: `FEED`, `BOOK`, `TRADES`, `TOP`.
+    /// `ORDERS`; our extensions: `FEED`, `BOOK`, `TRADES`, `TOP`.
     pub name: Cow<'a, str>,
     /// For `FEED`: the target of its datagrams; `None`: the exchange's multicast group.
     pub address: Option<SocketAddr>,
-    /// For `FEED`: the depth; `None` is order by order.
+    /// For `FEED`: the depth; `None`: order by order.
     pub depth: Option<Depth>,
     /// For `BOOK`, `TRADES` and `TOP`: the instrument.
     pub instrument_code: Option<Cow<'a, str>>,
 }
 
 impl<'a> Channel<'a> {
-    /// A channel that has only its name, such as `ORDERS`.
+    /// A channel with only a name, such as `ORDERS`.
     pub fn named(name: impl Into<Cow<'a, str>>) -> Channel<'a> {
         Channel { name: name.into(), address: None, depth: None, instrument_code: None }
     }
 }
 
-/// What a feed shows.
+/// Level of detail of a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Depth {
     /// Each order (L3).
     Orders,
-    /// The sum at each price (L2).
+    /// The total at each price (L2).
     Levels,
 }
 
@@ -130,25 +130,25 @@ pub struct CreateOrder<'a> {
     pub client_id: ClientId,
     /// Buy or sell.
     pub side: Side,
-    /// The limit. Any decimal: its sign and its tick are the exchange's to judge. `None` is a
-    /// market order.
+    /// The limit; `None` for a market order. Any decimal: the exchange checks its sign and its
+    /// tick.
     pub price: Option<Decimal>,
-    /// How much. Any decimal: its sign and its lot are the exchange's to judge.
+    /// The amount. Any decimal: the exchange checks its sign and its lot.
     pub amount: Decimal,
-    /// How long it stays.
+    /// Duration of the order.
     pub time_in_force: TimeInForce,
-    /// The order waits until the market's price is there.
+    /// Stop price: the order waits until the market reaches it.
     pub stop_price: Option<Decimal>,
-    /// How much of it the book shows at a time (iceberg); `None` is all.
+    /// Amount that the book shows at a time (iceberg); `None`: all.
     pub display_amount: Option<Decimal>,
-    /// What becomes of it if it would trade on arrival; `None`: it trades.
+    /// Treatment if it would trade on arrival; `None`: it trades.
     pub post_only: Option<PostOnly>,
-    /// Which of the accounts authenticated on this connection; `None` is the first. Our extension.
+    /// One of the connection's authenticated accounts; `None`: the first. Our extension.
     pub account_id: Option<Cow<'a, str>>,
 }
 
 impl<'a> CreateOrder<'a> {
-    /// A limit order of the first account that is good till cancelled.
+    /// A limit order of the first account, good till cancelled.
     pub fn limit(
         instrument_code: impl Into<Cow<'a, str>>,
         client_id: ClientId,
@@ -171,71 +171,71 @@ impl<'a> CreateOrder<'a> {
     }
 }
 
-/// The end of an order, wished.
+/// Cancels an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelOrder<'a> {
     /// The order, by its client's name.
     pub client_id: ClientId,
-    /// What it trades.
+    /// The instrument.
     pub instrument_code: Cow<'a, str>,
-    /// Which of the accounts authenticated on this connection; `None` is the first. Our extension.
+    /// One of the connection's authenticated accounts; `None`: the first. Our extension.
     pub account_id: Option<Cow<'a, str>>,
 }
 
-/// Another price or amount for an open order, or both.
+/// Changes the price or amount of an open order, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmendOrder<'a> {
     /// The order, by its client's name.
     pub client_id: ClientId,
-    /// Its client's name from now on; `None` keeps it.
+    /// The client's new name for the order; `None` keeps it.
     pub new_client_id: Option<ClientId>,
-    /// What it trades.
+    /// The instrument.
     pub instrument_code: Cow<'a, str>,
-    /// Its limit from now on; `None` for a stop that is a market order, which has none.
+    /// The new limit; `None` for a stop that is a market order.
     pub price: Option<Decimal>,
-    /// How much of it is to be open from now on, whatever has traded before.
+    /// The new open amount, regardless of earlier trades.
     pub amount: Decimal,
-    /// Which of the accounts authenticated on this connection; `None` is the first.
+    /// One of the connection's authenticated accounts; `None`: the first.
     pub account_id: Option<Cow<'a, str>>,
 }
 
-/// The end of all open orders of an account that fit every criterion which is given.
+/// Cancels all open orders of an account that match all given criteria.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MassCancel<'a> {
-    /// The client's name for this request, which comes back in its answer.
+    /// The client's name for this request, repeated in the answer.
     pub client_id: Option<ClientId>,
-    /// The instrument; `None` is all.
+    /// The instrument; `None`: all.
     pub instrument_code: Option<Cow<'a, str>>,
-    /// On which side; `None` is both.
+    /// The side; `None`: both.
     pub side: Option<Side>,
-    /// Which of the accounts authenticated on this connection; `None` is the first. From an
-    /// operator: whose orders; `None` is everybody's.
+    /// One of the connection's authenticated accounts; `None`: the first. From an operator: the
+    /// owner of the orders; `None`: all accounts.
     pub account_id: Option<Cow<'a, str>>,
 }
 
-/// An instrument is to be opened, halted or closed.
+/// Opens, halts or closes an instrument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetInstrumentState<'a> {
-    /// The operator's name for this request, which comes back in its answer.
+    /// The operator's name for this request, repeated in the answer.
     pub client_id: Option<ClientId>,
-    /// Which.
+    /// The instrument.
     pub instrument_code: Cow<'a, str>,
-    /// What it is to be.
+    /// Its new state.
     pub state: InstrumentState,
 }
 
-/// A kill switch is to be thrown or released.
+/// Sets or releases a kill switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillSwitch<'a> {
-    /// The operator's name for this request, which comes back in its answer.
+    /// The operator's name for this request, repeated in the answer.
     pub client_id: Option<ClientId>,
-    /// Whose; `None` is that of all.
+    /// The account; `None`: the switch for all accounts.
     pub account_id: Option<Cow<'a, str>>,
-    /// Whether it is to be on.
+    /// Whether to set it.
     pub on: bool,
 }
 
-/// Which way an order trades.
+/// Side of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Bids.
@@ -263,26 +263,26 @@ impl Side {
     }
 }
 
-/// How long an order stays.
+/// Duration of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeInForce {
     /// Rests until it is filled or cancelled.
     GoodTillCancelled,
-    /// What does not trade at once is cancelled.
+    /// Cancels the part that does not trade at once.
     ImmediateOrCancelled,
-    /// All of it trades at once, or nothing.
+    /// Trades fully at once, or not at all.
     FillOrKill,
-    /// Rests until it is filled or cancelled, or its time has come.
+    /// Rests until it is filled or cancelled, or until its date.
     GoodTillDate {
-        /// From when on it is no longer open, milliseconds since 1970.
+        /// Time from which it is no longer open, milliseconds since 1970.
         expire_time_ms: i64,
     },
 }
 
-/// What becomes of an order that is to rest, but would trade on arrival.
+/// Treatment of a post-only order that would trade on arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PostOnly {
-    /// It is refused.
+    /// It is rejected.
     Reject,
     /// It rests one tick short of the other side's best price.
     Reprice,
@@ -298,14 +298,14 @@ impl PostOnly {
     }
 }
 
-/// Whether an instrument trades.
+/// State of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InstrumentState {
     /// It trades.
     Open,
-    /// Nothing enters; what is open may be cancelled, or amended to less.
+    /// No orders enter; open orders may be cancelled, or reduced.
     Halted,
-    /// Nothing is open.
+    /// No orders are open.
     Closed,
 }
 
@@ -320,13 +320,13 @@ impl InstrumentState {
     }
 }
 
-/// A request that can't be carried out as it stands. With a client id it is answered by `REJECTED`,
-/// without one by `ERROR`; `fault` in text is the reason.
+/// A request that can't be executed. The answer is `REJECTED` if it has a client id, otherwise
+/// `ERROR`, with the text of `fault` as the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestError {
     /// The fault.
     pub fault: MessageFault,
-    /// The order it was about, if that could be read.
+    /// The order of the request, if readable.
     pub client_id: Option<ClientId>,
 }
 

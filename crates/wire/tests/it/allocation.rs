@@ -1,4 +1,4 @@
-//! No allocation per message in the normal case, counted.
+//! Counts allocations: none per message in the usual case.
 
 use counting::calls;
 use wire::frame::{Opcode, write_frame_with};
@@ -7,7 +7,7 @@ use wire::reply::{decode_reply, encode_booked, encode_done, encode_fill, encode_
 use wire::request::{decode_request, encode_cancel_order, encode_create_order};
 use wire::{reply::Reply, request::Request};
 
-/// The calls to the allocator that `work` makes, frees too.
+/// The allocator calls of `work`, including frees.
 fn calls_of(mut work: impl FnMut()) -> u64 {
     let before = calls();
     work();
@@ -54,7 +54,7 @@ fn requests_decode_without_allocating() {
 
 #[test]
 fn replies_decode_without_allocating() {
-    // The last has an escape in its reason and so is allowed its copy.
+    // The last one has an escape in its reason, and so may copy it.
     for reply in REPLIES[..3].iter().chain(&MORE_REPLIES) {
         assert_eq!(calls_of(|| assert!(decode_reply(reply).is_ok())), 0);
     }

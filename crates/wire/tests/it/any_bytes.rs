@@ -1,5 +1,5 @@
-//! The properties that the fuzz targets hold, on a few thousand inputs in every test run: bytes
-//! without a shape, and well-formed messages with a few bytes changed.
+//! The properties of the fuzz targets, on a few thousand inputs in every test run: random bytes,
+//! and valid messages with a few bytes changed.
 
 use proptest::prelude::*;
 use wire::MessageFault;
@@ -54,7 +54,7 @@ fn damaged(originals: &'static [&'static [u8]]) -> impl Strategy<Value = Vec<u8>
     )
 }
 
-/// Frames, mostly right, as (fin, opcode, masked, payload).
+/// Frames, mostly valid, as (fin, opcode, masked, payload).
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let opcode = prop::sample::select(vec![
         Opcode::Text,
@@ -77,7 +77,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn what_serde_json_refuses_we_refuse() {
+fn what_serde_json_rejects_we_reject() {
     for text in [
         "{'time':01}",
         "{'time':-}",

@@ -1,5 +1,5 @@
 //! The golden files that every client's decoder must reject, and those that it must accept although
-//! no exchange of ours sends them.
+//! our exchange never sends them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

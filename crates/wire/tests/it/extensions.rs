@@ -171,7 +171,7 @@ fn replies_have_their_golden_bytes() {
     same_reply(vector!("mass_cancelled.json"), Reply::MassCancelled(cancelled));
 }
 
-/// The fault of `good` after `from` was replaced by `to`; `'` stands for `"`.
+/// The fault of `good` after replacing `from` by `to`; `'` stands for `"`.
 fn fault(good: &[u8], from: &str, to: &str) -> MessageFault {
     let good = String::from_utf8_lossy(good);
     let text = good.replacen(&from.replace('\'', "\""), &to.replace('\'', "\""), 1);
@@ -202,7 +202,7 @@ fn a_bad_order_names_its_field() {
     assert!(matches!(bad, MessageFault::BadDecimal { field: "order.display_amount", .. }));
 }
 
-/// `null` is absence for what is ours, too.
+/// `null` counts as absent for our extensions, too.
 #[test]
 fn null_is_absence() {
     let text = String::from_utf8_lossy(vector!("create_order.json")).replace(

@@ -1,4 +1,4 @@
-//! Our messages about the feed and market data: golden bytes, and rejected messages.
+//! Our messages about the feed and market data: golden bytes, and invalid messages.
 
 use wire::administration::*;
 use wire::market_data::*;
@@ -47,28 +47,28 @@ fn requests_about_the_feed_have_their_golden_bytes() {
 
 #[test]
 fn what_a_request_about_the_feed_must_not_say() {
-    let refused = |text: &str| decode_request(text.as_bytes()).unwrap_err().fault;
+    let rejected = |text: &str| decode_request(text.as_bytes()).unwrap_err().fault;
     let named = |field, expected| MessageFault::WrongKind { field, expected };
     let address = named("channels[].address", "a numeric address such as 127.0.0.1:4000");
     for wrong in [r#""localhost:4000""#, r#""127.0.0.1""#, r#""""#] {
         let text =
             format!(r#"{{"type":"SUBSCRIBE","channels":[{{"name":"FEED","address":{wrong}}}]}}"#);
-        assert_eq!(refused(&text), address);
+        assert_eq!(rejected(&text), address);
     }
     assert_eq!(
-        refused(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"L3"}]}"#),
+        rejected(r#"{"type":"SUBSCRIBE","channels":[{"name":"FEED","depth":"L3"}]}"#),
         MessageFault::UnknownValue { field: "channels[].depth", allowed: "ORDERS, LEVELS" }
     );
     assert_eq!(
-        refused(r#"{"type":"FEED_REPLAY","from":-1,"count":1}"#),
-        named("from", "the number of a message")
+        rejected(r#"{"type":"FEED_REPLAY","from":-1,"count":1}"#),
+        named("from", "a message number")
     );
     assert_eq!(
-        refused(r#"{"type":"FEED_REPLAY","from":1,"count":4294967296}"#),
-        named("count", "how many messages")
+        rejected(r#"{"type":"FEED_REPLAY","from":1,"count":4294967296}"#),
+        named("count", "a number of messages")
     );
     assert_eq!(
-        refused(r#"{"type":"FLOW","action":"STOP"}"#),
+        rejected(r#"{"type":"FLOW","action":"STOP"}"#),
         MessageFault::UnknownValue { field: "action", allowed: "START" }
     );
 }
@@ -110,7 +110,7 @@ fn stamps_are_a_replys_last_key() {
 }
 
 #[test]
-fn stamps_of_any_form_are_read_or_refused() {
+fn stamps_of_any_form_are_read_or_rejected() {
     let stamps = |text: &str| {
         let reply = format!(r#"{{"type":"AUTHENTICATED","stamps":{text}}}"#);
         decode_stamped_reply(reply.as_bytes()).map(|(_, stamps)| stamps)
@@ -119,7 +119,7 @@ fn stamps_of_any_form_are_read_or_refused() {
     assert_eq!(stamps(" [ 1 , 2,3 ,18446744073709551615 ] "), Ok(Some([1, 2, 3, u64::MAX])));
     assert_eq!(stamps("null"), Ok(None));
     for wrong in ["[1,2,3]", "[1,2,3,4,5]", "[1,2,3,-4]", "[1,2,3,4.5]", "7", "{}", "[]", "\"x\""] {
-        let expected = "an array of so many numbers from 0";
+        let expected = "an array of non-negative integers of the right length";
         let fault = MessageFault::WrongKind { field: "stamps", expected };
         assert_eq!(stamps(wrong), Err(ReplyError(fault)), "{wrong}");
     }
@@ -186,7 +186,7 @@ fn notices_have_their_golden_bytes() {
         FlowEnded { inputs: 40_000, datagrams: 39_990, messages: 61_234, feed_sequence: 69_959 };
     same(vector!("flow_ended.json"), Notice::FlowEnded(ended));
     let reason = "message 17 is too old to be sent again; ask for a snapshot".into();
-    same(vector!("feed_refused.json"), Notice::FeedRefused { reason });
+    same(vector!("feed_refused.json"), Notice::FeedRejected { reason });
     let feed = FeedState {
         depth: "ORDERS".to_owned(),
         sequence: 69_959,
@@ -206,8 +206,7 @@ fn notices_have_their_golden_bytes() {
         machine: serde_json::Value::Null,
     };
     same(vector!("description.json"), Notice::Description(Box::new(description)));
-    // What orders and market data say is no notice, and the decoder of replies leaves notices to
-    // this one.
+    // Orders and market data are not notices; the reply decoder leaves notices to this one.
     assert!(decode_notice(vector!("booked.json")).is_err());
     let reply = decode_reply(vector!("flow_ended.json")).unwrap();
     assert_eq!(reply, Reply::Other { kind: "FLOW_ENDED".into() });

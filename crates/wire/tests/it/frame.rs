@@ -1,4 +1,4 @@
-//! Frames, judged by tungstenite: it reads what we write and we read what it writes.
+//! Compares our frames with tungstenite's, in both directions.
 
 use proptest::prelude::*;
 use std::io::{Cursor, Read, Write};
@@ -10,7 +10,7 @@ use wire::frame::{
 };
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 
-/// The vectors' key.
+/// The key of the golden files.
 const KEY: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
 
 macro_rules! vector {
@@ -48,7 +48,7 @@ fn tungstenite_reads(stream: Vec<u8>, role: TheirRole, count: usize) -> Vec<Thei
     (0..count).map(|_| socket.read().expect("a valid frame")).collect()
 }
 
-/// Payload sizes with the edges of the length forms over-represented.
+/// Payload sizes, mostly near the limits of the length forms.
 fn size() -> impl Strategy<Value = usize> {
     let edges = [0, 1, 7, 8, 9, 124, 125, 126, 127, 128, 65_534, 65_535, 65_536, 65_537];
     prop_oneof![3 => prop::sample::select(edges.to_vec()), 1 => 0..2_000usize]
@@ -65,7 +65,7 @@ proptest! {
         pings in prop::collection::vec(0..=125usize, 0..3),
         mask in any::<Option<[u8; 4]>>(),
     ) {
-        // The pings stand behind the first fragment.
+        // The pings follow the first fragment.
         let (mut stream, mut text) = (Vec::new(), Vec::new());
         for (i, &bytes) in sizes.iter().enumerate() {
             let fragment = payload(bytes, i as u8);
@@ -82,7 +82,7 @@ proptest! {
         prop_assert_eq!(read.iter().filter(|message| **message == text).count(), 1);
         prop_assert_eq!(read.iter().filter(|message| message.is_ping()).count(), pings.len());
 
-        // And our own reader says the same, in the same order.
+        // Our own reader must return the same in the same order.
         let role = if mask.is_some() { Role::Server } else { Role::Client };
         let mut ours = Vec::new();
         our_reader_reads(&stream, role, &mut ours);
@@ -185,15 +185,15 @@ fn a_close_says_why_and_is_cut_where_a_character_ends() {
 }
 
 #[test]
-fn headers_are_refused_at_their_second_byte() {
-    let refused = |bytes: &[u8]| decode_header(bytes).unwrap_err();
-    assert_eq!(refused(&[0xC1, 0x80]), FrameError::ReservedBits);
-    assert_eq!(refused(&[0x83, 0x80]), FrameError::UnknownOpcode(3));
-    assert_eq!(refused(&[0x89, 0xFE]), FrameError::ControlTooLong);
-    assert_eq!(refused(&[0x09, 0x80]), FrameError::ControlFragmented);
-    assert_eq!(refused(&[0x81, 126, 0, 125]), FrameError::LengthForm);
-    assert_eq!(refused(&[0x81, 127, 0, 0, 0, 0, 0, 0, 255, 255]), FrameError::LengthForm);
-    assert_eq!(refused(&[0x81, 127, 128, 0, 0, 0, 0, 1, 0, 0]), FrameError::LengthForm);
+fn headers_are_rejected_at_their_second_byte() {
+    let rejected = |bytes: &[u8]| decode_header(bytes).unwrap_err();
+    assert_eq!(rejected(&[0xC1, 0x80]), FrameError::ReservedBits);
+    assert_eq!(rejected(&[0x83, 0x80]), FrameError::UnknownOpcode(3));
+    assert_eq!(rejected(&[0x89, 0xFE]), FrameError::ControlTooLong);
+    assert_eq!(rejected(&[0x09, 0x80]), FrameError::ControlFragmented);
+    assert_eq!(rejected(&[0x81, 126, 0, 125]), FrameError::LengthForm);
+    assert_eq!(rejected(&[0x81, 127, 0, 0, 0, 0, 0, 0, 255, 255]), FrameError::LengthForm);
+    assert_eq!(rejected(&[0x81, 127, 128, 0, 0, 0, 0, 1, 0, 0]), FrameError::LengthForm);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn bad_heads_get_their_status() {
     assert_eq!(status("GET /health HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
     assert_eq!(status("\u{16}\u{3}\u{1}\u{2}"), 400);
     assert_eq!(status(&format!("GET /health HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65))), 431);
-    // Too long, whether its end has come or not; one byte less still waits.
+    // Too long, complete or not; with one byte less, the parser still waits.
     let long = format!("GET /health HTTP/1.1\r\nA: {}", "b".repeat(8192));
     assert_eq!(parse_head(&long.as_bytes()[..8191]), Ok(None));
     assert_eq!(parse_head(&long.as_bytes()[..8192]).unwrap_err().status, 431);
@@ -132,7 +132,7 @@ fn a_client_believes_only_a_proper_upgrade() {
     assert_eq!(check(&accepted), Ok(Some(accepted.len())));
     assert_eq!(check(&accepted[..accepted.len() - 1]), Ok(None));
     let full = "HTTP/1.1 503 Service Unavailable\r\n\r\n";
-    assert_eq!(check(full), Err(UpgradeError::Refused { status: 503 }));
+    assert_eq!(check(full), Err(UpgradeError::Rejected { status: 503 }));
     assert_eq!(check("SSH-2.0-OpenSSH"), Err(UpgradeError::Malformed));
     assert_eq!(check(&accepted.replace("websocket", "h2c")), Err(UpgradeError::NotWebSocket));
     let offered = accepted.replace("Upgrade\r\n", "Upgrade\r\nSec-WebSocket-Extensions: x\r\n");
@@ -143,9 +143,9 @@ fn a_client_believes_only_a_proper_upgrade() {
     assert_eq!(check(&endless), Err(UpgradeError::Malformed));
 }
 
-/// Issue 13: a proxy that ends lines only at CR LF would see one header where we saw two.
+/// A proxy that ends lines only at CR LF would see one header where we saw two.
 #[test]
-fn a_bare_line_feed_is_refused() {
+fn a_bare_line_feed_is_rejected() {
     for head in [
         UPGRADE.replace("\r\n", "\n"),
         UPGRADE.replacen("\r\n", "\n", 1),
@@ -159,7 +159,7 @@ fn a_bare_line_feed_is_refused() {
 }
 
 #[test]
-fn two_keys_or_hosts_are_refused() {
+fn two_keys_or_hosts_are_rejected() {
     for name in ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Host: other"] {
         let head = UPGRADE.replace("\r\n\r\n", &format!("\r\n{name}\r\n\r\n"));
         assert_eq!(status(&head), 400, "{name}");
@@ -187,7 +187,7 @@ fn an_origin_is_foreign_unless_it_is_this_server_by_its_address() {
         ("127.0.0.1:8888", "http://127.0.0.1:3000"),
         ("127.0.0.1:8888", "https://127.0.0.1:8888"),
         ("127.0.0.1:8888", "null"),
-        // A name that its owner lets point to 127.0.0.1 once the page is loaded.
+        // A name whose owner lets it point to 127.0.0.1 after the page has loaded.
         ("evil.example:8888", "http://evil.example:8888"),
     ] {
         assert!(is_foreign(host, origin), "{host} {origin}");

@@ -1,4 +1,4 @@
-//! The integration tests of `wire`, in one program: linking is most of what a test binary costs.
+//! The integration tests of `wire` in one program, because linking is most of a test binary's cost.
 
 mod allocation;
 mod any_bytes;

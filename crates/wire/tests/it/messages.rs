@@ -1,4 +1,4 @@
-//! Requests and replies: golden bytes, round trips, and what is refused.
+//! Requests and replies: golden bytes, round trips, and invalid messages.
 
 use proptest::prelude::*;
 use std::borrow::Cow;
@@ -136,7 +136,7 @@ fn replies_have_their_golden_bytes() {
     same_reply(vector!("error.json"), &Reply::Error { reason });
 }
 
-/// `text` with `'` for `"`, so that JSON can be read here.
+/// `text` with `'` for `"`, so that JSON is readable here.
 fn json(text: &str) -> Vec<u8> {
     text.replace('\'', "\"").into_bytes()
 }
@@ -156,7 +156,7 @@ fn keys_come_in_any_order_and_unknown_ones_are_ignored() {
     assert_eq!(decode_request(&text), Ok(Request::CreateOrder(order())));
     let text = json("{'uid':'1','time':1,'type':'SETTLED','order_id':7}");
     assert_eq!(decode_reply(&text), Ok(Reply::Other { kind: "SETTLED".into() }));
-    // An immediate order by its other name.
+    // An immediate order by its alternative name.
     let text = String::from_utf8_lossy(vector!("create_order.json"))
         .replace("GOOD_TILL_CANCELLED", "IMMEDIATE_OR_CANCEL");
     let time_in_force = TimeInForce::ImmediateOrCancelled;
@@ -286,7 +286,7 @@ fn limits_have_names() {
 
 #[test]
 fn the_incumbents_replies_are_read() {
-    // With a random UUID and a sequence of 19 digits these have the sizes it is known for.
+    // With a random UUID and a sequence of 19 digits, these have the incumbent's sizes.
     let done = String::from_utf8_lossy(vector!("done_cancelled.json"))
         .replace("00000000-0000-8000-8000-00000000002a", "0b9f57a2-5ad2-4d6e-8d2f-0c1e2d3f4a5b")
         .replace(":9,", ":9007199254740993123,");

@@ -1,4 +1,4 @@
-//! The reader: what it refuses, with which code; the stamps; its one buffer.
+//! The reader: its errors with their codes, its stamps, its single buffer.
 
 use proptest::prelude::*;
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
@@ -16,7 +16,7 @@ fn frame(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The error that a server's reader with a limit of 1000 bytes ends with.
+/// The final error of a server's reader with a limit of 1000 bytes.
 fn error_of(stream: &[u8]) -> (FrameError, u16) {
     let mut reader = server(1000);
     assert_eq!(reader.fill_from(stream, 0), stream.len());
@@ -44,7 +44,7 @@ fn every_fault_has_its_close_code() {
 
     let big = FrameError::MessageTooBig { message_bytes_max: 1000 };
     assert_eq!(error_of(&frame(true, Opcode::Text, &[b'x'; 1001])), (big, 1009));
-    // Refused by its header: nobody waits for the rest.
+    // Rejected by its header, without waiting for the rest.
     assert_eq!(error_of(&frame(true, Opcode::Text, &[b'x'; 60_000])[..8]), (big, 1009));
     let parts =
         [frame(false, Opcode::Text, &[b'x'; 600]), frame(true, Opcode::Continuation, &[b'x'; 401])];
@@ -121,12 +121,12 @@ fn a_stamp_is_of_the_read_that_brought_the_first_byte() {
     let message = frame(true, Opcode::Text, b"hello");
     // One read, many messages.
     assert_eq!(stamps(&message.repeat(3), 10), [10, 10, 10]);
-    // One message, many reads; the next one begins in the last of them.
+    // One message in many reads; the next message begins in the last of them.
     assert_eq!(stamps(&message[..1], 20), [0u64; 0]);
     assert_eq!(stamps(&message[1..4], 30), [0u64; 0]);
     assert_eq!(stamps(&[&message[4..], &message, &message[..2]].concat(), 40), [20, 40]);
     assert_eq!(stamps(&message[2..], 50), [40]);
-    // A fragmented message keeps its first fragment's, the ping between has its own.
+    // A fragmented message keeps its first fragment's stamp; the ping in between has its own.
     let (first, ping) = (frame(false, Opcode::Text, b"he"), frame(true, Opcode::Ping, b""));
     assert_eq!(stamps(&first, 60), [0u64; 0]);
     assert_eq!(stamps(&ping, 70), [70]);
@@ -153,7 +153,7 @@ fn undrained_reads_fill_the_buffer_and_no_more() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(testing::cases(300)))]
 
-    /// Streams many times longer than the buffer, so that it is compacted at every kind of place.
+    /// Streams much longer than the buffer, so that it is compacted at every kind of position.
     #[test]
     fn long_streams_in_any_pieces(
         messages in prop::collection::vec((prop::collection::vec(0..700usize, 1..4), 0..126usize), 1..40),

@@ -36,7 +36,7 @@ fn decimals_are_read_exactly_and_written_canonically() {
 }
 
 #[test]
-fn what_is_no_decimal_is_refused() {
+fn other_texts_are_rejected_as_decimals() {
     for text in [
         "", "-", ".", "1.", ".5", "+1", "1e3", "1E3", " 1", "1 ", "1.2.3", "1,5", "--1", "NaN",
         "0x1", "١", "1.-5", "1.0x",
@@ -53,7 +53,7 @@ fn what_is_no_decimal_is_refused() {
 }
 
 #[test]
-fn prices_become_ticks_or_are_refused() {
+fn prices_become_ticks_or_are_rejected() {
     let ticks = |price, tick| decimal(price).in_units_of(decimal(tick));
     assert_eq!(ticks("64250.5", "0.5"), Ok(128_501));
     assert_eq!(ticks("1", "0.01"), Ok(100));
@@ -101,7 +101,7 @@ fn client_ids_have_1_to_63_printable_bytes() {
 }
 
 /// Ids as clients make them: counters, counters with a prefix, UUIDs that differ in a few digits.
-/// In a table at half load, no worse than chance would have it, by its low bits and by its high
+/// In a half-full table there must be no more collisions than by chance, by the low and by the high
 /// bits.
 #[test]
 fn hashes_spread_over_a_table() {
@@ -122,7 +122,7 @@ fn hashes_spread_over_a_table() {
         );
         for shift in [0, 48] {
             let taken: HashSet<u64> = hashes.iter().map(|hash| hash >> shift & 0xffff).collect();
-            // Expected of chance: (1 - e^-0.5) * 65 536 = 25 786 slots, standard deviation 75.
+            // By chance: (1 - e^-0.5) * 65 536 = 25 786 slots, standard deviation 75.
             assert!((25_400..26_200).contains(&taken.len()), "{} {}", kind(1), taken.len());
         }
     }

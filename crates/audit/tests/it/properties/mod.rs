@@ -1,4 +1,4 @@
-//! What must hold of any bytes that are taken for an audit log. For proptest and for the fuzzer.
+//! Properties of reading any bytes as an audit log, for proptest and the fuzzer.
 
 use audit::{HEADER_BYTES, Header, KINDS, LogTail, RECORD_BYTES, ReadError, Reader, Record};
 use clock::Clock;
@@ -6,7 +6,7 @@ use clock::time_base::TimeBase;
 use clock::utc::Utc;
 use std::sync::LazyLock;
 
-/// A good header, made once.
+/// A valid header, made once.
 static HEADER: LazyLock<Box<[u8; HEADER_BYTES]>> = LazyLock::new(|| {
     let clock = Clock::calibrate();
     let wall = clock.beside_wall();
@@ -23,15 +23,15 @@ static HEADER: LazyLock<Box<[u8; HEADER_BYTES]>> = LazyLock::new(|| {
     header.to_bytes().expect("it is short")
 });
 
-/// Reads a log to its end: what it held, and how it ended.
+/// Reads a log to its end: its records and its end.
 pub fn read(log: &[u8]) -> Result<(Vec<Record>, LogTail), ReadError> {
     let mut reader = Reader::new(log)?;
     let records: Result<Vec<Record>, ReadError> = reader.by_ref().collect();
     Ok((records?, reader.tail().expect("it was read to its end")))
 }
 
-/// Any bytes: as a whole file, and behind a good header. Nothing panics, and what was read is what
-/// was there.
+/// Any bytes, as a whole file and after a valid header: nothing panics, and all read records are in
+/// the bytes.
 pub fn any_bytes(bytes: &[u8]) {
     let _ = read(bytes);
     let log = [&HEADER[..], bytes].concat();

@@ -5,7 +5,7 @@
 pub(crate) mod state;
 pub(crate) mod watch;
 
-use crate::bench::{Bench, Measured};
+use crate::bench::{Bench, TaskResult};
 use crate::error::EngineBenchError;
 use crate::row;
 use crate::series::{BACK_TO_BACK, REFERENCE, SOAK, SOAK_REFERENCE, SOAK_SERVICE};
@@ -22,7 +22,7 @@ use record::Load;
 use record::engine::{Counts, EngineRun};
 use std::path::Path;
 
-/// Operations of a block: few enough that making them leaves most of the book in the caches.
+/// Operations of a block: few enough that generating them leaves most of the book in the caches.
 const BLOCK: usize = 4_096;
 /// Room for the reports of a block, to count them afterwards: about three times what W1 makes.
 const BLOCK_REPORTS: usize = 1 << 14;
@@ -40,7 +40,7 @@ const FILLER: Input = {
     Input { time_ns: 0, command: Command::Cancel(cancel) }
 };
 
-/// What to do.
+/// Parameters of a soak.
 pub(crate) struct Soak<'a> {
     pub(crate) operations: u64,
     pub(crate) seconds: f64,
@@ -56,8 +56,8 @@ struct Reference {
     outbound: Outbound<BLOCK_REPORTS>,
 }
 
-/// State of a soak that runs.
-struct Going<'a> {
+/// State of a running soak.
+struct SoakRun<'a> {
     flow: Flow,
     engine: Engine,
     reference: Reference,
@@ -73,7 +73,7 @@ pub(crate) fn run(
     row: &Row,
     soak: &Soak,
     bench: &Bench,
-) -> Result<Measured, EngineBenchError> {
+) -> Result<TaskResult, EngineBenchError> {
     let (flow, engine) = match soak.resume {
         Some(path) => state::load(Path::new(path), plan, row::shape(row))?,
         None => {
@@ -85,7 +85,7 @@ pub(crate) fn run(
     let operations_before = flow.operations();
     // The other thread drains the recorder meanwhile, however long the soak is.
     let (recorder, drain) = recorder(&SOAK, f64::INFINITY);
-    let mut going = Going {
+    let mut going = SoakRun {
         flow,
         engine,
         reference: Reference::new(plan),
@@ -99,7 +99,7 @@ pub(crate) fn run(
     going.recorder.start(start_ns);
     going.all_blocks(soak, start_ns);
     let end_ns = bench.clock.now_ns();
-    let Going { flow, engine, recorder, counts, busy_ns, .. } = going;
+    let SoakRun { flow, engine, recorder, counts, busy_ns, .. } = going;
     recorder.finish(end_ns);
     let elapsed_ns = end_ns - start_ns;
     let disturbed = bench.disturbed(usage, Load::default());
@@ -126,10 +126,10 @@ pub(crate) fn run(
         engine: vec![engine_run],
         ..disturbed
     };
-    Ok(Measured { load, planned, failure: None })
+    Ok(TaskResult { load, planned, failure: None })
 }
 
-impl Going<'_> {
+impl SoakRun<'_> {
     fn all_blocks(&mut self, soak: &Soak, start_ns: u64) {
         let mut inputs = vec![FILLER; BLOCK];
         let mut outbound = Outbound::<BLOCK_REPORTS>::new();

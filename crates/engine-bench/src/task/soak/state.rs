@@ -1,5 +1,5 @@
 //! The saved state of a soak: the flow before its next operation, and the engine. A soak that
-//! resumes from it does what the uninterrupted one would have done.
+//! resumes from it continues like an uninterrupted one.
 //!
 //! The file has 16 hex digits, a checksum of everything after them; a line of JSON ([`Head`]);
 //! then records of [`Saved::BYTES`]: the flow's live orders, then the engine's state in the order
@@ -28,7 +28,7 @@ pub enum StateError {
     Read {
         /// Its path.
         path: String,
-        /// What the file system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// The file can't be written.
@@ -36,11 +36,11 @@ pub enum StateError {
     Write {
         /// Its path.
         path: String,
-        /// What the file system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// The file is damaged, or of another version.
-    #[error("{path} is no state of a soak that can be gone on from: {why}")]
+    #[error("{path} is not a soak's state that can be resumed: {why}")]
     Damaged {
         /// Its path.
         path: String,
@@ -48,7 +48,7 @@ pub enum StateError {
         why: String,
     },
     /// The file belongs to another soak.
-    #[error("{path} is the state of another soak: {what} there is {there}, and here {here}")]
+    #[error("{path} is the state of another soak: its {what} is {there}, and the plan has {here}")]
     Foreign {
         /// Its path.
         path: String,
@@ -61,7 +61,7 @@ pub enum StateError {
     },
 }
 
-/// The head of the file: the flow without its live orders.
+/// The header of the file: the flow without its live orders.
 #[derive(Serialize, Deserialize)]
 struct Head {
     version: u32,
@@ -168,7 +168,7 @@ fn parts(bytes: &[u8]) -> Result<(Head, &[[u8; Saved::BYTES]]), String> {
     let text = std::str::from_utf8(first).unwrap_or_default();
     let stated = text.strip_suffix('\n').and_then(|hex| u64::from_str_radix(hex, 16).ok());
     if stated != Some(checksum(body)) {
-        return Err("its checksum is another; it was cut off or changed".to_owned());
+        return Err("its checksum does not match; it was truncated or changed".to_owned());
     }
     let end = body.iter().position(|byte| *byte == b'\n').ok_or("it has no head")?;
     let head: Head = serde_json::from_slice(&body[..end]).map_err(|error| error.to_string())?;
@@ -180,7 +180,7 @@ fn parts(bytes: &[u8]) -> Result<(Head, &[[u8; Saved::BYTES]]), String> {
     }
     let (records, rest) = body[end + 1..].as_chunks();
     if !rest.is_empty() || head.accounts == 0 {
-        return Err("its records are not whole".to_owned());
+        return Err("its last record is incomplete".to_owned());
     }
     Ok((head, records))
 }

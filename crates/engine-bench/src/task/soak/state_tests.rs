@@ -75,7 +75,7 @@ fn a_byte_that_changed_anywhere_is_noticed() {
 }
 
 #[test]
-fn the_state_of_another_soak_is_refused_by_what_differs() {
+fn the_state_of_another_soak_is_rejected_with_the_difference() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state");
     let left = plan("shallow");
@@ -84,7 +84,7 @@ fn the_state_of_another_soak_is_refused_by_what_differs() {
     let complaint = |plan: EnginePlan| load(&path, &plan, small()).unwrap_err().to_string();
     assert!(
         complaint(EnginePlan { seed: 6, ..left.clone() })
-            .contains("load.seed there is 5, and here 6")
+            .contains("its load.seed is 5, and the plan has 6")
     );
     assert!(complaint(EnginePlan { accounts: 8, ..left.clone() }).contains("load.accounts"));
     assert!(complaint(plan("shallow-risk")).contains("the row"));

@@ -1,19 +1,19 @@
-//! Commands from bytes: few ids, accounts, prices and instruments, so that commands meet; where a
-//! byte is near its end, an extreme. Each byte has one meaning in a command, so that a fuzzer can
-//! change one thing at a time.
+//! Commands from bytes, with few ids, accounts, prices and instruments, so that commands meet.
+//! Bytes near the ends of their range give extreme values. Each byte has one meaning in a command,
+//! so that a fuzzer can change one thing at a time.
 
 use engine::*;
 
 pub const COMMAND_BYTES: usize = 10;
 pub const LIMITS_BYTES: usize = 5;
 
-/// Instruments that are named; the engines of most tests have one fewer.
+/// Number of instruments in commands; the engines of most tests have one fewer.
 const INSTRUMENTS_NAMED: u16 = 4;
 const ACCOUNT_UNKNOWN: u32 = 3;
 const IDS_NAMED: u64 = 24;
 const RECENT: usize = 12;
 
-/// The first byte of a command, from which on it is one of these; below, a new order.
+/// The first byte of a command selects its kind from here on; below, it is a new order.
 const AMEND: u8 = 140;
 const CANCEL: u8 = 188;
 const MASS_CANCEL: u8 = 216;
@@ -22,7 +22,7 @@ const ACCOUNT: u8 = 234;
 const POSITION: u8 = 244;
 const KILL: u8 = 252;
 
-/// From here on the byte of its stop price makes an order one.
+/// From here on, the byte of the stop price makes a stop.
 const STOPS: u8 = 190;
 
 const PRICE_FIRST: i64 = 95;
@@ -37,7 +37,7 @@ const CHANGES_EXTREME: [i64; 4] =
     [i64::MAX, i64::MIN, POSITION_LOTS_MAX.cast_signed(), -POSITION_LOTS_MAX.cast_signed()];
 
 const TIME_STEP_NS: u64 = 50_000_000;
-/// GTD orders end at multiples of this, so that several end together.
+/// GTD orders end at multiples of this, so that several end at the same time.
 const EXPIRY_STEP_NS: u64 = 4 * TIME_STEP_NS;
 
 pub fn decode_limits(bytes: &[u8; LIMITS_BYTES]) -> EngineLimits {
@@ -47,7 +47,7 @@ pub fn decode_limits(bytes: &[u8; LIMITS_BYTES]) -> EngineLimits {
         price_levels_max: 1 + u32::from(price_levels % 8),
         stop_levels_max: u32::from(stop_levels % 5),
         expiring_orders_max: u32::from(expiring_orders % 5),
-        // Now and then an engine that knows none.
+        // Sometimes an engine without accounts.
         accounts_max: if accounts < 32 { 0 } else { ACCOUNT_UNKNOWN },
     }
 }
@@ -57,7 +57,7 @@ pub fn decode_inputs(commands: &[[u8; COMMAND_BYTES]]) -> Vec<Input> {
     commands.iter().map(|bytes| told.next(bytes)).collect()
 }
 
-/// What later commands refer to.
+/// Orders to which later commands refer.
 struct Told {
     time_ns: u64,
     orders: Vec<NewOrder>,
@@ -89,7 +89,8 @@ impl Told {
             instrument: instrument(owner >> 2),
             price_ticks: None,
         };
-        // Mostly an order of the last few is amended or cancelled, by whom and where it may be.
+        // Mostly one of the last few orders is amended or cancelled, by its owner in its
+        // instrument.
         let recent = self.orders.iter().rev().take(RECENT).nth(usize::from(id) % RECENT);
         match recent {
             Some(&NewOrder { order_id, account, instrument, price_ticks, .. })
@@ -103,8 +104,8 @@ impl Told {
     }
 }
 
-/// It stands, goes on a little, or to one of the next steps, so that it comes to the very moment
-/// of a date or a second; sometimes it goes back; once in a long while to the end of time.
+/// The time stays, advances a little, or moves to one of the next steps, so that it hits the exact
+/// time of a date or a second; sometimes it goes back, and rarely to the largest value.
 fn next_time_ns(time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> u64 {
     match bytes[1] {
         0..190 => time_ns,
@@ -139,18 +140,18 @@ fn command(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> Command {
     }
 }
 
-/// What most commands name.
+/// Fields common to most commands.
 #[derive(Clone, Copy)]
 struct Named {
     order_id: u64,
     account: u32,
     tag: u32,
     instrument: u16,
-    /// The price of the order that is named, where an amendment is to keep it.
+    /// The present price of the order, if an amendment should keep it.
     price_ticks: Option<i64>,
 }
 
-/// Mostly the first, so that its book fills; the last that is named is unknown to most engines.
+/// Mostly the first, so that its book fills; the last one is unknown to most engines.
 fn instrument(byte: u8) -> u16 {
     match byte % 64 {
         0..44 => 0,
@@ -193,7 +194,7 @@ fn new_order(named: Named, time_ns: u64, bytes: &[u8; COMMAND_BYTES]) -> NewOrde
     };
     let order_type = match ways >> 5 {
         0 if !time_in_force.may_rest() => OrderType::Market,
-        // Mostly a combination that does not go together.
+        // Mostly an invalid combination.
         1 if expires == 255 => OrderType::Market,
         _ => OrderType::Limit,
     };
@@ -276,7 +277,7 @@ fn instrument_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> InstrumentS
     }
 }
 
-/// One limit at a time, and some way to trade with oneself.
+/// One limit at a time, and a self-trade mode.
 fn account_settings(named: Named, bytes: &[u8; COMMAND_BYTES]) -> AccountSettings {
     let [.., ways, which, value, _, _, _] = *bytes;
     let unlimited = AccountSettings { tag: named.tag, ..AccountSettings::unlimited(named.account) };

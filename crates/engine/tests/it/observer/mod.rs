@@ -1,9 +1,8 @@
-//! Hears everything that goes into an engine and comes out, and checks what must hold whatever the
-//! rules of matching are in detail: who hears all events can keep the book, as a market data feed
-//! must; every lot is accounted for; who stands first trades first; an order has one beginning and
-//! one end.
+//! Checks an engine's inputs and events against rules that hold for any matching: the events
+//! suffice to keep the book, as a market data feed must; every lot is accounted for; the first in a
+//! queue trades first; an order has one beginning and one end.
 //!
-//! It knows nothing of the naive engine, and refuses nothing: it believes a rejection.
+//! It is independent of the naive engine, and accepts every rejection.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -18,18 +17,18 @@ enum Stands {
         place: u64,
     },
     Waiting,
-    /// It has arrived, was amended or has triggered, and it is not known yet what becomes of it.
+    /// It has arrived, was amended or has triggered, and its result is still to come.
     Entering,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Seen {
-    /// `quantity_lots` is what is left of it.
+    /// `quantity_lots` is the remainder.
     order: NewOrder,
     stands: Stands,
 }
 
-/// What a trade or a decrement must be followed by.
+/// The event that must follow a trade or a decrement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Done(u64, DoneReason),
@@ -45,7 +44,7 @@ pub struct Observer {
     places: u64,
     references: BTreeMap<u16, i64>,
     not_open: BTreeMap<u16, InstrumentState>,
-    /// By account and instrument; what was traded, and what came in otherwise.
+    /// By account and instrument: the traded quantity, and other changes.
     positions: BTreeMap<(u32, u16), (i128, i128)>,
     has_accounts: bool,
 }
@@ -55,11 +54,11 @@ impl Observer {
         Observer { has_accounts: limits.accounts_max > 0, ..Observer::default() }
     }
 
-    /// Hears a command and what came of it.
+    /// Checks a command and its events.
     pub fn hear(&mut self, input: &Input, events: &[Event]) {
         self.time_ns = self.time_ns.max(input.time_ns);
         let mut events = events;
-        // Soonest first, the lower id first at the same time.
+        // Earliest first, the lower id first at the same time.
         while let Some(due) = self.next_due() {
             let Some((event, rest)) = events.split_first() else { panic!("{due} lives on") };
             assert!(matches!(event, Event::Done { order, reason: DoneReason::Expired, .. }
@@ -103,7 +102,7 @@ impl Observer {
         })
     }
 
-    /// A command that was not rejected is carried out.
+    /// Applies an accepted command.
     fn believe(&mut self, command: &Command) {
         match *command {
             Command::New(order) => {
@@ -187,7 +186,7 @@ impl Observer {
                 let seen = *self.seen(instrument, &order);
                 assert!(self.is_reached(&seen.order) && seen.order.stop_ticks != 0);
                 assert!(!self.not_open.contains_key(&instrument));
-                // One that has just arrived is entering already.
+                // An order that has just arrived is already entering.
                 assert!(self.entering.is_none_or(|entering| entering == order.order_id));
                 self.entering = Some(order.order_id);
                 let seen = self.seen(instrument, &order);
@@ -200,7 +199,7 @@ impl Observer {
         }
     }
 
-    /// The known state of an order; an event must agree with it.
+    /// The known state of an order; an event must match it.
     fn seen(&mut self, instrument: u16, party: &Party) -> &mut Seen {
         let seen = self.orders.get_mut(&party.order_id).expect("it is open");
         let NewOrder { order_id, account, tag, quantity_lots, .. } = seen.order;
@@ -227,7 +226,7 @@ impl Observer {
         seen.stands = Stands::Resting { visible_lots, place };
     }
 
-    /// A trade, or a decrement: `reason` is why an order ends that is used up by it.
+    /// Handles a trade or a decrement; an order that it uses up must end with `reason`.
     fn meet(&mut self, event: &Event, reason: DoneReason) {
         let (Event::Trade {
             instrument,
@@ -268,7 +267,7 @@ impl Observer {
         }
     }
 
-    /// The best price, and the first at it.
+    /// Checks that it has the best price, and is first at it.
     fn check_stands_first(&self, instrument: u16, party: &Party, price_ticks: i64, side: Side) {
         let first = self.first(instrument, side).expect("somebody rests");
         assert_eq!((first.order_id, first.price_ticks), (party.order_id, price_ticks));
@@ -303,7 +302,7 @@ impl Observer {
                 assert_eq!(*visible_lots, shows);
             }
             Stands::Resting { .. } => {
-                // Repriced, it may come back to where it was.
+                // A repriced order may return to its old price.
                 assert!(grown || moved || seen.order.post_only == PostOnly::Reprice);
                 assert_eq!(shows, 0);
                 seen.stands = Stands::Entering;
@@ -329,7 +328,7 @@ impl Observer {
                     assert_eq!(self.orders[&entering].order.account, party.account);
                 }
             }
-            // Where it could go on it must have.
+            // If it could continue, it must.
             DoneReason::Expired | DoneReason::NoRoom if enters => {
                 let other = self.first(instrument, order.side.opposite());
                 let limit_ioc = order.order_type == OrderType::Limit
@@ -347,7 +346,7 @@ impl Observer {
         self.orders.remove(&party.order_id);
     }
 
-    /// What the engine shows is what its events have told.
+    /// Compares the engine's public state with the events.
     pub fn check(&self, engine: &Engine, instruments: u16, limits: EngineLimits) {
         assert_eq!(engine.open_orders() as usize, self.orders.len());
         for instrument in 0..instruments {
@@ -380,7 +379,7 @@ impl Observer {
         depth.into_iter().map(|(price_ticks, (lots, orders))| (price_ticks, lots, orders)).collect()
     }
 
-    /// What one has bought another has sold.
+    /// For every lot bought, one was sold.
     fn check_positions(&self, engine: &Engine, instrument: u16, accounts: u32) {
         let mut traded = 0;
         for account in 0..accounts {

@@ -3,7 +3,7 @@
 use super::*;
 
 impl NaiveEngine {
-    /// The order as it enters: a post-only order may have another price.
+    /// The order as it enters: post-only may change its price.
     pub(super) fn check_new(&mut self, new: &NewOrder) -> Result<NewOrder, Reject> {
         self.check_instrument(new.instrument)?;
         self.check_account(new.account)?;
@@ -29,7 +29,7 @@ impl NaiveEngine {
         Ok(order)
     }
 
-    /// The order as it is then: one that is post-only may have another price.
+    /// The order as it will be: post-only may change its price.
     pub(super) fn check_amend(&mut self, amend: &Amend) -> Result<NewOrder, Reject> {
         self.check_instrument(amend.instrument)?;
         self.check_account(amend.account)?;
@@ -51,7 +51,7 @@ impl NaiveEngine {
             return Ok(amended);
         }
         let amended = self.short_of_the_touch(&amended)?;
-        // The price that it leaves counts, whether others rest there or not.
+        // The price that it leaves counts, even if no other order rests there.
         if self.has_level(&amended) { Ok(amended) } else { Err(Reject::LimitPriceLevels) }
     }
 
@@ -60,7 +60,7 @@ impl NaiveEngine {
         known.then_some(()).ok_or(Reject::UnknownInstrument)
     }
 
-    /// The account of an order; an engine without accounts takes any.
+    /// The account of an order; an engine without accounts accepts any.
     pub(super) fn check_account(&self, account: u32) -> Result<(), Reject> {
         if self.limits.accounts_max == 0 { Ok(()) } else { self.check_own_account(account) }
     }
@@ -70,7 +70,7 @@ impl NaiveEngine {
         known.then_some(()).ok_or(Reject::UnknownAccount)
     }
 
-    /// Counts a message of an account, if there are accounts.
+    /// Counts a message of an account, if the engine has accounts.
     pub(super) fn count_message(&mut self, account: u32) -> Result<(), Reject> {
         let Some(account) = self.accounts.get_mut(account as usize) else { return Ok(()) };
         let second = self.time_ns / 1_000_000_000;
@@ -104,7 +104,7 @@ impl NaiveEngine {
         if inside { Ok(()) } else { Err(Reject::PriceBand) }
     }
 
-    /// The open order of this id.
+    /// The open order with this id.
     pub(super) fn find(
         &self,
         order_id: u64,
@@ -122,7 +122,7 @@ impl NaiveEngine {
         Ok(order)
     }
 
-    /// What its post-only setting makes of an order.
+    /// Applies an order's post-only setting.
     fn short_of_the_touch(&self, order: &NewOrder) -> Result<NewOrder, Reject> {
         if order.post_only == PostOnly::No {
             return Ok(*order);
@@ -145,7 +145,7 @@ impl NaiveEngine {
         if rests { Ok(moved) } else { Err(Reject::PostOnlyWouldTrade) }
     }
 
-    /// Whether there is room for an order, should it rest or wait.
+    /// Whether there is room for an order, if it rests or waits.
     fn check_room(&self, order: &NewOrder) -> Result<(), Reject> {
         let waits = order.stop_ticks != 0 && !self.is_reached(order);
         let too_many = if waits {
@@ -172,7 +172,7 @@ impl NaiveEngine {
         Ok(())
     }
 
-    /// Whether an order can rest at its price.
+    /// Whether a level for the order exists or can be added.
     pub(super) fn has_level(&self, order: &NewOrder) -> bool {
         let prices: Vec<i64> =
             self.levels(order.instrument, order.side).iter().map(|level| level.0).collect();
@@ -206,7 +206,7 @@ impl NaiveEngine {
         if sound { Ok(()) } else { Err(Reject::BadSetting) }
     }
 
-    /// What the position will be.
+    /// The resulting position.
     pub(super) fn check_position_settings(
         &self,
         settings: &PositionSettings,

@@ -1,9 +1,9 @@
-//! How an order meets those that rest.
+//! Matches an order with the resting ones.
 
 use super::*;
 
 impl NaiveEngine {
-    /// An order enters: it meets what rests, and then it is done, or rests itself.
+    /// Matches an order that enters; then it is done, or rests itself.
     pub(super) fn enter(&mut self, order: NewOrder, events: &mut Vec<Event>) {
         let mut order = NewOrder { stop_ticks: 0, ..order };
         let instrument = order.instrument;
@@ -33,7 +33,7 @@ impl NaiveEngine {
         events.push(Event::Booked { instrument, order, side, price_ticks, visible_lots });
     }
 
-    /// Whether all of an order would trade: by trial.
+    /// Whether all of an order would trade, by trial.
     fn would_trade_whole(&self, mut order: NewOrder) -> bool {
         let mut events = Vec::new();
         let quantity_lots = order.quantity_lots;
@@ -45,7 +45,7 @@ impl NaiveEngine {
         traded.sum::<u64>() == quantity_lots
     }
 
-    /// Whether an order that enters would be open in the end, and one too many: by trial.
+    /// Whether an order that enters would exceed the number of open orders, by trial.
     pub(super) fn would_be_too_many(&self, mut order: NewOrder) -> bool {
         let full = self.open.len() >= self.limits.open_orders_max as usize;
         let mut trial = self.clone();
@@ -54,8 +54,8 @@ impl NaiveEngine {
             && trial.open.len() >= self.limits.open_orders_max as usize
     }
 
-    /// Lets an order meet what rests, one after the other. Why it ended; if it did not, it has
-    /// something left and nobody to meet.
+    /// Matches an order with the resting ones, one after the other. Returns why it ended; otherwise
+    /// it has a remainder and no counterpart.
     fn meet(&mut self, order: &mut NewOrder, events: &mut Vec<Event>) -> Option<DoneReason> {
         let worst_ticks = self.worst_ticks(order);
         while let Some(resting) = self.next_to_meet(order, worst_ticks) {
@@ -78,7 +78,7 @@ impl NaiveEngine {
         None
     }
 
-    /// The last price at which an order may trade: a market order's is that of its collar or of the
+    /// The last price at which an order may trade: for a market order that of its collar or of the
     /// band, whichever is nearer.
     fn worst_ticks(&self, order: &NewOrder) -> i64 {
         if order.order_type == OrderType::Limit {
@@ -139,7 +139,7 @@ impl NaiveEngine {
         self.show_more_or_end(resting_id, DoneReason::SelfTrade, events);
     }
 
-    /// By how much, and the resting order after it.
+    /// The quantity, and the resting order after it.
     fn reduce_both(&mut self, order: &mut NewOrder, resting_id: u64) -> (u64, NewOrder) {
         let at = self.index(resting_id).expect("it rests");
         let resting = &mut self.open[at];
@@ -167,7 +167,7 @@ impl NaiveEngine {
     }
 }
 
-/// How much of an order the book shows when it comes to rest, or shows more.
+/// An order's shown quantity when it starts to rest or is replenished.
 fn shown(order: &NewOrder) -> u64 {
     match order.display_lots {
         0 => order.quantity_lots,

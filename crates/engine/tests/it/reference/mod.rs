@@ -1,8 +1,8 @@
-//! The engine again, written to be obviously right instead of fast: one list of all open orders,
-//! searched from end to end for everything. It shares nothing with the engine but the messages.
+//! The naive engine, written to be obviously right instead of fast: one list of all open orders,
+//! searched from end to end for everything. It shares only the messages with the engine.
 //!
-//! What a command does is in this file, how an order meets others in `matching`, what is refused in
-//! `checks` and `risk`, what a snapshot holds in `state`.
+//! Commands are in this file, matching in `matching`, rejections in `checks` and `risk`, snapshots
+//! in `state`.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 
 use engine::*;
 
-/// An order that rests, or a stop that waits.
+/// A resting order, or a waiting stop.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    /// `quantity_lots` is what is left of it. A stop that waits is one with a stop price.
+    /// `quantity_lots` is the remainder. A waiting stop has a stop price.
     order: NewOrder,
     visible_lots: u64,
-    /// The lower stands first among those at its price.
+    /// The lower number is first in the queue at its price.
     place: u64,
-    /// The lower joined first among those of its account.
+    /// The lower number joined first among the orders of its account.
     joined: u64,
 }
 
@@ -42,10 +42,10 @@ pub struct NaiveEngine {
     killed: bool,
     instruments: Vec<InstrumentSettings>,
     accounts: Vec<Account>,
-    /// By account and instrument. Others are as at first.
+    /// By account and instrument; others have their initial value.
     positions: BTreeMap<(u32, u16), PositionSettings>,
     open: Vec<Open>,
-    /// How often an order was given a place, or joined.
+    /// Counts the places and joinings of orders.
     counter: u64,
 }
 
@@ -241,7 +241,7 @@ impl NaiveEngine {
         Ok(())
     }
 
-    /// For every instrument: if the command has not changed one, no stop is reached.
+    /// For every instrument, because a command that does not change one reaches no stop there.
     fn trigger_stops(&mut self, events: &mut Vec<Event>) {
         while let Some(Open { order, .. }) = self.next_stop() {
             self.open.retain(|open| open.order.order_id != order.order_id);
@@ -258,7 +258,7 @@ impl NaiveEngine {
         })
     }
 
-    /// Whether this is a stop, and its price is reached.
+    /// Whether this is a stop whose price is reached.
     fn is_reached(&self, order: &NewOrder) -> bool {
         let reference = self.instruments[usize::from(order.instrument)].reference_ticks;
         let past = match order.side {
@@ -268,14 +268,14 @@ impl NaiveEngine {
         order.stop_ticks != 0 && reference != 0 && past
     }
 
-    /// Takes an open order out, and says why.
+    /// Removes an open order, and reports the reason.
     fn end(&mut self, order_id: u64, reason: DoneReason, events: &mut Vec<Event>) {
         let at = self.index(order_id).expect("it is open");
         let Open { order, .. } = self.open.remove(at);
         events.push(Event::Done { instrument: order.instrument, order: party(&order), reason });
     }
 
-    /// Makes an order an open one: last in its queue, last of its account.
+    /// Adds an open order: last in its queue, last of its account.
     fn join(&mut self, order: NewOrder, visible_lots: u64) {
         self.counter += 1;
         let (place, joined) = (self.counter, self.counter);

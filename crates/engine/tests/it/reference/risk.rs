@@ -1,9 +1,9 @@
-//! What an account's limits refuse, and its positions.
+//! An account's risk limits and positions.
 
 use super::*;
 
 impl NaiveEngine {
-    /// Checks an order that would enter, or, with `before`, an order that would be amended.
+    /// Checks an order that would enter or, with `before`, an order that would be amended.
     pub(super) fn check_risk(
         &self,
         order: &NewOrder,
@@ -47,7 +47,7 @@ impl NaiveEngine {
         order.order_type == OrderType::Limit && self.collar_price(order).is_some_and(past)
     }
 
-    /// As far as an order's account lets it go, where there is a collar and a price to go from.
+    /// The collar of an order's account, if it has one and there is a reference price.
     pub(super) fn collar_price(&self, order: &NewOrder) -> Option<i128> {
         let account = self.accounts.get(order.account as usize)?;
         let reference = self.instruments[usize::from(order.instrument)].reference_ticks;
@@ -76,14 +76,14 @@ impl NaiveEngine {
         if notional > i128::from(notional_max) { Err(Reject::RiskNotional) } else { Ok(()) }
     }
 
-    /// Whether an order might be one too many of its account's.
+    /// Whether an order might exceed its account's number of open orders.
     fn has_all_its_orders(&self, order: &NewOrder, open_orders_max: u32) -> bool {
         let own = self.open.iter().filter(|open| open.order.account == order.account).count();
         let may_be_open = order.time_in_force.may_rest() || order.stop_ticks != 0;
         may_be_open && own >= open_orders_max as usize
     }
 
-    /// All that an account has open on a side.
+    /// Everything that an account has open on a side.
     pub(super) fn open_lots(&self, account: u32, instrument: u16, side: Side) -> i128 {
         let own = self.open.iter().map(|open| open.order).filter(|order| {
             (order.account, order.instrument, order.side) == (account, instrument, side)
@@ -102,7 +102,7 @@ impl NaiveEngine {
         };
     }
 
-    /// A position stands in `change_lots`.
+    /// The position is in `change_lots`.
     fn position(&self, account: u32, instrument: u16) -> PositionSettings {
         let at_first = PositionSettings::unlimited(account, instrument);
         self.positions.get(&(account, instrument)).copied().unwrap_or(at_first)

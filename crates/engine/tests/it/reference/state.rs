@@ -1,9 +1,9 @@
-//! What can be seen from outside.
+//! The public state.
 
 use super::*;
 
 impl NaiveEngine {
-    /// What rests on a side, first to trade first.
+    /// The resting orders of a side, first to trade first.
     pub(super) fn resting(&self, instrument: u16, side: Side) -> Vec<Open> {
         let mut resting = self.on_side(instrument, side);
         resting.retain(|open| open.order.stop_ticks == 0);
@@ -14,7 +14,7 @@ impl NaiveEngine {
         resting
     }
 
-    /// The stops that wait on a side, next to trigger first.
+    /// The waiting stops of a side, next to trigger first.
     pub(super) fn waiting(&self, instrument: u16, side: Side) -> Vec<Open> {
         let mut waiting = self.on_side(instrument, side);
         waiting.retain(|open| open.order.stop_ticks != 0);
@@ -30,7 +30,7 @@ impl NaiveEngine {
         self.open.iter().filter(here).copied().collect()
     }
 
-    /// All that is open, in the order of a mass cancel without an account.
+    /// All open orders, in the order of a mass cancel without an account.
     pub(super) fn in_order(&self) -> Vec<Open> {
         let mut all = Vec::new();
         for instrument in 0..self.instruments.len() as u16 {

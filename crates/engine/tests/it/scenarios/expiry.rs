@@ -70,7 +70,7 @@ fn time_never_goes_back() {
 }
 
 #[test]
-fn a_command_that_is_refused_moves_time_all_the_same() {
+fn a_rejected_command_still_moves_time() {
     check(expect![[r#"
         > buy 1 1@100 gtd=1s
           booked 1: buy 1@100

@@ -1,4 +1,4 @@
-//! Orders that show a part of themselves.
+//! Orders that show only a part.
 
 use expect_test::expect;
 
@@ -172,7 +172,7 @@ fn only_a_limit_order_that_may_rest_has_something_to_hide() {
     "#]]);
 }
 
-/// What one message can make the engine do has an end.
+/// The engine's work for one message is bounded.
 #[test]
 fn it_shows_itself_a_thousand_times_at_most() {
     check(expect![[r#"

@@ -1,4 +1,4 @@
-//! What an instrument's settings do.
+//! Effects of an instrument's settings.
 
 use expect_test::expect;
 
@@ -31,8 +31,8 @@ fn while_it_is_halted_orders_only_shrink_or_go() {
     "#]]);
 }
 
-/// Nothing is less than what was there, so it is the quantity that is wrong with it, not the halt:
-/// the engine said `INSTRUMENT_HALTED`, and the fuzzer's naive engine knew better.
+/// The quantity 0 is a reduction, so the reason is the quantity, not the halt. The engine once said
+/// `INSTRUMENT_HALTED`, which the fuzzer found with the naive engine.
 #[test]
 fn while_it_is_halted_an_amendment_to_nothing_is_a_bad_quantity() {
     check(expect![[r#"

@@ -1,4 +1,4 @@
-//! Price-time priority, and what becomes of what is left.
+//! Price-time priority, and the treatment of remainders.
 
 use expect_test::expect;
 

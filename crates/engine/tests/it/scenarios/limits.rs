@@ -1,4 +1,4 @@
-//! How much an engine holds.
+//! Capacities of an engine.
 
 use engine::EngineLimits;
 use expect_test::expect;
@@ -97,7 +97,7 @@ fn all_of_it_used_up_by_one_that_rests_on() {
 }
 
 #[test]
-fn a_side_with_all_its_prices_refuses_a_new_one_even_if_it_would_trade() {
+fn a_full_side_rejects_a_new_price_even_if_it_would_trade() {
     check_with(
         EngineLimits { price_levels_max: 2, ..LIMITS },
         expect![[r#"

@@ -1,4 +1,4 @@
-//! Orders without a price: how far they go.
+//! Orders without a limit: how far they may trade.
 
 use expect_test::expect;
 
@@ -102,7 +102,7 @@ fn nor_past_the_band_though_orders_may_rest_there() {
     "#]]);
 }
 
-/// What rests at a price that is better than the band trades with a market order, as with a limit
+/// Orders that rest at prices better than the band trade with a market order, as with a limit
 /// order.
 #[test]
 fn the_band_is_how_far_it_goes_and_not_where_it_may_trade() {

@@ -1,8 +1,8 @@
-//! The rules one by one, as transcripts: what a person tells the engine, and what it answers. The
-//! naive engine is told the same, and must answer the same, so that it is judged too.
+//! The rules one by one, as transcripts of commands and answers. The naive engine gets the same
+//! commands and must give the same answers, so that it is tested too.
 //!
-//! To write one, write its commands, and let `UPDATE_EXPECT=1 cargo test -p engine --test
-//! scenarios` write the answers; then read them.
+//! To add one, write its commands, and let `UPDATE_EXPECT=1 cargo test -p engine --test it
+//! scenarios` write the answers; then review them.
 
 mod amend;
 mod expiry;
@@ -13,7 +13,7 @@ mod limits;
 mod market_orders;
 mod mass_cancel;
 mod post_only;
-mod refusals;
+mod rejections;
 mod risk;
 mod script;
 mod self_trade;
@@ -23,7 +23,7 @@ mod transcript;
 use engine::EngineLimits;
 use expect_test::Expect;
 
-/// Room for every scenario that is not about room, and three accounts.
+/// Capacities large enough for every scenario that does not test them, and three accounts.
 const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 16,
     price_levels_max: 8,
@@ -32,8 +32,7 @@ const LIMITS: EngineLimits = EngineLimits {
     accounts_max: 3,
 };
 
-/// Plays the commands of a transcript to engines of two instruments; the answers must be those that
-/// stand there.
+/// Executes the commands of a transcript in engines of two instruments, and compares the answers.
 fn check(transcript: Expect) {
     check_with(LIMITS, transcript);
 }

@@ -1,11 +1,11 @@
-//! Orders that are to rest and not to trade.
+//! Orders that must rest and not trade.
 
 use expect_test::expect;
 
 use super::check;
 
 #[test]
-fn one_that_would_trade_is_refused_or_rests_one_tick_short() {
+fn one_that_would_trade_is_rejected_or_rests_one_tick_short() {
     check(expect![[r#"
         > sell 1 1@100
           booked 1: sell 1@100

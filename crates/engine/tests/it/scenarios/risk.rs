@@ -116,7 +116,7 @@ fn how_many_orders_are_open() {
     "#]]);
 }
 
-/// Open orders count as if they had traded; what comes in counts as a position.
+/// Open orders count as if they had traded; a paid-in balance counts as a position.
 #[test]
 fn how_far_the_position_can_go() {
     check(expect![[r#"
@@ -236,7 +236,7 @@ fn what_was_traded_with_oneself_moves_no_position() {
     "#]]);
 }
 
-/// Cancels count and are never refused; what is refused counts.
+/// Cancels count but are never rejected; rejected messages count.
 #[test]
 fn how_many_messages_in_a_second() {
     check(expect![[r#"

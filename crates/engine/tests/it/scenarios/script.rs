@@ -1,5 +1,5 @@
-//! The notation of commands: a verb, what it is about, and settings, in any order. Anything left
-//! out is account 0 (`by=`), instrument 0 (`on=`), tag 0.
+//! The notation of commands: a verb, its object, and settings in any order. Defaults: account 0
+//! (`by=`), instrument 0 (`on=`), tag 0.
 //!
 //! ```text
 //! buy 1 5@100 by=2                 order 1 of account 2, 5 lots at 100; or sell, or 5@market
@@ -13,7 +13,7 @@
 //! book on=1                        positions              what is to be shown
 //! ```
 //!
-//! `at=1.5s` says when, from there on.
+//! `at=1.5s` sets the time of this and later commands.
 
 use std::str::FromStr;
 

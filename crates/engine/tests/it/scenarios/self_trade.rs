@@ -1,4 +1,4 @@
-//! What becomes of an order that meets one of its own account.
+//! Treatment of an order that meets an order of its own account.
 
 use engine::EngineLimits;
 use expect_test::expect;
@@ -25,7 +25,7 @@ fn the_one_that_arrives_is_cancelled() {
     "#]]);
 }
 
-/// All of it, with what it hides; the other goes on.
+/// All of it, including its hidden quantity; the other one continues.
 #[test]
 fn the_one_that_rests_is_cancelled() {
     check(expect![[r#"
@@ -211,7 +211,7 @@ fn an_engine_that_knows_no_accounts_lets_them_trade() {
     );
 }
 
-/// What both have lost is no longer reserved, on either side.
+/// The quantity that both lost is no longer reserved, on either side.
 #[test]
 fn what_was_lost_is_not_reserved() {
     check(expect![[r#"
@@ -235,7 +235,7 @@ fn what_was_lost_is_not_reserved() {
     "#]]);
 }
 
-/// What was cancelled is not reserved either.
+/// Cancelled quantity is no longer reserved.
 #[test]
 fn what_was_cancelled_is_not_reserved() {
     check(expect![[r#"
@@ -255,7 +255,7 @@ fn what_was_cancelled_is_not_reserved() {
     "#]]);
 }
 
-/// What an iceberg hides comes after the account's own order, which ends the one that arrives.
+/// An iceberg's hidden quantity comes after the account's own order, which ends the incoming order.
 #[test]
 fn all_or_nothing_sees_its_own_order_before_what_is_hidden() {
     check(expect![[r#"

@@ -171,7 +171,7 @@ fn one_leads_to_another_and_each_looks_at_the_last_trade() {
     "#]]);
 }
 
-/// The first stop's trade is below the second's price: it waits on.
+/// The first stop's trade is below the second's price, which continues to wait.
 #[test]
 fn a_trade_at_another_price_can_take_the_reference_away_again() {
     check(expect![[r#"

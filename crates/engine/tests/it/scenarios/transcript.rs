@@ -1,4 +1,4 @@
-//! Plays a transcript: lines that begin with `>` are commands, the others what was answered.
+//! Plays a transcript: lines that begin with `>` are commands, the others are answers.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::side_by_side::SideBySide;
 
 const INSTRUMENTS: u16 = 2;
 
-/// The transcript of the commands of a transcript.
+/// Executes the commands of a transcript and returns the new transcript.
 pub fn play(limits: EngineLimits, transcript: &str) -> String {
     let mut both = SideBySide::new(INSTRUMENTS, limits);
     let mut time_ns = 0;
@@ -87,7 +87,7 @@ fn left(party: &Party, instrument: u16) -> String {
     format!("{} ({} left)", who(party, instrument), party.remaining_lots)
 }
 
-/// An order that rests, and what it shows where that is not all.
+/// A resting order, and its shown quantity if less than all.
 fn at(instrument: u16, order: &Party, side: Side, price_ticks: i64, visible_lots: u64) -> String {
     let (who, lots) = (who(order, instrument), order.remaining_lots);
     let shows = if visible_lots == lots { String::new() } else { format!(" shows {visible_lots}") };

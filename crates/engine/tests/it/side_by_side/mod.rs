@@ -1,5 +1,5 @@
-//! The engine and the naive one, told the same. `tests/naive.rs` tells them what proptest makes up,
-//! the target `engine` in `fuzz/` what libFuzzer does, `tests/scenarios.rs` what a person wrote.
+//! The engine and the naive one with the same commands: from proptest (`naive.rs`), from libFuzzer
+//! (the target `engine` in `fuzz/`), or hand-written (`scenarios`).
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -7,7 +7,7 @@ use engine::*;
 
 use crate::reference::NaiveEngine;
 
-/// More than one command can give in these tests: an engine that goes round in circles is stopped.
+/// More than one command can cause in these tests: stops an engine in an endless loop.
 const EVENTS_MAX: usize = 1_000_000;
 
 pub struct SideBySide {
@@ -15,7 +15,7 @@ pub struct SideBySide {
     naive: NaiveEngine,
     instruments: u16,
     limits: EngineLimits,
-    /// The state when it was looked at last, and its hash.
+    /// The last checked state, and its hash.
     seen: Option<(Vec<Saved>, u64)>,
 }
 
@@ -30,7 +30,7 @@ impl SideBySide {
         &self.engine
     }
 
-    /// Tells both; both must report the same events.
+    /// Executes an input in both, and compares their events.
     pub fn apply(&mut self, input: &Input) -> Vec<Event> {
         let mut events = Vec::new();
         self.engine.expect(input);
@@ -42,7 +42,7 @@ impl SideBySide {
         events
     }
 
-    /// Goes on with an engine that was restored from what the one so far has saved.
+    /// Continues with an engine restored from the present one's pieces.
     pub fn restore(&mut self) {
         let restored = Engine::restore(pieces(&self.engine)).expect("it was saved by an engine");
         assert_eq!(pieces(&restored), pieces(&self.engine));
@@ -50,7 +50,7 @@ impl SideBySide {
         self.engine = restored;
     }
 
-    /// What must be equal, and what must hold, between any two commands.
+    /// Compares their states, and checks what must hold between any two commands.
     pub fn check_state(&mut self) {
         let SideBySide { engine, naive, instruments, limits, .. } = self;
         let state = pieces(engine);
@@ -81,7 +81,7 @@ impl SideBySide {
         self.check_hash(state);
     }
 
-    /// What the engine does not have looks empty.
+    /// Unknown instruments and accounts look empty.
     fn check_nobody_else(&self) {
         let SideBySide { engine, instruments, limits, .. } = self;
         assert_eq!(engine.top(*instruments), Top::default());
@@ -90,7 +90,7 @@ impl SideBySide {
         assert_eq!(engine.position_lots(limits.accounts_max, 0), 0);
     }
 
-    /// The hash is another where the state is, and only there.
+    /// The hash changes exactly when the state does.
     fn check_hash(&mut self, state: Vec<Saved>) {
         let hash = self.engine.state_hash();
         if let Some((state_before, hash_before)) = &self.seen {
@@ -100,7 +100,7 @@ impl SideBySide {
     }
 }
 
-/// All that an engine saves.
+/// All pieces of an engine.
 pub fn pieces(engine: &Engine) -> Vec<Saved> {
     let mut pieces = Vec::new();
     engine.save(&mut |piece| pieces.push(piece));

@@ -7,7 +7,7 @@ use engine::*;
 /// The account of all orders.
 pub const ACCOUNT: u32 = 1;
 
-/// Enough for the shallow variant.
+/// Capacities for the shallow variant.
 pub const LIMITS: EngineLimits = EngineLimits {
     open_orders_max: 1 << 17,
     price_levels_max: 1024,
@@ -28,7 +28,7 @@ struct Live {
     q: u64,
 }
 
-/// The generator. Names of variables are those of the definition.
+/// The generator. Its variables have the names of the definition.
 pub struct Shallow {
     state: u64,
     mid: i64,
@@ -99,7 +99,7 @@ impl Iterator for Shallow {
         self.t += 1;
         let r = self.below(1000);
         Some(if self.v.is_empty() || r < 450 {
-            // Here the definition has side 1 (sell) above the middle.
+            // Here in the definition, side 1 (sell) is above the middle.
             let side = self.side();
             let d = if self.below(2) == 1 { 1 + self.below(8) as i64 } else { self.tri() };
             let px = if side == Side::Sell { self.mid + d } else { self.mid - d };
@@ -125,7 +125,7 @@ impl Iterator for Shallow {
                 remaining_lots,
             })
         } else {
-            // And here a sell goes below the middle, so that it crosses.
+            // And here a sell is below the middle, so that it crosses.
             let side = self.side();
             let px = if side == Side::Sell { self.mid - 5 } else { self.mid + 5 };
             let q = 1 + self.below(40);

@@ -1,4 +1,4 @@
-//! An exchange without a network: the real engine, and a publisher that hears its events.
+//! An exchange without a network: the real engine, and a publisher of its events.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -55,23 +55,23 @@ impl Exchange {
         }
     }
 
-    /// One input, and what the publisher is told of it.
+    /// Executes one input and passes its events to the publisher.
     pub fn apply(&mut self, input: &Input) {
         let Exchange { engine, publisher, trades, inputs, .. } = self;
-        let mut is_refused = false;
+        let mut is_rejected = false;
         engine.apply(input, &mut |event| {
             *trades += u64::from(matches!(event, Event::Trade { .. }));
-            is_refused |= matches!(event, Event::Rejected { .. });
+            is_rejected |= matches!(event, Event::Rejected { .. });
             publisher.event(&event, *trades);
         });
-        if let (Command::Instrument(settings), false) = (&input.command, is_refused) {
+        if let (Command::Instrument(settings), false) = (&input.command, is_rejected) {
             publisher.state(settings.instrument, settings.state);
         }
         *inputs += 1;
         publisher.end_of_input(*inputs * 10, *inputs * 10 + 5);
     }
 
-    /// It begins anew with the engine as it is: a publisher of a later session.
+    /// Restarts: a publisher of a later session with the present engine.
     pub fn restart(&mut self, settings: &PublisherSettings) {
         let session = self.session + 1;
         let settings = PublisherSettings { session, ..settings.clone() };
@@ -80,7 +80,7 @@ impl Exchange {
         (self.publisher, self.session) = (publisher, session);
     }
 
-    /// What there is to send.
+    /// All datagrams to send.
     pub fn datagrams(&mut self, channel: Channel) -> Vec<Vec<u8>> {
         std::iter::from_fn(|| self.publisher.next(channel).map(|bytes| bytes.to_vec())).collect()
     }
@@ -90,7 +90,7 @@ impl Exchange {
         std::iter::from_fn(next).collect()
     }
 
-    /// The hash of the books, by the engine's own state: nothing of it has passed the feed.
+    /// The hash of the books from the engine's own state, independent of the feed.
     pub fn book_hash(&self, channel: Channel) -> u64 {
         let mut books = StateHash::new();
         (0..self.instruments).for_each(|instrument| books.word(self.hash_of(instrument, channel)));

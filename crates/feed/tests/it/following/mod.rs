@@ -1,4 +1,4 @@
-//! A follower of an exchange, over a network: what proptest and libFuzzer make of it.
+//! A follower and an exchange connected by a network; for proptest and libFuzzer.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -11,22 +11,21 @@ use crate::exchange::{CHANNELS, Exchange};
 use crate::network::Network;
 
 pub const INSTRUMENTS: u16 = 3;
-/// Questions that a follower may need until it is in sync over a network that loses nothing: a
-/// replay that is refused, a snapshot, a replay; each twice, since what was lost before counts as
-/// asked.
+/// Most requests that a follower needs to get in sync over a network without loss: a rejected
+/// replay, a snapshot, a replay; each twice, because earlier unanswered requests count too.
 const QUESTIONS_MAX: usize = 16;
 
 fn follower(channel: Channel, limits: &EngineLimits, datagram_bytes_max: usize) -> Follower {
     let EngineLimits { open_orders_max, price_levels_max, .. } = *limits;
     Follower::new(FollowerSettings {
-        // Small enough to be too small at times.
+        // Sometimes too few.
         buffered_datagrams_max: 8,
         datagram_bytes_max,
         ..FollowerSettings::new(channel, INSTRUMENTS, open_orders_max, price_levels_max)
     })
 }
 
-/// A follower, what is between it and the exchange, and what the books were.
+/// A follower, its network, and the history of the exchange's books.
 pub struct Following {
     pub channel: Channel,
     pub follower: Follower,
@@ -36,7 +35,7 @@ pub struct Following {
 }
 
 impl Following {
-    /// The books as they are now, which are to be found at the other end.
+    /// Stores the present hash of the exchange's books.
     pub fn remember(&mut self, exchange: &Exchange) {
         let sequence = exchange.publisher.sequence(self.channel);
         let hash = exchange.book_hash(self.channel);
@@ -53,7 +52,7 @@ impl Following {
         }
     }
 
-    /// A follower that says that it is in sync shows the books as they were at that number.
+    /// Checks that a follower in sync has the exchange's books of that number.
     pub fn check(&self) {
         if !self.follower.is_in_sync() {
             return;
@@ -64,7 +63,7 @@ impl Following {
         }
     }
 
-    /// What the follower wants is asked of the exchange, and sent.
+    /// Sends the follower's request to the exchange, and the answer back.
     pub fn ask(&mut self, exchange: &mut Exchange) {
         let Some(want) = self.follower.wants() else { return };
         if !self.network.is_answered() {
@@ -78,13 +77,13 @@ impl Following {
         };
         match sending {
             Ok(sending) => self.carry(exchange.sent(sending)),
-            Err(_) => self.follower.refused(),
+            Err(_) => self.follower.request_rejected(),
         }
     }
 
-    /// The datagrams and the follower's reaction at a step.
+    /// One step of the datagrams and the follower.
     fn step(&mut self, exchange: &mut Exchange, step: u8) {
-        // Packets wait at times, and inputs share one.
+        // Sometimes packets wait, so that inputs share one.
         if !step.is_multiple_of(3) {
             self.carry(exchange.datagrams(self.channel));
         }
@@ -95,7 +94,7 @@ impl Following {
             }
             10..60 => self.follower.again(),
             250 => self.follower.begin_again(),
-            251..253 => self.follower.refused(),
+            251..253 => self.follower.request_rejected(),
             _ => {}
         }
         if !step.is_multiple_of(5) {
@@ -103,7 +102,7 @@ impl Following {
         }
     }
 
-    /// Over a network that has become perfect it comes to be in sync.
+    /// Over a perfect network, the follower gets in sync.
     pub fn settle(&mut self, exchange: &mut Exchange) {
         self.network.become_perfect();
         for _ in 0..QUESTIONS_MAX {
@@ -132,8 +131,7 @@ pub fn following(
     })
 }
 
-/// The follower goes through inputs, fates of datagrams, and what it and the exchange do at each
-/// step; then the network becomes perfect.
+/// Runs a follower through inputs, network faults and actions, and then over a perfect network.
 pub fn follows(
     limits: EngineLimits,
     settings: &PublisherSettings,

@@ -1,18 +1,18 @@
-//! A network that does to datagrams what networks do, decided by bytes.
+//! A network that loses, delays and damages datagrams as given bytes decide.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-/// What becomes of a datagram.
+/// Fate of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Arrives,
     IsLost,
     ArrivesTwice,
-    /// It is overtaken by so many.
+    /// This number of later datagrams overtake it.
     IsLate(usize),
-    /// It ends too early.
+    /// Its end is missing.
     IsCut(usize),
-    /// Rubbish comes before it.
+    /// Garbage precedes it.
     BehindGarbage,
 }
 
@@ -30,16 +30,16 @@ impl Fate {
     }
 }
 
-/// One way from the exchange to a follower.
+/// The way from the exchange to a follower.
 pub struct Network {
     fates: Vec<u8>,
     at: usize,
-    /// Datagrams on their way, and how many are to overtake them.
+    /// Delayed datagrams, and how many are still to overtake each.
     late: Vec<(usize, Vec<u8>)>,
 }
 
 impl Network {
-    /// Goes through these fates again and again. Without any, it is perfect.
+    /// Repeats these fates. Without any, it is perfect.
     pub fn new(fates: Vec<u8>) -> Network {
         Network { fates, at: 0, late: Vec::new() }
     }
@@ -48,13 +48,13 @@ impl Network {
         self.fates.clear();
     }
 
-    /// Whether a request, over TCP, comes to be answered (it always arrives; the exchange may have
-    /// other things to do).
+    /// Whether the exchange answers a request. Requests use TCP and always arrive, but the exchange
+    /// may be busy.
     pub fn is_answered(&mut self) -> bool {
         self.fate() != Fate::IsLost
     }
 
-    /// What comes out at the other end when this goes in.
+    /// The datagrams that arrive when this one is sent.
     pub fn carry(&mut self, datagram: Vec<u8>) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         match self.fate() {

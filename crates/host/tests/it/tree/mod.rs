@@ -1,6 +1,6 @@
-//! A machine as a text: one file a line, `path: content` or `path -> target of a link`. A list of
-//! cores in braces stands for a line each: `cpu{0-3}/online: 1`. `\n` and `\t` in a content are
-//! a new line and a tab.
+//! A machine as a text: one file a line, `path: content` or `path -> target of a link`. Cores in
+//! braces expand to a line each: `cpu{0-3}/online: 1`. `\n` and `\t` in a content are a newline and
+//! a tab.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,4 @@
-//! Inputs of every kind, each a function of its sequence, for an engine that does something with
-//! them.
+//! Inputs of every kind, each derived from its sequence, which change an engine.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -11,7 +10,7 @@ use clock::random::SplitMix64;
 use engine::*;
 use journal::{AppendError, Appender, Identity, Options, ReplayedJournal};
 
-/// How long a step may take on a machine that has much else to do.
+/// Time limit of a step on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Inputs of a segment of [`options`].
@@ -21,7 +20,7 @@ pub const MANY: u64 = 600;
 
 const ACCOUNTS: u32 = 4;
 const INSTRUMENTS: u16 = 2;
-/// Orders that are cancelled are among so many last inputs.
+/// Cancelled orders are among this number of last inputs.
 const WINDOW: u64 = 200;
 
 pub fn identity() -> Identity {
@@ -35,7 +34,7 @@ pub fn identity() -> Identity {
     Identity { instruments: INSTRUMENTS, limits }
 }
 
-/// Small files, so that much happens at their ends.
+/// Small files, to test their ends often.
 pub fn options() -> Options {
     Options {
         segment_bytes: 16 << 10,
@@ -131,7 +130,7 @@ fn order(id: u64, account: u32, instrument: u16, random: &mut SplitMix64) -> New
     }
 }
 
-/// An engine that has applied the first so many inputs.
+/// An engine after this number of inputs.
 pub fn engine_after(inputs: u64) -> Engine {
     let Identity { instruments, limits } = identity();
     let mut engine = Engine::new(instruments, limits);
@@ -146,7 +145,7 @@ pub fn apply(engine: &mut Engine, from: u64, to: u64) {
     }
 }
 
-/// Appends the inputs up to `to`, exclusive, as the writer takes them.
+/// Appends the inputs up to `to`, exclusive, waiting for the writer.
 pub fn append_to(appender: &mut Appender, to: u64) {
     let deadline = Deadline::after(PATIENCE);
     while appender.next_sequence() < to {
@@ -156,32 +155,32 @@ pub fn append_to(appender: &mut Appender, to: u64) {
                 assert!(!deadline.left().is_zero(), "{:?}", appender.state());
                 std::thread::yield_now();
             }
-            Err(refused) => panic!("{refused}: {:?}", appender.state()),
+            Err(error) => panic!("{error}: {:?}", appender.state()),
         }
     }
 }
 
-/// A journal of so many inputs that was closed.
+/// A closed journal with this number of inputs.
 pub fn written(place: &Path, inputs: u64) {
     let (mut appender, _) = journal::open(place, identity(), options()).unwrap();
     append_to(&mut appender, inputs);
     assert_eq!(appender.close().unwrap(), inputs);
 }
 
-/// Without its mark a journal is taken as it is: as after a power failure before the mark was on
-/// the disk.
+/// Removes the mark, which disables its check, as after a power failure before the mark was on the
+/// disk.
 pub fn remove_mark(place: &Path) {
     std::fs::remove_file(place.join("durable.mark")).unwrap();
 }
 
-/// A place for what is written very often: a tmpfs where there is one.
+/// A directory for frequent writes: on tmpfs if possible.
 pub fn in_memory() -> tempfile::TempDir {
     let shared = Path::new("/dev/shm");
     let place = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
     place.unwrap()
 }
 
-/// Replays, and holds the result against an engine without a journal.
+/// Replays, and compares the result with an engine without a journal.
 #[track_caller]
 pub fn assert_replays(place: &Path, inputs: u64) -> ReplayedJournal {
     let replayed = journal::replay(place).unwrap();
@@ -192,7 +191,7 @@ pub fn assert_replays(place: &Path, inputs: u64) -> ReplayedJournal {
     replayed
 }
 
-/// The directory's files that end so, ascending.
+/// The directory's files with this extension, ascending.
 pub fn files(place: &Path, extension: &str) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(place).unwrap();
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

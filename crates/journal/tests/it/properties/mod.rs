@@ -1,5 +1,5 @@
-//! What holds for any bytes that are read as a segment. The files here are made from the tables in
-//! the documentation alone, so that those are held to account too.
+//! Properties of reading any bytes as a segment. The test makes its files from the tables in the
+//! documentation alone, and so checks those too.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use engine::{Cancel, Command, Input, NewOrder, Side};
 use journal::{JournalError, RECORD_BYTES, SegmentRead, read_segment};
 
 const HEADER_BYTES: usize = 128;
-/// Records that the segments here have room for.
+/// Capacity of these segments in records.
 const RECORDS: u64 = 24;
 const FIRST: u64 = 70;
 
@@ -99,8 +99,8 @@ fn read(bytes: &[u8]) -> (Result<SegmentRead, JournalError>, Vec<(u64, Input)>) 
     (read_segment(bytes, Path::new("segment"), show), inputs)
 }
 
-/// Whatever the bytes: read to an end, the same twice, in order; and what is cut can be gone on
-/// behind.
+/// Any bytes can be read to an end, twice with the same result, in order; and a writer can continue
+/// after a cut.
 fn holds(bytes: &[u8]) {
     let (found, inputs) = read(bytes);
     let (again, same) = read(bytes);
@@ -116,7 +116,7 @@ fn holds(bytes: &[u8]) {
     }
     assert!(found.end <= found.dirty_end);
     assert!(found.dirty_end <= (bytes.len() as u64).max(found.end));
-    // A writer makes zeros of what is cut.
+    // A writer zeroes the cut bytes.
     let mut cut = bytes.to_vec();
     if let Some(dirty) = cut.get_mut(found.end as usize..) {
         dirty.fill(0);
@@ -126,8 +126,8 @@ fn holds(bytes: &[u8]) {
     assert_eq!(left, inputs);
 }
 
-/// The first byte says how the others are taken: as they are; with checksums that fit, so that
-/// what stands behind them is looked at; or as changes of a segment that is whole.
+/// The first byte chooses the meaning of the others: raw bytes; bytes with valid checksums, so that
+/// the checks behind them are tested; or changes of a valid segment.
 pub fn segment(data: &[u8]) {
     let Some((way, rest)) = data.split_first() else { return };
     match way % 3 {
@@ -144,7 +144,7 @@ pub fn segment(data: &[u8]) {
     }
 }
 
-/// Groups, then changes: where (2 bytes), and what.
+/// Groups, then changes: offset (2 bytes) and value.
 fn changed(data: &[u8]) {
     let (groups, changes) = data.split_at(data.len().min(3));
     let groups: Vec<u8> = groups.iter().map(|group| group % 12).collect();
@@ -153,7 +153,7 @@ fn changed(data: &[u8]) {
     for change in changes.chunks_exact(3) {
         let place = usize::from(change[0]) << 8 | usize::from(change[1]);
         match change[2] {
-            // Cut off; a sector lost; mended as if it had been written so.
+            // A cut; a lost sector; a change with a valid checksum.
             0 => bytes.truncate(place),
             1 => {
                 let from = place / 512 * 512;

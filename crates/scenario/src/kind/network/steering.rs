@@ -7,7 +7,7 @@ use record::tune::{SettingState, Step, Survey};
 use std::path::Path;
 use tune::apply::{OnFailure, apply};
 use tune::journal::Journal;
-use tune::revert::{Which, revert};
+use tune::revert::{StepSelection, revert};
 use tune::system::Machine;
 
 /// The setting in the journal.
@@ -54,7 +54,7 @@ impl Steered {
 impl Drop for Steered {
     fn drop(&mut self) {
         let mut machine = Machine::new(self.root.clone());
-        let ours = Which::Settings(vec![ID.to_owned()]);
+        let ours = StepSelection::Settings(vec![ID.to_owned()]);
         // A step that can't go back stays in the journal, and `tune status` shows it.
         let _ = revert(&mut machine, &self.root, &mut self.journal, &ours, true);
     }

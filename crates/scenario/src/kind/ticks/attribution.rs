@@ -8,7 +8,7 @@ use plan::Scenario;
 use plan::scenario::Measure;
 use record::tick::attribution::Ways;
 use record::tick::samples as tick_samples;
-use record::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, Traced};
+use record::tick::{Attribution, INTERVALS, Interval, Point, STAGES, Sample, Tick, TracedTick};
 use record::{self, ClientResult, Series};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn explained() -> impl Iterator<Item = &'static Interval> {
 #[derive(Debug, Default)]
 pub(crate) struct Explained {
     pub attribution: Vec<Attribution>,
-    pub traced: Vec<Traced>,
+    pub traced: Vec<TracedTick>,
     pub warnings: Vec<String>,
 }
 

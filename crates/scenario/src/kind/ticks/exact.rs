@@ -2,7 +2,7 @@
 
 use crate::evidence::moment::{Moment, on_clock};
 use ipc_bench::judge::{DisturbedShares, FAULT_NS};
-use noise::account::{AccountResult, CoreAccount};
+use noise::occupancy::{CoreOccupancy, OccupancyResult};
 use record::Kind;
 use record::tick::{INTERVALS, Point, STAGES, Sample};
 use stats::touch::Touch;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 /// exact: then the sums are all there is.
 pub(crate) fn of_ticks(
     samples: &[Sample],
-    accounted: &AccountResult,
+    accounted: &OccupancyResult,
     (start, end): (Moment, Moment),
 ) -> BTreeMap<String, DisturbedShares> {
-    if !accounted.cores.iter().all(CoreAccount::is_exact) {
+    if !accounted.cores.iter().all(CoreOccupancy::is_exact) {
         return BTreeMap::new();
     }
     let on = |ns| on_clock(start, end, ns);
@@ -60,7 +60,7 @@ fn spans(samples: &[Sample], from: Point, to: Point) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use noise::account::{Name, Window};
+    use noise::occupancy::{Name, Window};
 
     /// 100 ns a stage, a tick each 10 us; the trader's clock is 1 s ahead of the kernel's.
     #[test]
@@ -75,9 +75,12 @@ mod tests {
         // While tick 7 is between 200 and 350 ns old, between its second and its fourth point.
         let window = Window { start_ns: 70_210, end_ns: 70_350, by: Name::UNKNOWN };
         // Tick 9 is on its way for 1 300 ns; a fault may last until tick 9 is there, and longer.
-        let core =
-            CoreAccount { windows: vec![window], faults: vec![91_250], ..CoreAccount::default() };
-        let accounted = AccountResult { cores: vec![core], ..AccountResult::default() };
+        let core = CoreOccupancy {
+            windows: vec![window],
+            faults: vec![91_250],
+            ..CoreOccupancy::default()
+        };
+        let accounted = OccupancyResult { cores: vec![core], ..OccupancyResult::default() };
         let moment = |ns| Moment { clock_ns: 1_000_000_000 + ns, monotonic_ns: ns };
         let found = of_ticks(&samples, &accounted, (moment(0), moment(20_000_000)));
         let expected = DisturbedShares { preempted: 0.001, faulted: 0.001 };
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_was_not_stamped_is_not_known() {
-        let accounted = AccountResult::default();
+        let accounted = OccupancyResult::default();
         let moment = Moment { clock_ns: 0, monotonic_ns: 0 };
         let mut sample = Sample { number: 1, stamps: [5; record::tick::POINTS] };
         sample.stamps[Point::GatewayIn as usize] = 0;

@@ -5,11 +5,11 @@ use crate::tune::seen::Seen;
 use crate::tune::trial::budget::Budget;
 use ::tune::apply::{OnFailure, apply};
 use ::tune::journal::Journal;
-use ::tune::revert::{Which, revert};
+use ::tune::revert::{StepSelection, revert};
 use anyhow::anyhow;
 use clock::{Deadline, monotonic_ns};
 use record::RunRecord;
-use record::tune::{NotTried, SettingState, Survey, Trial, Tried, corrected, figures};
+use record::tune::{SettingState, Survey, Trial, TriedSetting, UntriedSetting, corrected, figures};
 use scenario::Interrupt;
 use scenario::experiment::{Experiment, Rounds, Side, Switch, Treatment};
 use stats::compare::{Design, Outcome};
@@ -62,7 +62,7 @@ impl Bench<'_> {
             let left = candidates.len() - number;
             let Some((pairs, deadline)) = budget.next(candidates.len(), left, trial.pairs) else {
                 let why = "runs became slower and the budget ended before it; raise --budget";
-                trial.not_tried.push(NotTried { id: one.id.clone(), why: why.to_owned() });
+                trial.not_tried.push(UntriedSetting { id: one.id.clone(), why: why.to_owned() });
                 continue;
             };
             let time = (pairs, Some(deadline));
@@ -71,7 +71,7 @@ impl Bench<'_> {
                     budget.ran(2 * (tried.pairs + tried.pairs_void), tried.seconds);
                     trial.tried.push(tried);
                 }
-                Err(why) => trial.not_tried.push(NotTried { id: one.id.clone(), why }),
+                Err(why) => trial.not_tried.push(UntriedSetting { id: one.id.clone(), why }),
             }
             if self.interrupt.is_set() {
                 trial.ended_because = Some("it was interrupted".to_owned());
@@ -79,7 +79,7 @@ impl Bench<'_> {
             }
         }
         corrected(Design::Interleaved, &mut trial.tried);
-        let helps = |one: &&Tried| one.outcome == Outcome::Better;
+        let helps = |one: &&TriedSetting| one.outcome == Outcome::Better;
         trial.chosen = trial.tried.iter().filter(helps).map(|one| one.id.clone()).collect();
         if trial.chosen.is_empty() || trial.ended_because.is_some() {
             return Ok(());
@@ -119,7 +119,7 @@ impl Bench<'_> {
         id: &str,
         settings: &[SettingState],
         time: Time,
-    ) -> anyhow::Result<Result<Tried, String>> {
+    ) -> anyhow::Result<Result<TriedSetting, String>> {
         let failure = RefCell::new(None);
         let switch = |side: Side| -> Result<(), String> {
             self.revert()?;
@@ -141,7 +141,7 @@ impl Bench<'_> {
         let records = |side: Side| -> Vec<RunRecord> {
             made.of(side).iter().map(|one| one.record.clone()).collect()
         };
-        Ok(Ok(Tried {
+        Ok(Ok(TriedSetting {
             id: id.to_owned(),
             pairs: made.count(),
             pairs_void: made.void_because.len(),
@@ -193,8 +193,9 @@ impl Bench<'_> {
     pub(super) fn revert(&self) -> Result<(), String> {
         let mut machine = self.seen.machine.clone();
         let mut journal = self.journal.borrow_mut();
-        let outcomes = revert(&mut machine, &self.seen.root, &mut journal, &Which::All, true)
-            .map_err(|error| error.to_string())?;
+        let outcomes =
+            revert(&mut machine, &self.seen.root, &mut journal, &StepSelection::All, true)
+                .map_err(|error| error.to_string())?;
         match outcomes.iter().find(|one| one.outcome == "failed") {
             None => Ok(()),
             Some(one) => Err(format!("{} can't be taken back: {}", one.place, one.detail)),

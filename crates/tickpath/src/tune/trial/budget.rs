@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use clock::{Deadline, monotonic_ns};
-use record::tune::{FIGURES, NotTried, SettingState};
+use record::tune::{FIGURES, SettingState, UntriedSetting};
 use scenario::experiment::ROUNDS_MAX;
 use stats::compare::{RUNS_MIN, SIGNIFICANCE};
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Budget {
     pub(super) fn fit(
         &self,
         candidates: &mut Vec<SettingState>,
-        not_tried: &mut Vec<NotTried>,
+        not_tried: &mut Vec<UntriedSetting>,
     ) -> anyhow::Result<u32> {
         let mut fitting = candidates.len();
         while fitting > 0 && self.pairs_for(fitting) < pairs_needed(fitting) {
@@ -82,7 +82,7 @@ impl Budget {
         }
         for one in candidates.split_off(fitting) {
             let why = "the budget ends before it; raise --budget".to_owned();
-            not_tried.push(NotTried { id: one.id, why });
+            not_tried.push(UntriedSetting { id: one.id, why });
         }
         Ok(self.pairs_for(fitting).clamp(RUNS_MIN as u32, PAIRS_WANTED.min(ROUNDS_MAX)))
     }

@@ -14,7 +14,7 @@ use crate::turn::Turn;
 use anyhow::{Context, bail};
 use bench::Bench;
 use budget::Budget;
-use record::tune::{NotTried, SettingState, State, Step, Survey};
+use record::tune::{SettingState, State, Step, Survey, UntriedSetting};
 use scenario::experiment::Treatment;
 use setup::{Setup, blank, finish, journal};
 use std::cell::RefCell;
@@ -65,7 +65,7 @@ fn while_it_runs(arguments: &TrialArguments) -> anyhow::Result<u8> {
 }
 
 /// Settings that can be switched on and off while the machine runs, in the order of the plan.
-fn candidates(plan: &Survey, not_tried: &mut Vec<NotTried>) -> Vec<SettingState> {
+fn candidates(plan: &Survey, not_tried: &mut Vec<UntriedSetting>) -> Vec<SettingState> {
     let mut candidates = Vec::new();
     for one in plan.settings.iter().filter(|one| one.state == State::Better) {
         let why = match one.steps.is_empty() {
@@ -76,7 +76,7 @@ fn candidates(plan: &Survey, not_tried: &mut Vec<NotTried>) -> Vec<SettingState>
             true if one.needs_reboot() => "needs a reboot: trial --reboot",
             true => "can't be set from here",
         };
-        not_tried.push(NotTried { id: one.id.clone(), why: why.to_owned() });
+        not_tried.push(UntriedSetting { id: one.id.clone(), why: why.to_owned() });
     }
     candidates.sort_by_key(|one| one.tier);
     candidates

@@ -14,7 +14,7 @@ use ::tune::apply::{OnFailure, apply, boot_id};
 use ::tune::survey::WAITS;
 use anyhow::{Context, bail};
 use host::Cores;
-use record::tune::{SettingState, State, Survey, Trial, Tried, corrected, figures};
+use record::tune::{SettingState, State, Survey, Trial, TriedSetting, corrected, figures};
 use record::{RunRecord, directory};
 use scenario::Interrupt;
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ pub(super) fn resume(arguments: &TrialArguments) -> anyhow::Result<u8> {
     if interrupt.is_set() {
         bail!("interrupted; the trial still waits, --resume measures again");
     }
-    let mut tried = [Tried {
+    let mut tried = [TriedSetting {
         id: waiting.ids.join(", "),
         pairs: before.len().min(after.len()),
         pairs_void: 0,

@@ -1,4 +1,4 @@
-//! Examines a machine that is given as text (host/tests/tree), at two moments.
+//! Examines a machine given as text (host/tests/it/tree), at two moments.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -18,17 +18,17 @@ use tune::watch::{Activity, Reading};
 /// Calibrated once, which takes 40 ms.
 static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::calibrate);
 
-/// A machine, and who looks at it.
+/// A machine and the examining process.
 pub struct Room<'a> {
     /// The machine's files.
     pub text: &'a str,
-    /// Those that have changed two seconds later; none where nobody watched.
+    /// Files that changed two seconds later; empty without a watch.
     pub later: &'a str,
     /// Cores that the process may use.
     pub allowed: &'a [usize],
-    /// As after `--cpu`.
+    /// The value of `--cpu`.
     pub cpu: &'a str,
-    /// What the probes found: clock, cache line, blocking round trip, ns.
+    /// Results of the probes: clock, cache line, blocking round trip, ns.
     pub probes_ns: Option<[u64; 3]>,
 }
 

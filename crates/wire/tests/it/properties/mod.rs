@@ -1,5 +1,5 @@
-//! The properties of the decoders, for any bytes. `tests/any_bytes.rs` feeds them from proptest,
-//! the targets in `fuzz/` from libFuzzer.
+//! Properties of the decoders, for any bytes. `tests/any_bytes.rs` gets them from proptest, the
+//! targets in `fuzz/` from libFuzzer.
 #![allow(dead_code, reason = "each fuzz target uses one")]
 
 use serde::de::IgnoredAny;
@@ -11,11 +11,11 @@ use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{self, Reply, decode_reply};
 use wire::request::{self, Request, decode_request};
 
-/// A message, owned, and its stamp.
+/// An owned message and its stamp.
 pub type Seen = (String, u64);
 
-/// Feeds `stream` to a reader in pieces whose sizes come from `pieces` (over and over; what has no
-/// size left is one piece). A piece's stamp is the offset of its first byte.
+/// Feeds `stream` to a reader in pieces with sizes from `pieces`, repeated; an empty list gives one
+/// piece. A piece's stamp is the offset of its first byte.
 pub fn read_in_pieces(
     role: Role,
     message_bytes_max: usize,
@@ -49,8 +49,8 @@ fn describe(message: Message<'_>) -> String {
     format!("{message:?}")
 }
 
-/// However bytes are split, the same messages come, then the same error; and each message's stamp
-/// is that of the piece which held its first byte.
+/// Any split of the bytes gives the same messages, then the same error. Each message's stamp is
+/// that of the piece with its first byte.
 pub fn frame_reader(data: &[u8]) {
     let [control, split, data @ ..] = data else { return };
     let role = if control & 1 == 0 { Role::Server } else { Role::Client };
@@ -67,22 +67,21 @@ pub fn same_in_pieces(role: Role, message_bytes_max: usize, stream: &[u8], piece
     assert_eq!(seen.len(), bytewise.len());
     for ((message, stamp), (same_message, offset)) in seen.iter().zip(&bytewise) {
         assert_eq!(message, same_message);
-        // Read byte by byte, the stamp is the offset of the message's first byte.
+        // Byte by byte, the stamp is the offset of the message's first byte.
         let piece = starts.iter().rfind(|&&start| start as u64 <= *offset);
         assert_eq!(Some(*stamp), piece.map(|&start| start as u64));
     }
 }
 
-/// serde_json judges the grammar: what it can't read we refuse as unreadable, what it reads we
-/// don't.
+/// serde_json defines the grammar: we reject as unreadable exactly the texts that it can't read.
 fn same_grammar(data: &[u8], fault: Option<MessageFault>) {
     use MessageFault::{Duplicate, Malformed, NotUtf8, WrongKind};
-    // Ours stops at the first field that stands twice, or at once where no object begins.
+    // Ours stops at the first duplicate field, or at once if there is no object.
     if matches!(fault, Some(Duplicate { .. } | WrongKind { field: "message", .. })) {
         return;
     }
     let unreadable = matches!(fault, Some(Malformed { .. } | NotUtf8 { .. }));
-    // `IgnoredAny` takes any JSON; `Value` also wants every escape and number to have a meaning.
+    // `IgnoredAny` accepts any JSON; `Value` also checks the meaning of escapes and numbers.
     let text = std::str::from_utf8(data);
     let json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
     let meaning = text.is_ok_and(|text| serde_json::from_str::<Value>(text).is_ok());
@@ -90,7 +89,7 @@ fn same_grammar(data: &[u8], fault: Option<MessageFault>) {
     assert!(!meaning || !unreadable, "proper JSON, but {fault:?}");
 }
 
-/// What decodes, encodes; and what that encodes, decodes to the same.
+/// A decoded message can be encoded again, and decodes to the same.
 pub fn request(data: &[u8]) {
     let decoded = decode_request(data);
     same_grammar(data, decoded.as_ref().err().map(|error| error.fault));
@@ -120,7 +119,7 @@ pub fn encode_request(out: &mut Vec<u8>, request: &Request<'_>) {
     }
 }
 
-/// What decodes, encodes; and what that encodes, decodes to the same.
+/// A decoded message can be encoded again, and decodes to the same.
 pub fn reply(data: &[u8]) {
     let decoded = decode_reply(data);
     same_grammar(data, decoded.as_ref().err().map(|error| error.0));
@@ -132,7 +131,7 @@ pub fn reply(data: &[u8]) {
     }
 }
 
-/// Encodes any reply but [`Reply::Other`], which no exchange sends.
+/// Encodes any reply except [`Reply::Other`], which no exchange sends.
 pub fn encode_reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
     match reply {
         Reply::Authenticated => reply::encode_authenticated(out),
@@ -152,7 +151,7 @@ pub fn encode_reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
     }
 }
 
-/// A head is found when its last byte is there, not earlier, and is the same whatever follows it.
+/// A head is complete at its last byte, not earlier, and does not depend on the bytes after it.
 pub fn http_head(data: &[u8]) {
     if let Ok(Some(head)) = parse_head(data) {
         assert_eq!(parse_head(&data[..head.head_bytes]), Ok(Some(head)));

@@ -1,6 +1,6 @@
-//! The kernel's account of which threads ran on the measured cores during a run; `scenario`
-//! calculates from it how far each figure holds. The account is taken from outside the measured
-//! processes, and read while they run, so that no ring overflows.
+//! Records which threads ran on the measured cores during a run, from the kernel's events;
+//! `scenario` calculates from it how far each figure holds. The recording is outside the measured
+//! processes, and is read while they run, so that no ring overflows.
 //!
 //! With CAP_PERFMON (root) it sees every switch of threads on the cores, and names each disturber.
 //! Without it, at `kernel.perf_event_paranoid` 2, it sees only the measured threads: windows
@@ -9,7 +9,7 @@
 mod core;
 mod names;
 
-pub use self::core::{CoreAccount, CoreShare, WINDOWS_MAX, Window};
+pub use self::core::{CoreOccupancy, CoreShare, WINDOWS_MAX, Window};
 pub use self::names::{Name, Names};
 
 use self::core::Core;
@@ -34,32 +34,35 @@ const DRAIN_SECONDS: i64 = 1;
 /// Interval of the search for threads, if they must be found first, ns.
 const SEARCH_NS: i64 = 10_000_000;
 
-/// An account that is being taken.
-pub struct Account(Result<AccountKeeper, String>);
+/// A running recording.
+pub struct Occupancy(Result<OccupancyKeeper, String>);
 
-/// The thread that takes it, and how to tell it things.
-struct AccountKeeper {
+/// The recording thread, and the channels to it.
+struct OccupancyKeeper {
     ended: Arc<EndSignal>,
     processes: Arc<Mutex<Vec<i32>>>,
-    keeper: JoinHandle<AccountResult>,
+    keeper: JoinHandle<OccupancyResult>,
 }
 
-/// A finished account.
+/// A finished recording.
 #[derive(Clone, Debug, Default)]
-pub struct AccountResult {
+pub struct OccupancyResult {
     /// One entry per core, in the given order.
-    pub cores: Vec<CoreAccount>,
+    pub cores: Vec<CoreOccupancy>,
     /// Names of threads.
     pub names: Names,
-    /// Why there is no account, or an incomplete one; otherwise empty.
+    /// Why the recording is missing or incomplete; otherwise empty.
     pub missing: String,
 }
 
-impl Account {
-    /// Starts an account of `cores`. If the kernel allows nothing, [`Account::finish`] gives the
+impl Occupancy {
+    /// Starts a recording of `cores`. If the kernel allows nothing, [`Occupancy::finish`] gives the
     /// reason.
-    pub fn start(cores: &[usize]) -> Account {
-        Account(AccountKeeper::start(cores).map_err(|error| format!("no account is kept: {error}")))
+    pub fn start(cores: &[usize]) -> Occupancy {
+        Occupancy(
+            OccupancyKeeper::start(cores)
+                .map_err(|error| format!("the threads on the cores are not recorded: {error}")),
+        )
     }
 
     /// Adds process `pid` to the measured ones.
@@ -70,27 +73,27 @@ impl Account {
         }
     }
 
-    /// Ends the account.
-    pub fn finish(self) -> AccountResult {
-        let missing = |missing| AccountResult { missing, ..AccountResult::default() };
+    /// Ends the recording.
+    pub fn finish(self) -> OccupancyResult {
+        let missing = |missing| OccupancyResult { missing, ..OccupancyResult::default() };
         let keeping = match self.0 {
             Ok(keeping) => keeping,
             Err(why) => return missing(why),
         };
         keeping.ended.tell();
-        let panicked = "the thread that kept the account panicked; this is a bug in tickpath";
+        let panicked = "the recording thread panicked; this is a bug in tickpath";
         keeping.keeper.join().unwrap_or_else(|_| missing(panicked.to_owned()))
     }
 }
 
-impl AccountKeeper {
-    fn start(cores: &[usize]) -> io::Result<AccountKeeper> {
+impl OccupancyKeeper {
+    fn start(cores: &[usize]) -> io::Result<OccupancyKeeper> {
         let processes = Arc::new(Mutex::new(Vec::new()));
         let ended = Arc::new(EndSignal::new()?);
         let (keeper, until) = (Keeper::new(cores, Arc::clone(&processes)), Arc::clone(&ended));
-        let thread = std::thread::Builder::new().name("tickpath-account".to_owned());
+        let thread = std::thread::Builder::new().name("tickpath-cores".to_owned());
         let keeper = thread.spawn(move || keeper.keep(&until))?;
-        Ok(AccountKeeper { ended, processes, keeper })
+        Ok(OccupancyKeeper { ended, processes, keeper })
     }
 }
 
@@ -104,7 +107,7 @@ struct Source {
     thread: Option<i32>,
 }
 
-/// State of the thread that takes the account.
+/// State of the recording thread.
 struct Keeper {
     processes: Arc<Mutex<Vec<i32>>>,
     sources: Vec<Source>,
@@ -113,7 +116,7 @@ struct Keeper {
     /// Without privilege: threads must be found, and only they are visible.
     searches: bool,
     stolen_before: BTreeMap<usize, (u64, u64)>,
-    refused: String,
+    denied: String,
 }
 
 impl Keeper {
@@ -125,7 +128,7 @@ impl Keeper {
             names: Names::of_all_threads(),
             searches: false,
             stolen_before: stolen(),
-            refused: String::new(),
+            denied: String::new(),
         };
         for (index, &core) in cores.iter().enumerate() {
             match Source::open(PerfTarget::Threads { core }, index, None) {
@@ -139,7 +142,7 @@ impl Keeper {
         keeper
     }
 
-    fn keep(mut self, until: &EndSignal) -> AccountResult {
+    fn keep(mut self, until: &EndSignal) -> OccupancyResult {
         let mut is_over = false;
         while !is_over {
             let is_searching = self.searches && self.sources.len() < self.cores.len();
@@ -178,7 +181,7 @@ impl Keeper {
                         self.sources.push(source);
                     }
                     Err(error) => {
-                        self.refused = format!(
+                        self.denied = format!(
                             "cannot watch thread {thread}: {error}; kernel.perf_event_paranoid must be 2 or less, \
                              or tickpath needs CAP_PERFMON"
                         );
@@ -206,11 +209,11 @@ impl Keeper {
         }
     }
 
-    fn finish(self) -> AccountResult {
+    fn finish(self) -> OccupancyResult {
         let after = stolen();
         let lost: u64 =
             self.sources.iter().map(|source| source.event.lost().unwrap_or_default()).sum();
-        let mut missing = self.refused;
+        let mut missing = self.denied;
         if self.sources.len() < self.cores.len() && missing.is_empty() {
             missing = "a measured thread has no core of its own, and without CAP_PERFMON only such threads are seen"
                 .to_owned();
@@ -220,19 +223,19 @@ impl Keeper {
             let total = after.1.saturating_sub(before.1).max(1);
             Some(after.0.saturating_sub(before.0) as f64 / total as f64)
         };
-        let cores: Vec<CoreAccount> = self
+        let cores: Vec<CoreOccupancy> = self
             .cores
             .into_iter()
             .map(|core| {
                 let stolen_share = stolen(core.core()).unwrap_or_default();
-                CoreAccount { stolen_share, ..core.finish() }
+                CoreOccupancy { stolen_share, ..core.finish() }
             })
             .collect();
         let lost = lost + cores.iter().map(|core| core.lost).sum::<u64>();
         if lost > 0 && missing.is_empty() {
-            missing = format!("the kernel had no room for {lost} records");
+            missing = format!("the kernel lost {lost} records, because its buffer was full");
         }
-        AccountResult { cores, names: self.names, missing }
+        OccupancyResult { cores, names: self.names, missing }
     }
 }
 

@@ -25,7 +25,7 @@ fn names() -> Names {
 }
 
 /// Threads that run after one another on a core: number, start, end, and whether it was preempted.
-fn account(runs: impl IntoIterator<Item = (i32, u64, u64, bool)>) -> CoreAccount {
+fn evaluated(runs: impl IntoIterator<Item = (i32, u64, u64, bool)>) -> CoreOccupancy {
     let (mut core, names) = (Core::new(0), names());
     for (thread, from_ns, to_ns, preempted) in runs {
         let process = process_of(thread);
@@ -36,13 +36,13 @@ fn account(runs: impl IntoIterator<Item = (i32, u64, u64, bool)>) -> CoreAccount
 }
 
 fn told(runs: &[(i32, u64, u64, bool)]) -> Vec<(u64, u64, i32)> {
-    let (windows, names) = (account(runs.iter().copied()).windows, names());
+    let (windows, names) = (evaluated(runs.iter().copied()).windows, names());
     let by = |one: &Window| names.of(one.by).parse().unwrap();
     windows.iter().map(|one| (one.start_ns, one.end_ns, by(one))).collect()
 }
 
-/// A day on a busy machine: memory grew by kilobytes a second, until the account had no room left
-/// and nothing of the run was judged.
+/// On a busy machine, memory once grew by kilobytes a second until it was full, and nothing of a
+/// day's run was judged.
 #[test]
 fn windows_past_the_limit_are_summed() {
     let later = 1_000;
@@ -54,12 +54,12 @@ fn windows_past_the_limit_are_summed() {
         ]
     };
     let last = (MEASURED, 1_000 * count, 1_000 * count + 1, true);
-    let account = account((0..count).flat_map(turn).chain([last]));
-    assert_eq!(account.windows.len(), WINDOWS_MAX);
+    let occupancy = evaluated((0..count).flat_map(turn).chain([last]));
+    assert_eq!(occupancy.windows.len(), WINDOWS_MAX);
     let name = names().of_thread(OTHER);
     let taken = CoreShare { windows: later, ns: 100 * later, longest_ns: 100 };
-    assert_eq!(account.windows_later, BTreeMap::from([(name, taken)]));
-    assert!(!account.is_exact() && account.lost == 0);
+    assert_eq!(occupancy.windows_later, BTreeMap::from([(name, taken)]));
+    assert!(!occupancy.is_exact() && occupancy.lost == 0);
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn own_cpu_ns() -> u64 {
     text.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// On a real core: a process is measured, and one of its threads takes the core. In a process of
-/// its own, because the thread that ran longest counts as the measured one, and other tests have
+/// On a real core: a process is measured, and one of its threads takes the core. In its own
+/// process, because the thread that ran longest counts as the measured one, and other tests have
 /// threads too.
 #[test]
 fn a_thread_that_takes_a_core_is_seen_and_named() {
@@ -128,14 +128,14 @@ fn a_thread_that_takes_a_core_is_seen_and_named() {
 
 fn take_a_core() {
     let core = *host::thread::allowed().unwrap().last().unwrap();
-    let account = Account::start(&[core]);
-    account.is_measured(rustix::process::getpid());
+    let occupancy = Occupancy::start(&[core]);
+    occupancy.is_measured(rustix::process::getpid());
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (over, (started, starts)) = (&over, std::sync::mpsc::channel());
         scope.spawn(move || {
             host::thread::pin(core).unwrap();
-            // It has to have run longest, however busy the machine is.
+            // It must have run longest, even on a busy machine.
             while own_cpu_ns() < 100_000_000 {}
             started.send(()).unwrap();
             while own_cpu_ns() < 400_000_000 || !over.load(Ordering::Relaxed) {}
@@ -151,15 +151,15 @@ fn take_a_core() {
         };
         intruder.spawn_scoped(scope, busy).unwrap();
     });
-    let accounted = account.finish();
-    if !accounted.missing.is_empty() {
-        testing::skip!(Tracepoints, "{}", accounted.missing);
+    let recorded = occupancy.finish();
+    if !recorded.missing.is_empty() {
+        testing::skip!(Tracepoints, "{}", recorded.missing);
     }
-    let on_core = &accounted.cores[0];
+    let on_core = &recorded.cores[0];
     let taken_ns: u64 = on_core
         .windows
         .iter()
-        .filter(|one| accounted.names.of(one.by) == "intruder")
+        .filter(|one| recorded.names.of(one.by) == "intruder")
         .map(|one| one.end_ns - one.start_ns)
         .sum();
     // It ran for 100 ms; a window that it shared with a third thread may have that one's name.

@@ -1,5 +1,5 @@
 //! Names of threads. They are read while a thread is alive, because an ended thread has none.
-//! Memory stays constant however long an account is: threads come and go, their names are few.
+//! Memory stays bounded over any time: threads come and go, but their names are few.
 
 use crate::trace::records::Switch;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// `thread` is called `name`.
+    /// Stores the name of a thread.
     pub(super) fn know(&mut self, thread: i32, name: &str) {
         if self.threads.len() >= THREADS_MAX {
             // Most of them have ended; the others are read again when they run again.
@@ -97,7 +97,7 @@ impl Names {
         self.threads.get(&thread).copied().unwrap_or(Name::UNKNOWN)
     }
 
-    /// The name, or a word that says why there is none.
+    /// The name, or a text that says why it is unknown.
     pub fn of(&self, name: Name) -> &str {
         &self.names[name.0 as usize]
     }

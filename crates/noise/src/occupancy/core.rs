@@ -1,12 +1,12 @@
 //! Evaluates a core's records: the windows in which its measured thread wanted to run and something
 //! else did.
 
-use crate::account::names::{Name, Names};
+use crate::occupancy::names::{Name, Names};
 use crate::trace::records::Switch;
 use std::collections::BTreeMap;
 
-/// Limit on the windows, and on the faults, of one core that are kept one by one; of later ones
-/// only sums are kept, so that an account of a day takes no more memory than one of an hour.
+/// Limit on the windows, and on the faults, of one core that are kept one by one. For later ones
+/// only sums are kept, so that memory stays bounded over a day.
 pub const WINDOWS_MAX: usize = 1 << 18;
 /// If a thread leaves its core voluntarily this soon after a page fault, it waits for the page, ns.
 const FAULT_WAITS_NS: u64 = 50_000;
@@ -22,11 +22,11 @@ pub struct Window {
     pub start_ns: u64,
     /// End, the same.
     pub end_ns: u64,
-    /// What ran for most of it.
+    /// The thread that ran for most of it.
     pub by: Name,
 }
 
-/// What other threads of one name took from a core.
+/// Time that other threads of one name took from a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreShare {
     /// Windows.
@@ -48,7 +48,7 @@ impl CoreShare {
 
 /// The evaluation of one core.
 #[derive(Clone, Debug, Default)]
-pub struct CoreAccount {
+pub struct CoreOccupancy {
     /// Its number.
     pub core: usize,
     /// Its measured thread: of all threads of the measured processes, the one that ran longest
@@ -62,13 +62,13 @@ pub struct CoreAccount {
     pub faults: Vec<u64>,
     /// Faults after them.
     pub faults_later: u64,
-    /// Share of the core's time that the hypervisor says it stole, to a hundredth of a second.
+    /// Share of the core's time that the hypervisor reports as stolen, to a hundredth of a second.
     pub stolen_share: f64,
-    /// Records without room.
+    /// Records lost because the ring was full.
     pub lost: u64,
 }
 
-impl CoreAccount {
+impl CoreOccupancy {
     /// Whether every window and fault is kept by itself.
     pub fn is_exact(&self) -> bool {
         self.windows_later.is_empty() && self.faults_later == 0
@@ -77,23 +77,23 @@ impl CoreAccount {
 
 /// The measured thread is off its core.
 #[derive(Clone, Copy)]
-struct Away {
+struct Absence {
     since_ns: u64,
-    /// It did not leave voluntarily.
+    /// Whether it was preempted, and did not leave voluntarily.
     preempted: bool,
 }
 
 /// A core whose records are being read.
 pub(super) struct Core {
-    account: CoreAccount,
+    occupancy: CoreOccupancy,
     /// Run time of each thread of the measured processes here.
     ran_ns: BTreeMap<i32, u64>,
     /// The thread that runs, and its start.
     running: Option<(i32, u64)>,
     /// The thread before it, with start and end.
     before: Option<(i32, u64, u64)>,
-    away: Option<Away>,
-    /// When the measured thread faulted last.
+    away: Option<Absence>,
+    /// Time of the measured thread's last fault.
     fault_ns: Option<u64>,
     /// Run times of other threads since the measured thread left, by name.
     others: BTreeMap<Name, u64>,
@@ -102,7 +102,7 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn new(core: usize) -> Core {
         Core {
-            account: CoreAccount { core, ..CoreAccount::default() },
+            occupancy: CoreOccupancy { core, ..CoreOccupancy::default() },
             ran_ns: BTreeMap::new(),
             running: None,
             before: None,
@@ -113,12 +113,12 @@ impl Core {
     }
 
     pub(super) fn core(&self) -> usize {
-        self.account.core
+        self.occupancy.core
     }
 
     /// Sets the measured thread if no other is visible.
     pub(super) fn measures(&mut self, thread: i32) {
-        self.account.thread = Some(thread);
+        self.occupancy.thread = Some(thread);
     }
 
     /// Takes one record. `measured` are the measured processes.
@@ -129,17 +129,17 @@ impl Core {
                 let name = names.of_thread(thread);
                 self.off(thread, name, at_ns, preempted, measured.contains(&process));
             }
-            Switch::Fault { thread, at_ns } if self.account.thread == Some(thread) => {
+            Switch::Fault { thread, at_ns } if self.occupancy.thread == Some(thread) => {
                 self.fault_ns = Some(at_ns);
-                if self.account.faults.len() < WINDOWS_MAX {
-                    self.account.faults.push(at_ns);
+                if self.occupancy.faults.len() < WINDOWS_MAX {
+                    self.occupancy.faults.push(at_ns);
                 } else {
-                    self.account.faults_later += 1;
+                    self.occupancy.faults_later += 1;
                 }
             }
             Switch::Fault { .. } => {}
             Switch::Lost { count } => {
-                self.account.lost += count;
+                self.occupancy.lost += count;
                 (self.running, self.before, self.away) = (None, None, None);
             }
         }
@@ -147,13 +147,13 @@ impl Core {
 
     fn on(&mut self, thread: i32, at_ns: u64) {
         self.running = Some((thread, at_ns));
-        if self.account.thread != Some(thread) {
+        if self.occupancy.thread != Some(thread) {
             return;
         }
         let Some(away) = self.away.take() else { return };
         let start_ns = match (away.preempted, self.before) {
             (true, _) => away.since_ns,
-            // It waited. When it was woken another thread may have been running, for at most that
+            // It waited. When it was woken, another thread may have been running, for at most that
             // thread's run time.
             (false, Some((other, from_ns, to_ns)))
                 if other != IDLE && other != thread && to_ns + SWITCH_NS >= at_ns =>
@@ -164,10 +164,10 @@ impl Core {
         };
         let most = self.others.iter().max_by_key(|(_, ns)| **ns);
         let by = most.map_or(Name::UNKNOWN, |(name, _)| *name);
-        if self.account.windows.len() < WINDOWS_MAX {
-            self.account.windows.push(Window { start_ns, end_ns: at_ns, by });
+        if self.occupancy.windows.len() < WINDOWS_MAX {
+            self.occupancy.windows.push(Window { start_ns, end_ns: at_ns, by });
         } else {
-            self.account.windows_later.entry(by).or_default().add(at_ns - start_ns);
+            self.occupancy.windows_later.entry(by).or_default().add(at_ns - start_ns);
         }
     }
 
@@ -180,28 +180,28 @@ impl Core {
         if is_measured {
             self.ran(thread, at_ns - from_ns);
         }
-        if self.account.thread == Some(thread) {
+        if self.occupancy.thread == Some(thread) {
             let waits_for_a_page = self.fault_ns.is_some_and(|ns| at_ns < ns + FAULT_WAITS_NS);
-            self.away = Some(Away { since_ns: at_ns, preempted: preempted || waits_for_a_page });
+            self.away = Some(Absence { since_ns: at_ns, preempted: preempted || waits_for_a_page });
             self.others.clear();
         } else if thread != IDLE {
             *self.others.entry(name).or_default() += at_ns - from_ns;
         }
     }
 
-    /// The thread that ran longest is the measured one: helpers of a client hardly run beside a
-    /// thread that spins or reads.
+    /// The thread that ran longest is the measured one: a client's other threads hardly run next to
+    /// a thread that spins or reads.
     fn ran(&mut self, thread: i32, ns: u64) {
         let sum = self.ran_ns.entry(thread).or_default();
         *sum += ns;
         let sum = *sum;
-        let longest = self.account.thread.and_then(|thread| self.ran_ns.get(&thread));
+        let longest = self.occupancy.thread.and_then(|thread| self.ran_ns.get(&thread));
         if longest.is_none_or(|longest| sum > *longest) {
-            self.account.thread = Some(thread);
+            self.occupancy.thread = Some(thread);
         }
     }
 
-    pub(super) fn finish(self) -> CoreAccount {
-        self.account
+    pub(super) fn finish(self) -> CoreOccupancy {
+        self.occupancy
     }
 }
