@@ -62,7 +62,7 @@ def test_removing_a_probe(hunt, code):
         try:
             left = hunt.cloud.destroy()
             assert succeeds(code, then) or then is Then.GONE, action
-            # What lags is gone only to the call that failed.
+            # A lagging list hides the resource only from the call that failed.
             assert left == [] or then is Then.GONE, action
         except Refused as refused:
             assert not succeeds(code, then) and code in str(refused), action

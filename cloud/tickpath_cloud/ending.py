@@ -63,7 +63,7 @@ def tears_down(error: BaseException) -> bool:
 
 
 def keeps(error: BaseException) -> bool:
-    """What can be continued: removing everything would not work now, or would waste it."""
+    """Whether to continue: removing everything would fail now, or would waste it."""
     known = isinstance(error, Refused) and error.code in TABLE
     return known and reason(error.code).make in (Then.KEEP, Then.RETRY)
 

@@ -50,7 +50,7 @@ TABLE = {
     "InvalidRoute.NotFound": _LATE,
     "InvalidStateTransition": Reason(Then.KEEP, Then.GONE),
     "Gateway.NotAttached": Reason(Then.KEEP, Then.GONE),
-    # What uses it is being removed, and takes its time.
+    # Its users are being removed, which takes time.
     "DependencyViolation": _USED,
     "InvalidPlacementGroup.InUse": _USED,
     "InvalidGroup.InUse": _USED,

@@ -117,7 +117,8 @@ pub trait Streams {
     /// memory that all streams share.
     ///
     /// # Errors
-    /// If the kernel rejects it, or the set can't stop one stream, as that of gateway threads can't.
+    /// If the kernel rejects it, or the set can't stop one stream, as that of gateway threads
+    /// can't.
     fn watch_readable(&mut self, _id: StreamId, _watch: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

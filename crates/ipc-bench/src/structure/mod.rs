@@ -1,4 +1,5 @@
-//! The structures that carry messages. A structure is a row of [`plan::process::ipc::STRUCTURES`] and a pair of ends.
+//! The structures that carry messages. A structure is a row of [`plan::process::ipc::STRUCTURES`]
+//! and a pair of ends.
 
 pub(crate) mod ends;
 mod ours;
