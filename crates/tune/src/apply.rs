@@ -12,7 +12,7 @@ use crate::revert::{self, StepSelection};
 use crate::system::System;
 use crate::wish::same;
 
-/// What to do when a change fails.
+/// Reaction to a change that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// Report it and continue.
