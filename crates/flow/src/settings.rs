@@ -1,5 +1,7 @@
 //! Settings of a flow, and the errors of making one.
 
+pub use plan::tables::ticks::SPEED_MAX;
+
 use crate::databento::DatabentoError;
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use engine::EngineLimits;
@@ -7,8 +9,6 @@ use std::path::PathBuf;
 
 /// The most inputs of a script, 32 bytes each.
 pub const INPUTS_MAX: usize = 1 << 24;
-/// Fastest replay of a recording: a day in less than a second.
-pub const SPEED_MAX: f64 = 1e5;
 
 /// Source of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]

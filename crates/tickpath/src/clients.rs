@@ -26,7 +26,8 @@ pub(crate) fn engine_bench(arguments: &ClientArguments) -> anyhow::Result<u8> {
     say(&::engine_bench::run(&plan, &stop, &mut tell)?)
 }
 
-fn plan_on_stdin<P: DeserializeOwned>() -> anyhow::Result<P> {
+/// The plan on stdin.
+pub(crate) fn plan_on_stdin<P: DeserializeOwned>() -> anyhow::Result<P> {
     let mut text = String::new();
     stdin().read_to_string(&mut text).context("cannot read the plan on stdin")?;
     serde_json::from_str(&text).context("stdin holds no plan; `tickpath run` writes one there")

@@ -4,18 +4,37 @@ use crate::cli::MarketDataArguments;
 use crate::tool::TOOL;
 use anyhow::{Context, bail};
 use clock::Clock;
-use clock::schedule::Arrival;
 use exchange::{Exchange, Feed, FlowConfig, ProcessInfo, Reach};
 use flow::{Pace, Source};
 use host::Root;
-use plan::tables::ticks::DURATION_SHARE_MIN;
+use plan::process::exchange::{FlowPlan, PublishPlan};
+use plan::tables::ticks::{DURATION_SHARE_MIN, Pace as FlowPace};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use transport::datagram::{DatagramSender, Recipients, SendOptions};
 use transport::echo::ticker::{TickerEcho, TickerSettings};
 
-/// A scenario takes the speeds that a flow takes.
-const _: () = assert!(plan::tables::ticks::SPEED_MAX == flow::SPEED_MAX);
+/// Puts a plan's feed and flow in the place of arguments.
+pub(crate) fn plan(
+    arguments: &mut MarketDataArguments,
+    feed: Option<PublishPlan>,
+    flow: Option<FlowPlan>,
+) {
+    if let Some(PublishPlan { group, interface, datagram_bytes }) = feed {
+        arguments.feed = group.unwrap_or_else(|| "unicast".to_owned());
+        arguments.feed_bytes = datagram_bytes;
+        arguments.feed_interface = interface.unwrap_or(arguments.feed_interface);
+    }
+    if let Some(FlowPlan { flow, seconds }) = flow {
+        arguments.flow = Some(flow.source);
+        arguments.flow_pace = flow.pace;
+        arguments.flow_rate = flow.rate_per_second;
+        arguments.flow_speed = flow.speed;
+        arguments.flow_arrival = flow.arrival;
+        arguments.flow_burst = flow.burst;
+        arguments.flow_seconds = seconds;
+    }
+}
 
 /// The feed, if there is to be one.
 pub(crate) fn feed(arguments: &MarketDataArguments) -> anyhow::Result<Option<Feed>> {
@@ -42,7 +61,7 @@ pub(crate) fn ticker(
     let settings = TickerSettings {
         datagram_bytes: arguments.feed_bytes,
         rate_per_second: arguments.flow_rate,
-        arrival: arrival(arguments),
+        arrival: arguments.flow_arrival,
         burst: arguments.flow_burst,
         seconds: arguments.flow_seconds,
     };
@@ -68,25 +87,17 @@ fn reach(arguments: &MarketDataArguments) -> anyhow::Result<Option<Reach>> {
     Ok(Some(reach))
 }
 
-fn arrival(arguments: &MarketDataArguments) -> Arrival {
-    match arguments.flow_arrival.as_str() {
-        "poisson" => Arrival::Poisson,
-        "burst" => Arrival::Burst,
-        _ => Arrival::Uniform,
-    }
-}
-
 /// The exchange's own flow, if one is configured.
 pub(crate) fn flow(arguments: &MarketDataArguments) -> Option<FlowConfig> {
     let source = match arguments.flow.as_deref()? {
         "synthetic" => Source::Synthetic,
         path => Source::DatabentoMbo(PathBuf::from(path)),
     };
-    let pace = match arguments.flow_pace.as_str() {
-        "recorded" => Pace::Recorded { speed: arguments.flow_speed },
-        _ => Pace::Fixed {
+    let pace = match arguments.flow_pace {
+        FlowPace::Recorded => Pace::Recorded { speed: arguments.flow_speed },
+        FlowPace::Fixed => Pace::Fixed {
             rate_per_second: arguments.flow_rate,
-            arrival: arrival(arguments),
+            arrival: arguments.flow_arrival,
             burst: arguments.flow_burst,
         },
     };

@@ -2,6 +2,7 @@
 
 pub mod endpoint;
 pub mod engine;
+pub mod exchange;
 pub mod ipc;
 pub mod orders;
 pub mod ticks;

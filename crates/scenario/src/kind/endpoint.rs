@@ -5,7 +5,7 @@ use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner};
 use crate::launch::observer::Observer;
-use crate::launch::{Launch, Ready};
+use crate::launch::{Launch, MarketData, Ready};
 use crate::progress::Teller;
 use plan::Scenario;
 use plan::process::endpoint::EndpointPlan;
@@ -21,7 +21,7 @@ impl Runner for Endpoint {
         _lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(&[], |_, ready| {
+        launch.with_exchange(MarketData::default(), |_, ready| {
             observer.during(launch, |teller| probe(launch, ready, teller)).map(Outcome::from)
         })
     }

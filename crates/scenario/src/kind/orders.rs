@@ -5,7 +5,7 @@ use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::rules;
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
 use crate::launch::observer::Observer;
-use crate::launch::{Launch, Ready};
+use crate::launch::{Launch, MarketData, Ready};
 use crate::progress::Teller;
 use plan::Scenario;
 use plan::faults::Inject;
@@ -22,7 +22,7 @@ impl Runner for Orders {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(&[], |_, ready| {
+        launch.with_exchange(MarketData::default(), |_, ready| {
             let wire = wire(launch, lengths)?;
             observer.during(launch, |teller| trade(launch, ready, wire, teller)).map(Outcome::from)
         })

@@ -11,9 +11,9 @@ use crate::launch::process::Process;
 use crate::placement::Placed;
 use crate::progress::{Progress, Teller};
 use clock::Clock;
-use host::Cores;
 use host::network::Networks;
 use noise::occupancy::Occupancy;
+use plan::process::exchange::{BookPlan, End, ExchangePlan, FlowPlan, PublishPlan};
 use plan::trust::Trust;
 use record::progress::ProgressLine;
 use record::{ClientResult, ExchangeResult};
@@ -31,6 +31,13 @@ const EXCHANGE_PATIENCE: Duration = Duration::from_secs(60);
 const CONNECTIONS_MAX_DEFAULT: usize = 1024;
 /// Time that a client may take in addition to its run, to connect, drain and write.
 pub(crate) const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The data that an exchange publishes, and the flow behind it; nothing by default.
+#[derive(Default)]
+pub(crate) struct MarketData {
+    pub feed: Option<PublishPlan>,
+    pub flow: Option<FlowPlan>,
+}
 
 /// One entrant in one run.
 pub(crate) struct Launch<'a> {
@@ -76,13 +83,13 @@ impl Client {
 }
 
 impl Launch<'_> {
-    /// Starts an exchange with those further arguments, lets `client` measure it, and ends it.
+    /// Starts an exchange that publishes `market_data`, lets `client` measure it, and ends it.
     pub(crate) fn with_exchange(
         &self,
-        arguments: &[String],
+        market_data: MarketData,
         client: impl FnOnce(Option<Pid>, Ready) -> Result<Outcome, ConductError>,
     ) -> Result<Outcome, ConductError> {
-        let (process, ready) = match self.start_exchange(arguments)? {
+        let (process, ready) = match self.start_exchange(market_data)? {
             Some((process, ready)) => (Some(process), ready),
             None => {
                 let Conduct { connect, connect_floor, .. } = self.conduct;
@@ -106,15 +113,19 @@ impl Launch<'_> {
     /// starts none.
     fn start_exchange(
         &self,
-        arguments: &[String],
+        market_data: MarketData,
     ) -> Result<Option<(Process, Ready)>, ConductError> {
         if !self.conduct.scenario.exchange.start {
             return Ok(None);
         }
         let failed = |why: String| ConductError::Process { who: "the exchange".to_owned(), why };
         let (stderr, file) = self.stderr(".exchange")?;
-        let command = self.exchange_command(arguments);
-        let start = || Process::start(command, "", file, EXCHANGE_PATIENCE);
+        let plan = serde_json::to_string(&self.exchange_plan(market_data))
+            .map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(&self.conduct.program);
+        command.args(["exchange", "--plan", "-"]);
+        command.args(["--die-with-parent", &std::process::id().to_string()]);
+        let start = || Process::start(command, &plan, file, EXCHANGE_PATIENCE);
         let started = match self.networks {
             None => start(),
             Some(networks) => networks.exchange().within(start)?,
@@ -134,43 +145,38 @@ impl Launch<'_> {
         Err(failed(stderr::said(&stderr)))
     }
 
-    fn exchange_command(&self, arguments: &[String]) -> Command {
+    fn exchange_plan(&self, market_data: MarketData) -> ExchangePlan {
         let spec = &self.conduct.scenario.exchange;
-        let mut command = Command::new(&self.conduct.program);
         let own = self.networks.map_or(Ipv4Addr::LOCALHOST, |both| both.exchange().address());
-        command.args(["exchange", "--listen", &format!("{own}:0")]);
-        command.args(["--die-with-parent", &std::process::id().to_string()]);
-        command.args(["--backend", &spec.backend]);
-        command.args(["--scheduling", &spec.scheduling.to_string()]);
-        if !self.placed.exchange.is_empty() {
-            let cores = Cores::List(self.placed.exchange.clone());
-            command.args(["--cores", &cores.to_string()]);
+        let MarketData { feed, flow } = market_data;
+        ExchangePlan {
+            listen: format!("{own}:0"),
+            backend: spec.backend.clone(),
+            scheduling: spec.scheduling,
+            cores: self.placed.exchange.clone(),
+            // The floor has them too: it is the path without the exchange's own work.
+            gateways: spec.gateways as usize,
+            end: match (self.conduct.has_echo(self.entrant), self.entrant.is_bare) {
+                (true, true) => End::Bare,
+                (true, false) => End::Echo,
+                (false, _) => End::Exchange(self.book_plan()),
+            },
+            feed,
+            flow,
         }
-        // The floor has them too: it is the path without the exchange's own work.
-        command.args(["--gateways", &spec.gateways.to_string()]);
-        command.args(arguments);
-        if self.conduct.has_echo(self.entrant) {
-            command.arg("--echo");
-            if self.entrant.is_bare {
-                command.arg("--bare");
-            }
-            return command;
+    }
+
+    fn book_plan(&self) -> BookPlan {
+        let spec = &self.conduct.scenario.exchange;
+        BookPlan {
+            tls: self.entrant.has_tls,
+            book: spec.book.clone(),
+            instruments: Some(spec.instruments.clone()).filter(|path| !path.is_empty()),
+            open_orders_max: spec.open_orders_max,
+            connections_max: self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT),
+            replay_inputs_max: spec.replay_inputs_max,
+            inject: spec.inject.clone(),
         }
-        if self.entrant.has_tls {
-            command.arg("--tls-self-signed");
-        }
-        command.args(["--any-token", "--book", &spec.book]);
-        command.args(["--open-orders-max", &spec.open_orders_max.to_string()]);
-        let connections_max = self.conduct.scenario.load.connections.max(CONNECTIONS_MAX_DEFAULT);
-        command.args(["--connections-max", &connections_max.to_string()]);
-        command.args(["--replay-inputs-max", &spec.replay_inputs_max.to_string()]);
-        for word in spec.inject.words() {
-            command.args(["--inject", &word]);
-        }
-        if !spec.instruments.is_empty() {
-            command.args(["--instruments", &spec.instruments]);
-        }
-        command
     }
 
     /// Ends the exchange and reads its result; a raw echo has none.

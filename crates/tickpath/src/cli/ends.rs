@@ -3,6 +3,7 @@
 
 use crate::cli::market_data::MarketDataArguments;
 use clap::Args;
+use host::Scheduling;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub(crate) struct ExchangeArguments {
     pub gateways: usize,
     /// Scheduling class of the threads: other, fifo:PRIORITY or rr:PRIORITY
     #[arg(long, default_value = "other")]
-    pub scheduling: String,
+    pub scheduling: Scheduling,
     /// How to wait for data: spin, block, io_uring or io_uring_spin
     #[arg(long, default_value = "spin")]
     pub backend: String,
@@ -82,6 +83,9 @@ pub(crate) struct ExchangeArguments {
     /// Inject a fault for tests: delay_us, stall_ms, stall_every_ms or drop_every
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "echo")]
     pub inject: Vec<String>,
+    /// Read the plan that a run writes from stdin instead of other arguments; only -
+    #[arg(long, value_name = "FILE", hide = true, value_parser = ["-"])]
+    pub plan: Option<String>,
     /// End when this parent process ends
     #[arg(long, value_name = "PID", hide = true)]
     pub die_with_parent: Option<i32>,

@@ -1,6 +1,9 @@
 //! Arguments for the data that an exchange publishes and for its own order flow.
 
+use crate::cli::values::{arrival, pace};
 use clap::Args;
+use clock::schedule::Arrival;
+use plan::tables::ticks::Pace;
 use transport::datagram::Network;
 
 #[derive(Args)]
@@ -27,8 +30,8 @@ pub(crate) struct MarketDataArguments {
     #[arg(long, value_name = "FLOW")]
     pub flow: Option<String>,
     /// Pace of the flow: fixed (--flow-rate) or recorded (--flow-speed)
-    #[arg(long, value_name = "PACE", default_value = "fixed", value_parser = ["fixed", "recorded"])]
-    pub flow_pace: String,
+    #[arg(long, value_name = "PACE", default_value = "fixed", value_parser = pace)]
+    pub flow_pace: Pace,
     /// Inputs (orders, cancels, amendments) per second at a fixed pace
     #[arg(long, value_name = "N", default_value_t = 10_000.0)]
     pub flow_rate: f64,
@@ -36,8 +39,8 @@ pub(crate) struct MarketDataArguments {
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub flow_speed: f64,
     /// Arrival process at a fixed pace: uniform, poisson or burst
-    #[arg(long, value_name = "ARRIVAL", default_value = "uniform", value_parser = ["uniform", "poisson", "burst"])]
-    pub flow_arrival: String,
+    #[arg(long, value_name = "ARRIVAL", default_value = "uniform", value_parser = arrival)]
+    pub flow_arrival: Arrival,
     /// Inputs per burst, with --flow-arrival burst
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub flow_burst: u64,

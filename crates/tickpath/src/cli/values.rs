@@ -1,5 +1,7 @@
 //! Parsers of single values.
 
+use clock::schedule::Arrival;
+use plan::tables::ticks::Pace;
 use record::comparison::selector::Figure;
 use std::time::Duration;
 
@@ -31,6 +33,22 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         true => Ok(duration),
         false => Err(format!("{text} is longer than 30 days, the limit")),
     }
+}
+
+/// How messages are spread over time.
+pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
+    match text {
+        "uniform" => Ok(Arrival::Uniform),
+        "poisson" => Ok(Arrival::Poisson),
+        "burst" => Ok(Arrival::Burst),
+        _ => Err("there are uniform, poisson and burst".to_owned()),
+    }
+}
+
+/// When the inputs of a flow are due.
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
+    let known = [Pace::Fixed, Pace::Recorded].into_iter().find(|pace| pace.name() == text);
+    known.ok_or_else(|| "there are fixed and recorded".to_owned())
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::conduct::{ConductError, Entrant};
 use crate::evidence::{Evidence, Lengths, Outcome};
 use crate::kind::runner::{RuleCheck, Runner, either_end_may_sleep};
 use crate::kind::{orders, rules};
-use crate::launch::Launch;
 use crate::launch::observer::Observer;
+use crate::launch::{Launch, MarketData};
 use host::Root;
 use plan::Scenario;
 use plan::process::orders::Wire;
@@ -28,7 +28,7 @@ impl Runner for Network {
     ) -> Result<Outcome, ConductError> {
         let _steered = steer(launch)?;
         let wire = Wire::Requests(launch.conduct.scenario.request.message_bytes());
-        launch.with_exchange(&[], |_, echo| {
+        launch.with_exchange(MarketData::default(), |_, echo| {
             observer
                 .during(launch, |teller| orders::trade(launch, echo, wire, teller))
                 .map(Outcome::from)

@@ -9,7 +9,7 @@ mod rules;
 
 pub use self::plan::tick_plan;
 
-use self::plan::{exchange_arguments, plan_of, raw};
+use self::plan::{market_data, plan_of, raw};
 use crate::conduct::{ConductError, Entrant};
 use crate::evidence::moment::Moment;
 use crate::evidence::taken::Watching;
@@ -36,7 +36,7 @@ impl Runner for Ticks {
         lengths: Option<Lengths>,
         observer: &mut Observer<'_, '_>,
     ) -> Result<Outcome, ConductError> {
-        launch.with_exchange(&exchange_arguments(launch, lengths), |exchange, ready| {
+        launch.with_exchange(market_data(launch, lengths), |exchange, ready| {
             observer.during(launch, |teller| follow(launch, exchange, ready, lengths, teller))
         })
     }

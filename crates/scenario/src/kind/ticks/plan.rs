@@ -1,10 +1,11 @@
-//! The plan of a trader that follows a feed, and the arguments of the exchange that publishes it.
+//! The plans of a trader that follows a feed, and of the exchange that publishes it.
 
 use crate::evidence::Lengths;
 use crate::kind::ticks::files::{AUDIT, PROFILE, SAMPLES};
-use crate::launch::{Launch, Ready};
+use crate::launch::{Launch, MarketData, Ready};
 use plan::Scenario;
 use plan::faults::Inject;
+use plan::process::exchange::{FlowPlan, PublishPlan};
 use plan::process::ticks::{AuditPlan, FeedPlan, RawPlan, TickPlan};
 use plan::tables::load::Load;
 use plan::tables::strategy::StrategyName;
@@ -16,37 +17,25 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 /// Room for the samples of a recording of unknown length: 120 MB.
 const SAMPLES_ROOM_MIN: u64 = 1_000_000;
 
-/// Arguments of the exchange for its feed and flow, or of the raw ticker for its datagrams.
-pub(super) fn exchange_arguments(launch: &Launch, lengths: Option<Lengths>) -> Vec<String> {
+/// The exchange's feed and flow; for a floor, the raw datagrams in their place.
+pub(super) fn market_data(launch: &Launch, lengths: Option<Lengths>) -> MarketData {
     let scenario = &launch.conduct.scenario;
-    let (flow, feed) = (&scenario.flow, &scenario.feed);
     let (warm_up_seconds, seconds) = launch.conduct.phases(launch.entrant);
-    let mut arguments = Vec::new();
-    let mut say = |key: &str, value: String| arguments.extend([key.to_owned(), value]);
-    say("--flow-rate", flow.rate_per_second.to_string());
-    say("--flow-seconds", (warm_up_seconds + seconds).to_string());
-    say("--flow-arrival", format!("{:?}", flow.arrival).to_lowercase());
-    say("--flow-burst", flow.burst.to_string());
-    if let Some(lengths) = lengths.filter(|_| launch.entrant.is_floor) {
-        say("--feed", "unicast".to_owned());
-        say("--feed-bytes", lengths.datagram.to_string());
-        return arguments;
-    }
-    let to = match feed.transport {
-        Transport::Unicast => "unicast".to_owned(),
-        Transport::Multicast => feed.group.clone(),
+    let feed = match lengths.filter(|_| launch.entrant.is_floor) {
+        Some(lengths) => {
+            PublishPlan { group: None, interface: None, datagram_bytes: lengths.datagram as usize }
+        }
+        None => PublishPlan {
+            group: match scenario.feed.transport {
+                Transport::Unicast => None,
+                Transport::Multicast => Some(scenario.feed.group.clone()),
+            },
+            interface: launch.networks.map(|networks| networks.exchange().address()),
+            datagram_bytes: scenario.feed.datagram_bytes,
+        },
     };
-    say("--feed", to);
-    if let Some(networks) = launch.networks {
-        say("--feed-interface", networks.exchange().address().to_string());
-    }
-    say("--feed-bytes", feed.datagram_bytes.to_string());
-    say("--flow", flow.source.clone());
-    say("--flow-pace", flow.pace.name().to_owned());
-    if flow.pace == Pace::Recorded {
-        say("--flow-speed", flow.speed.to_string());
-    }
-    arguments
+    let flow = FlowPlan { flow: scenario.flow.clone(), seconds: warm_up_seconds + seconds };
+    MarketData { feed: Some(feed), flow: Some(flow) }
 }
 
 /// The plan of one trader in one run.

@@ -1,0 +1,120 @@
+//! The plan of an exchange that a run starts, or of the echo in its place, as JSON on stdin.
+
+use crate::faults::Inject;
+use crate::tables::ticks::Flow;
+use host::scheduling::Scheduling;
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+
+/// One exchange, one run of one subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangePlan {
+    /// `HOST:PORT` to listen on; port 0: any free one.
+    pub listen: String,
+    /// A name of [`crate::backend::BACKENDS`].
+    pub backend: String,
+    /// Scheduling class of its threads.
+    pub scheduling: Scheduling,
+    /// Cores of its own thread and of its gateways, in that order; empty: not pinned.
+    pub cores: Vec<usize>,
+    /// Gateway threads that own the sockets; 0: the exchange thread does.
+    pub gateways: usize,
+    /// The program at this end.
+    pub end: End,
+    /// The datagrams that it publishes, if any.
+    pub feed: Option<PublishPlan>,
+    /// The order flow of its own, or the schedule of raw datagrams, if any.
+    pub flow: Option<FlowPlan>,
+}
+
+/// The program at the other end of a subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The exchange.
+    Exchange(BookPlan),
+    /// The raw echo.
+    Echo,
+    /// The echo that only receives and sends.
+    Bare,
+}
+
+/// The exchange's book, its limits and its faults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BookPlan {
+    /// Speak TLS with a certificate that is made for this run.
+    pub tls: bool,
+    /// `synthetic`, `empty`, or a path to a Databento MBO file.
+    pub book: String,
+    /// Path of an instruments file; `None`: the four that ship.
+    pub instruments: Option<String>,
+    /// Limit on resting orders, including those of the start book.
+    pub open_orders_max: u32,
+    /// Limit on connections.
+    pub connections_max: usize,
+    /// Inputs kept in memory for a replay; 0: no check.
+    pub replay_inputs_max: u64,
+    /// Faults to inject.
+    pub inject: Inject,
+}
+
+/// The datagrams that an exchange publishes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishPlan {
+    /// `GROUP:PORT` of a multicast group; `None`: to each subscriber's own address.
+    pub group: Option<String>,
+    /// Address of the interface for multicast; `None`: loopback.
+    pub interface: Option<Ipv4Addr>,
+    /// Limit on the length of a datagram, bytes; of a raw one, its length.
+    pub datagram_bytes: usize,
+}
+
+/// A flow and its length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowPlan {
+    /// As in the scenario.
+    pub flow: Flow,
+    /// Length, s, warm-up included.
+    pub seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_its_line() {
+        let book = BookPlan {
+            tls: true,
+            book: "empty".to_owned(),
+            instruments: None,
+            open_orders_max: 10,
+            connections_max: 3,
+            replay_inputs_max: 0,
+            inject: Inject { delay_us: 5, ..Inject::default() },
+        };
+        let group = Some("239.255.0.1:26400".to_owned());
+        for end in [End::Exchange(book), End::Echo, End::Bare] {
+            let plan = ExchangePlan {
+                listen: "127.0.0.1:0".to_owned(),
+                backend: "spin".to_owned(),
+                scheduling: Scheduling::Fifo(10),
+                cores: vec![0, 2],
+                gateways: 1,
+                end,
+                feed: Some(PublishPlan {
+                    group: group.clone(),
+                    interface: None,
+                    datagram_bytes: 1472,
+                }),
+                flow: Some(FlowPlan { flow: Flow::default(), seconds: 2.0 }),
+            };
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<ExchangePlan>(&text).unwrap(), plan);
+        }
+    }
+}
