@@ -37,7 +37,7 @@ def main() -> None:
     config = Config(
         name=NAME, region=REGION, subnets=(subnet,), image="ami-12345678",
         target="10.0.0.5:8888", budget=Decimal(20), instance_types=("c6i.large", "c7i.large"),
-        ssh_from="198.51.100.7/32", spot=True, arms=24,
+        ssh_from="198.51.100.7/32", spot=True, arms=96,
     )  # fmt: skip
     plan = make_plan(config, NAME, WORLD.now)
     print("A FAKE cloud with simulated hosts. " + simulate.World().in_words() + ".\n")
@@ -58,7 +58,7 @@ def main() -> None:
 
     cloud, hosts = Ec2(config, NAME, WORLD.now), SimulatedHosts(WORLD)
     with Journal(directory / "hunt.jsonl") as journal:
-        state = Runner(journal, cloud, hosts, WORLD.now, show).run(plan.settings)
+        state = Runner(journal, cloud, hosts, WORLD.now, show, hosts.sleep).run(plan.settings)
     print(table.result(state, WORLD.now()))
     best = sorted(truth, key=lambda arm: truth[arm])[: config.keep]
     # The target drifted, for all of them alike.

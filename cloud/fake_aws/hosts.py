@@ -13,8 +13,8 @@ from tickpath_cloud.hunt.simulate import World as Spread
 class SimulatedHosts:
     """The `Hosts` of `make demo-cloud` and of most tests; the fake's clock runs as they measure."""
 
-    def __init__(self, world: World, block_seconds: float = 10.0, at_once: int = 2) -> None:
-        self.world, self.block_seconds, self.at_once = world, block_seconds, at_once
+    def __init__(self, world: World, at_once: int = 4) -> None:
+        self.world, self.at_once = world, at_once
         self.unreachable: set[str] = set()
         self.spread = Spread()
         self.level = 0.0  # of the target's drift
@@ -24,31 +24,33 @@ class SimulatedHosts:
         ready = [arm for arm in arms if arm not in self.unreachable and self._instance(arm)]
         return ready, {arm: "ssh: connection refused" for arm in arms if arm not in ready}
 
+    def sleep(self, seconds: float) -> None:
+        self.world.advance(seconds)
+
     def measure(self, action: Measure) -> RoundResult:
         self.level += self.world.random.normal(0, self.spread.drift)
-        first = self._block(action.control, 1)
+        first = self._block(action.control, action.block_seconds)
         blocks, failed = {}, {}
         for arm in action.arms:
-            block = self._block(arm, self.at_once)
+            block = self._block(arm, action.block_seconds / self.at_once)
             if block is None:
                 failed[arm] = "ssh: connection timed out"
             else:
                 blocks[arm] = block
-        last = self._block(action.control, 1)
+        last = self._block(action.control, action.block_seconds)
         if last is None:
             failed[action.control] = "ssh: connection timed out"
         control = (first.p50_ns if first else None, last.p50_ns if last else None)
         return RoundResult(control, blocks, failed)
 
-    def _block(self, arm: str, at_once: int) -> Block | None:
-        self.world.advance(self.block_seconds / at_once)
+    def _block(self, arm: str, seconds: float) -> Block | None:
+        self.world.advance(seconds)
         instance = self._instance(arm)
         if instance is None:
             return None
         spread = self.spread
-        noise = math.hypot(spread.block, spread.flow / math.sqrt(spread.connections))
         p50 = self.world.latency_us[instance] * math.exp(
-            self.level + self.world.random.normal(0, noise)
+            self.level + self.world.random.normal(0, spread.noise)
         )
         return Block(1000 * p50, 1.6 * p50, 10_000)
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def config(world, server):
     return Config(
         name="test", region=REGION, subnets=(subnets[0]["SubnetId"],), image="ami-12345678",
         target="10.0.0.5:8888", budget=Decimal(20), instance_types=("c6i.large", "c7i.large"),
-        ssh_from="198.51.100.7/32", arms=6, keep=1, finalists=3, halving_rounds=2, looks=(8, 9),
+        ssh_from="198.51.100.7/32", arms=6, keep=1, wave=8, finalists=3, looks=(8, 9),
         fresh_rounds=8, keep_hours=2,
     )  # fmt: skip
 
@@ -133,7 +134,11 @@ class Hunt:
         return make_plan(self.config, self.id, self.world.now)
 
     def runner(self, journal, show=lambda state, event: None):
-        return Runner(journal, self.cloud, self.hosts, self.world.now, show)
+        return Runner(journal, self.cloud, self.hosts, self.world.now, show, self.sleep)
+
+    def sleep(self, seconds):
+        """Simulated hosts have the fake's time."""
+        getattr(self.hosts, "sleep", time.sleep)(seconds)
 
     def run(self, show=lambda state, event: None):
         settings = self.plan().settings if not self.path.exists() else None

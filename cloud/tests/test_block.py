@@ -33,7 +33,7 @@ def target():
 
 def block(config, tmp_path):
     """The record of one block, run here as a probe would."""
-    words = shlex.split(AnsibleHosts(config, None, tmp_path).command())
+    words = shlex.split(AnsibleHosts(config, None, tmp_path).command(2.0))
     words[0] = tickpath()
     words[words.index("--out") + 1] = str(tmp_path / "runs")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -85,7 +85,7 @@ def test_a_wrong_scenario_or_setting_is_said(tmp_path, lines, said):
 
 def test_the_file_names_the_scenario_and_its_settings(tmp_path):
     found = load(written(tmp_path, 'scenario = "endpoint"\nset = ["tls=true"]'))
-    words = shlex.split(AnsibleHosts(found, None, tmp_path).command())
+    words = shlex.split(AnsibleHosts(found, None, tmp_path).command(2.0))
     assert words[1:3] == ["run", "endpoint"] and words[-2:] == ["--set", "tls=true"]
     assert load(written(tmp_path, "")).scenario == "ping-pong"
 

@@ -18,7 +18,7 @@ DELAYS_MS = [40.0, 48.0, 58.0, 70.0]  # far above what a busy machine adds
 CONTROL_MS = 52.0
 # Blocks that ping the target as somebody else's: one probe at a time, a p50 takes 20 of them.
 ENDPOINT = {
-    "scenario": "endpoint", "connections": 2, "block_seconds": 2.5,
+    "scenario": "endpoint", "connections": 2, "block_seconds": 2.5, "screen_seconds": 2.5,
     "set": ("endpoint.probes_per_second=100", "endpoint.fresh_every=1000"),
 }  # fmt: skip
 
@@ -40,7 +40,9 @@ class Site:
             self.config,
             arms=ARMS,
             finalists=2,
-            halving_rounds=1,
+            round_every_seconds=0.0,
+            screen_seconds=1.0,
+            probes_at_once=2,
             looks=(6,),
             fresh_rounds=6,
             failures_max=6,
@@ -109,10 +111,10 @@ def test_names_keeps_and_leaves_only_the_planted_best(site):
         said = (hunt.path.parent / "ansible.log").read_text()[-2000:]
         planted = best(site, hunt)
         assert state.decided == [planted], f"{table.result(state, 0)}\n{said}"
-        [(name, interval)] = table.winners(state)
+        [(name, figure)] = table.winners(state)
         # The relay's delay and what the machine adds to it. On a busy machine the interval is wide,
         # and its lower end may lie below the delay.
-        assert name == planted and interval.high > 1e6 * site.truth[hunt.id][planted]
+        assert name == planted and figure.interval.high > 1e6 * site.truth[hunt.id][planted]
     assert site.alive() == sorted((h.id, best(site, h)) for h in hunts)
     assert [hunt.cloud.destroy() for hunt in hunts] == [[], [], []] and site.alive() == []
 
@@ -129,7 +131,7 @@ def test_the_relay_delays_as_planted_and_hosts_end_themselves(site):
     with pytest.raises(KeyboardInterrupt):
         hunt.run(die)
     truth = site.truth[hunt.id]
-    result = hunt.hosts.measure(Measure(1, "halving", tuple(truth), "control-1"))
+    result = hunt.hosts.measure(Measure(1, "screening", tuple(truth), "control-1", 1.0))
     assert result.failed == {}
     assert all(block.p50_ns > 1e6 * truth[arm] for arm, block in result.blocks.items())
     by_latency = sorted(truth, key=lambda arm: result.blocks[arm].p50_ns)

@@ -189,7 +189,6 @@ def test_a_control_probe_that_dies_is_replaced(hunt):
 
 def test_stops_at_the_budget(config, world, tmp_path):
     hunt = Hunt(replace(config, block_seconds=600, looks=(100, 200)), world, tmp_path)
-    hunt.hosts.block_seconds = 600
     settings = replace(hunt.plan().settings, budget=Decimal("1.5"), ttl_seconds=10**6)
     with journal.Journal(hunt.path) as opened:
         state = hunt.runner(opened).run(settings)

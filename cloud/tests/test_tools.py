@@ -158,7 +158,13 @@ def test_hunt_plans_and_simulates_and_makes_nothing(config, world, tmp_path, cap
     file.write_text(HUNT.format(subnet=config.subnets[0]))
     assert cli.main(["hunt", str(file), "--dry-run", "--hunts", "5"]) == 0
     said = capsys.readouterr().out
-    for part in ("account 111111111111", "at worst", "budget", "assumed, not measured"):
+    for part in (
+        "account 111111111111",
+        "at worst",
+        "budget",
+        "assumed, not measured",
+        "of a usual place's",
+    ):
         assert part in said
     assert not world.instances and not world.groups
 
@@ -166,7 +172,7 @@ def test_hunt_plans_and_simulates_and_makes_nothing(config, world, tmp_path, cap
 def test_hunt_applies_writes_its_page_and_resumes(config, world, tmp_path, capsys, monkeypatch):
     hosts = SimulatedHosts(world)
     monkeypatch.setattr(cli, "AnsibleHosts", lambda *_: hosts)
-    monkeypatch.setattr(cli, "time", SimpleNamespace(time=world.now))
+    monkeypatch.setattr(cli, "time", SimpleNamespace(time=world.now, sleep=hosts.sleep))
     file = tmp_path / "hunt.toml"
     file.write_text(HUNT.format(subnet=config.subnets[0]))
     out = tmp_path / "out"
@@ -186,6 +192,9 @@ def test_errors_are_one_line_and_status_2(tmp_path, capsys):
     file.write_text("nonsense = 1\n")
     assert cli.main(["hunt", str(file)]) == 2
     assert "unknown key 'nonsense'" in capsys.readouterr().err
+    file.write_text("halving_rounds = 4\n")
+    assert cli.main(["hunt", str(file)]) == 2
+    assert "halving_rounds is no key any more: a hunt screens waves" in capsys.readouterr().err
     assert cli.main(["estimate", "--at", "the-moon"]) == 2
     assert "the-moon" in capsys.readouterr().err
 

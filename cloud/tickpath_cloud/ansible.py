@@ -74,9 +74,9 @@ class AnsibleHosts:
             "control_before": [action.control], "arms": arms, "control_after": [action.control],
         }  # fmt: skip
         variables = {
-            "measure": self.command(),
+            "measure": self.command(action.block_seconds),
             "at_once": self.config.probes_at_once,
-            "limit_seconds": int(60 + 3 * self.config.block_seconds),
+            "limit_seconds": int(60 + 3 * action.block_seconds),
         }
         results = self._play("measure", groups, variables, number=action.number)
         blocks: dict[str, Block] = {}
@@ -115,12 +115,12 @@ class AnsibleHosts:
                 found[arm] = f"the command printed no JSON: {error}"
         return found
 
-    def command(self) -> str:
+    def command(self, block_seconds: float) -> str:
         """One block: fresh connections, one message in flight on each, or one probe at a time."""
         config = self.config
         settings = {
-            "exchange.start": "false", "runs": 1, "seconds": round(0.8 * config.block_seconds, 3),
-            "warm_up_seconds": round(0.2 * config.block_seconds, 3), "hiccup_seconds": 0,
+            "exchange.start": "false", "runs": 1, "seconds": round(0.8 * block_seconds, 3),
+            "warm_up_seconds": round(0.2 * block_seconds, 3), "hiccup_seconds": 0,
             **OF_SCENARIO[config.scenario](config.connections),
         }  # fmt: skip
         words = [f"{config.install_dir}/tickpath", "run", config.scenario, "--json", "--quiet"]

@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--replay", type=Path, metavar="DIR", help="decide again from the journal")
     verb.add_argument("--apply", action="store_true", help="do it")
     verb.add_argument("--dry-run", action="store_true", help="simulate: expected error and cost")
-    verb.add_argument("--hunts", type=int, default=200, help="simulated hunts of --dry-run")
+    verb.add_argument("--hunts", type=int, default=60, help="simulated hunts of --dry-run")
     verb.add_argument("--out", type=Path, default=Path("hunts"), help="directory of hunts")
 
     verb = _verb(verbs, "matrix", _matrix, "Compare instance types, images and tunings")
@@ -151,7 +151,10 @@ def _hunt(options: argparse.Namespace) -> int:
     plan = make_plan(config, name, time.time)
     print(plan_text(plan))
     if options.dry_run:
-        print(expectation(simulate.expect(plan.settings, simulate.World(), options.hunts)))
+        world = simulate.World(placements=plan.settings.spread)
+        print(expectation(simulate.expect(plan.settings, world, options.hunts), world))
+        few = max(options.hunts // 4, 2)
+        print(money_curve(simulate.curve(plan.settings, world, few)))
     if not options.apply:
         print("nothing was created: add --apply to create it, or --dry-run to simulate it")
         return DONE
@@ -175,7 +178,7 @@ def hunt(config: Config, directory: Path, clock: Callable[[], float]) -> int:
         end, go_on = ending.directory_commands("hunt", directory)
         progress(f"the hunt's journal is in {directory}\nresume it: {go_on}\nremove it: {end}")
         with ending.told(launches, end, go_on, cloud.destroy):
-            state = Runner(opened, cloud, hosts, clock, show).run()
+            state = Runner(opened, cloud, hosts, clock, show, time.sleep).run()
     (directory / PAGE).write_text(page.page(state, clock()))
     print(table.result(state, clock()))
     print(f"journal and page are in {directory}")
@@ -189,15 +192,29 @@ def show(state: State, event: Event) -> None:
         print("\033[2J\033[H" + table.table(state, event["at"]), file=sys.stderr)
 
 
-def expectation(found: simulate.Expectation) -> str:
+def expectation(found: simulate.Expectation, world: simulate.World) -> str:
     return (
-        f"simulated {found.hunts} hunts, {simulate.World().in_words()}:\n"
-        f"  finds the best placement in {found.best:.0%}, one within 3 % of it in "
-        f"{found.within_3_percent:.0%}; 95 % of hunts end within {found.regret_p95:.1%}\n"
+        f"simulated {found.hunts} hunts, {world.in_words()}:\n"
+        f"  tries {found.places:.0f} placements; keeps the best of them in {found.best:.0%}, one "
+        f"within 3 % of it in {found.within_3_percent:.0%}; 95 % of hunts end within "
+        f"{found.regret_p95:.1%}\n"
         f"  the winner's reported p50 is off by {found.error:.1%} on average\n"
         f"  takes {found.hours:.1f} h, costs ${found.cost_mean:.2f} on average, "
         f"${found.cost_max:.2f} at most"
     )
+
+
+def money_curve(found: list[simulate.Expectation]) -> str:
+    """The kept place's true p50 against what the hunt spends."""
+    usual = simulate.World().p50_us
+    lines = [f"  what more places bring ({found[0].hunts} hunts each, keeping is not counted):"]
+    for point in found:
+        share = point.latency_us / usual
+        lines.append(
+            f"    {point.places:>4.0f} places  ${point.cost_mean:>6.2f}  {point.hours:.1f} h  "
+            f"p50 {share:>4.0%} of a usual place's  {'#' * max(round(40 * share), 1)}"
+        )
+    return "\n".join(lines)
 
 
 def _matrix(options: argparse.Namespace) -> int:

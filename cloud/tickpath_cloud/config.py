@@ -16,6 +16,8 @@ T = TypeVar("T")
 SCENARIOS = ("ping-pong", "endpoint")  # of a block
 OWN_KEYS = ("runs", "seconds", "warm_up_seconds", "exchange.start")  # the hunt sets them
 RATE, RATE_DEFAULT = "endpoint.probes_per_second", "20"  # of scenarios/endpoint.toml
+GONE = {"halving_rounds": "a hunt screens waves of arms now: remove it, or see wave and gain_min"}
+P50_PROBES = 30  # planned; a series with fewer than 20 values has no p50
 P99_PROBES = 1000  # a series with fewer values has no p99
 
 
@@ -36,18 +38,23 @@ class Config:
     tickpath: str = "tickpath"  # the binary that the hosts get
     install_dir: str = "/tmp/tickpath"  # on the hosts; ssh_user may write there
     spot: bool = False
-    arms: int = 20
+    arms: int = 500  # at most
     shared_groups: tuple[str, ...] = ()
     keep: int = 2
-    finalists: int = 6
-    halving_rounds: int = 4
-    looks: tuple[int, ...] = (10, 20, 40)
-    fresh_rounds: int = 16
+    wave: int = 32  # arms that are launched and screened together
+    finalists: int = 4
+    gain_min: float = 0.001  # expected relative gain of a further wave that is worth its money
+    spread: float = 0.15  # between places, before anything was measured
+    looks: tuple[int, ...] = (12, 24, 36)
+    fresh_rounds: int = 24
     scenario: str = "ping-pong"  # of a block; "endpoint": the target is no tickpath exchange
     set: tuple[str, ...] = ()  # KEY=VALUE, for the scenario
     block_seconds: float = 10.0
+    screen_seconds: float = 2.0  # of a block while waves are screened
+    round_every_seconds: float = 60.0  # from the confirmation on
     connections: int = 8
-    probes_at_once: int = 2
+    probes_at_once: int = 4
+    probes_max: int | None = None  # that run at once
     indifference: float = 0.03
     failures_max: int = 2  # blocks of one arm in a row
     void_rounds_max: int = 6
@@ -78,17 +85,23 @@ class Config:
                 raise CloudError(f"set has {pair!r}: write KEY=VALUE")
             if key in OWN_KEYS:
                 raise CloudError(f"set has {pair!r}: the hunt sets {key}; change block_seconds")
-        if self.scenario == "endpoint" and self.p99_limit_us is not None:
+        if self.scenario == "endpoint":
             self._check_probes()
 
     def _check_probes(self) -> None:
-        """Without a p99 no arm meets the limit, which would show after the money is spent."""
+        """Without a p50 or p99 no arm can win, which would show after the money is spent."""
         rate = dict(pair.split("=", 1) for pair in self.set).get(RATE, RATE_DEFAULT)
         try:
-            probes = 0.8 * self.block_seconds * float(rate)
+            a_second = 0.8 * float(rate)
         except ValueError:
             raise CloudError(f"set has '{RATE}={rate}': write a number") from None
-        if probes < P99_PROBES:
+        if (screened := a_second * self.screen_seconds) < P50_PROBES:
+            raise CloudError(
+                f"screen_seconds is {self.screen_seconds:g}, but such a block makes at most "
+                f"{screened:.0f} probes and {P50_PROBES} are needed: raise screen_seconds or {RATE}"
+            )
+        probes = a_second * self.block_seconds
+        if self.p99_limit_us is not None and probes < P99_PROBES:
             raise CloudError(
                 f"p99_limit_us is {self.p99_limit_us:g}, but a block makes at most {probes:.0f} "
                 f"probes and a p99 takes {P99_PROBES}: raise block_seconds or {RATE} (at most "
@@ -112,6 +125,8 @@ def load(path: Path) -> Config:
 def settings_of(kind: type[T], data: dict[str, Any], path: Path) -> T:
     """A dataclass from a TOML table; lists become tuples, the budget an exact decimal."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    for key in sorted(set(data) & set(GONE)):
+        raise CloudError(f"{path}: {key} is no key any more: {GONE[key]}")
     if unknown := sorted(set(data) - known):
         names = ", ".join(sorted(known))
         raise CloudError(f"{path}: unknown key {unknown[0]!r}; known are {names}")

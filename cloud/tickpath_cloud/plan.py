@@ -32,11 +32,22 @@ class Plan:
 
 
 def worst_case(settings: Settings) -> Decimal:
+    """All waves, and all that runs at once until its time to live: the program died."""
     dearest = max(candidate.price for candidate in settings.candidates)
-    probes = len(settings.arm_names()) + 1
-    return probes * cost(dearest, settings.ttl_seconds) + settings.keep * cost(
-        dearest, settings.keep_seconds
+    alive, waves = settings.alive_max, _waves(settings)
+    wave = cost(dearest, settings.wave_seconds(alive - 1))
+    return (
+        (waves - 1) * alive * wave
+        + alive * cost(dearest, settings.ttl_seconds)
+        + settings.keep * cost(dearest, settings.keep_seconds)
     )
+
+
+def _waves(settings: Settings) -> int:
+    arms = len(settings.arm_names())
+    first = min(settings.wave, settings.alive_max - 1, arms)
+    each = max(min(settings.wave, settings.alive_max - 1 - settings.finalists), 1)
+    return 1 + -(-(arms - first) // each)
 
 
 def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
@@ -53,10 +64,15 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
         shared_groups=config.shared_groups,
         keep=config.keep,
         finalists=config.finalists,
-        halving_rounds=config.halving_rounds,
+        wave=config.wave,
+        gain_min=config.gain_min,
+        spread=config.spread,
         looks=config.looks,
         fresh_rounds=config.fresh_rounds,
         block_seconds=config.block_seconds,
+        screen_seconds=config.screen_seconds,
+        round_every_seconds=config.round_every_seconds,
+        probes_max=config.probes_max,
         probes_at_once=config.probes_at_once,
         indifference=config.indifference,
         failures_max=config.failures_max,
@@ -66,7 +82,7 @@ def make_plan(config: Config, hunt: str, clock: Callable[[], float]) -> Plan:
         keep_seconds=int(config.keep_hours * 3600),
         seed=config.seed,
     )
-    probes = len(settings.arm_names()) + 1
+    probes = settings.alive_max
     vcpus = probes * _vcpus(ec2.ec2, config.instance_types)
     market = settings.candidates[0].market
     quota = call(
@@ -86,13 +102,13 @@ def _check(plan: Plan) -> None:
     if plan.worst > plan.settings.budget:
         raise CloudError(
             f"the worst case costs {dollars(plan.worst)}, the budget is "
-            f"{dollars(plan.settings.budget)}: raise budget, or lower arms, ttl_hours, keep or "
-            "keep_hours"
+            f"{dollars(plan.settings.budget)}: raise budget, or lower wave, arms, ttl_hours, keep "
+            "or keep_hours"
         )
     if plan.vcpus > plan.quota_vcpus:
         raise CloudError(
             f"{plan.vcpus} vCPUs needed, the account's quota is {plan.quota_vcpus:.0f}: lower "
-            "arms, choose smaller instance types, or ask AWS for more"
+            "wave or probes_max, choose smaller instance types, or ask AWS for more"
         )
 
 
@@ -180,19 +196,23 @@ def _dry(operation: Callable[..., Any], **arguments: Any) -> None:
 
 def text(plan: Plan) -> str:
     settings = plan.settings
-    arms = len(settings.arm_names())
+    arms, alive = len(settings.arm_names()), settings.alive_max
     ways = ", ".join(f"{c.type} {c.market} ${c.price}/h" for c in settings.candidates)
+    hours = f"{settings.ttl_seconds / 3600:g} h"
     return "\n".join([
         f"hunt {settings.hunt} in account {plan.account}, {plan.region}, "
         f"zones {' '.join(settings.zones)}",
-        f"  makes      {settings.arms} placement groups, {arms + 1} instances (one is the control "
-        f"probe), 1 security group",
+        f"  makes      at most {arms} arms in {_waves(settings)} waves of {settings.wave}: "
+        f"{alive} instances at once (one is the control probe), each in a placement group, "
+        "1 security group",
+        f"  until      a further wave promises less than {settings.gain_min:.2%}, or money or time "
+        "for it is short",
         f"  launches   {ways}",
         f"  vCPUs      {plan.vcpus} of a quota of {plan.quota_vcpus:.0f}",
-        f"  costs      {dollars(plan.per_hour)} an hour while all probes run",
-        f"  at worst   {dollars(plan.worst)}: all probes for {settings.ttl_seconds / 3600:g} h, "
-        f"{settings.keep} kept for {settings.keep_seconds / 3600:g} h",
-        f"  budget     {dollars(settings.budget)}, a hard stop",
-        f"  ends       every instance shuts itself down after {settings.ttl_seconds / 3600:g} h, "
-        "also if this program dies",
+        f"  costs      {dollars(plan.per_hour)} an hour while {alive} probes run",
+        f"  at worst   {dollars(plan.worst)}: all waves, {alive} probes for {hours} since this "
+        f"program died, {settings.keep} kept for {settings.keep_seconds / 3600:g} h",
+        f"  budget     {dollars(settings.budget)}. The hunt stops before its instances cost more; "
+        "AWS knows no such limit. Volumes, addresses and traffic are not counted",
+        f"  ends       every instance shuts itself down after {hours}, also if this program dies",
     ])  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from html import escape
 
-from tickpath_cloud.hunt import statistics, table
+from tickpath_cloud.hunt import table
 from tickpath_cloud.hunt.decide import ranking
 from tickpath_cloud.hunt.state import State
 from tickpath_cloud.money import dollars
 
 WIDTH, ROW, LEFT, RIGHT = 960, 22, 110, 150
+ROWS = 100  # of the drawing
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
        color: #1a1a1a; background: #fff }
@@ -31,29 +32,27 @@ def page(state: State, now: float) -> str:
         f"<h1>Hunt {escape(settings.hunt)}</h1>",
         f"<pre>{escape(table.result(state, now))}</pre>",
         "<h2>Elimination</h2>",
-        "<p>p50 of each placement with its interval over blocks, in the order of the ranking. "
-        "Grey placements were eliminated after the round that the right column names; green ones "
-        "are kept.</p>",
-        _drawing(state, ranking(state, measured)) if measured else "<p>No arm was measured.</p>",
+        "<p>What is believed of each placement's p50 after all rounds, with its 95 % interval, "
+        "best first. Grey placements were dropped, blue ones were finalists, green ones are kept. "
+        f"{_more(measured)}</p>",
+        _drawing(state, ranking(state, measured)[:ROWS])
+        if measured
+        else "<p>No arm was measured.</p>",
         "<h2>How to read it</h2>",
         f"<p>{len(state.rounds)} rounds counted, {state.void_rounds} were void because the control "
-        f"probe moved by more than {settings.drift_limit:.0%} within them. A row's figure uses all "
-        "rounds of its arm, so the best rows are flattered by the choice; the figures of the kept "
-        "arms above come from fresh rounds alone. "
+        f"probe moved by more than {settings.drift_limit:.0%} within them. A placement that was "
+        "measured once is drawn nearer to the others than its figure said, since the best figure "
+        "of many is partly luck. The figures of the kept arms above come from fresh rounds alone. "
         f"Spent {dollars(state.spent(now))} of {dollars(settings.budget)}.</p>",
         _failures(state),
     ])  # fmt: skip
 
 
 def _drawing(state: State, order: list[str]) -> str:
-    settings = state.settings
     rows = []
     for name in order:
-        logs = [r.p50[name] for r in state.rounds if name in r.p50]
-        found = statistics.interval(logs, settings.confidence, settings.seed)
-        if not math.isfinite(found.high):
-            found = statistics.Interval(found.value, found.value, found.value)
-        rows.append((name, found, len(logs)))
+        blocks = sum(name in r.p50 for r in state.rounds)
+        rows.append((name, table.believed(state, name), blocks))
     low, high = min(f.low for _, f, _ in rows), max(f.high for _, f, _ in rows)
     span = math.log(high / low) or 1.0
 
@@ -77,6 +76,11 @@ def _drawing(state: State, order: list[str]) -> str:
         f"<text x={WIDTH - RIGHT} y={height - 6} text-anchor=end>{high / 1000:.1f} us (log)</text>"
     )
     return "\n".join([*lines, "</svg>"])
+
+
+def _more(measured: list[str]) -> str:
+    left = len(measured) - ROWS
+    return f"{left} more placements, all worse, are not drawn." if left > 0 else ""
 
 
 def _finalist(state: State, name: str) -> bool:

@@ -7,6 +7,7 @@ is no error, and a measurement is simply made again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +21,7 @@ from tickpath_cloud.hunt.decide import (
     Measure,
     Release,
     Settle,
+    Wait,
     next_action,
 )
 from tickpath_cloud.hunt.settings import Settings
@@ -92,9 +94,10 @@ class Runner:
         hosts: Hosts,
         clock: Callable[[], float],
         show: Callable[[State, Event], None],
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.journal, self.cloud, self.hosts = journal, cloud, hosts
-        self.clock, self.show = clock, show
+        self.clock, self.show, self.sleep = clock, show, sleep
 
     def run(self, settings: Settings | None = None) -> State:
         """Begins with `settings`, or resumes what the journal has."""
@@ -109,6 +112,9 @@ class Runner:
             action = next_action(state, decided_at)
             if action is None:
                 return state
+            if isinstance(action, Wait):  # a resumed hunt waits again: nothing to write down
+                self.sleep(max(action.until - decided_at, 0.0))
+                continue
             event = self._do(state, action)
             event = {**event, "decided_at": decided_at, "at": self.clock()}
             self.journal.append(event)
@@ -156,6 +162,7 @@ class Runner:
         return {
             "event": "round",
             "number": action.number,
+            "block_seconds": action.block_seconds,
             "control": list(result.control),
             "blocks": {arm: vars(block) for arm, block in result.blocks.items()},
             "failed": result.failed,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
 
 from tickpath_cloud.errors import CloudError
+
+REACH_SECONDS = 8.0  # that a round takes on top of its blocks: ssh, Ansible, reading records
+SETTLE_SECONDS = 90.0  # from a launch until hosts answer and have the binary
 
 
 @dataclass(frozen=True)
@@ -30,18 +33,25 @@ class Settings:
     """Durations are in seconds, shares are fractions, money is in US dollars."""
 
     hunt: str
-    arms: int
     candidates: tuple[Candidate, ...]
     budget: Decimal
+    arms: int = 500  # at most: waves end when another one promises too little
     zones: tuple[str, ...] = ("zone",)  # ids, such as euw1-az1
     shared_groups: tuple[str, ...] = ()  # ids of groups that other accounts share with this one
     keep: int = 2
-    finalists: int = 6
-    halving_rounds: int = 4  # per stage
-    looks: tuple[int, ...] = (10, 20, 40)  # after these rounds confirmation may stop
-    fresh_rounds: int = 16
-    block_seconds: float = 10.0
-    probes_at_once: int = 2  # on the target
+    wave: int = 32  # arms that are launched and screened together
+    finalists: int = 4
+    gain_min: float = 0.001  # expected relative gain of a wave that is worth its money
+    spread: float = 0.15  # of log latency between places, before anything was measured
+    noise: float = 0.045  # of one block, likewise
+    looks: tuple[int, ...] = (12, 24, 36)  # after these rounds confirmation may stop
+    fresh_rounds: int = 24
+    screen_seconds: float = 2.0  # of a block while waves are screened
+    screen_rounds: int = 1  # of a wave
+    block_seconds: float = 10.0  # of a block from the confirmation on
+    round_every_seconds: float = 60.0  # from the confirmation on: longer than what noise remembers
+    probes_at_once: int = 4  # on the target
+    probes_max: int | None = None  # that run at once; None: a wave, the finalists and the control
     indifference: float = 0.03
     confidence: float = 0.95
     drift_limit: float = 0.25  # of the control probe within one round
@@ -57,25 +67,54 @@ class Settings:
             (self.arms + len(self.shared_groups) >= 2, "arms", "a hunt compares at least 2 arms"),
             (self.keep >= 1, "keep", "keep at least 1"),
             (self.finalists > self.keep, "finalists", "more finalists than arms to keep"),
+            (self.wave >= 2, "wave", "a wave has at least 2 arms"),
+            (0 <= self.gain_min < 1, "gain_min", "a share from 0 to below 1, such as 0.001"),
+            (0 < self.spread <= 2, "spread", "a share above 0, such as 0.15"),
+            (0 < self.noise <= 2, "noise", "a share above 0, such as 0.045"),
             (bool(self.candidates), "candidates", "name at least one instance type"),
             (self.budget > 0, "budget", "a budget in US dollars above 0"),
             (self.ttl_seconds >= 600, "ttl_seconds", "instances live at least 600 s"),
-            (min(self.looks) >= 6, "looks", "an interval needs at least 6 rounds"),
+            (bool(self.looks), "looks", "name at least one number of rounds"),
+            (min(self.looks, default=6) >= 6, "looks", "an interval needs at least 6 rounds"),
             (self.fresh_rounds >= 6, "fresh_rounds", "an interval needs at least 6 rounds"),
+            (self.screen_rounds >= 1, "screen_rounds", "at least 1"),
             (self.probes_at_once >= 1, "probes_at_once", "at least 1"),
             (self.block_seconds > 0, "block_seconds", "above 0"),
-        ]
+            (self.screen_seconds > 0, "screen_seconds", "above 0"),
+            (self.round_every_seconds >= 0, "round_every_seconds", "0 or more"),
+            (
+                self.probes_max is None or self.probes_max >= self.finalists + 3,
+                "probes_max", f"at least {self.finalists + 3}: the control, {self.finalists} "
+                "finalists and 2 new arms",
+            ),
+        ]  # fmt: skip
         for good, key, what in checks:
             if not good:
                 raise CloudError(f"{key} is {getattr(self, key)}: {what}")
 
     def arm_names(self) -> list[str]:
-        own = [f"arm-{i:02}" for i in range(1, self.arms + 1)]
-        return own + [f"shared-{i:02}" for i in range(1, len(self.shared_groups) + 1)]
+        """All that may be launched, shared groups first: they are in the first wave."""
+        shared = [f"shared-{i:02}" for i in range(1, len(self.shared_groups) + 1)]
+        return shared + [f"arm-{i:02}" for i in range(1, self.arms + 1)]
 
-    def round_seconds(self, arms: int) -> float:
-        """Control, arms a few at once, control; provisioning is not in it."""
-        return self.block_seconds * (2 + -(-arms // self.probes_at_once))
+    @property
+    def alive_max(self) -> int:
+        """Probes that run at once, the control probe among them."""
+        most = min(self.wave + self.finalists, self.arms + len(self.shared_groups)) + 1
+        return most if self.probes_max is None else min(most, self.probes_max)
+
+    def round_seconds(self, arms: int, block_seconds: float) -> float:
+        """Control, arms a few at once, control; reaching the hosts is not in it."""
+        return block_seconds * (2 + -(-arms // self.probes_at_once))
+
+    def spaced_seconds(self, arms: int) -> float:
+        """From one round of the confirmation, or fresh one, to the next."""
+        took = self.round_seconds(arms, self.block_seconds) + REACH_SECONDS
+        return max(took, self.round_every_seconds)
+
+    def wave_seconds(self, arms: int) -> float:
+        took = self.round_seconds(arms, self.screen_seconds) + REACH_SECONDS
+        return SETTLE_SECONDS + self.screen_rounds * took
 
     def to_json(self) -> dict[str, Any]:
         data = asdict(self)
@@ -85,6 +124,12 @@ class Settings:
 
     @staticmethod
     def of(data: dict[str, Any]) -> Settings:
+        names = {field.name for field in fields(Settings)}
+        if unknown := sorted(set(data) - names):
+            raise CloudError(
+                f"the journal's settings have {unknown[0]!r}, which this version does not know: "
+                "resume with the version that began the hunt, or destroy it"
+            )
         known = dict(data)
         known["candidates"] = tuple(Candidate.of(entry) for entry in data["candidates"])
         known["budget"] = Decimal(data["budget"])

@@ -16,7 +16,7 @@ Event = dict[str, Any]
 WAITING, LAUNCHED, READY, ELIMINATED, FAILED, KEPT = (
     "waiting", "launched", "ready", "eliminated", "failed", "kept",
 )  # fmt: skip
-HALVING, CONFIRMING, FRESH = "halving", "confirming", "fresh"
+SCREENING, CONFIRMING, FRESH = "screening", "confirming", "fresh"
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Arm:
     zone: str | None = None
     lease: Lease | None = None
     failures: int = 0
+    number: int = 0  # from 0, in the order of the waves
 
     @property
     def alive(self) -> bool:
@@ -38,22 +39,31 @@ class Arm:
 
 @dataclass
 class Round:
-    """Log p50 in ns and p99 in us by arm."""
+    """Log p50 in ns and p99 in us by arm; the control probe's log p50 is a mean of two."""
 
     stage: str
+    at: float
     p50: dict[str, float]
     p99: dict[str, float | None]
+    control: tuple[str, float]
 
 
 @dataclass
 class State:
     settings: Settings
     began: float
-    arms: dict[str, Arm] = field(default_factory=dict)
+    arms: dict[str, Arm] = field(default_factory=dict)  # of all waves so far
+    current: list[str] = field(default_factory=list)  # arms that still run, or will
     control: Arm = field(default_factory=lambda: Arm("control-1"))
     old_controls: list[Arm] = field(default_factory=list)
-    stage: str = HALVING
+    stage: str = SCREENING
     stage_rounds: int = 0
+    waves: int = 0
+    wave_arms: list[str] = field(default_factory=list)
+    wave_began: float = 0.0
+    wave_rounds: int = 0
+    screened: bool = False  # the wave's losers are dropped
+    round_began: float | None = None
     rounds: list[Round] = field(default_factory=list)
     rounds_begun: int = 0
     void_rounds: int = 0
@@ -66,24 +76,29 @@ class State:
     closed: bool = False
     last_at: float = 0.0  # time of the last event
     eliminations: list[Event] = field(default_factory=list)
+    answers: dict[Any, Any] = field(default_factory=dict)  # of figures, until the next round
+    names: list[str] = field(default_factory=list)  # of all arms that may be launched
+    ended_cost: Decimal = Decimal(0)  # of arms that don't run any more
 
     @staticmethod
     def begin(event: Event) -> State:
         settings = Settings.of(event["settings"])
-        state = State(settings, event["at"])
-        state.arms = {name: Arm(name) for name in settings.arm_names()}
-        return state
+        return State(settings, event["at"], names=settings.arm_names())
 
     def arm(self, name: str) -> Arm:
         return self.control if name == self.control.name else self.arms[name]
 
     def live(self) -> list[Arm]:
         """Arms that can still win."""
-        return [arm for arm in self.arms.values() if arm.status in (READY, KEPT)]
+        return [arm for arm in self.around() if arm.status in (READY, KEPT)]
+
+    def around(self) -> list[Arm]:
+        """Arms that run or will, without the control probe. A hunt has had hundreds of others."""
+        return [self.arms[name] for name in self.current]
 
     def spent(self, now: float) -> Decimal:
-        leases = [arm.lease for arm in self.everyone()]
-        return spent([lease for lease in leases if lease is not None], now)
+        leases = [arm.lease for arm in (*self.around(), *self.old_controls, self.control)]
+        return self.ended_cost + spent([lease for lease in leases if lease is not None], now)
 
     def candidate(self, arm: Arm) -> Candidate | None:
         """The next way to launch it; passes over what refused several arms of its zone."""
@@ -97,15 +112,20 @@ class State:
     def zone_of(self, arm: Arm) -> str:
         """Arms go around the zones. The zone of a shared group is found out by who launches."""
         zones = self.settings.zones
-        if arm is self.control or arm.name not in self.arms:
-            return zones[0]
-        return zones[list(self.arms).index(arm.name) % len(zones)]
+        return zones[arm.number % len(zones)]
 
     # --- events ---------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
         self.last_at = event["at"]
         getattr(self, f"_on_{event['event'].replace('-', '_')}")(event)
+
+    def _on_wave(self, event: Event) -> None:
+        for name in event["arms"]:
+            self.arms[name] = Arm(name, number=len(self.arms))
+            self.current.append(name)
+        self.waves, self.wave_arms = self.waves + 1, event["arms"]
+        self.wave_began, self.wave_rounds, self.screened = event["at"], 0, False
 
     def _on_launched(self, event: Event) -> None:
         arm = self.arm(event["arm"])
@@ -137,7 +157,9 @@ class State:
     def _on_round(self, event: Event) -> None:
         self.rounds_begun = event["number"]
         if "decided_at" in event:
-            planned = self.settings.round_seconds(len(event["blocks"]) + len(event["failed"]))
+            self.round_began = event["decided_at"]
+            arms = len(event["blocks"]) + len(event["failed"])
+            planned = self.settings.round_seconds(arms, event["block_seconds"])
             self.overrun = max(self.overrun, (event["at"] - event["decided_at"]) / planned)
         for name, why in event["failed"].items():
             arm = self.arm(name)
@@ -150,12 +172,17 @@ class State:
         blocks = {name: block for name, block in event["blocks"].items() if name in self.arms}
         for name in blocks:
             self.arms[name].failures = 0
+        self.answers.clear()
         self.stage_rounds += 1
+        self.wave_rounds += 1
+        first, last = event["control"]
         self.rounds.append(
             Round(
                 self.stage,
+                event["at"],
                 {name: math.log(block["p50_ns"]) for name, block in blocks.items()},
                 {name: block["p99_us"] for name, block in blocks.items()},
+                (self.control.name, (math.log(first) + math.log(last)) / 2),
             )
         )
 
@@ -170,12 +197,13 @@ class State:
         self.eliminations.append(event)
         for name in event["arms"]:
             self.arms[name].status = ELIMINATED
+        self.screened = True
         self._enter(event["next_stage"])
 
     def _on_decided(self, event: Event) -> None:
         self.decided = event["winners"]
         self.stopped = event["because"]
-        for arm in self.arms.values():
+        for arm in self.around():
             if arm.status in (READY, LAUNCHED):
                 arm.status = KEPT if arm.name in self.decided else ELIMINATED
         self._enter(FRESH)
@@ -188,11 +216,15 @@ class State:
         self.stage = "closing"
 
     def _on_released(self, event: Event) -> None:
-        for name in event["arms"]:
-            self.released.add(name)
-            for arm in self.everyone():
-                if arm.name == name and arm.lease is not None:
+        for arm in (*self.around(), *self.old_controls, self.control):
+            if arm.name in event["arms"]:
+                self.released.add(arm.name)
+                if arm.lease is not None:
                     arm.lease = arm.lease.until(event["at"])
+        for name in [name for name in self.current if name in self.released]:
+            self.current.remove(name)
+            lease = self.arms[name].lease
+            self.ended_cost += spent([lease] if lease else [], event["at"])
 
     def _on_kept(self, event: Event) -> None:
         self.kept.update(event["arms"])
@@ -201,11 +233,6 @@ class State:
         self.closed = True
 
     # --- questions ------------------------------------------------------------------------------
-
-    def stage_logs(self, stage: str, arms: list[str]) -> dict[str, list[float]]:
-        """Log p50 of each arm in the rounds of a stage that have all of them."""
-        rounds = [r.p50 for r in self.rounds if r.stage == stage and all(a in r.p50 for a in arms)]
-        return {arm: [p50[arm] for p50 in rounds] for arm in arms}
 
     def p99_us(self, arm: str) -> float | None:
         """Median over its blocks."""
@@ -219,7 +246,7 @@ class State:
         """Instances that nothing needs any more."""
         gone = [
             arm.name
-            for arm in (*self.arms.values(), *self.old_controls)
+            for arm in (*self.around(), *self.old_controls)
             if arm.instance is not None
             and arm.status in (ELIMINATED, FAILED)
             and arm.name not in self.released

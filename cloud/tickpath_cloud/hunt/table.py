@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
-from tickpath_cloud.hunt import statistics
+from tickpath_cloud.hunt import figures
 from tickpath_cloud.hunt.decide import ranking
-from tickpath_cloud.hunt.state import FAILED, FRESH, KEPT, READY, State
+from tickpath_cloud.hunt.figures import Figure, Move
+from tickpath_cloud.hunt.noise import Interval
+from tickpath_cloud.hunt.state import FAILED, KEPT, READY, State
 from tickpath_cloud.money import dollars
 
 ROWS = 12
@@ -19,8 +22,9 @@ def table(state: State, now: float) -> str:
     live = [n for n in order if state.arms[n].status in (READY, KEPT)]
     left = _seconds_left(state, now)
     lines = [
-        f"{settings.hunt}: {state.stage}, round {state.stage_rounds}, {len(live)} of "
-        f"{len(state.arms)} arms, spent {dollars(state.spent(now))} of {dollars(settings.budget)}, "
+        f"{settings.hunt}: {state.stage}, wave {state.waves}, round {state.stage_rounds}, "
+        f"{len(live)} of {len(state.arms)} arms so far, "
+        f"spent {dollars(state.spent(now))} of {dollars(settings.budget)}, "
         f"{left / 60:.0f} min until the probes end themselves"
     ]
     lines.append(f"  {'arm':<10} {'p50 us':>9} {'interval':>19} {'p99 us':>9} {'blocks':>6}  zone")
@@ -32,15 +36,22 @@ def table(state: State, now: float) -> str:
 
 
 def _row(state: State, name: str) -> str:
-    logs = [r.p50[name] for r in state.rounds if name in r.p50]
-    found = statistics.interval(logs, state.settings.confidence, state.settings.seed)
+    found = believed(state, name)
     p99 = state.p99_us(name)
-    high = f"{found.high / 1000:.1f}" if math.isfinite(found.high) else "?"
-    between = f"{found.low / 1000:.1f}-{high}"
+    between = f"{found.low / 1000:.1f}-{found.high / 1000:.1f}"
+    blocks = sum(name in r.p50 for r in state.rounds)
     return (
         f"{name:<10} {found.value / 1000:>9.1f} {between:>19} "
-        f"{f'{p99:.1f}' if p99 is not None else '-':>9} {len(logs):>6}  {state.arms[name].zone}"
+        f"{f'{p99:.1f}' if p99 is not None else '-':>9} {blocks:>6}  {state.arms[name].zone}"
     )
+
+
+def believed(state: State, name: str) -> Interval:
+    """Belief about a place's p50 in ns, at the target's level of the last round."""
+    found = figures.belief_of(state)
+    middle = float(found.levels[-1]) + found.score()[name]
+    half = 1.96 * found.doubts()[name]
+    return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
 
 
 def _seconds_left(state: State, now: float) -> float:
@@ -48,15 +59,25 @@ def _seconds_left(state: State, now: float) -> float:
     return max(min(began, default=now) + state.settings.ttl_seconds - now, 0)
 
 
-def winners(state: State) -> list[tuple[str, statistics.Interval]]:
+def winners(state: State) -> list[tuple[str, Figure]]:
     """The kept arms with their figures, from fresh rounds alone."""
     found = []
     for name in state.decided:
-        logs = state.stage_logs(FRESH, [name])[name]
-        if logs and state.arms[name].status != FAILED:
-            settings = state.settings
-            found.append((name, statistics.interval(logs, settings.confidence, settings.seed)))
+        figure = figures.figure(state, name)
+        if figure is not None and state.arms[name].status != FAILED:
+            found.append((name, figure))
     return found
+
+
+def between(found: Interval) -> str:
+    if not found.known:
+        return "too few blocks for an interval"
+    return f"{found.low / 1000:.1f} to {found.high / 1000:.1f}"
+
+
+def moved(move: Move) -> str:
+    at = datetime.fromtimestamp(move.at, UTC).strftime("%H:%M UTC")
+    return f"moved by {math.expm1(move.size):+.0%} at {at}; its figure is from then on"
 
 
 def result(state: State, now: float) -> str:
@@ -72,13 +93,40 @@ def result(state: State, now: float) -> str:
         "no arm left": "nothing to keep: no arm could be measured",
     }
     because = state.stopped or ""
-    lines = [f"{settings.hunt}: {reasons.get(because, because)}; spent {dollars(state.spent(now))}"]
-    for name, interval in winners(state):
+    said = reasons.get(because, because)
+    if any(figure.move for _, figure in winners(state)):
+        said += ", BUT a kept arm moved since: hunt again"
+    lines = [f"{settings.hunt}: {said}; spent {dollars(state.spent(now))}"]
+    for name, figure in winners(state):
         arm = state.arms[name]
         lines.append(
-            f"  kept {name}: {interval.value / 1000:.1f} us p50 ({interval.low / 1000:.1f} to "
-            f"{interval.high / 1000:.1f}, fresh blocks), {arm.instance} in {arm.group}, {arm.zone}"
+            f"  kept {name}: {figure.interval.value / 1000:.1f} us p50 "
+            f"({between(figure.interval)}, {figure.rounds} fresh blocks), {arm.instance} in "
+            f"{arm.group}, {arm.zone}"
         )
+        if figure.move:
+            lines.append(f"    {name} {moved(figure.move)}")
+    if because:
+        lines.append(f"  {searched(state)}")
     if not winners(state):
         lines += [f"  kept {name}: no fresh figure" for name in state.decided]
     return "\n".join(lines)
+
+
+def searched(state: State) -> str:
+    """How many places, and why no more."""
+    reasons = {
+        "gain": "another wave promised less than gain_min",
+        "arms": "no more arms were allowed",
+        "budget": "another wave would have left too little money for the confirmation",
+        "time": "another wave would have left too little time for the confirmation",
+        "failures": "no arm of the last wave could be measured",
+    }
+    measured = {arm for r in state.rounds for arm in r.p50}
+    last = state.eliminations[-1]["why"] if state.eliminations else None
+    why = f": {reasons[last]}" if last in reasons else ""
+    found = f"{len(measured)} places in {state.waves} waves{why}"
+    if measured:
+        spread = figures.belief_of(state).spread
+        found += f"; places differ by {spread:.0%} (standard deviation)"
+    return found
