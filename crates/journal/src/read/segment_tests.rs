@@ -114,7 +114,11 @@ fn every_bit_of_a_record_before_is_damage() {
             changed[bit / 8] ^= 1 << (bit % 8);
             // The next record begins a group, or it is of the same group; then no sector is
             // missing.
-            let expected = if [1, 2].contains(&number) { "it was durable" } else { "no sector" };
+            let expected = if [1, 2].contains(&number) {
+                "it was durable"
+            } else {
+                "without a missing sector"
+            };
             rejected(&changed, number as u64, expected);
         }
     }
