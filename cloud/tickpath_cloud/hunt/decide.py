@@ -4,6 +4,8 @@ Waves of arms are launched and screened by short blocks; all but the promising a
 another wave follows while it promises more than it costs. The finalists are then confirmed by
 rounds that are spread over time, and the winners measured in fresh rounds, whose figure is free of
 the luck that made them win.
+
+See docs/decisions/021-a-hunt-in-waves.md.
 """
 
 from __future__ import annotations
