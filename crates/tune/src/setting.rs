@@ -5,7 +5,7 @@ use record::doctor::Grade;
 
 use crate::goal::{Goal, Profile};
 use crate::inspection::Inspection;
-use crate::wish::Wish;
+use crate::wish::{WantedValue, Wish};
 
 /// The present value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +134,16 @@ pub(crate) enum ValueBound {
     Is(&'static str),
     AtLeast(u64),
     AtMost(u64),
+}
+
+impl From<ValueBound> for WantedValue {
+    fn from(bound: ValueBound) -> WantedValue {
+        match bound {
+            ValueBound::Is(value) => WantedValue::Is(value.to_owned()),
+            ValueBound::AtLeast(number) => WantedValue::AtLeast(number),
+            ValueBound::AtMost(number) => WantedValue::AtMost(number),
+        }
+    }
 }
 
 /// Defaults of most settings.

@@ -4,7 +4,6 @@ use host::topology::{parse_core_list, parse_core_mask};
 
 use crate::boot::Loader;
 use crate::place::Place;
-use crate::setting::ValueBound;
 
 /// A place and its wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +37,6 @@ impl Wish {
     pub(crate) fn nic(nic: &str, attribute: &str, value: impl Into<String>) -> Wish {
         let place = Place::Nic { nic: nic.to_owned(), attribute: attribute.to_owned() };
         Wish { place, want: WantedValue::Is(value.into()) }
-    }
-}
-
-impl From<ValueBound> for WantedValue {
-    fn from(bound: ValueBound) -> WantedValue {
-        match bound {
-            ValueBound::Is(value) => WantedValue::Is(value.to_owned()),
-            ValueBound::AtLeast(number) => WantedValue::AtLeast(number),
-            ValueBound::AtMost(number) => WantedValue::AtMost(number),
-        }
     }
 }
 
