@@ -51,6 +51,7 @@ class Site:
             connections=8,
             ssh_user="root",
             ssh_port=2222,
+            reach="private",
             install_dir="/mnt",
             ssh_key=str(self.hosts.directory / "id"),
             ssh_from=f"{SUBNET}.254/32",

@@ -1,6 +1,7 @@
 """A launch that is repeated is the same launch, whatever the clock says meanwhile."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import botocore.client
@@ -8,7 +9,9 @@ import pytest
 from conftest import Hunt
 
 from tickpath_cloud import instances, journal
+from tickpath_cloud.ansible import AnsibleHosts
 from tickpath_cloud.errors import Refused
+from tickpath_cloud.hunt.decide import Launch
 from tickpath_cloud.launches import TOKEN_MAX, Launches, token
 
 
@@ -104,3 +107,32 @@ def test_waiting_passes_over_what_has_ended(hunt, no_pause):
     ids = [instance.id for instance in hunt.world.instances.values()]
     live = [i["InstanceId"] for i in instances.instances(aws, instances.of_hunt(hunt.id))]
     assert instances.wait_until_running(aws, ids) == live and len(live) == 1
+
+
+def test_hosts_have_the_address_that_was_asked_for_once_they_run(hunt, no_pause):
+    hunt.world.lag_describes = 3
+    zone = hunt.cloud.subnets()[0]["AvailabilityZoneId"]
+    planned = hunt.plan().settings
+    hunt.cloud.launch(planned, Launch("arm-01", planned.candidates[0], zone, 0))
+    assert hunt.cloud.addresses() == {}, "AWS does not list it yet"
+    hunt.cloud.wait_for(["arm-01"])
+    [instance] = hunt.world.instances.values()
+    assert hunt.cloud.addresses() == {"arm-01": instance.public_ip}
+    hunt.cloud.config = replace(hunt.config, reach="private")
+    assert hunt.cloud.addresses() == {"arm-01": instance.private_ip}
+
+
+def test_a_host_without_a_public_address_is_told_so(hunt, no_pause, monkeypatch, tmp_path):
+    monkeypatch.setattr(hunt.cloud, "wait_for", lambda arms: None)
+    hosts = AnsibleHosts(replace(hunt.config, tickpath="true"), hunt.cloud, tmp_path)
+    monkeypatch.setattr(hosts, "_play", lambda name, groups, variables: {})
+    ready, failed = hosts.settle(["arm-01"])
+    assert ready == [] and "reach" in failed["arm-01"]
+
+
+def test_destroy_ends_what_aws_does_not_list_yet(hunt, no_pause):
+    planned = hunt.plan().settings
+    zone = hunt.cloud.subnets()[0]["AvailabilityZoneId"]
+    hunt.world.lag_describes = 1000
+    hunt.cloud.launch(planned, Launch("arm-01", planned.candidates[0], zone, 0))
+    assert hunt.cloud.destroy() == [] and hunt.alive() == []

@@ -25,7 +25,7 @@ def test_a_pair_measures_over_the_network_and_leaves_nothing(config, world, tmp_
     with Hosts(world) as hosts:
         config = replace(
             config, budget=Decimal(20), instance_types=("c6i.large",), ssh_user="root",
-            ssh_port=2222, install_dir="/mnt", ssh_key=str(hosts.directory / "id"),
+            ssh_port=2222, reach="private", install_dir="/mnt", ssh_key=str(hosts.directory / "id"),
             ssh_from=f"{SUBNET}.254/32", tickpath=tickpath(),
         )  # fmt: skip
         asked = Matrix(

@@ -38,6 +38,7 @@ OF_SCENARIO: dict[str, Callable[[int], dict[str, Any]]] = {
 
 class Addresses(Protocol):
     def addresses(self) -> dict[str, str]: ...
+    def wait_for(self, arms: list[str]) -> None: ...
 
 
 class AnsibleHosts:
@@ -62,9 +63,21 @@ class AnsibleHosts:
             "answer_seconds": self.answer_seconds, "tickpath": str(Path(binary).resolve()),
             "directory": self.config.install_dir,
         }  # fmt: skip
-        results = self._play("settle", {"all": arms}, variables)
+        self.cloud.wait_for(arms)
+        known = self.cloud.addresses()
+        absent = {arm: self._no_address() for arm in arms if arm not in known}
+        results = self._play("settle", {"all": [arm for arm in arms if arm in known]}, variables)
         ready = [arm for arm in arms if good(results.get(arm))]
-        return ready, {arm: why(results.get(arm)) for arm in arms if arm not in ready}
+        failed = {arm: why(results.get(arm)) for arm in arms if arm not in ready}
+        return ready, {**failed, **absent}
+
+    def _no_address(self) -> str:
+        if self.config.reach == "private":
+            return "the instance has ended"
+        return (
+            'it has ended, or its subnet gives no public address: set reach = "private" if this '
+            "machine reaches the VPC, by SSM or a bastion in ssh's configuration"
+        )
 
     def measure(self, action: Measure) -> RoundResult:
         # Seeded by the round: a repeated round has the same order.

@@ -234,7 +234,8 @@ def _matrix(options: argparse.Namespace) -> int:
 def measure_matrix(directory: Path) -> int:
     """Begins or resumes; the directory's name is that of the matrix."""
     config, name = load(directory / CONFIG), directory.resolve().name
-    hosts = AnsibleHosts(config, Ec2(config, name), directory, progress)
+    cloud = Ec2(config, name, launches=Launches(directory / LAUNCHES))
+    hosts = AnsibleHosts(config, cloud, directory, progress)
     with journal.Journal(directory / JOURNAL) as opened:
         found = load_matrix(directory / CONFIG)
         end, go_on = ending.directory_commands("matrix", directory)

@@ -14,6 +14,7 @@ from tickpath_cloud.errors import CloudError
 T = TypeVar("T")
 
 SCENARIOS = ("ping-pong", "endpoint")  # of a block
+REACH = ("public", "private")
 OWN_KEYS = ("runs", "seconds", "warm_up_seconds", "exchange.start")  # the hunt sets them
 RATE, RATE_DEFAULT = "endpoint.probes_per_second", "20"  # of scenarios/endpoint.toml
 GONE = {"halving_rounds": "a hunt screens waves of arms now: remove it, or see wave and gain_min"}
@@ -35,6 +36,7 @@ class Config:
     ssh_user: str = "ubuntu"
     ssh_key: str = "~/.ssh/id_ed25519"
     ssh_port: int = 22
+    reach: str = "public"  # address of a host that ssh is told; "private": this machine reaches it
     tickpath: str = "tickpath"  # the binary that the hosts get
     install_dir: str = "/tmp/tickpath"  # on the hosts; ssh_user may write there
     spot: bool = False
@@ -70,6 +72,8 @@ class Config:
         host, _, port = self.target.rpartition(":")
         if not host or not port.isdigit():
             raise CloudError(f"target is {self.target!r}: write HOST:PORT")
+        if self.reach not in REACH:
+            raise CloudError(f"reach is {self.reach!r}: write {' or '.join(REACH)}")
         if not self.subnets:
             raise CloudError("subnets is empty: name one subnet for each zone to hunt in")
         self._check_scenario()

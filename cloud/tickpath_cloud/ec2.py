@@ -22,6 +22,7 @@ from tickpath_cloud.instances import (
     to_end,
     user_data,
     wait_until_ended,
+    wait_until_running,
 )
 from tickpath_cloud.launches import Launches, token
 from tickpath_cloud.reasons import Then, reason
@@ -75,24 +76,30 @@ class Ec2:
             self._subnets = sorted(found, key=lambda subnet: asked.index(subnet["SubnetId"]))
         return self._subnets
 
+    def wait_for(self, arms: list[str]) -> None:
+        """Until they run: before, AWS tells no public address of theirs."""
+        recent = self.clock() - UNLISTED_SECONDS
+        wait_until_running(self.ec2, [i for arm in arms for i in self.launches.ids(arm, recent)])
+
     def addresses(self) -> dict[str, str]:
-        """By arm: where ssh reaches it."""
-        return {
-            tags.value(i, tags.ROLE) or "": i.get("PublicIpAddress") or i["PrivateIpAddress"]
-            for i in instances(self.ec2, of_hunt(self.hunt))
-            if i["State"]["Name"] in ("pending", "running")
-        }
+        """By arm: where ssh reaches it. One without the address that was asked for is absent."""
+        key = "PublicIpAddress" if self.config.reach == "public" else "PrivateIpAddress"
+        return {arm: found[key] for arm, found in self._placed().items() if key in found}
 
     def private_addresses(self) -> dict[str, str]:
         """By arm: where other instances reach it."""
+        return {arm: found["PrivateIpAddress"] for arm, found in self._placed().items()}
+
+    def _placed(self) -> dict[str, dict]:
         return {
-            tags.value(i, tags.ROLE) or "": i["PrivateIpAddress"]
+            tags.value(i, tags.ROLE) or "": i
             for i in instances(self.ec2, of_hunt(self.hunt))
             if i["State"]["Name"] in ("pending", "running")
         }
 
     def gone(self, arms: list[str]) -> list[str]:
-        return [arm for arm in arms if arm not in self.addresses()]
+        there = self._placed()
+        return [arm for arm in arms if arm not in there]
 
     # --- what is made ---------------------------------------------------------------------------
 
