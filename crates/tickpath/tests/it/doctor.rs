@@ -57,7 +57,7 @@ fn wrong_cores_are_rejected() {
         ("8191", "core 8191 can't be used"),
         ("x", "\"x\" is not a list of cores"),
         ("", "the list of cores is empty"),
-        ("3-1", "no list of cores"),
+        ("3-1", "not a list of cores"),
     ] {
         let done = output(&["doctor", "--cpu", list]);
         let said = text(&done.stderr);
