@@ -98,7 +98,11 @@ fn run(case: Case, seconds: f64) -> (u64, u64) {
         server.join().unwrap();
         if let Some(gateway) = gateway {
             let counts = gateway.join().unwrap();
-            assert!(counts.to_exchange.residence_ns.len() > result.load.sent / 4);
+            let samples = counts.to_exchange.residence_ns.len();
+            // In ping-pong messages are read one by one. On a schedule a busy machine reads many at
+            // once, and they have one sample.
+            let least = if model == Model::PingPong { result.load.sent / 4 } else { 0 };
+            assert!(samples > least, "{case:?}: {samples} samples, {:?}", result.load);
         }
         assert!(result.complete, "{result:?}");
         assert_eq!((result.load.rejected, result.load.unexpected), (0, 0), "{result:?}");
