@@ -8,7 +8,6 @@
 pub mod calendar;
 pub mod kind;
 pub mod random;
-pub mod range;
 #[allow(unsafe_code, clippy::disallowed_methods)]
 mod reading;
 pub mod recorder;

@@ -27,7 +27,7 @@ const FIRST_PING: usize = 4;
 pub enum EndpointError {
     /// The plan can't be carried out.
     #[error(transparent)]
-    Plan(#[from] clock::range::OutOfRange),
+    Plan(#[from] plan::range::OutOfRange),
     /// The thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] HostError),

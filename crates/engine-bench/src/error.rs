@@ -10,7 +10,7 @@ use journal::JournalError;
 pub enum EngineBenchError {
     /// The plan can't be carried out.
     #[error(transparent)]
-    Plan(#[from] clock::range::OutOfRange),
+    Plan(#[from] plan::range::OutOfRange),
     /// The thread can't be placed as asked.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -1,7 +1,7 @@
 //! Faults to inject, by count and by the clock, never at random, so that every run is the same.
 //! They prove that tickpath sees what it must see.
 
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

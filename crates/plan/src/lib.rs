@@ -7,6 +7,7 @@
 //!   measure    the kinds of measurement, one file each: keys, checks, series, threads, words
 //!   file       scenario files: TOML, --set, defaults
 //!   backend, faults, trust   values that tables and plans share
+//!   range      the error of a key that is out of range
 //! ```
 //!
 //! Pure data: whoever starts a process and the process itself read the same types here.
@@ -19,6 +20,7 @@ pub mod faults;
 pub mod file;
 pub mod measure;
 pub mod process;
+pub mod range;
 pub mod scenario;
 pub mod tables;
 pub mod trust;

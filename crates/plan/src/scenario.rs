@@ -2,6 +2,7 @@
 
 use crate::backend::UnknownBackend;
 use crate::process::ticks::FeedPlan;
+use crate::range::OutOfRange;
 use crate::tables::endpoint::Probes;
 use crate::tables::engine::Engine;
 use crate::tables::exchange::Exchange;
@@ -13,7 +14,6 @@ use crate::tables::strategy::StrategyPlan;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Audit, Feed, Flow, Network, Risk};
 use crate::trust::Trust;
-use clock::range::OutOfRange;
 pub use record::measure::Measure;
 use serde::{Deserialize, Serialize};
 

@@ -7,8 +7,8 @@ mod peers;
 
 use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link};
-use clock::range::OutOfRange;
 use plan::process::ipc::{IpcPlan, find_for};
+use plan::range::OutOfRange;
 
 /// Runs a plan over one structure.
 type Run = fn(&IpcPlan, &mut Link) -> Result<ClientReport, IpcBenchError>;

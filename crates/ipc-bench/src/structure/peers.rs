@@ -3,9 +3,9 @@
 use crate::report::ClientReport;
 use crate::run::{IpcBenchError, Link, between};
 use crate::structure::ends::{BATCH_MAX, Receiver, SendResult, Sender};
-use clock::range::OutOfRange;
 use crossbeam_queue::ArrayQueue;
 use plan::process::ipc::IpcPlan;
+use plan::range::OutOfRange;
 use std::sync::Arc;
 
 /// Calls `$run::<N>` with the plan's length of messages, which must be known at compile time.

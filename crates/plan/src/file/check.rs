@@ -1,9 +1,9 @@
 //! Checks a scenario before it is carried out: the keys that every kind has, then those of its
 //! kind.
 
+use crate::range::{require, within};
 use crate::scenario::{BARE, FLOOR, HICCUP, RUNS_MAX, Scenario, ScenarioError};
 use crate::tables::load::SECONDS_MAX;
-use clock::range::{require, within};
 use record::directory::is_plain;
 
 /// Limit on the length of a name: it is in the names of files.

@@ -2,10 +2,10 @@
 
 use crate::backend::{self, GATEWAYS_MAX};
 use crate::faults::Inject;
+use crate::range::{OutOfRange, require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::{CONNECTIONS_MAX, Load};
 use crate::tables::subject::Subject;
-use clock::range::{OutOfRange, require, within};
 use host::placement::Cores;
 use std::ops::RangeInclusive;
 

@@ -3,10 +3,10 @@
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::process::endpoint::SERIES;
+use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
-use clock::range::require;
 
 /// The kind.
 pub(crate) struct Endpoint;

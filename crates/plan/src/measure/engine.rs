@@ -3,10 +3,10 @@
 use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words, at_rate};
 use crate::process::engine::{EnginePlan, OPERATION, Task, Timing};
+use crate::range::OutOfRange;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
-use clock::range::OutOfRange;
 
 /// Parts of a real path that a bare engine leaves out.
 pub(crate) const LEFT_OUT: &[&str] = &[

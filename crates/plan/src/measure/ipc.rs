@@ -3,10 +3,10 @@
 use crate::measure::checks::{self, key_of};
 use crate::measure::measurement::{Measurement, Words};
 use crate::process::ipc::{Ends, MESSAGE, find_for};
+use crate::range::{OutOfRange, require};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
-use clock::range::{OutOfRange, require};
 
 /// The kind.
 pub(crate) struct Ipc;

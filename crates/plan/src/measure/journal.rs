@@ -6,10 +6,10 @@ use crate::measure::measurement::{Measurement, Words};
 use crate::process::engine::{
     EnginePlan, JOURNAL_MODES, JournalMode, OPERATION, Task, journal_mode,
 };
+use crate::range::require;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
-use clock::range::require;
 
 /// The row of the engine behind every journal.
 const ROW: &str = "shallow-risk";

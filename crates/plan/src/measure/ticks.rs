@@ -3,11 +3,11 @@
 use crate::backend;
 use crate::measure::checks;
 use crate::measure::measurement::{Measurement, Words};
+use crate::range::{require, within};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables::load::Model;
 use crate::tables::subject::Subject;
 use crate::tables::ticks::{Pace, TRACE_MAX};
-use clock::range::{require, within};
 use clock::schedule::Arrival;
 use record::tick::{INTERVALS, STAGES};
 

@@ -1,10 +1,10 @@
 //! `ipc`: messages from one thread to another. The plan and the words between a run and its clients
 //! (clients/IPC.md).
 
+use crate::range::{OutOfRange, require, within};
 use crate::tables::ipc::{
     BLOCK_BYTES_MAX, KEYS_MAX, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, SLOTS_MAX,
 };
-use clock::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 //! of any language (clients/CONTRACT.md).
 
 use crate::faults::Inject;
+use crate::range::{OutOfRange, require};
 use crate::tables::load::{Load, check_seconds};
 use crate::trust::Trust;
-use clock::range::{OutOfRange, require};
 use host::scheduling::Scheduling;
 use record::MessageBytes;
 use serde::{Deserialize, Serialize};

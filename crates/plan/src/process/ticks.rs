@@ -2,12 +2,12 @@
 //! key `feed` distinguishes it from an [`OrdersPlan`](crate::process::orders::OrdersPlan).
 
 use crate::faults::{DatagramHarm, Inject};
+use crate::range::{OutOfRange, require, within};
 use crate::tables::load::{check_instrument, check_seconds};
 use crate::tables::strategy::StrategyPlan;
 use crate::tables::ticks::{DATAGRAM_BYTES_MAX, RECEIVE_BUFFER_BYTES_MAX};
 use crate::trust::Trust;
 use clock::Clock;
-use clock::range::{OutOfRange, require, within};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};

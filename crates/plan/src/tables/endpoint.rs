@@ -1,6 +1,6 @@
 //! `[endpoint]` of a scenario: probes of an address that belongs to somebody else.
 
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use serde::{Deserialize, Serialize};
 
 /// Limit on probes per second: a target that is somebody else's must not feel them.

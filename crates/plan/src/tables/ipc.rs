@@ -1,6 +1,6 @@
 //! `[ipc]` of a scenario: the messages between threads.
 
-use clock::range::{OutOfRange, within};
+use crate::range::{OutOfRange, within};
 use serde::{Deserialize, Serialize};
 
 /// A message holds its header at least.

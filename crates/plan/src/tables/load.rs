@@ -1,6 +1,6 @@
 //! `[load]` of a scenario: which messages are sent, and when.
 
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use serde::{Deserialize, Serialize};
 use wire::decimal::Decimal;

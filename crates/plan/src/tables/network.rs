@@ -1,7 +1,7 @@
 //! `network`: TCP requests and replies of fixed lengths. Four placements of threads and of the
 //! network interface's interrupts show what it costs to cross sockets.
 
-use clock::range::{OutOfRange, within};
+use crate::range::{OutOfRange, within};
 use record::MessageBytes;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `[strategy]` of a scenario: how the trader answers ticks.
 
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use serde::{Deserialize, Serialize};
 use wire::decimal::Decimal;
 use wire::request::Side;

@@ -2,7 +2,7 @@
 //! log.
 
 use crate::faults::DatagramHarm;
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX};
 use host::placement::Cores;
 use serde::{Deserialize, Serialize};

@@ -29,7 +29,7 @@ const LOG_ON: Duration = Duration::from_secs(5);
 pub enum TraderError {
     /// The plan's load is out of range.
     #[error(transparent)]
-    Load(#[from] clock::range::OutOfRange),
+    Load(#[from] plan::range::OutOfRange),
     /// The plan names an unknown backend.
     #[error(transparent)]
     Backend(#[from] plan::backend::UnknownBackend),

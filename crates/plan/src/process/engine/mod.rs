@@ -5,7 +5,7 @@ mod row;
 
 pub use self::row::{Book, ROWS, Row, Serves, find_row};
 
-use clock::range::{OutOfRange, require, within};
+use crate::range::{OutOfRange, require, within};
 use clock::schedule::{Arrival, RATE_PER_SECOND_MAX, Schedule};
 use host::scheduling::Scheduling;
 use serde::{Deserialize, Serialize};
