@@ -31,13 +31,6 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "root: needs root, network namespaces and sshd")
 
 
-def pytest_collection_modifyitems(items):
-    """Namespaces have one address range: the tests that make them run one after the other."""
-    for item in items:
-        if item.get_closest_marker("root"):
-            item.add_marker(pytest.mark.xdist_group("namespaces"))
-
-
 def skip(need, why):
     """Visible, and counted with the other languages' skipped tests."""
     if file := os.environ.get("TICKPATH_SKIPPED"):
