@@ -1,12 +1,16 @@
 //! A handshake, by rustls, one flight at a time. It may allocate: it is off the order path.
 
 use super::error::{HandshakeError, Side};
-use super::record::{CHANGE_CIPHER_SPEC, HANDSHAKE, INPUT_BYTES, RECORD_BYTES_MAX, record_bytes};
+use super::hello::offers_tls13;
+use super::record::{
+    ALERT, CHANGE_CIPHER_SPEC, HANDSHAKE, INPUT_BYTES, MISSING_EXTENSION, PROTOCOL_VERSION,
+    RECORD_BYTES_MAX, record_bytes,
+};
 use super::session::{Keys, Session};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus};
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{ClientConfig, Error, PeerIncompatible, ServerConfig};
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
 
@@ -19,6 +23,8 @@ pub(super) struct Handshake {
     shown: usize,
     out: Vec<u8>,
     out_gone: usize,
+    /// The alert that the peer gets in place of the one that rustls chose.
+    alert: Option<u8>,
 }
 
 enum Connection {
@@ -59,7 +65,7 @@ impl Handshake {
 
     fn new(connection: Connection) -> Handshake {
         let (input, out) = (Vec::with_capacity(INPUT_BYTES), Vec::new());
-        Handshake { connection, input, shown: 0, out, out_gone: 0 }
+        Handshake { connection, input, shown: 0, out, out_gone: 0, alert: None }
     }
 
     fn side(&self) -> Side {
@@ -100,6 +106,10 @@ impl Handshake {
                     // The next call gives the alert that rustls has made, if one may be sent. A
                     // second one would look at the input again.
                     let _ = self.step();
+                    if let Some(alert) = self.alert {
+                        self.out = vec![ALERT, 3, 3, 0, 2, 2, alert];
+                        self.out_gone = 0;
+                    }
                     return Err(error);
                 }
             };
@@ -114,12 +124,24 @@ impl Handshake {
 
     fn step(&mut self) -> Result<Step, HandshakeError> {
         let side = self.side();
-        let Handshake { connection, input, shown, out, .. } = self;
+        let Handshake { connection, input, shown, out, alert, .. } = self;
         let shown_bytes = &mut input[..*shown];
-        let (discard, step) = match connection {
+        let (discard, mut step) = match connection {
             Connection::Client(client) => step(client.process_tls_records(shown_bytes), out),
             Connection::Server(server) => step(server.process_tls_records(shown_bytes), out),
         };
+        // Clients older than TLS 1.2 don't send that extension. rustls looks for it before it looks
+        // at the version, and answers handshake_failure.
+        if let Err(Error::PeerIncompatible(lack)) = &mut step
+            && *lack == PeerIncompatible::SignatureAlgorithmsExtensionRequired
+        {
+            if offers_tls13(shown_bytes) {
+                *alert = Some(MISSING_EXTENSION);
+            } else {
+                *alert = Some(PROTOCOL_VERSION);
+                *lack = PeerIncompatible::SupportedVersionsExtensionRequired;
+            }
+        }
         input.drain(..discard);
         *shown -= discard;
         step.map_err(|error| HandshakeError::of(side, error))

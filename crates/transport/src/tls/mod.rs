@@ -22,6 +22,7 @@ mod accept;
 mod connect;
 mod error;
 mod handshake;
+mod hello;
 mod policy;
 #[cfg(any(test, fuzzing))]
 pub mod properties;

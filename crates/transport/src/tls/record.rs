@@ -29,6 +29,10 @@ pub(super) const KEY_UPDATE: u8 = 24;
 pub(super) const CLOSE_NOTIFY: u8 = 0;
 pub(super) const UNEXPECTED_MESSAGE: u8 = 10;
 pub(super) const BAD_RECORD_MAC: u8 = 20;
+pub(super) const RECORD_OVERFLOW: u8 = 22;
+pub(super) const ILLEGAL_PARAMETER: u8 = 47;
+pub(super) const PROTOCOL_VERSION: u8 = 70;
+pub(super) const MISSING_EXTENSION: u8 = 109;
 
 /// Why a connection can't go on after its handshake.
 #[derive(Debug, thiserror::Error)]
@@ -46,11 +50,22 @@ pub enum RecordError {
     /// Another kind of record than may come after a handshake.
     #[error("a TLS record of type {0} came after the handshake: is the peer still speaking TLS?")]
     UnexpectedRecord(u8),
+    /// More plain text and padding than the protocol allows.
+    #[error(
+        "a TLS record with {0} bytes of plain text and padding came, the protocol allows {PLAIN_BYTES_MAX}"
+    )]
+    TooMuchPlainText(usize),
     /// Another handshake message than may come after a handshake.
     #[error(
-        "TLS handshake message {0} came after the handshake; only new tickets and key updates may"
+        "TLS handshake message {0} came after the handshake; only key updates may, and a server's tickets"
     )]
     UnexpectedMessage(u8),
+    /// A handshake record or an alert without a byte.
+    #[error("an empty TLS record of type {0} came; the protocol allows no empty one")]
+    Empty(u8),
+    /// A key update with a value that has no meaning.
+    #[error("a TLS key update asks for {0}; the protocol has 0 and 1")]
+    BadKeyUpdate(u8),
     /// The peer gave up.
     #[error("the peer ended the TLS connection with alert {0}")]
     Alert(u8),
@@ -94,7 +109,6 @@ impl Half {
     /// Appends a record to `out`.
     #[inline]
     pub(super) fn seal(&mut self, kind: u8, plain: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(plain.len() <= PLAIN_BYTES_MAX);
         let [high, low] = ((plain.len() + 1 + TAG_BYTES) as u16).to_be_bytes();
         let head = [APPLICATION_DATA, 3, 3, high, low];
         out.extend_from_slice(&head);
@@ -116,6 +130,10 @@ impl Half {
         let nonce = self.next_nonce();
         let opened = self.key.open_in_place(nonce, Aad::from(&*head), sealed);
         let plain = opened.map_err(|_| RecordError::Decrypt(number))?;
+        // The type is one more byte (RFC 8446, 5.4).
+        if plain.len() > PLAIN_BYTES_MAX + 1 {
+            return Err(RecordError::TooMuchPlainText(plain.len() - 1));
+        }
         // Behind the type there may be zeros that hide the length.
         let kind = plain.iter().rposition(|byte| *byte != 0);
         let kind_at = kind.ok_or(RecordError::UnexpectedRecord(0))?;

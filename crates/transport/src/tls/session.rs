@@ -8,8 +8,9 @@
 
 use super::record::{
     ALERT, APPLICATION_DATA, BAD_RECORD_MAC, CLOSE_NOTIFY, HANDSHAKE, HEAD_BYTES, Half,
-    INPUT_BYTES, KEY_UPDATE, NEW_SESSION_TICKET, PLAIN_BYTES_MAX, RECORD_BYTES_MAX,
-    RECORD_OVERHEAD_BYTES, RecordError, UNEXPECTED_MESSAGE, record_bytes,
+    ILLEGAL_PARAMETER, INPUT_BYTES, KEY_UPDATE, NEW_SESSION_TICKET, PLAIN_BYTES_MAX,
+    RECORD_BYTES_MAX, RECORD_OVERFLOW, RECORD_OVERHEAD_BYTES, RecordError, UNEXPECTED_MESSAGE,
+    record_bytes,
 };
 use rustls::ExtractedSecrets;
 use rustls::client::ClientConnectionData;
@@ -191,6 +192,7 @@ impl Session {
     #[cold]
     fn aside(&mut self, kind: u8, plain: std::ops::Range<usize>) -> Result<(), RecordError> {
         match (kind, &self.input[plain.clone()]) {
+            (ALERT | HANDSHAKE, []) => Err(RecordError::Empty(kind)),
             (ALERT, [_, CLOSE_NOTIFY]) => {
                 self.is_closed = true;
                 Ok(())
@@ -210,7 +212,7 @@ impl Session {
             at += skipped;
             match self.input[at..plain.end] {
                 [] => return Ok(()),
-                [NEW_SESSION_TICKET, a, b, c, ..] => {
+                [NEW_SESSION_TICKET, a, b, c, ..] if matches!(self.keys, Keys::Client(_)) => {
                     self.skipped = 4 + u32::from_be_bytes([0, a, b, c]) as usize;
                 }
                 // New keys begin with a record.
@@ -219,6 +221,7 @@ impl Session {
                     self.owes_key_update |= asked == 1;
                     return Ok(());
                 }
+                [KEY_UPDATE, 0, 0, 1, asked] => return Err(RecordError::BadKeyUpdate(asked)),
                 [other, ..] => return Err(RecordError::UnexpectedMessage(other)),
             }
         }
@@ -318,9 +321,11 @@ impl Session {
     pub(super) fn complain(&mut self, error: &RecordError) {
         let alert = match error {
             RecordError::Decrypt(_) => BAD_RECORD_MAC,
-            RecordError::TooLong(_)
-            | RecordError::UnexpectedRecord(_)
-            | RecordError::UnexpectedMessage(_) => UNEXPECTED_MESSAGE,
+            RecordError::TooLong(_) | RecordError::TooMuchPlainText(_) => RECORD_OVERFLOW,
+            RecordError::BadKeyUpdate(_) => ILLEGAL_PARAMETER,
+            RecordError::UnexpectedRecord(_)
+            | RecordError::UnexpectedMessage(_)
+            | RecordError::Empty(_) => UNEXPECTED_MESSAGE,
             RecordError::Alert(_) | RecordError::Keys(_) => return,
         };
         if !std::mem::replace(&mut self.says_close, true) {

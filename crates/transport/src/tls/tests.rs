@@ -96,7 +96,7 @@ fn what_was_changed_repeated_or_left_out_is_not_opened() {
         let alert = server.out().to_vec();
         if !alert.is_empty() {
             receive(&mut client, &alert);
-            assert!(matches!(client.take(&mut [0; 8]), Err(RecordError::Alert(10 | 20))));
+            assert!(matches!(client.take(&mut [0; 8]), Err(RecordError::Alert(10 | 20 | 22))));
         }
         error.to_string()
     };
@@ -127,6 +127,50 @@ fn tickets_are_skipped_and_other_messages_are_not_accepted() {
     receive(&mut client, &certificate_request);
     let error = client.take(&mut [0; 8]).unwrap_err().to_string();
     assert!(error.contains("handshake message 13"), "{error}");
+}
+
+/// Faults of a peer after the handshake, and the alert that it gets for each.
+#[test]
+fn each_fault_gets_the_alert_of_the_rfc() {
+    const UNEXPECTED_MESSAGE: u8 = 10;
+    const RECORD_OVERFLOW: u8 = 22;
+    const ILLEGAL_PARAMETER: u8 = 47;
+    let ticket = [&[4, 0, 0, 9][..], b"ticket---"].concat();
+    // An inner type comes behind the content, and padding behind that.
+    let padded = |padding: usize| [&b"x\x17"[..], &vec![0; padding]].concat();
+    for (section, kind, content, alert) in [
+        ("4.6.1: only servers send tickets", 22, &ticket[..], UNEXPECTED_MESSAGE),
+        ("4.6.3: a key update asks for 0 or 1", 22, &[24, 0, 0, 1, 2], ILLEGAL_PARAMETER),
+        ("5.1: no empty handshake record", 22, &[], UNEXPECTED_MESSAGE),
+        ("5.4: no empty alert", 21, &[], UNEXPECTED_MESSAGE),
+        ("5: change_cipher_spec is never encrypted", 20, &[1], UNEXPECTED_MESSAGE),
+        ("5.4: no inner type", 0, &[0, 0], UNEXPECTED_MESSAGE),
+        ("5.4: too much padding", 0, &padded((1 << 14) - 1), RECORD_OVERFLOW),
+    ] {
+        let (mut client, mut server) = sessions();
+        let record = client.seal_aside(kind, content);
+        receive(&mut server, &record);
+        let error = server.take(&mut [0; 8]).expect_err(section);
+        server.complain(&error);
+        let told = server.out().to_vec();
+        receive(&mut client, &told);
+        match client.take(&mut [0; 8]) {
+            Err(RecordError::Alert(got)) => assert_eq!(got, alert, "{section}: {error}"),
+            other => panic!("{section}: {other:?}"),
+        }
+    }
+    // The longest record that is allowed is opened.
+    let (mut client, mut server) = sessions();
+    let record = client.seal_aside(0, &padded((1 << 14) - 2));
+    receive(&mut server, &record);
+    assert_eq!(taken(&mut server, 8), b"x");
+    // 5.2: more than 2^14 + 256 bytes are not even read.
+    receive(&mut server, &[23, 3, 3, 0x41, 1]);
+    let error = server.take(&mut [0; 8]).unwrap_err();
+    server.complain(&error);
+    let told = server.out().to_vec();
+    receive(&mut client, &told);
+    assert!(matches!(client.take(&mut [0; 8]), Err(RecordError::Alert(RECORD_OVERFLOW))));
 }
 
 #[test]

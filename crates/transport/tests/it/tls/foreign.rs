@@ -14,20 +14,25 @@ use transport::tls::{Acceptor, Connector};
 /// A first flight that a server answers: it offers X25519 with a share, ECDSA, AES-128-GCM, TLS
 /// 1.3.
 pub fn hello() -> Vec<u8> {
+    hello_with([3, 3], &[43, 10, 13, 51])
+}
+
+/// The same by a client whose highest version without extensions is `version`, with these
+/// extensions.
+fn hello_with(version: [u8; 2], kinds: &[u16]) -> Vec<u8> {
     let extension = |kind: u16, body: &[u8]| {
         [&kind.to_be_bytes()[..], &(body.len() as u16).to_be_bytes(), body].concat()
     };
     // The base point, which is a valid share.
     let share = [&[0, 36, 0, 29, 0, 32, 9][..], &[0; 31]].concat();
-    let extensions = [
-        extension(43, &[2, 3, 4]),
-        extension(10, &[0, 2, 0, 29]),
-        extension(13, &[0, 2, 4, 3]),
-        extension(51, &share),
-    ]
-    .concat();
+    let all = [(43, &[2, 3, 4][..]), (10, &[0, 2, 0, 29]), (13, &[0, 2, 4, 3]), (51, &share)];
+    let extensions: Vec<u8> = all
+        .iter()
+        .filter(|(kind, _)| kinds.contains(kind))
+        .flat_map(|(kind, body)| extension(*kind, body))
+        .collect();
     let body = [
-        &[3, 3][..],
+        &version[..],
         &[7; 32],
         &[0, 0, 2, 0x13, 1, 1, 0],
         &(extensions.len() as u16).to_be_bytes(),
@@ -124,6 +129,37 @@ fn a_client_that_offers_less_than_1_3_is_rejected_at_both_ends() {
     assert!(!output.status.success() && text.contains("protocol version"), "{text}");
     let failure = server.failure();
     assert!(failure.contains("the client offers no TLS 1.3"), "{failure}");
+}
+
+/// Clients from TLS 1.0 to 1.2, with the extensions that such clients send, are told the version
+/// (RFC 8446, 4.2.1 and D.2). One that offers 1.3 without signature algorithms lacks an extension (9.2).
+#[test]
+fn each_older_client_is_told_that_its_version_is_too_old() {
+    const PROTOCOL_VERSION: u8 = 70;
+    const MISSING_EXTENSION: u8 = 109;
+    let authority = Authority::new();
+    let server = Server::start("block", 0, Acceptor::of(&authority.pair(NAME)).unwrap());
+    for (version, extensions, alert) in [
+        ([3, 1], &[][..], PROTOCOL_VERSION),
+        ([3, 1], &[10], PROTOCOL_VERSION),
+        ([3, 2], &[10], PROTOCOL_VERSION),
+        ([3, 3], &[10], PROTOCOL_VERSION),
+        ([3, 3], &[10, 13], PROTOCOL_VERSION),
+        ([3, 3], &[43, 10, 51], MISSING_EXTENSION),
+    ] {
+        let mut client = TcpStream::connect(server.address).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.write_all(&hello_with(version, extensions)).unwrap();
+        let mut told = [0; 7];
+        client.read_exact(&mut told).unwrap();
+        assert_eq!(told, [21, 3, 3, 0, 2, 2, alert], "{version:?} {extensions:?}");
+        let words = match alert {
+            PROTOCOL_VERSION => "the client offers no TLS 1.3",
+            _ => "SignatureAlgorithms",
+        };
+        let failure = server.failure();
+        assert!(failure.contains(words), "{failure}");
+    }
 }
 
 /// OpenSSL's server, which sends lines back in reverse.
