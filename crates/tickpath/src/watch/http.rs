@@ -1,32 +1,37 @@
-//! The metrics over HTTP, on loopback: one request at a time, which ends its connection. Nothing
-//! that it sends depends on what a client says but the format.
+//! The metrics over HTTP, on loopback: one request a connection. Nothing that it sends depends on what
+//! a client says but the format.
 
+use crate::watch::accept::{Format, format_for};
 use anyhow::bail;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, VARY};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper_util::rt::TokioIo;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::net::TcpStream;
 
 /// The longest head of a request, bytes.
 const HEAD_BYTES_MAX: usize = 8 << 10;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// A client that sends or takes nothing for so long is cut off.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Reads of one head: a client that sends byte by byte doesn't keep others waiting.
-const READS_MAX: usize = 32;
+/// A connection ends after so long, whatever it does.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Connections at the same time. One more ends the oldest: a request takes milliseconds, so that one
+/// waits for a client that is slow.
+const CONNECTIONS_MAX: usize = 64;
+/// Pause after a connection that could not be accepted, mostly for want of descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const PROTOBUF: &str =
-    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
-
-/// A scraper's request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// OpenMetrics.
-    Text,
-    /// Prometheus' own, which can hold native histograms.
-    Protobuf,
-}
+/// Makes the body of a reply.
+pub(crate) type Body = Arc<dyn Fn(Format) -> Vec<u8> + Send + Sync>;
 
 /// The listener.
 pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
@@ -46,120 +51,202 @@ pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Answers requests until the process ends.
-pub(crate) fn serve(listener: &TcpListener, body: &dyn Fn(Format) -> Vec<u8>) {
-    for stream in listener.incoming().flatten() {
-        // A client that is gone is no error of ours.
-        let _ = answer(stream, body);
-    }
+///
+/// # Errors
+/// If the kernel has no means to wait for connections.
+pub(crate) fn serve(listener: TcpListener, body: Body) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(accept(listener, body))
 }
 
-fn answer(mut stream: TcpStream, body: &dyn Fn(Format) -> Vec<u8>) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut head = Vec::new();
-    let mut piece = [0; 1024];
-    let mut reply = None;
-    for _ in 0..READS_MAX {
-        let read = stream.read(&mut piece)?;
-        head.extend_from_slice(&piece[..read]);
-        reply = reply_to(&head, body);
-        if reply.is_some() || read == 0 {
-            break;
+async fn accept(listener: TcpListener, body: Body) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut open = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
+        open.retain(|one: &tokio::task::AbortHandle| !one.is_finished());
+        if open.len() >= CONNECTIONS_MAX
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
         }
-    }
-    let reply = reply.unwrap_or_else(|| Reply::error("400 Bad Request", "the request has no end"));
-    let Reply { status, kind, body, is_head } = reply;
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes())?;
-    if !is_head {
-        stream.write_all(&body)?;
-    }
-    stream.flush()
-}
-
-struct Reply {
-    status: &'static str,
-    kind: &'static str,
-    body: Vec<u8>,
-    is_head: bool,
-}
-
-impl Reply {
-    fn error(status: &'static str, why: &str) -> Reply {
-        let body = format!("{why}\n").into_bytes();
-        Reply { status, kind: "text/plain; charset=utf-8", body, is_head: false }
+        open.push_back(tokio::spawn(answer(stream, body.clone())).abort_handle());
     }
 }
 
-/// The reply to a whole head; `None` while its end has not come.
-fn reply_to(head: &[u8], body: &dyn Fn(Format) -> Vec<u8>) -> Option<Reply> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut request = httparse::Request::new(&mut headers);
-    match request.parse(head) {
-        Ok(httparse::Status::Partial) if head.len() < HEAD_BYTES_MAX => return None,
-        Ok(httparse::Status::Complete(_)) => {}
-        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-            let why = "the head of a request has at most 8 KiB and 64 lines";
-            return Some(Reply::error("431 Request Header Fields Too Large", why));
+async fn answer(stream: TcpStream, body: Body) {
+    let service = service_fn(move |request| {
+        let reply = reply_to(&request, &*body);
+        async move { Ok::<_, Infallible>(reply) }
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // A client that is gone or late is no error of ours.
+    let _ = tokio::time::timeout(DEADLINE, connection).await;
+}
+
+fn reply_to<B>(request: &Request<B>, body: &dyn Fn(Format) -> Vec<u8>) -> Response<Full<Bytes>> {
+    let known = [
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::CONNECT,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::PATCH,
+    ];
+    if known.contains(request.method()) {
+        let mut reply = error(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served");
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return reply;
+    }
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return error(StatusCode::NOT_IMPLEMENTED, "an unknown method; GET and HEAD are served");
+    }
+    if !has_host(request.headers(), request.version()) {
+        let why = "header Host is missing, there are two, or it is neither a host nor host:port";
+        return error(StatusCode::BAD_REQUEST, why);
+    }
+    if request.uri().path() != "/metrics" {
+        return error(StatusCode::NOT_FOUND, "the metrics are at /metrics");
+    }
+    let format = format_for(request.headers());
+    let mut reply = Response::new(Full::from(body(format)));
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    reply
+}
+
+/// One `Host` in HTTP/1.1, none or one before (RFC 9112, 3.2).
+fn has_host(headers: &HeaderMap, version: Version) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) => version == Version::HTTP_10,
+        (Some(host), None) => {
+            host.is_empty()
+                || host.to_str().is_ok_and(|host| {
+                    host.parse::<hyper::http::uri::Authority>()
+                        .is_ok_and(|host| !host.as_str().contains('@'))
+                })
         }
-        Err(_) => return Some(Reply::error("400 Bad Request", "this is no HTTP")),
+        (Some(_), Some(_)) => false,
     }
-    let is_head = request.method == Some("HEAD");
-    if !is_head && request.method != Some("GET") {
-        return Some(Reply::error("405 Method Not Allowed", "there is only GET and HEAD"));
-    }
-    let path = request.path.unwrap_or_default().split('?').next().unwrap_or_default();
-    if path != "/metrics" {
-        return Some(Reply::error("404 Not Found", "the metrics are at /metrics"));
-    }
-    let accept = request.headers.iter().find(|one| one.name.eq_ignore_ascii_case("accept"));
-    let format = format_for(accept.map_or("", |one| std::str::from_utf8(one.value).unwrap_or("")));
-    let kind = if format == Format::Protobuf { PROTOBUF } else { TEXT };
-    Some(Reply { status: "200 OK", kind, body: body(format), is_head })
 }
 
-/// Protobuf for a scraper that names it first, as Prometheus does where native histograms are on.
-fn format_for(accept: &str) -> Format {
-    let first = accept.split(',').next().unwrap_or_default();
-    let is_ours = first.contains("application/vnd.google.protobuf")
-        && first.contains("io.prometheus.client.MetricFamily")
-        && first.contains("delimited");
-    if is_ours { Format::Protobuf } else { Format::Text }
+fn error(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
+    let mut reply = Response::new(Full::from(format!("{why}\n")));
+    *reply.status_mut() = status;
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    reply.headers_mut().insert(CONTENT_TYPE, text);
+    reply
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net;
 
-    fn status(head: &str) -> Option<&'static str> {
-        reply_to(head.as_bytes(), &|_| b"x".to_vec()).map(|reply| reply.status)
+    /// A server in a thread of its own, which ends with the tests.
+    fn start() -> SocketAddr {
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || serve(listener, Arc::new(|_| b"figures".to_vec())));
+        address
+    }
+
+    fn dial(address: SocketAddr) -> net::TcpStream {
+        let stream = net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
+    }
+
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = dial(address);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        // The end may be a reset, where the server did not read all.
+        let _ = stream.read_to_string(&mut reply);
+        reply
     }
 
     #[test]
-    fn only_whole_requests_for_metrics_get_them() {
-        assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), Some("200 OK"));
-        assert_eq!(status("HEAD /metrics?x=1 HTTP/1.1\r\n\r\n"), Some("200 OK"));
-        assert_eq!(status("GET / HTTP/1.1\r\n\r\n"), Some("404 Not Found"));
-        assert_eq!(status("POST /metrics HTTP/1.1\r\n\r\n"), Some("405 Method Not Allowed"));
-        assert_eq!(status("\x16\x03\x01"), Some("400 Bad Request"));
-        assert_eq!(status("GET /metrics HTTP/1.1\r\nHost"), None);
-        let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(HEAD_BYTES_MAX));
-        assert_eq!(status(&long), Some("431 Request Header Fields Too Large"));
-        let many = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1));
-        assert_eq!(status(&many), Some("431 Request Header Fields Too Large"));
+    fn requests_are_answered_as_the_rfcs_require() {
+        let address = start();
+        let get = |more: &str| format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{more}\r\n");
+        let rows = [
+            ("9112 3.2.1: origin-form", get(""), "200"),
+            ("9112 3.2.1: a query", get("").replace("metrics", "metrics?x=1"), "200"),
+            ("9112 3.2.2: absolute-form", get("").replace("/metrics", "http://y:1/metrics"), "200"),
+            ("9112 2.2: an empty line before it", format!("\r\n{}", get("")), "200"),
+            ("9112 2.3: HTTP/1.0", "GET /metrics HTTP/1.0\r\n\r\n".to_owned(), "200"),
+            ("9112 5.1: no space, and tabs", get("Accept:*/*\r\nX: \t y \t\r\n"), "200"),
+            ("9110 10.1.1: 100-continue", get("Expect: 100-continue\r\n"), "200"),
+            ("9110 9.3.2: HEAD", get("").replace("GET", "HEAD"), "200"),
+            ("9110 15.5.5", get("").replace("/metrics", "/"), "404"),
+            ("9110 15.5.6: a known method", get("").replace("GET", "POST"), "405"),
+            ("9112 3.2.4: asterisk-form", get("").replace("GET /metrics", "OPTIONS *"), "405"),
+            ("9110 15.6.2: an unknown method", get("").replace("GET", "BREW"), "501"),
+            ("9112 3.2: no Host", get("").replace("Host: x\r\n", ""), "400"),
+            ("9112 3.2: two", get("Host: x\r\n"), "400"),
+            ("9112 3.2: an invalid one", get("").replace("Host: x", "Host: x/y"), "400"),
+            ("9112 5.1: a space before the colon", get("Accept : */*\r\n"), "400"),
+            ("9112 5.2: obs-fold", get("Accept: a,\r\n b\r\n"), "400"),
+            ("9112 6.3: two lengths", get("Content-Length: 0\r\nContent-Length: 5\r\n"), "400"),
+            ("9112 2: TLS", "\x16\x03\x01\x02\0\r\n\r\n".to_owned(), "400"),
+            ("6585 5: a long head", get(&format!("X: {}\r\n", "x".repeat(HEAD_BYTES_MAX))), "431"),
+            ("6585 5: many lines", get(&"a: b\r\n".repeat(HEADERS_MAX + 1)), "431"),
+        ];
+        for (section, request, status) in rows {
+            let reply = ask(address, &request);
+            assert!(
+                reply.starts_with(&format!("HTTP/1.1 {status} "))
+                    || reply.starts_with(&format!("HTTP/1.0 {status} ")),
+                "{section}: {reply}"
+            );
+            let has_body = !request.starts_with("HEAD") && status == "200";
+            assert_eq!(reply.ends_with("\r\n\r\nfigures"), has_body, "{section}: {reply}");
+            if status == "200" {
+                let head = reply.to_ascii_lowercase();
+                assert!(head.contains("content-length: 7\r\n"), "{section}: {reply}");
+                assert!(head.contains("vary: accept\r\n") && head.contains("\ndate: "), "{reply}");
+            }
+            assert_eq!(reply.to_ascii_lowercase().contains("allow: get, head"), status == "405");
+        }
     }
 
+    /// One client sends its head byte by byte, and twice as many as may be connected send nothing. None
+    /// of them delays another's request, and all of them are closed at last.
     #[test]
-    fn prometheus_with_native_histograms_gets_protobuf() {
-        let with = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,\
-                    application/openmetrics-text;version=1.0.0;q=0.8,*/*;q=0.1";
-        assert_eq!(format_for(with), Format::Protobuf);
-        let without = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
-        assert_eq!(format_for(without), Format::Text);
-        assert_eq!(format_for(""), Format::Text);
+    fn slow_and_silent_clients_delay_nobody() {
+        let address = start();
+        let slow = std::thread::spawn(move || {
+            let mut slow = dial(address);
+            for byte in b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ".iter().chain([b'x'; 1000].iter())
+            {
+                if slow.write_all(&[*byte]).is_err() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let mut silent: Vec<net::TcpStream> = Vec::new();
+        for _ in 0..2 * CONNECTIONS_MAX + 2 {
+            silent.push(dial(address));
+            let reply = ask(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+            assert!(reply.ends_with("figures"), "{} silent: {reply}", silent.len());
+        }
+        for stream in &mut silent {
+            assert!(!matches!(stream.read(&mut [0]), Ok(1..)));
+        }
+        slow.join().unwrap();
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!      └ record: page, judge, alert, delete old ones ──┘
 //! ```
 
+mod accept;
 mod http;
 mod judge;
 mod keep;
@@ -20,7 +21,7 @@ use crate::progress::Screen;
 use crate::project::Project;
 use crate::run::{wait_for_turn, warn_of};
 use crate::signals;
-use crate::watch::http::Format;
+use crate::watch::accept::Format;
 use crate::watch::judge::{Judge, Judged, run_command};
 use crate::watch::seen::Seen;
 use anyhow::{Context, bail};
@@ -75,13 +76,16 @@ fn serve(address: SocketAddr, seen: &Shared, measured: Vec<usize>) -> anyhow::Re
             if !cores.is_empty() {
                 let _ = host::thread::run_on(&cores);
             }
-            http::serve(&listener, &|format| {
+            let body = move |format| {
                 let families = locked(&seen).families();
                 match format {
                     Format::Text => metrics::text(&families).into_bytes(),
                     Format::Protobuf => metrics::protobuf(&families),
                 }
-            });
+            };
+            if let Err(error) = http::serve(listener, Arc::new(body)) {
+                eprintln!("warning: no metrics are served: {error}");
+            }
         })
         .context("cannot start the thread for the metrics")?;
     Ok(address)

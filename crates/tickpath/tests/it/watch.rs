@@ -103,7 +103,7 @@ fn sample(metrics: &str, name: &str) -> Option<f64> {
 fn records_come_and_go_metrics_are_scraped_and_ctrl_c_is_no_error() {
     let out = tempfile::tempdir().unwrap();
     let mut watch = Watch::start(out.path(), &["--keep", "2"]);
-    let (head, _) = get(&watch.address, "GET / HTTP/1.1\r\n\r\n");
+    let (head, _) = get(&watch.address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 404"), "{head}");
     let made: Vec<PathBuf> =
         (0..3).map(|_| PathBuf::from(watch.record()["record"].as_str().unwrap())).collect();
