@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use transport::StreamId;
 use transport::serve::{Full, Outbound, Service};
 use wire::frame::{FrameError, Opcode, write_close, write_frame};
-use wire::http::{self, HttpError, Request};
+use wire::http::{self, Framing, HttpError, Request};
 use wire::reader::{FrameLimits, Message};
 
 /// The order gateway and the exchange behind it: a service for [`transport::serve::serve`].
@@ -58,10 +58,11 @@ impl Exchange {
         let frames = limits.frames();
         let mut full_response = Vec::new();
         let full = "too many connections (limit connections_max); try again later";
-        http::response(&mut full_response, 503, full, false);
+        let framing = Framing { keep_alive: false, is_head: false, wall_ns: None };
+        http::response(&mut full_response, 503, full, framing);
         let mut full_of_address_response = Vec::new();
         let full = "too many connections from this address (limit connections_per_address_max); close some";
-        http::response(&mut full_of_address_response, 503, full, false);
+        http::response(&mut full_of_address_response, 503, full, framing);
         Ok(Exchange {
             connections: (0..limits.connections_max).map(|_| Connection::new(frames)).collect(),
             used: 0,
@@ -98,6 +99,8 @@ impl Exchange {
             };
             start += head.head_bytes;
             connection.owes_since_ns = Some(stamp_ns);
+            let (keep_alive, is_head) = (head.keep_alive, head.is_head);
+            let framing = Framing { keep_alive, is_head, wall_ns: Some((self.wall_ns)()) };
             match head.request {
                 Request::Upgrade { is_foreign: true, .. } if self.rejects_foreign_origins => {
                     return self.reject_head(id, &http::FOREIGN_ORIGIN, outbound);
@@ -109,14 +112,14 @@ impl Exchange {
                     connection.owes_since_ns = None;
                     return self.frames_behind_head(id, start, stamp_ns, outbound);
                 }
-                Request::Health => http::response(out, 200, "OK", head.keep_alive),
+                Request::Health => http::response(out, 200, "OK", framing),
                 Request::Balances { .. } => {
                     let body = "balances are not kept here; orders need none\n";
-                    http::response(out, 200, body, head.keep_alive);
+                    http::response(out, 200, body, framing);
                 }
                 Request::NotFound => {
                     let body = "not found; there are /, /health and /private/account/user/balances";
-                    http::response(out, 404, body, head.keep_alive);
+                    http::response(out, 404, body, framing);
                 }
             }
             connection.is_answered = true;
@@ -134,12 +137,12 @@ impl Exchange {
         if *error == http::TLS {
             self.entry.core.rejections.rejected.add("tls_on_plain_port");
         }
-        if error.status == 431 {
+        if [414, 431].contains(&error.status) {
             let headers = error.reason.contains("http_headers_max");
             let limit = if headers { "http_headers_max" } else { "http_head_bytes_max" };
             self.entry.core.rejections.limits.add(limit);
         }
-        http::error_response(outbound.to(id), error);
+        http::error_response(outbound.to(id), error, (self.wall_ns)());
         self.end(id, outbound);
     }
 
@@ -266,7 +269,9 @@ impl Exchange {
                 self.entry.core.rejections.limits.add("handshake_seconds_max");
                 let late =
                     "the head of a request did not come in time (limit handshake_seconds_max)";
-                http::response(outbound.to(id), 408, late, false);
+                let wall_ns = Some((self.wall_ns)());
+                let framing = Framing { keep_alive: false, is_head: false, wall_ns };
+                http::response(outbound.to(id), 408, late, framing);
                 self.end(id, outbound);
             }
             Some(TimeOut::Message) => {

@@ -319,6 +319,7 @@ fn plain_requests_share_the_port() {
     assert!(ask("/nothing", "balances").contains("HTTP/1.1 404 Not Found"));
     for (request, status) in [
         ("POST / HTTP/1.1\r\nHost: x\r\n\r\n", "405"),
+        ("HEAD /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"),
         ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "426"),
         ("\x16\x03\x01\x02\0\x01\0\x01\r\n\r\n", "400"),
     ] {
@@ -326,6 +327,8 @@ fn plain_requests_share_the_port() {
         stream.write_all(request.as_bytes()).unwrap();
         let answer = String::from_utf8(read_to_end(&mut stream)).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains("\r\nDate: "), "{answer}");
+        assert_eq!(answer.ends_with("\r\n\r\n"), status == "200", "no body for HEAD: {answer}");
     }
     let mut endless = running.dial();
     endless.write_all(format!("GET /{} HTTP/1.1\r\n", "x".repeat(9000)).as_bytes()).unwrap();
@@ -342,7 +345,7 @@ fn what_follows_the_head_in_the_same_read_is_not_lost() {
     let running = Running::start(config);
     let mut bytes = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
     let key = wire::http::UpgradeKey::from_nonce([9; 16]);
-    wire::http::upgrade_request(&mut bytes, "x", "/", &key);
+    wire::http::upgrade_request(&mut bytes, "x", "/", &key, &[]);
     let login = br#"{"type":"AUTHENTICATE","api_token":"3001"}"#;
     write_frame(&mut bytes, true, Opcode::Text, MASK, login);
     for n in 0..60 {

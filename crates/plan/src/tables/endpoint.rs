@@ -12,6 +12,12 @@ pub const FRESH_EVERY_MAX: u32 = 1_000_000;
 /// Limit on the time that one step may take, s.
 pub const PATIENCE_SECONDS_MAX: f64 = 60.0;
 
+/// Headers that the upgrade, and nothing else, sets.
+const OWN_HEADERS: [&str; 5] =
+    ["host", "upgrade", "connection", "content-length", "transfer-encoding"];
+/// Parts of the names of headers whose values are secrets.
+const SECRETS: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "signature"];
+
 /// The protocol of the target above TCP and TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -30,6 +36,10 @@ pub struct Probes {
     pub protocol: Protocol,
     /// The path of the WebSocket.
     pub path: String,
+    /// More headers of the upgrade, each `Name: value`, or `Name: @file` for the text of a file.
+    pub headers: Vec<String>,
+    /// Subprotocols that the upgrade offers; the target must choose one of them.
+    pub subprotocols: Vec<String>,
     /// Limit on the rate of probes.
     pub probes_per_second: f64,
     /// Each n-th probe opens a fresh connection and closes it; 1: all do. Others ping a connection
@@ -46,6 +56,8 @@ impl Default for Probes {
         Probes {
             protocol: Protocol::Websocket,
             path: "/".to_owned(),
+            headers: Vec::new(),
+            subprotocols: Vec::new(),
             probes_per_second: 20.0,
             fresh_every: 4,
             connections_kept: 4,
@@ -85,6 +97,84 @@ impl Probes {
             why,
         )?;
         let is_path = self.path.starts_with('/') && self.path.bytes().all(|b| b.is_ascii_graphic());
-        require(is_path, "endpoint.path", &self.path, "it begins with / and has no spaces")
+        require(is_path, "endpoint.path", &self.path, "it begins with / and has no spaces")?;
+        self.headers.iter().try_for_each(|header| check_header(header))?;
+        let is_token = |text: &&String| is_token(text);
+        match self.subprotocols.iter().find(|text| !is_token(text)) {
+            None => Ok(()),
+            Some(text) => {
+                let why = "a subprotocol is a word without spaces, such as \"v1.orders\"";
+                require(false, "endpoint.subprotocols", text, why)
+            }
+        }
+    }
+}
+
+/// Name and value of a header, without the spaces around the value.
+pub fn split_header(header: &str) -> Option<(&str, &str)> {
+    header.split_once(':').map(|(name, value)| (name, value.trim_matches([' ', '\t'])))
+}
+
+/// A record keeps the scenario, so a secret must be in a file.
+fn check_header(header: &str) -> Result<(), OutOfRange> {
+    let bad = |why: &str| require(false, "endpoint.headers", header, why);
+    let Some((name, value)) = split_header(header).filter(|(name, _)| is_token(name)) else {
+        return bad("write \"Name: value\", or \"Name: @file\" for the text of a file");
+    };
+    let name = name.to_ascii_lowercase();
+    if OWN_HEADERS.contains(&name.as_str()) || name.starts_with("sec-websocket-") {
+        return bad("the upgrade sets it itself; subprotocols are endpoint.subprotocols");
+    }
+    let is_secret = SECRETS.iter().any(|part| name.contains(part));
+    if is_secret && !value.starts_with('@') {
+        // The value is not repeated.
+        let why = "its value may be a secret, and the record keeps this text: write the value to a file and \"Name: @file\" here";
+        return require(false, "endpoint.headers", name, why);
+    }
+    match value.is_empty() || value.chars().any(char::is_control) {
+        true => bad("the value is empty, or has control characters"),
+        false => Ok(()),
+    }
+}
+
+/// A token of RFC 9110, 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_its = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_its)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A secret never gets into a record: the scenario, which the record keeps, has the file's name.
+    #[test]
+    fn headers_are_checked_and_secrets_are_in_files() {
+        let check = |header: &str| {
+            let headers = vec![header.to_owned()];
+            Probes { headers, ..Probes::default() }.check().map_err(|error| error.to_string())
+        };
+        for header in ["User-Agent: me", "Authorization: @token.txt", "X-Api-Key:@key", "A: b: c"] {
+            assert_eq!(check(header), Ok(()), "{header}");
+        }
+        for secret in ["Authorization: Bearer s3cr3t", "x-api-key: s3cr3t", "Cookie: s3cr3t"] {
+            let error = check(secret).unwrap_err();
+            assert!(error.contains("@file") && !error.contains("s3cr3t"), "{error}");
+        }
+        for (header, words) in [
+            ("User-Agent", "write \"Name: value\""),
+            ("User Agent: me", "write \"Name: value\""),
+            (": me", "write \"Name: value\""),
+            ("User-Agent:", "the value is empty"),
+            ("User-Agent: a\r\nHost: b", "control characters"),
+            ("host: x", "sets it itself"),
+            ("Sec-WebSocket-Protocol: x", "endpoint.subprotocols"),
+        ] {
+            let error = check(header).unwrap_err();
+            assert!(error.contains(words), "{header:?}: {error}");
+        }
+        let subprotocols = vec!["v1.orders".to_owned(), "v2 orders".to_owned()];
+        let error = Probes { subprotocols, ..Probes::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("v2 orders"), "{error}");
     }
 }

@@ -124,6 +124,58 @@ fn a_target_without_websocket_is_only_connected_to() {
     assert_eq!(record["subjects"][0]["series"][0]["name"], "connect");
 }
 
+/// The heads that a server gets, which then hangs up.
+fn asked(listener: TcpListener) -> std::sync::mpsc::Receiver<String> {
+    let (sender, heads) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let mut client = std::io::BufReader::new(client);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                if std::io::BufRead::read_line(&mut client, &mut head).unwrap_or(0) == 0 {
+                    break;
+                }
+            }
+            let _ = sender.send(head);
+        }
+    });
+    heads
+}
+
+/// A load balancer may ask who comes: headers are sent as written, a secret comes from a file, and
+/// neither the record nor an error has it.
+#[test]
+fn headers_and_subprotocols_are_sent_and_a_secret_is_nowhere_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token");
+    std::fs::write(&file, "Bearer s3cr3t\n").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap().to_string();
+    let heads = asked(listener);
+    let headers =
+        format!("endpoint.headers=[\"Authorization: @{}\", \"X-Desk: seven\"]", file.display());
+    let done = probe(&target, &[&headers, "endpoint.subprotocols=[\"v1.orders\", \"v2\"]"]);
+    assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
+    let head = heads.recv_timeout(Duration::from_secs(20)).unwrap();
+    for line in [
+        &format!("Host: {target}"),
+        "Authorization: Bearer s3cr3t",
+        "X-Desk: seven",
+        "Sec-WebSocket-Protocol: v1.orders, v2",
+        concat!("User-Agent: tickpath/", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(head.contains(&format!("\r\n{line}\r\n")), "{line}: {head}");
+    }
+    let said = text(&done.stdout) + &text(&done.stderr);
+    assert!(!said.contains("s3cr3t"), "{said}");
+    let exchange = Exchange::start(&["--any-token"]);
+    let record = printed_record(&probe(&exchange.address, &[&headers]));
+    assert_eq!(record["void_because"], serde_json::json!([]), "{record}");
+    assert!(!record.to_string().contains("s3cr3t"), "{record}");
+    let missing = probe(&target, &["endpoint.headers=[\"Authorization: @/no/such/file\"]"]);
+    assert!(text(&missing.stderr).contains("/no/such/file"), "{}", text(&missing.stderr));
+}
+
 /// Ways of a stranger: reject the request, answer something else, say nothing, hang up.
 #[test]
 fn what_a_target_does_wrong_is_said_with_the_step() {

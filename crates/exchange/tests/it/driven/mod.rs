@@ -75,6 +75,7 @@ impl Driven {
             "x",
             "/",
             &wire::http::UpgradeKey::from_nonce([1; 16]),
+            &[],
         );
         self.feed(stream, &head);
         self.answers(stream).clear();

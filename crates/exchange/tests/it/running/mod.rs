@@ -200,7 +200,7 @@ pub fn upgrade(running: &Running) -> TcpStream {
     let mut stream = running.dial();
     let key = wire::http::UpgradeKey::from_nonce([7; 16]);
     let mut request = Vec::new();
-    wire::http::upgrade_request(&mut request, "localhost", "/", &key);
+    wire::http::upgrade_request(&mut request, "localhost", "/", &key, &[]);
     stream.write_all(&request).unwrap();
     let mut response = Vec::new();
     let mut byte = [0];
@@ -208,6 +208,6 @@ pub fn upgrade(running: &Running) -> TcpStream {
         stream.read_exact(&mut byte).unwrap();
         response.extend_from_slice(&byte);
     }
-    wire::http::check_upgrade_response(&response, &key).unwrap().unwrap();
+    wire::http::check_upgrade_response(&response, &key, &[]).unwrap().unwrap();
     stream
 }

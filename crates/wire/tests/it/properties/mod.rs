@@ -160,10 +160,10 @@ pub fn http_head(data: &[u8]) {
         }
     }
     let key = UpgradeKey::from_nonce([7; 16]);
-    if let Ok(Some(head_bytes)) = check_upgrade_response(data, &key) {
-        assert_eq!(check_upgrade_response(&data[..head_bytes], &key), Ok(Some(head_bytes)));
+    if let Ok(Some(head_bytes)) = check_upgrade_response(data, &key, &[]) {
+        assert_eq!(check_upgrade_response(&data[..head_bytes], &key, &[]), Ok(Some(head_bytes)));
         for end in 0..head_bytes {
-            assert_eq!(check_upgrade_response(&data[..end], &key), Ok(None));
+            assert_eq!(check_upgrade_response(&data[..end], &key, &[]), Ok(None));
         }
     }
 }
