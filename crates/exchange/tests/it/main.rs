@@ -12,6 +12,7 @@ mod feed_subscribers;
 mod following;
 mod gateway;
 mod gateways;
+mod hostile;
 mod journal;
 mod market_data;
 mod no_allocation;

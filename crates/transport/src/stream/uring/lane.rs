@@ -1,11 +1,14 @@
 //! One stream of the set: its socket, its requests, and what came and was not read yet.
 
-use super::ring::{Completion, PIECES, Piece, Ring};
+use super::ring::{Completion, PIECE_BYTES, PIECES, Piece, Ring};
 use crate::streams::Read;
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::net::TcpStream;
+
+/// With so many unread pieces a stream takes more than its share of those that all streams have.
+const SHARE: usize = PIECES as usize / 16;
 
 /// A request that is made again when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +44,11 @@ pub(super) struct Lane {
     pub watched: bool,
     /// Nothing more is to be received for now.
     pub paused: bool,
+    /// It took more than its share: it receives one piece a request, the next when that is read,
+    /// until its socket is empty.
+    pub rationed: bool,
+    /// Its receive request is being cancelled.
+    pub cancelling: bool,
     /// It is in the list of streams with something to read.
     pub listed: bool,
     received: VecDeque<Received>,
@@ -76,12 +84,20 @@ impl Lane {
         self.receives() && !self.paused
     }
 
+    /// Whether that must wait until something was read.
+    pub fn has_its_share(&self) -> bool {
+        self.rationed && !self.received.is_empty()
+    }
+
     /// Takes a completion of its receive request, with the stamp of the call that brought it.
     pub fn completed(&mut self, completion: Completion, stamp_ns: u64, ring: &mut Ring) {
         let Completion { result, piece, .. } = completion;
         match piece {
             Some(piece) if piece.len() > 0 && self.receives() => {
+                // A piece that is not full was the last in the socket.
+                self.rationed &= piece.len() == PIECE_BYTES;
                 self.received.push_back(Received { piece, read: 0, stamp_ns });
+                self.rationed |= self.received.len() >= SHARE;
                 return;
             }
             Some(piece) => ring.give_back(piece),
@@ -142,5 +158,6 @@ impl Lane {
             ring.give_back(piece);
         }
         (self.end, self.told, self.watched, self.paused) = (None, false, false, false);
+        (self.rationed, self.cancelling) = (false, false);
     }
 }

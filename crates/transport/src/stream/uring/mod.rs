@@ -8,7 +8,9 @@
 //!   its stamp and a partial write mean what they mean with the other backends.
 //! - **Everything else** (new connections, streams that take bytes again, bells) is polled.
 //!
-//! A request that has ended and is still wanted is made again by the next wait.
+//! A request that has ended and is still wanted is made again by the next wait, in the order in which
+//! they ended. A stream that takes more than its share of the pieces gets them one at a time, since a
+//! multishot request takes as many as its peer can fill, and other streams then get none.
 //!
 //! See docs/decisions/019-backends-over-io-uring.md.
 
@@ -50,7 +52,7 @@ enum About {
     Listener,
     Bell,
     Write,
-    Cancel,
+    Cancel(u32),
 }
 
 impl About {
@@ -61,7 +63,7 @@ impl About {
             About::Listener => (2, 0),
             About::Bell => (3, 0),
             About::Write => (4, 0),
-            About::Cancel => (5, 0),
+            About::Cancel(lane) => (5, lane),
         };
         u64::from(lane) << 3 | kind
     }
@@ -74,7 +76,7 @@ impl About {
             2 => About::Listener,
             3 => About::Bell,
             4 => About::Write,
-            _ => About::Cancel,
+            _ => About::Cancel(lane),
         }
     }
 }
@@ -124,14 +126,15 @@ impl Uring {
 
     /// Makes the requests that are queued, as far as that makes sense now.
     fn arm_queued(&mut self) -> io::Result<()> {
-        let mut index = 0;
-        while let Some(&about) = self.queued.get(index) {
-            if self.arm(about)? {
-                self.queued.swap_remove(index);
-            } else {
-                index += 1;
+        let mut kept = 0;
+        for index in 0..self.queued.len() {
+            let about = self.queued[index];
+            if !self.arm(about)? {
+                self.queued[kept] = about;
+                kept += 1;
             }
         }
+        self.queued.truncate(kept);
         Ok(())
     }
 
@@ -144,9 +147,15 @@ impl Uring {
             About::Receive(_) if ring.is_out_of_pieces() => return Ok(false),
             About::Receive(index) => {
                 let lane = &mut lanes[index as usize];
+                if lane.has_its_share() && lane.wants_request() {
+                    return Ok(false);
+                }
                 lane.receive = Request::Off;
                 if let Some(socket) = lane.socket.as_ref().filter(|_| lane.wants_request()) {
-                    ring.receive(socket.as_fd(), tag)?;
+                    match lane.rationed {
+                        false => ring.receive(socket.as_fd(), tag)?,
+                        true => ring.receive_piece(socket.as_fd(), tag)?,
+                    }
                     lane.receive = Request::Armed;
                 }
             }
@@ -172,7 +181,7 @@ impl Uring {
                     ring.poll(bell.as_fd(), PollFlags::IN, true, tag)?;
                 }
             }
-            About::Write | About::Cancel => {}
+            About::Write | About::Cancel(_) => {}
         }
         Ok(true)
     }
@@ -211,7 +220,7 @@ impl Uring {
                     }
                 }
                 About::Write => self.written = Some(completion.result),
-                About::Cancel => {}
+                About::Cancel(index) => self.lanes[index as usize].cancelling = false,
             }
         }
     }
@@ -232,6 +241,10 @@ impl Uring {
                 lane.receive = Request::Queued;
                 self.queued.push(About::Receive(index));
             }
+        } else if lane.rationed && !lane.cancelling {
+            // Without a place in the queue the next completion tries again.
+            let tags = (About::Receive(index).tag(), About::Cancel(index).tag());
+            lane.cancelling = self.ring.cancel(tags.0, tags.1).is_ok();
         }
         if !lane.listed && lane.is_readable() {
             lane.listed = true;
@@ -266,10 +279,10 @@ impl Uring {
         let lane = &self.lanes[index as usize];
         let (receives, polls) = (lane.receive == Request::Armed, lane.poll == Request::Armed);
         if receives {
-            self.ring.cancel(About::Receive(index).tag(), About::Cancel.tag())?;
+            self.ring.cancel(About::Receive(index).tag(), About::Cancel(index).tag())?;
         }
         if polls {
-            self.ring.cancel(About::Writable(index).tag(), About::Cancel.tag())?;
+            self.ring.cancel(About::Writable(index).tag(), About::Cancel(index).tag())?;
         }
         for _ in 0..CALLS_MAX {
             if self.lanes[index as usize].is_vacant() {
@@ -407,7 +420,7 @@ impl Streams for Uring {
             }
             // Its last completion comes with a later call, and makes no new request while paused.
             Request::Armed if !watch => {
-                self.ring.cancel(About::Receive(id.0).tag(), About::Cancel.tag())?;
+                self.ring.cancel(About::Receive(id.0).tag(), About::Cancel(id.0).tag())?;
             }
             _ => {}
         }

@@ -147,6 +147,20 @@ impl Ring {
         unsafe { self.push(entry.user_data(tag)) }
     }
 
+    /// Receives one piece, at most.
+    ///
+    /// # Errors
+    /// As [`Ring::receive`].
+    pub(super) fn receive_piece(&mut self, socket: BorrowedFd<'_>, tag: u64) -> io::Result<()> {
+        let fd = Fd(socket.as_raw_fd());
+        let entry = opcode::Recv::new(fd, std::ptr::null_mut(), PIECE_BYTES as u32)
+            .buf_group(GROUP)
+            .build()
+            .flags(squeue::Flags::BUFFER_SELECT);
+        // SAFETY: it refers to no memory but the registered pieces.
+        unsafe { self.push(entry.user_data(tag)) }
+    }
+
     /// Completes when `file` is ready for `events`, once or each time.
     ///
     /// # Errors

@@ -65,67 +65,103 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 13 + at / 241) as u8).collect()
 }
 
-/// Has `peer` write until the kernel has filled every piece, and has found none for the next byte.
-fn fill(uring: &mut Uring, id: StreamId, peer: &TcpStream, sent: &[u8]) -> usize {
-    let mut peer = peer.try_clone().unwrap();
+/// Writes as much as the kernel takes now.
+fn push(peer: &TcpStream, bytes: &[u8]) -> usize {
     peer.set_nonblocking(true).unwrap();
-    let (mut n, began) = (0, Instant::now());
-    while !uring.ring.is_out_of_pieces() || uring.lanes[id.index()].receive != Request::Queued {
-        assert!(began.elapsed() < PATIENCE, "there are pieces after {n} bytes");
-        n += peer.write(&sent[n..]).unwrap_or(0);
+    let written = { peer }.write(bytes).unwrap_or(0);
+    peer.set_nonblocking(false).unwrap();
+    written
+}
+
+/// A stream of a crowd, its peer, and how many bytes that one has sent.
+type Member = (StreamId, TcpStream, usize);
+
+/// Streams whose peers have sent until the kernel had no piece left for the next byte.
+fn crowd(uring: &mut Uring, sent: &[u8]) -> Vec<Member> {
+    let (mut crowd, began): (Vec<Member>, _) = (Vec::new(), Instant::now());
+    while !uring.ring.is_out_of_pieces() {
+        assert!(began.elapsed() < PATIENCE, "there are pieces for {} streams", crowd.len());
+        let (id, peer) = pair(uring);
+        let n = push(&peer, sent);
+        crowd.push((id, peer, n));
         wait(uring);
     }
-    n
+    crowd
 }
 
 #[test]
 fn tags_come_back_as_what_they_are_about() {
     for lane in [0, 1, u32::MAX] {
-        for about in [About::Receive(lane), About::Writable(lane)] {
+        for about in [About::Receive(lane), About::Writable(lane), About::Cancel(lane)] {
             assert_eq!(About::of(about.tag()), about);
         }
     }
-    for about in [About::Listener, About::Bell, About::Write, About::Cancel] {
+    for about in [About::Listener, About::Bell, About::Write] {
         assert_eq!(About::of(about.tag()), about);
     }
 }
 
-/// One stream takes every piece. The kernel ends its request (ENOBUFS), and another stream gets
-/// nothing, until pieces are back; then both go on.
+/// Many streams take every piece. The kernel ends the request of another one (ENOBUFS), which gets
+/// nothing until pieces are back; then all go on.
 #[test]
 fn a_burst_of_more_than_all_pieces_arrives_whole() {
     each(|mut uring| {
-        let (greedy, mut peer) = pair(&mut uring);
         let (modest, mut other) = pair(&mut uring);
-        let sent = pattern(16 * usize::from(PIECES) * PIECE_BYTES);
-        let n = fill(&mut uring, greedy, &peer, &sent);
+        wait(&mut uring);
+        let sent = pattern(16 * PIECE_BYTES);
+        let crowd = crowd(&mut uring, &sent);
         other.write_all(b"one word").unwrap();
         wait_until(&mut uring, |uring| uring.lanes[modest.index()].receive == Request::Queued);
         assert!(matches!(uring.read(modest, &mut [0; 8]), Read::Empty));
-        peer.set_nonblocking(false).unwrap();
-        let rest = sent[n..].to_vec();
-        let writer = std::thread::spawn(move || peer.write_all(&rest));
-        let (got, _) = read(&mut uring, greedy, sent.len());
-        assert!(got == sent, "other bytes");
-        writer.join().unwrap().unwrap();
+        for (id, _peer, n) in &crowd {
+            let (got, _) = read(&mut uring, *id, *n);
+            assert!(got == sent[..*n], "other bytes");
+        }
         assert_eq!(read(&mut uring, modest, 8).0, b"one word");
     });
 }
 
-/// Pieces of a stream that is removed unread serve the others.
+/// One stream is not read, and its peer sends all that the kernel takes. Others have pieces all the
+/// time, and when the stream is read, each of its bytes comes once.
+#[test]
+fn a_stream_that_floods_leaves_pieces_to_the_others() {
+    each(|mut uring| {
+        let (greedy, peer) = pair(&mut uring);
+        let (modest, mut other) = pair(&mut uring);
+        let sent = pattern(16 * usize::from(PIECES) * PIECE_BYTES);
+        let mut n = 0;
+        for round in 0..100_u8 {
+            n += push(&peer, &sent[n..]);
+            other.write_all(&[round]).unwrap();
+            assert_eq!(read(&mut uring, modest, 1).0, [round]);
+        }
+        assert!(n > usize::from(PIECES) * PIECE_BYTES / 2, "{n} bytes are no flood");
+        assert!(!uring.ring.is_out_of_pieces());
+        let rest = sent[n..].to_vec();
+        let writer = std::thread::spawn(move || { &peer }.write_all(&rest).map(|()| peer));
+        let (got, _) = read(&mut uring, greedy, sent.len());
+        assert!(got == sent, "other bytes");
+        let mut peer = writer.join().unwrap().unwrap();
+        // Read to its end, it is an ordinary stream again.
+        peer.write_all(b"one word").unwrap();
+        assert_eq!(read(&mut uring, greedy, 8).0, b"one word");
+        assert!(!uring.lanes[greedy.index()].rationed);
+    });
+}
+
+/// Pieces of streams that are removed unread serve the others.
 #[test]
 fn a_removed_stream_gives_its_pieces_back() {
     each(|mut uring| {
         for _ in 0..3 {
-            let (removed, mut peer) = pair(&mut uring);
             let (kept, mut other) = pair(&mut uring);
-            fill(&mut uring, removed, &peer, &pattern(16 * usize::from(PIECES) * PIECE_BYTES));
-            uring.remove(removed);
-            assert!(matches!(uring.read(removed, &mut [0; 8]), Read::Failed(_)));
-            assert!(uring.lanes[removed.index()].is_vacant(), "its number is free at once");
-            // Its peer is told at once, by an end or by a reset.
-            peer.set_nonblocking(false).unwrap();
-            assert!(!matches!(peer.read(&mut [0; 8]), Ok(1..)));
+            for (removed, mut peer, _) in crowd(&mut uring, &pattern(16 * PIECE_BYTES)) {
+                uring.remove(removed);
+                assert!(matches!(uring.read(removed, &mut [0; 8]), Read::Failed(_)));
+                assert!(uring.lanes[removed.index()].is_vacant(), "its number is free at once");
+                // Its peer is told at once, by an end or by a reset.
+                assert!(!matches!(peer.read(&mut [0; 8]), Ok(1..)));
+            }
             other.write_all(b"go on").unwrap();
             assert_eq!(read(&mut uring, kept, 5).0, b"go on");
             uring.remove(kept);
@@ -140,7 +176,7 @@ fn a_request_that_was_broken_off_is_made_again() {
         for round in 0..3 {
             wait_until(&mut uring, |uring| uring.lanes[id.index()].receive == Request::Armed);
             wait(&mut uring);
-            uring.ring.cancel(About::Receive(id.0).tag(), About::Cancel.tag()).unwrap();
+            uring.ring.cancel(About::Receive(id.0).tag(), About::Cancel(id.0).tag()).unwrap();
             uring.enter().unwrap();
             wait_until(&mut uring, |uring| {
                 let _ = uring.enter();
