@@ -21,7 +21,7 @@ pub(crate) struct Target<'a> {
     addresses: Vec<SocketAddr>,
     /// Index of the one that accepted the last connection.
     first: Cell<usize>,
-    /// Of the upgrade, beyond those that every upgrade has.
+    /// Headers of the upgrade beyond those that every upgrade has.
     headers: Vec<(String, String)>,
     plan: &'a EndpointPlan,
     connector: Option<Connector>,
@@ -123,8 +123,8 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A connection to the first address that accepts one, beginning with the `first`, which is then that
-/// one; when its SYN left, and when it stood.
+/// A connection to the first address that accepts one, beginning with the `first`, which is then
+/// that one; when its SYN left, and when it stood.
 fn connect(
     addresses: &[SocketAddr],
     first: &Cell<usize>,

@@ -147,7 +147,8 @@ fn is_token(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A secret never gets into a record: the scenario, which the record keeps, has the file's name.
+    /// A secret never gets into a record: the scenario, which the record keeps, has the file's
+    /// name.
     #[test]
     fn headers_are_checked_and_secrets_are_in_files() {
         let check = |header: &str| {

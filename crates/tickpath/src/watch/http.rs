@@ -1,5 +1,5 @@
-//! The metrics over HTTP, on loopback: one request a connection. Nothing that it sends depends on what
-//! a client says but the format.
+//! The metrics over HTTP, on loopback: one request a connection. Nothing that it sends depends on
+//! what a client says but the format.
 
 use crate::watch::accept::{Format, format_for};
 use anyhow::bail;
@@ -24,8 +24,8 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 const HEADERS_MAX: usize = 64;
 /// A connection ends after so long, whatever it does.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Connections at the same time. One more ends the oldest: a request takes milliseconds, so that one
-/// waits for a client that is slow.
+/// Connections at the same time. One more ends the oldest: a request takes milliseconds, so that
+/// one waits for a client that is slow.
 const CONNECTIONS_MAX: usize = 64;
 /// Pause after a connection that could not be accepted, mostly for want of descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
@@ -222,8 +222,8 @@ mod tests {
         }
     }
 
-    /// One client sends its head byte by byte, and twice as many as may be connected send nothing. None
-    /// of them delays another's request, and all of them are closed at last.
+    /// One client sends its head byte by byte, and twice as many as may be connected send nothing.
+    /// None of them delays another's request, and all of them are closed at last.
     #[test]
     fn slow_and_silent_clients_delay_nobody() {
         let address = start();

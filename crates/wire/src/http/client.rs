@@ -3,8 +3,9 @@
 use super::{HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, Headers, UpgradeKey};
 use tungstenite::handshake::derive_accept_key;
 
-/// Appends a client's upgrade request. `host` ([`without_default_port`](super::without_default_port)),
-/// `path` and the names and values of `more` headers must be valid.
+/// Appends a client's upgrade request. `host`
+/// ([`without_default_port`](super::without_default_port)), `path` and the names and values of
+/// `more` headers must be valid.
 pub fn upgrade_request(
     out: &mut Vec<u8>,
     host: &str,
@@ -56,8 +57,8 @@ pub enum UpgradeError {
     NoSubprotocol,
 }
 
-/// Checks the answer to [`upgrade_request`], which offered `subprotocols`. `None` until the head is complete, then its length;
-/// frames may follow it in the same read.
+/// Checks the answer to [`upgrade_request`], which offered `subprotocols`. `None` until the head is
+/// complete, then its length; frames may follow it in the same read.
 pub fn check_upgrade_response(
     bytes: &[u8],
     key: &UpgradeKey,

@@ -13,8 +13,8 @@ pub struct Framing {
     pub keep_alive: bool,
     /// Whether it answers `HEAD`: the headers are those of `GET`, and no body follows.
     pub is_head: bool,
-    /// The wall clock, ns since the epoch, for `Date`; `None` for a response that was made before its
-    /// request. RFC 9110, 6.6.1 requires a date in all of 2xx to 4xx.
+    /// The wall clock, ns since the epoch, for `Date`; `None` for a response that was made before
+    /// its request. RFC 9110, 6.6.1 requires a date in all of 2xx to 4xx.
     pub wall_ns: Option<u64>,
 }
 

@@ -8,9 +8,9 @@
 //!   its stamp and a partial write mean what they mean with the other backends.
 //! - **Everything else** (new connections, streams that take bytes again, bells) is polled.
 //!
-//! A request that has ended and is still wanted is made again by the next wait, in the order in which
-//! they ended. A stream that takes more than its share of the pieces gets them one at a time, since a
-//! multishot request takes as many as its peer can fill, and other streams then get none.
+//! A request that has ended and is still wanted is made again by the next wait, in the order in
+//! which they ended. A stream that takes more than its share of the pieces gets them one at a time,
+//! since a multishot request takes as many as its peer can fill, and other streams then get none.
 //!
 //! See docs/decisions/019-backends-over-io-uring.md.
 

@@ -132,7 +132,8 @@ fn a_client_that_offers_less_than_1_3_is_rejected_at_both_ends() {
 }
 
 /// Clients from TLS 1.0 to 1.2, with the extensions that such clients send, are told the version
-/// (RFC 8446, 4.2.1 and D.2). One that offers 1.3 without signature algorithms lacks an extension (9.2).
+/// (RFC 8446, 4.2.1 and D.2). One that offers 1.3 without signature algorithms lacks an extension
+/// (9.2).
 #[test]
 fn each_older_client_is_told_that_its_version_is_too_old() {
     const PROTOCOL_VERSION: u8 = 70;
